@@ -61,7 +61,7 @@ def test_the_reusable_workflow_runs_a_configuration_as_its_steps_say(steelyard, 
         steelyard(*words)
     assert ET.parse("junit.xml").getroot().find(".//testcase") is not None
     assert len(Path("summary.md").read_text(encoding="utf-8")) < MOST_OF_A_COMMENT
-    assert Path("report.render.html").stat().st_size > 0
+    assert Path("report.html").stat().st_size > 0
 
 
 def test_nothing_that_a_caller_gives_is_pasted_into_a_script():

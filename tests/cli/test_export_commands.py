@@ -20,7 +20,7 @@ def ran(steelyard, write, says, once):
 
 def test_a_report_goes_to_report_html_where_nothing_is_said(steelyard, ran, tmp_path):
     assert steelyard("report", "a", "c", code=0).err == "wrote report.html\n"
-    page = (tmp_path / "report.render.html").read_text(encoding="utf-8")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
     assert "http://" not in page.replace("http://www.w3.org/", "")
     steelyard("report", "a", "--markdown", "r.md", code=0)
@@ -90,7 +90,7 @@ def test_report_writes_junit_alone_where_it_is_asked_for(steelyard, ran, tmp_pat
     steelyard("report", "a", "--junit", "junit.xml", code=0)
     root = ET.parse(tmp_path / "junit.xml").getroot()
     assert root.find("testsuite").get("tests") == "20"
-    assert not (tmp_path / "report.render.html").exists()
+    assert not (tmp_path / "report.html").exists()
 
 
 def test_convert_refuses_what_is_not_json_with_its_place(steelyard, tmp_path):

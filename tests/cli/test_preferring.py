@@ -90,7 +90,7 @@ def test_both_answers_of_a_pair_are_listed(steelyard, pairs):
 
 def test_a_report_holds_the_preferences_and_the_standings(steelyard, three, tmp_path):
     store, runs = three
-    markdown, html = tmp_path / "report.md", tmp_path / "report.render.html"
+    markdown, html = tmp_path / "report.md", tmp_path / "report.html"
     steelyard("report", *runs, "--store", store, "--markdown", markdown, "--html", html, code=0)
     assert "| 1 | ours &lt;b&gt; |" in Path(markdown).read_text(encoding="utf-8")
     assert "Standings</h2>" in Path(html).read_text(encoding="utf-8")

@@ -256,7 +256,7 @@ def report(
     from steelyard.store import Store
 
     if html is None and markdown is None and junit is None:
-        html = Path("report.render.html")
+        html = Path("report.html")
     check_writable(html, markdown, junit)
     with Store(store) as opened:
         outcome = evaluate_runs(named_runs(opened, run), with_labels=with_labels)
