@@ -145,7 +145,7 @@ def test_an_import_path_names_an_engine_or_a_function_that_makes_one_once(tmp_pa
         target = LlamaIndexEngine(path)
         assert output(target, Sample("1", "hi")).value == "HI"
         assert output(target, Sample("2", "ho")).value == "HO"
-        assert describe(target) == {"llama_index": {"engine": path, "offsets": False}}
+        assert describe(target) == {"llama_index": {"engine": path, "offsets": False, "contexts_from": []}}
     assert sys.modules["own_engine"].made == [1]
     for path, said_so in (
         ("own_engine:Own", "own_engine:Own is the class Own, and has no method aquery or query"),
