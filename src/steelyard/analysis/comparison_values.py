@@ -22,7 +22,6 @@ Verdict = Literal["better", "worse", "no_evidence", "inconclusive", "none"]
 which run is better. `none`: no sample could be compared."""
 
 
-"""Parts of a comparison whose fields stand beside its own in JSON."""
 _ROUNDING: Final = 1e-12
 """Tolerance for bounds at zero, as they are sums of floating-point numbers."""
 

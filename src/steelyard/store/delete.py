@@ -110,9 +110,8 @@ def _delete(batch: Batch, store: Store, runs: Sequence[int], *, replies: bool) -
     drop_leases(connection, runs)
     for table in schema.RUN_TABLES:
         connection.execute(f"DELETE FROM {table.name} WHERE run IN :runs", {"runs": runs})
-    for name in (schema.SEARCH_WORDS, schema.PACKED_RUN):
-        if connection.has_table(name):
-            connection.execute(f"DELETE FROM {name} WHERE run IN :runs", {"runs": runs})
+    if connection.has_table(schema.SEARCH_WORDS):
+        connection.execute(f"DELETE FROM {schema.SEARCH_WORDS} WHERE run IN :runs", {"runs": runs})
     connection.execute("DELETE FROM run WHERE num IN :runs", {"runs": runs})
     return deleted if replies else Deletion(**{**asdict(deleted), "replies": 0})
 

@@ -558,8 +558,5 @@ def insert_or_add(
     return f"{insert_into(table, names)} ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changes}"
 
 
-PACKED_RUN: Final = "packed_run"
-"""A table that the end of the first large run makes in a file, see `packed_run`; no store needs it."""
-PACKED_RUN_TABLE: Final = f"CREATE TABLE {PACKED_RUN} (run INTEGER PRIMARY KEY, body BLOB NOT NULL)"
 SEARCH_WORDS: Final = "search_words"
 """A table that the end of the first large run makes in a PostgreSQL store, see `server_search`; no store needs it."""

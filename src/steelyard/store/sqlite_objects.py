@@ -83,7 +83,7 @@ def listed_names(names: Sequence[str]) -> str:
 def _definitions() -> frozenset[object]:
     """The texts of the objects of a store."""
     own = [text for table in schema.TABLES for text in table.definition("sqlite")]
-    return frozenset([*own, schema.PACKED_RUN_TABLE, *_STATISTICS])
+    return frozenset([*own, *_STATISTICS])
 
 
 @cache
