@@ -208,7 +208,7 @@ UNUSED_BY_EVALUATIONS = (*("rich", "typer", "steelyard.models.streaming", "steel
 
 def test_an_evaluation_and_its_summary_load_nothing_that_they_do_not_use(tmp_path):
     loaded = loaded_by(f"exec({EVALUATION!r})", folder=tmp_path)
-    assert {"aiohttp", "steelyard.analysis.summary"} <= loaded
+    assert {"aiohttp", "steelyard.analysis.scores.score_summary"} <= loaded
     assert [one for one in (*UNUSED, *UNUSED_BY_EVALUATIONS) if one in loaded] == []
 
 

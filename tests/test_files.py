@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.analysis.baseline import read_baseline
+from steelyard.analysis.comparison.baseline import read_baseline
 from steelyard.config.environment import read_dotenv
 from steelyard.config.model_file import build_model
 from steelyard.config.read import read

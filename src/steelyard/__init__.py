@@ -16,9 +16,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     # Everything that was public here before the namespaces; the stars hand it on to type checkers.
-    from steelyard.analysis.comparison import compare
-    from steelyard.analysis.preferences import preferences
-    from steelyard.analysis.standings import standings as standings
+    from steelyard.analysis.comparison.compare_runs import compare
+    from steelyard.analysis.preferences.standings import standings as standings
+    from steelyard.analysis.preferences.win_rates import preferences
     from steelyard.errors import *  # noqa: F403  # see above
     from steelyard.errors import ConfigError, SteelyardError
     from steelyard.generate import *  # noqa: F403  # see above
@@ -63,7 +63,7 @@ else:
         "steelyard.suite:Suite",
         "steelyard.workers.evaluation:aevaluate",
         "steelyard.workers.evaluation:aevaluate_suite",
-        "steelyard.analysis.comparison:compare",
+        "steelyard.analysis.comparison.compare_runs:compare",
         "steelyard.workers.evaluation:evaluate",
         "steelyard.workers.evaluation:evaluate_suite",
         "steelyard.suites.pairwise.battles:rank",
@@ -111,8 +111,8 @@ else:
         "steelyard.scorers:TokenF1",
         "steelyard.pytest_plugin:assert_no_regression",
         "steelyard.generate:generate_qa",
-        "steelyard.analysis.preferences:preferences",
-        "steelyard.analysis.standings:standings",
+        "steelyard.analysis.preferences.win_rates:preferences",
+        "steelyard.analysis.preferences.standings:standings",
         # The namespaces, so that `steelyard.scorers.ChrF` needs no import of its own.
         "steelyard.analysis",
         "steelyard.data",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from steelyard.analysis.gate import RuleResult
+    from steelyard.analysis.gate.gate_results import RuleResult
     from steelyard.analysis.run_data import RunData
     from steelyard.store import Run
 
@@ -77,11 +77,11 @@ def assert_no_regression(
 def _verdict(
     run: Run | RunData, baseline: Run | RunData | Path | str, score: str | None, margin: float, level: float
 ) -> RuleResult:
-    from steelyard.analysis.comparison import compare
-    from steelyard.analysis.gate import judge_margin, unfit_baseline
-    from steelyard.analysis.gate_rules import parse_margin
+    from steelyard.analysis.comparison.compare_runs import compare
+    from steelyard.analysis.gate.gate_results import judge_margin, unfit_baseline
+    from steelyard.analysis.gate.gate_rules import parse_margin
     from steelyard.analysis.run_data import data_of
-    from steelyard.analysis.run_summary import summarize_run
+    from steelyard.analysis.summary.run_summary import summarize_run
     from steelyard.errors import ConfigError
     from steelyard.store.baselines import NoEarlierRunError
 
@@ -101,7 +101,7 @@ def _verdict(
 def _baseline(run: Run | RunData, baseline: Run | RunData | Path | str) -> RunData:
     from pathlib import Path
 
-    from steelyard.analysis.baseline import is_baseline_file, read_baseline
+    from steelyard.analysis.comparison.baseline import is_baseline_file, read_baseline
     from steelyard.analysis.run_data import RunData, data_of
     from steelyard.errors import ConfigError
     from steelyard.store import Store

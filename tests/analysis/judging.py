@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steelyard import Output, Sample
 from steelyard.analysis.run_data import RunBodies, RunData
-from steelyard.analysis.score_columns import ScoreRow
+from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.types import Record
 
 VALUES = {"A": 1.0, "B": 0.0, "tie": 0.5, "inconsistent": 0.5}

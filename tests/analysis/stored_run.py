@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.analysis.run_data import RecordColumns, ReplyColumns, RunCounts, RunData
-from steelyard.analysis.score_columns import ScoreRow
-from steelyard.analysis.score_infos import plain_infos
+from steelyard.analysis.scores.score_columns import ScoreRow
+from steelyard.analysis.scores.score_infos import plain_infos
 
 
 def run_of(ident, rows, target, *, infos=None, manifest=None, hashes=None, keys=None, planned=0, **fields):

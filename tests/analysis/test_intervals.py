@@ -4,8 +4,8 @@ import pytest
 
 from steelyard import ConfigError, Sample, evaluate
 from steelyard.analysis.intervals import Intervals
-from steelyard.analysis.score_columns import ScoreRow
-from steelyard.analysis.summary import summarize
+from steelyard.analysis.scores.score_columns import ScoreRow
+from steelyard.analysis.scores.score_summary import summarize
 from steelyard.stats.binomial import clopper_pearson, jeffreys
 from steelyard.stats.bootstrap import bca_bootstrap, percentile_bootstrap
 from steelyard.stats.intervals import mean_interval, wilson, wilson_clustered

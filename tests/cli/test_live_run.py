@@ -7,7 +7,7 @@ import re
 import pytest
 from rich.console import Console
 
-from steelyard.analysis.running_score import RunningScore
+from steelyard.analysis.scores.running_score import RunningScore
 from steelyard.cli.live_run import shown
 from steelyard.models.budget import Budget, BudgetMeter
 from steelyard.models.prices import Spent

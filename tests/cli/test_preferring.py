@@ -8,7 +8,7 @@ import pytest
 from tests.analysis.judging import judging, judging_run, orders, row, rows
 from tests.report.judging_suite import pairwise_runs
 
-from steelyard.analysis.preferences import preferences
+from steelyard.analysis.preferences.win_rates import preferences
 from steelyard.analysis.stopping import Stopping
 from steelyard.report.charts.chart import SharePart
 from steelyard.report.render.terminal import bar_lines, console, print_sections

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.analysis.preferences import preferences
+from steelyard.analysis.preferences.win_rates import preferences
 from steelyard.config.load import load
 from steelyard.suite import evaluate_suite
 

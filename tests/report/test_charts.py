@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from steelyard import compare
 from steelyard.analysis.run_data import RunCounts
-from steelyard.analysis.run_summary_values import RunSummary
-from steelyard.analysis.score_columns import ScoreRow
-from steelyard.analysis.summary import summarize
+from steelyard.analysis.scores.score_columns import ScoreRow
+from steelyard.analysis.scores.score_summary import summarize
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.charts import layout
 from steelyard.report.charts.canvas import AxisScale
 from steelyard.report.charts.chart import ChartPoint, MatrixChart, RowChart, SequenceChart, TimelineChart, TimelinePoint

@@ -9,8 +9,8 @@ from tests.analysis.stored_run import run_of, stored
 from tests.report.sections_read import every, notes, part, rows
 
 from steelyard import compare
-from steelyard.analysis.costs import CostDifference
-from steelyard.analysis.score_columns import ScoreRow
+from steelyard.analysis.comparison.costs import CostDifference
+from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.report.render.html import section_environment
 from steelyard.report.render.markdown import markdown_page
 from steelyard.report.sections.comparison import comparison_section

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.report.sections_read import part
 
 from steelyard import ConfigError, Options, Sample, Score, Store, Suite, evaluate_suite
-from steelyard.analysis import history as module
-from steelyard.analysis.history import history_of
+from steelyard.analysis.comparison import history as module
+from steelyard.analysis.comparison.history import history_of
 from steelyard.plain_json import json_value
 from steelyard.report.charts.svg import drawing, svg
 from steelyard.report.render.html import html_history

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 from steelyard import Output, Sample, Score, Store, compare
-from steelyard.analysis.gate import judge_gate
+from steelyard.analysis.gate.gate_results import judge_gate
 from steelyard.report.render.html import html_report
 from steelyard.report.sample_evidence import EVIDENCE
 from steelyard.store.labels import add_note

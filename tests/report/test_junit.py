@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.analysis.gate import judge_gate
+from steelyard.analysis.gate.gate_results import judge_gate
 from steelyard.report.render.junit import junit
 from steelyard.types import Failure, Output, Record, Remarks, Sample, Score
 

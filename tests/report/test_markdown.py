@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 
 from steelyard import compare
-from steelyard.analysis.gate import judge_gate
+from steelyard.analysis.gate.gate_results import judge_gate
 from steelyard.report.render.markdown import markdown_report
 
 

@@ -10,8 +10,8 @@ from tests.report.judging_suite import NASTY, pairwise_runs
 from tests.report.sections_read import notes, part
 from tests.report.sections_read import rows as rows_in
 
-from steelyard.analysis.preferences import preferences
-from steelyard.analysis.standings import Standing
+from steelyard.analysis.preferences.standings import Standing
+from steelyard.analysis.preferences.win_rates import preferences
 from steelyard.analysis.stopping import Stopping
 from steelyard.cli.outcome import evaluate_runs
 from steelyard.report.charts.svg import drawing, svg

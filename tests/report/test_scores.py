@@ -6,7 +6,7 @@ import pytest
 from tests.report.sections_read import rows
 
 from steelyard import Options, Sample, Score, ScoreInfo, StageInfo, Suite, evaluate_suite
-from steelyard.analysis.comparison import compare
+from steelyard.analysis.comparison.compare_runs import compare
 from steelyard.cli.outcome import evaluate_runs, print_outcome
 from steelyard.plain_json import json_value
 from steelyard.report.charts.svg import svg

@@ -8,8 +8,8 @@ import json
 import pytest
 
 from steelyard import ConfigError, Output, Prompt, Sample, Score, Scripted, Suite, compare, evaluate
-from steelyard.analysis.gate import judge_gate
-from steelyard.analysis.history import history_of
+from steelyard.analysis.comparison.history import history_of
+from steelyard.analysis.gate.gate_results import judge_gate
 from steelyard.plain_json import json_value
 from steelyard.report.render.html import html_report
 from steelyard.report.sections.history import history_sections

@@ -7,7 +7,7 @@ from tests.store.exam_run import exam_runs, question
 from tests.store.outside import execute
 
 from steelyard import ExactMatch, Sample, Store, StoreError, evaluate
-from steelyard.analysis.score_columns import Answered
+from steelyard.analysis.scores.score_columns import Answered
 from steelyard.store import columns as store_columns
 from steelyard.store.delete import delete_runs
 

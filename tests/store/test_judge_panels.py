@@ -7,8 +7,9 @@ from itertools import cycle
 import pytest
 
 from steelyard import Correctness, Judge, Label, Options, Prompt, Sample, Scripted, Store, compare, evaluate
-from steelyard.analysis.baseline import baseline_text
-from steelyard.analysis.jury_scores import with_juries, with_jury
+from steelyard.analysis.comparison.baseline import baseline_text
+from steelyard.analysis.judges.jury_scores import with_jury
+from steelyard.analysis.summary.run_summary import with_juries
 from steelyard.errors import ConfigError
 from steelyard.plain_json import json_value
 from steelyard.report.page import ReportContent, report_sections

@@ -4,7 +4,7 @@ import pytest
 from tests.store.test_store import new
 
 from steelyard import Failure, Options, Output, Prompt, Record, Sample, Score, Store, Suite, evaluate_suite
-from steelyard.analysis.running_score import RunningScore, headline_score
+from steelyard.analysis.scores.running_score import RunningScore, headline_score
 from steelyard.models.base import Fault
 from steelyard.models.limits import Retry
 from steelyard.models.scripted import Scripted

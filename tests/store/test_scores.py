@@ -5,7 +5,7 @@ import json
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from steelyard.analysis.score_columns import DAMAGED_DETAIL, NO_DETAIL, Answered
+from steelyard.analysis.scores.score_columns import DAMAGED_DETAIL, NO_DETAIL, Answered
 from steelyard.store.codec import Packer, Unpacker
 from steelyard.store.scores import DetailReader
 

@@ -3,7 +3,7 @@
 import pytest
 
 from steelyard import Output, Sample, Store, compare, evaluate
-from steelyard.analysis.gate import judge_gate
+from steelyard.analysis.gate.gate_results import judge_gate
 from steelyard.scorers import ExactMatch, PerTurn
 from steelyard.targets import SimulatedUser
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steelyard import Judge, Output, Sample, Scripted, Store, evaluate
-from steelyard.analysis.gate import judge_gate
+from steelyard.analysis.gate.gate_results import judge_gate
 from steelyard.scorers import ClaimFaithfulness, Faithfulness
 from steelyard.store.verify import verify
 from steelyard.suite.rescore import rescore

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from steelyard import ConfigError, DataError, rank
-from steelyard.analysis.standings import NamedBattle, standings_of_battles
+from steelyard.analysis.preferences.standings import NamedBattle, standings_of_battles
 from steelyard.plain_json import json_value
 from steelyard.stats import bradley_terry
 

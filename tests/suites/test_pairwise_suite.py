@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 import pytest
 
 from steelyard import Judge, Label, Sample, Scripted, Store, evaluate, evaluate_suite
-from steelyard.analysis.preferences import preferences
-from steelyard.analysis.standings import standings
+from steelyard.analysis.preferences.standings import standings
+from steelyard.analysis.preferences.win_rates import preferences
 from steelyard.config.load import load
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError

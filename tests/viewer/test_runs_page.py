@@ -14,7 +14,7 @@ from tests.viewer.conftest import exam, first, second, serving
 
 from steelyard import Options, Prompt, Sample, Store, Suite, evaluate, evaluate_suite
 from steelyard.analysis.numbers import cost_text, seconds_text
-from steelyard.analysis.run_summary_values import ModelCalls
+from steelyard.analysis.summary.run_summary_values import ModelCalls
 from steelyard.analysis.usage import StageCost
 from steelyard.models.scripted import Scripted
 from steelyard.scorers.choice import Choice

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
-from steelyard.analysis.score_infos import names_where, score_infos
+from steelyard.analysis.scores.score_infos import names_where, score_infos
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.escaping import cell_text
 from steelyard.types import OUTCOMES, Label, Record, Score

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from steelyard.analysis.score_infos import jury_score, jury_scores, score_infos
+from steelyard.analysis.scores.score_infos import jury_score, jury_scores, score_infos
 from steelyard.errors import ConfigError
 
+PairSide = Literal["A", "B"]
+SIDES: Final[tuple[PairSide, ...]] = ("A", "B")
 JUDGES: Final = "judges"
 """Kind of the runs that judge the answers of a stored run."""
 CANARY: Final = "canary"

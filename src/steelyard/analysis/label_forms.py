@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, get_args
 
 from steelyard.analysis.judging_manifest import is_judging, score_of
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
-from steelyard.analysis.score_infos import scores_rating
+from steelyard.analysis.scores.score_infos import scores_rating
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.replies.clean import fold
 from steelyard.types import LabelKind, Sample, ScoreInfo

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from steelyard.analysis.label_forms import ANSWER, MODEL, LabelForm, counted_forms
 from steelyard.analysis.run_data import RunData
-from steelyard.analysis.score_columns import Answered, ScoreColumns, ScoreRow
-from steelyard.analysis.score_infos import range_of, rated_thing
+from steelyard.analysis.scores.score_columns import Answered, ScoreColumns, ScoreRow
+from steelyard.analysis.scores.score_infos import range_of, rated_thing
 from steelyard.replies.answer_key import solves
 from steelyard.types import Label, Record, Score, ScoreInfo
 

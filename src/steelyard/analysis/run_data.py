@@ -12,11 +12,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from steelyard.analysis.judge_agreement_values import LabelDraw, RecordPlace
-from steelyard.analysis.score_columns import ScoreColumns, ScoreRow
-from steelyard.analysis.score_infos import score_infos
+from steelyard.analysis.scores.score_columns import ScoreColumns, ScoreRow
+from steelyard.analysis.scores.score_infos import score_infos
+from steelyard.analysis.scores.score_summary_values import RunState
 from steelyard.analysis.stopping import Stopping
-from steelyard.analysis.summary_values import RunState
 from steelyard.analysis.usage import FrameworkUsage, StageCost
 from steelyard.types import Label, Record, Reply, Sample, ScoreInfo
 
@@ -27,6 +26,25 @@ if TYPE_CHECKING:
 
 TARGET: Final = "target"
 """The stage of the target's replies."""
+
+
+RecordPlace = tuple[str, int]
+"""Sample's id and repeat."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelDraw:
+    """How the labelled records of a run were drawn.
+
+    Args:
+        weights: of records that a queue drew by chance: how many records each represents.
+        conditions: under which queues drew; such labels say nothing about other records.
+        examples: records that a prompt of the run contains as examples; their labels do not count.
+    """
+
+    weights: Mapping[RecordPlace, float] = field(default_factory=dict)
+    conditions: tuple[str, ...] = ()
+    examples: frozenset[RecordPlace] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

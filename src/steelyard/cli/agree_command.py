@@ -12,7 +12,7 @@ from steelyard.cli.options import JsonOption, RunArgument, StoreOption, named_ru
 from steelyard.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
-    from steelyard.analysis.judge_agreement_values import JudgeAgreement
+    from steelyard.analysis.judges.judge_agreement_values import JudgeAgreement
     from steelyard.analysis.run_data import RunData
     from steelyard.store import Run
 
@@ -95,7 +95,7 @@ def _held_to_people(run: Run, store: str | None, *, score: str, **options: Any) 
         ConfigError: there is no such score, nobody labelled it, or its labels cannot be compared with it.
     """
     from steelyard.analysis.judging_manifest import jury_scores_of
-    from steelyard.analysis.score_infos import scores_rating
+    from steelyard.analysis.scores.score_infos import scores_rating
 
     data = run.data()
     columns, of_jury = data.scores, score in jury_scores_of(run.manifest)
@@ -123,13 +123,13 @@ def _held_to_people(run: Run, store: str | None, *, score: str, **options: Any) 
 
 
 def _of_judges(run: RunData, **options: Any) -> tuple[JudgeAgreement, ...]:
-    from steelyard.analysis.raters import held_to_people
+    from steelyard.analysis.judges.raters import held_to_people
 
     return held_to_people(run, **options)
 
 
 def _of_jury(run: RunData, **options: Any) -> tuple[JudgeAgreement, ...]:
-    from steelyard.analysis.run_panels import jury_held_to_people
+    from steelyard.analysis.judges.run_panels import jury_held_to_people
 
     agreement = jury_held_to_people(run, **options)
     return () if agreement is None else (agreement,)
@@ -156,8 +156,8 @@ def _labelled_name(run: Run, score: str) -> str:
         score: its score, or that of its jury; "" is the headline, which a queue is about by default.
     """
     from steelyard.analysis.judging_manifest import jury_scores_of
-    from steelyard.analysis.running_score import headline_score
-    from steelyard.analysis.score_infos import jury_score, rated_thing, scores_rating
+    from steelyard.analysis.scores.running_score import headline_score
+    from steelyard.analysis.scores.score_infos import jury_score, rated_thing, scores_rating
 
     score = score or headline_score(run.manifest)
     if score in jury_scores_of(run.manifest):

@@ -123,7 +123,7 @@ def baseline(
     One line per sample, so it diffs well in git; it holds no questions and no answers. A configuration names it under
     gate: as baseline, with no_regression.
     """
-    from steelyard.analysis.baseline import baseline_text, check_replaceable, read_baseline
+    from steelyard.analysis.comparison.baseline import baseline_text, check_replaceable, read_baseline
     from steelyard.store import Store
 
     check_replaceable(to)

@@ -25,7 +25,7 @@ from steelyard.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
     from steelyard.analysis.run_data import RunData
-    from steelyard.analysis.run_summary_values import RunSummary
+    from steelyard.analysis.summary.run_summary_values import RunSummary
     from steelyard.store import Run
 
 
@@ -100,7 +100,7 @@ def history(
 
     Runs are listed from the oldest to the newest. Each is compared with the previous run of the same target.
     """
-    from steelyard.analysis.history import history_of
+    from steelyard.analysis.comparison.history import history_of
     from steelyard.report.render.terminal import console, print_json, print_sections, say
     from steelyard.report.section import section_json
     from steelyard.report.sections.history import history_sections, history_title
@@ -131,8 +131,8 @@ def history(
 
 def _past(run: Run) -> tuple[RunData, RunSummary]:
     """A run, without the rows of one that is too large to be paired, and its summary; the handle keeps neither."""
-    from steelyard.analysis.history import PAIRED_RECORDS
-    from steelyard.analysis.run_summary import summarize_run
+    from steelyard.analysis.comparison.history import PAIRED_RECORDS
+    from steelyard.analysis.summary.run_summary import summarize_run
     from steelyard.store.reading import read, read_head
 
     data = read(run)

@@ -22,11 +22,11 @@ from steelyard.store import Run
 
 if TYPE_CHECKING:
     # Most commands show one run without labels: modules for comparing several runs are imported only when needed.
-    from steelyard.analysis.comparison_values import Comparison
-    from steelyard.analysis.gate import GateVerdict
-    from steelyard.analysis.preferences_values import Preferences
-    from steelyard.analysis.run_summary_values import RunSummary
-    from steelyard.analysis.standings import Standings
+    from steelyard.analysis.comparison.comparison_values import Comparison
+    from steelyard.analysis.gate.gate_results import GateVerdict
+    from steelyard.analysis.preferences.preferences_values import Preferences
+    from steelyard.analysis.preferences.standings import Standings
+    from steelyard.analysis.summary.run_summary_values import RunSummary
 
 _MOST_NAMED: Final = 4
 """Maximum number of runs named in the suggested next command."""
@@ -124,13 +124,13 @@ def evaluate_runs(
 
 
 def _preferences(judged: Sequence[Run]) -> tuple[Preferences, ...]:
-    from steelyard.analysis.preferences import preferences
+    from steelyard.analysis.preferences.win_rates import preferences
 
     return tuple(map(preferences, judged))
 
 
 def _standings(judged: Sequence[Run]) -> Standings:
-    from steelyard.analysis.standings import standings
+    from steelyard.analysis.preferences.standings import standings
 
     return standings(judged)
 
@@ -146,7 +146,7 @@ def _gate(
 
 
 def _compared(summarised: Sequence[tuple[Run, RunSummary]], *, all_pairs: bool = False, **options: Any) -> Comparison:
-    from steelyard.analysis.comparison import compare, compare_all_pairs
+    from steelyard.analysis.comparison.compare_runs import compare, compare_all_pairs
 
     comparing = compare_all_pairs if all_pairs else compare
     return comparing(*(run for run, _ in summarised), summaries=[summary for _, summary in summarised], **options)

@@ -173,9 +173,9 @@ def queue_show(queue: _QueueArgument, store: StoreOption = None, as_json: JsonOp
 
     Agreement is shown from 30 records with labels of two or more people.
     """
+    from steelyard.analysis.judges.rater_agreement import label_agreement
+    from steelyard.analysis.judges.rater_agreement_values import FEWEST
     from steelyard.analysis.numbers import count_text
-    from steelyard.analysis.rater_agreement import label_agreement
-    from steelyard.analysis.rater_agreement_values import FEWEST
     from steelyard.report.render.terminal import console, print_json, print_sections, say
     from steelyard.report.sections.agreement import rater_sections
     from steelyard.store import Store

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from steelyard.analysis.run_summary_values import RunSummary
+    from steelyard.analysis.summary.run_summary_values import RunSummary
     from steelyard.store import Run, Store
 
 

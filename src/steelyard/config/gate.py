@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.analysis.baseline import is_baseline_file, read_baseline
-from steelyard.analysis.gate_rules import (
+from steelyard.analysis.comparison.baseline import is_baseline_file, read_baseline
+from steelyard.analysis.gate.gate_rules import (
     BASELINE,
     MIN_SCORED,
     NO_REGRESSION,
@@ -20,7 +20,7 @@ from steelyard.analysis.gate_rules import (
     parse_min_scored,
     parse_rule,
 )
-from steelyard.analysis.score_infos import jury_score
+from steelyard.analysis.scores.score_infos import jury_score
 from steelyard.config.nodes import MappingEntry, Node, Problems
 from steelyard.config.scalars import described, existing
 from steelyard.errors import ConfigError, did_you_mean

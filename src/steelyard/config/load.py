@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.analysis.baseline import is_baseline_file
-from steelyard.analysis.gate_rules import BASELINE
+from steelyard.analysis.comparison.baseline import is_baseline_file
+from steelyard.analysis.gate.gate_rules import BASELINE
 from steelyard.config.build import Site, build
 from steelyard.config.environment import Environment, environment
 from steelyard.config.gate import check_gate, match_gate, with_baseline

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from steelyard.analysis.judging_manifest import JUDGES, is_judging, only_answers
-from steelyard.analysis.run_summary_values import RunSummary
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.run_texts import run_labels
 from steelyard.report.section import (
     Section,
@@ -36,8 +36,8 @@ from steelyard.report.sections.turns import turns_section
 from steelyard.store import Run
 
 if TYPE_CHECKING:
-    from steelyard.analysis.comparison_values import Comparison
-    from steelyard.analysis.gate import GateVerdict
+    from steelyard.analysis.comparison.comparison_values import Comparison
+    from steelyard.analysis.gate.gate_results import GateVerdict
 
 Medium = Literal["terminal", "markdown", "html"]
 _RATERS: Final = ("turns", "agreement", "held_to_people", "judge_checks", "panels", "labels", "exam")

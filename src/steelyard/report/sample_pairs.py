@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from steelyard.analysis.preferences_values import SIDES
+from steelyard.analysis.judging_manifest import SIDES
 from steelyard.escaping import cell_text
 from steelyard.report.judge_reasons import named_verdict, resolved_reason
 from steelyard.report.run_texts import kind_text

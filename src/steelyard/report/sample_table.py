@@ -19,11 +19,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, get_args
 
-from steelyard.analysis.comparison_values import PairComparison
+from steelyard.analysis.comparison.comparison_values import PairComparison
 from steelyard.analysis.judging_manifest import is_judging, only_answers, score_of, sides_of
 from steelyard.analysis.numbers import score_title
-from steelyard.analysis.score_columns import RowOutcome
-from steelyard.analysis.score_infos import score_infos
+from steelyard.analysis.scores.score_columns import RowOutcome
+from steelyard.analysis.scores.score_infos import score_infos
 from steelyard.escaping import cell_text
 from steelyard.prompts.conversation import input_text
 from steelyard.prompts.passages import without_passage

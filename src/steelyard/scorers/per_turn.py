@@ -1,8 +1,8 @@
 """Scores each turn of a conversation with any other scorer: each answer with what was said before it.
 
 The score of a record is that of its whole conversation, the mean over its turns. The verdicts of the turns are in its
-detail, from which `steelyard.analysis.turns` computes the rate over all turns of a run, with the conversations as
-clusters.
+detail, from which `steelyard.analysis.summary.turns` computes the rate over all turns of a run, with the
+conversations as clusters.
 """
 
 from __future__ import annotations

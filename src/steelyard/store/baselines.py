@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from steelyard.analysis.baseline import is_baseline_file, read_baseline
+from steelyard.analysis.comparison.baseline import is_baseline_file, read_baseline
 from steelyard.analysis.run_data import RunData
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.store.run import Run

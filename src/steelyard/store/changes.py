@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
-from steelyard.analysis.score_infos import over_of, parts_right_from_wrong
+from steelyard.analysis.scores.score_infos import over_of, parts_right_from_wrong
 from steelyard.errors import ConfigError
 from steelyard.store.connection import Connection
 from steelyard.store.open_store import OpenStore

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.analysis.run_data import TARGET, RecordColumns, ReplyColumns
-from steelyard.analysis.score_columns import CODES, ScoreColumns, Texts, by_appearance
+from steelyard.analysis.scores.score_columns import CODES, ScoreColumns, Texts, by_appearance
 from steelyard.analysis.stopping import Used
 from steelyard.errors import StoreError
 from steelyard.store.backend import REPAIR_HINT

@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from typing import Any, Final, Literal
 
 from steelyard.analysis.run_data import RunData
-from steelyard.analysis.score_fields import ScoreField, score_cells, score_fields
-from steelyard.analysis.score_infos import names_where
+from steelyard.analysis.scores.score_fields import ScoreField, score_cells, score_fields
+from steelyard.analysis.scores.score_infos import names_where
 from steelyard.data.table import SHEET, SOURCE, origin_keys
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text
@@ -27,7 +27,7 @@ def to_frame(run: RunData, records: Iterable[Record], labels: Sequence[Label]) -
 
     Columns: id, group, source and sheet (where the dataset has several files or sheets), repeat, question, reference,
     output (what the target made of the reply), response (the text of its last reply, or the output where none was asked
-    for), what scorers add (`sql`), per score the columns of `steelyard.analysis.score_fields` (its value,
+    for), what scorers add (`sql`), per score the columns of `steelyard.analysis.scores.score_fields` (its value,
     `<score>_outcome`, `<score>_passed`, `<score>_label`, `<score>_reason`), label (that of the first score with named
     verdicts), seconds, target, model (as the endpoint calls it), run, `tag_<name>` for every tag, failure,
     `label_<name>` for every label that a person or a review gave (the newest, where several did). A score that was not

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from steelyard.analysis.run_summary_values import RunSummary
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.analysis.usage import StageCost
 from steelyard.errors import SteelyardError, StoreError
 from steelyard.plain_json import from_json, to_json

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Final, NamedTuple
 
-from steelyard.analysis.running_score import RunningScore
+from steelyard.analysis.scores.running_score import RunningScore
 from steelyard.models.prices import Spent
 from steelyard.store import schema
 from steelyard.store.connection import Connection

@@ -90,7 +90,7 @@ def draw_uncertain(
     """
     import numpy as np
 
-    from steelyard.analysis.judge_uncertainty import judge_uncertainty
+    from steelyard.analysis.judges.judge_uncertainty import judge_uncertainty
     from steelyard.stats.labels_needed import draw_by_chance, labelling_chances
 
     places = _strata([run], where, "random").get("all", [])

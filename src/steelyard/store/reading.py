@@ -10,11 +10,10 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, Protocol
 
-from steelyard.analysis.judge_agreement_values import RecordPlace
 from steelyard.analysis.judging_manifest import CANARY, JUDGES, judged_run
-from steelyard.analysis.run_data import LabelContext, QueuedRecord, RunBodies, RunCounts, RunData
-from steelyard.analysis.score_columns import DAMAGED_DETAIL, ScoreColumns
-from steelyard.analysis.score_infos import range_of, score_infos
+from steelyard.analysis.run_data import LabelContext, QueuedRecord, RecordPlace, RunBodies, RunCounts, RunData
+from steelyard.analysis.scores.score_columns import DAMAGED_DETAIL, ScoreColumns
+from steelyard.analysis.scores.score_infos import range_of, score_infos
 from steelyard.analysis.stopping import Stopping
 from steelyard.errors import StoreError
 from steelyard.plain_json import from_json

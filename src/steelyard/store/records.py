@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple, Protocol, cast
 
-from steelyard.analysis.summary_values import RunState
+from steelyard.analysis.scores.score_summary_values import RunState
 from steelyard.errors import Attempt, SteelyardError, StoreError
 from steelyard.plain_json import from_json, to_json
 from steelyard.session.replies import unpack_reply

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from steelyard.analysis.history import PAIRED_RECORDS
+from steelyard.analysis.comparison.history import PAIRED_RECORDS
 from steelyard.analysis.judging_manifest import JUDGES, is_judging, judged_run
 from steelyard.analysis.run_data import RunData
 from steelyard.errors import ConfigError

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from steelyard.analysis.review_reasons import ReviewReason, ReviewRules, with_reasons
-from steelyard.analysis.score_columns import NOT_KEPT, Answered, QueueKind, queue_kind
-from steelyard.analysis.score_infos import names_where
+from steelyard.analysis.scores.score_columns import NOT_KEPT, Answered, QueueKind, queue_kind
+from steelyard.analysis.scores.score_infos import names_where
 from steelyard.store.records import unpacker_of
 from steelyard.store.run import Run
 from steelyard.store.scores import DetailReader

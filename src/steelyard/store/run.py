@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from steelyard.analysis.people_labels import CountedLabels, labelled_record, with_labels
 from steelyard.analysis.run_data import RunData
-from steelyard.analysis.run_summary import summarize_run
-from steelyard.analysis.run_summary_values import RunSummary
-from steelyard.analysis.score_columns import ScoreRow
-from steelyard.analysis.score_infos import score_infos
+from steelyard.analysis.scores.score_columns import ScoreRow
+from steelyard.analysis.scores.score_infos import score_infos
+from steelyard.analysis.scores.score_summary_values import RunState
 from steelyard.analysis.stopping import Stopping
-from steelyard.analysis.summary_values import RunState
+from steelyard.analysis.summary.run_summary import summarize_run
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.store.connection import portions
 from steelyard.store.labels import current_labels, label_source, remarks_on
 from steelyard.store.open_store import OpenStore

@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 
 from steelyard.analysis.judging_manifest import JUDGES, has_structured_judge, is_judging
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
-from steelyard.analysis.score_columns import DAMAGED_DETAIL, NO_DETAIL, DistinctDetails, RowOutcome, ScoreRow
-from steelyard.analysis.score_infos import score_infos
+from steelyard.analysis.scores.score_columns import DAMAGED_DETAIL, NO_DETAIL, DistinctDetails, RowOutcome, ScoreRow
+from steelyard.analysis.scores.score_infos import score_infos
 from steelyard.errors import StoreError
 from steelyard.plain_json import from_json
 from steelyard.prompts.trajectory import TURNS

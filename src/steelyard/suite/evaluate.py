@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TypeVar, cast
 
-from steelyard.analysis.jury import JuryVote
-from steelyard.analysis.running_score import headline_score
+from steelyard.analysis.judges.jury import JuryVote
+from steelyard.analysis.scores.running_score import headline_score
 from steelyard.errors import ConfigError, RunError, did_you_mean
 from steelyard.registry import describe
 from steelyard.runner import Progress, stage_name

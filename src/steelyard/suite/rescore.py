@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, NamedTuple, Self, TypeAlias
 
-from steelyard.analysis.score_columns import ScoreRow
+from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.errors import ConfigError, ModelError, StoreError, boundary
 from steelyard.models.base import Model, Request
 from steelyard.models.refused_parameters import adjusted

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, Final, get_args
 
-from steelyard.analysis.jury import JuryVote
-from steelyard.analysis.score_infos import JURY, jury_scores, plain_infos, rated_thing
+from steelyard.analysis.judges.jury import JuryVote
+from steelyard.analysis.scores.score_infos import JURY, jury_scores, plain_infos, rated_thing
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.registry import describe
 from steelyard.runner import judge_name, score_infos, stage_name

@@ -45,7 +45,7 @@ def hypotheses_of(suite: Suite, manifests: Mapping[str, Mapping[str, Any]]) -> l
 
 
 def _hypothesis(suite: Suite, manifests: Mapping[str, Mapping[str, Any]], targets: tuple[str, ...]) -> Hypothesis:
-    from steelyard.analysis.score_infos import over_of, range_of, score_infos
+    from steelyard.analysis.scores.score_infos import over_of, range_of, score_infos
     from steelyard.suite.decision import Hypothesis
 
     rule, manifest = suite.options.stop_when_decided, manifests[targets[-1]]

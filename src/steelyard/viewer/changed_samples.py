@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Final
 
-from steelyard.analysis.comparison_values import PairComparison
+from steelyard.analysis.comparison.comparison_values import PairComparison
+from steelyard.analysis.comparison.settings import WordChange, share_most_words, word_changes
 from steelyard.analysis.numbers import record_value_text, score_title
-from steelyard.analysis.settings import WordChange, share_most_words, word_changes
 from steelyard.escaping import cell_text
 from steelyard.report.run_texts import one_line
 from steelyard.report.sections.regressions import changed_samples, repeats_text

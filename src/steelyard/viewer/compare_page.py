@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from steelyard.analysis.comparison_values import Comparison, PairComparison
+from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison
 from steelyard.analysis.numbers import score_title, signed_text
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.report.charts.scatter import ScatterChart

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from steelyard.analysis.settings import WordChange, word_changes
+from steelyard.analysis.comparison.settings import WordChange, word_changes
 from steelyard.config.dataset_versions import draft_difference, save_draft
 from steelyard.data.dataset_difference import CellChange, DatasetDifference, RowDifference, dataset_difference
 from steelyard.data.new_version import unwritable

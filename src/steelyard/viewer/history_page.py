@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from steelyard.analysis.history import History, history_of
+from steelyard.analysis.comparison.history import History, history_of
 from steelyard.errors import ConfigError
 from steelyard.report.charts.chart import TimelineChart
 from steelyard.report.section import RunLink, Section

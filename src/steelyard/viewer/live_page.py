@@ -23,7 +23,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from steelyard.analysis.numbers import duration_text, money_text, rate_text, score_phrase, value_text
-from steelyard.analysis.running_score import RunningScore, headline_score
+from steelyard.analysis.scores.running_score import RunningScore, headline_score
 from steelyard.analysis.usage import StageCost
 from steelyard.errors import SteelyardError, StoreError
 from steelyard.models.prices import units

@@ -13,9 +13,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from steelyard.analysis.comparison import compare
+from steelyard.analysis.comparison.compare_runs import compare
 from steelyard.analysis.numbers import score_title
-from steelyard.analysis.run_summary_values import RunSummary
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, DataError
 from steelyard.escaping import visible
 from steelyard.report.charts.chart import ConditionLink
@@ -33,7 +33,7 @@ from steelyard.viewer.single_file import saved_as, style, to_be_read
 if TYPE_CHECKING:
     import jinja2
 
-    from steelyard.analysis.comparison_values import Comparison
+    from steelyard.analysis.comparison.comparison_values import Comparison
 
 _HTMX: Final = (
     "extensions:'hx-csp,sse', includeIndicatorCSS:false, defaultTimeout:60000"

@@ -9,7 +9,7 @@ from typing import Final
 
 from steelyard.analysis.judging_manifest import is_judging, sides_of
 from steelyard.analysis.numbers import record_value_text
-from steelyard.analysis.run_summary_values import RunSummary
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.judge_reasons import named_verdict, preference_reason
 from steelyard.report.run_texts import kind_text, one_line
 from steelyard.report.sample_evidence import verdict_name

@@ -19,11 +19,10 @@ from steelyard.analysis.conditions import (
     quoted_name,
     quoted_value,
 )
-from steelyard.analysis.judging_manifest import is_judging
+from steelyard.analysis.judging_manifest import SIDES, is_judging
 from steelyard.analysis.numbers import value_text
-from steelyard.analysis.preferences import preferences
-from steelyard.analysis.preferences_values import SIDES
-from steelyard.analysis.run_summary_values import RunSummary
+from steelyard.analysis.preferences.win_rates import preferences
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text
 from steelyard.prompts.conversation import input_text

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from steelyard.analysis.numbers import score_title
-from steelyard.analysis.run_summary_values import RunSummary
-from steelyard.analysis.summary_values import ScoreSummary
+from steelyard.analysis.scores.score_summary_values import ScoreSummary
+from steelyard.analysis.summary.run_summary_values import RunSummary
 
 SCORE: Final = "score."
 """Prefix of scores in keys, as a score may have the name of another column, such as `input`."""

@@ -10,11 +10,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from steelyard.analysis.judging_manifest import is_judging, sides_of
+from steelyard.analysis.comparison.settings import WordChange, word_changes
+from steelyard.analysis.judging_manifest import SIDES, is_judging, sides_of
 from steelyard.analysis.numbers import record_value_text, score_title
-from steelyard.analysis.preferences_values import SIDES
 from steelyard.analysis.retrieval_matches import WAYS
-from steelyard.analysis.settings import WordChange, word_changes
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text
 from steelyard.prompts.agent_messages import MESSAGES, is_answered_conversation, tool_call

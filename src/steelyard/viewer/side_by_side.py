@@ -13,10 +13,10 @@ from itertools import chain, islice
 from statistics import fmean
 from typing import Final, Literal
 
-from steelyard.analysis.comparison_values import PairComparison
+from steelyard.analysis.comparison.comparison_values import PairComparison
+from steelyard.analysis.comparison.settings import WordChange, share_most_words, word_changes
 from steelyard.analysis.judging_manifest import JUDGES, is_judging
 from steelyard.analysis.numbers import record_value_text
-from steelyard.analysis.settings import WordChange, share_most_words, word_changes
 from steelyard.escaping import cell_text
 from steelyard.prompts.conversation import input_text
 from steelyard.report.run_texts import one_line

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from steelyard.analysis.score_fields import CellKind, verdict_label
-from steelyard.analysis.score_infos import score_infos
+from steelyard.analysis.scores.score_fields import CellKind, verdict_label
+from steelyard.analysis.scores.score_infos import score_infos
 from steelyard.errors import ConfigError, install_command
 from steelyard.escaping import cell_text, csv_cell, json_line, writable
 from steelyard.files import replaced

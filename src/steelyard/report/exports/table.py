@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from steelyard.analysis.score_fields import CellKind, ScoreField, score_cells, score_fields
-from steelyard.analysis.score_infos import score_infos
+from steelyard.analysis.scores.score_fields import CellKind, ScoreField, score_cells, score_fields
+from steelyard.analysis.scores.score_infos import score_infos
 from steelyard.data.table import origin_keys
 from steelyard.prompts.agent_messages import reported_usage
 from steelyard.prompts.sample_values import option_label

@@ -17,10 +17,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
-from steelyard.analysis.comparison_values import Comparison
-from steelyard.analysis.gate import GateVerdict
-from steelyard.analysis.history import History
-from steelyard.analysis.run_summary_values import RunSummary
+from steelyard.analysis.comparison.comparison_values import Comparison
+from steelyard.analysis.comparison.history import History
+from steelyard.analysis.gate.gate_results import GateVerdict
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.escaping import HIDDEN
 from steelyard.report.charts.canvas import LEAST_WIDE, SvgDrawing
 from steelyard.report.charts.chart import ShareBar

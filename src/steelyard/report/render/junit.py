@@ -15,7 +15,7 @@ from tempfile import SpooledTemporaryFile
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
-from steelyard.analysis.gate import GateVerdict, RuleResult
+from steelyard.analysis.gate.gate_results import GateVerdict, RuleResult
 from steelyard.escaping import cell_text, visible
 from steelyard.prompts.conversation import input_text
 from steelyard.store import Run

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from steelyard.analysis.comparison_values import Comparison
-from steelyard.analysis.gate import GateVerdict
-from steelyard.analysis.history import History
+from steelyard.analysis.comparison.comparison_values import Comparison
+from steelyard.analysis.comparison.history import History
+from steelyard.analysis.gate.gate_results import GateVerdict
 from steelyard.escaping import markdown_cell, markdown_inline
 from steelyard.report.charts.chart import ShareBar
 from steelyard.report.page import ReportContent, report_sections

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from steelyard.analysis.comparison_values import Comparison, PairComparison, PairedDifference
-from steelyard.analysis.costs import CostDifference
-from steelyard.analysis.multiplicity import all_pairs_note
+from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison, PairedDifference
+from steelyard.analysis.comparison.costs import CostDifference
+from steelyard.analysis.comparison.multiplicity import all_pairs_note
+from steelyard.analysis.comparison.settings import short_digests
 from steelyard.analysis.numbers import (
     MISSING,
     interval_text,
@@ -18,7 +19,6 @@ from steelyard.analysis.numbers import (
     signed_text,
     value_text,
 )
-from steelyard.analysis.settings import short_digests
 from steelyard.report.charts.chart import ChartPoint, RowChart
 from steelyard.report.run_texts import one_line, run_labels
 from steelyard.report.section import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.analysis.numbers import count_text
-from steelyard.analysis.run_summary_values import RunSummary
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.analysis.usage import StageCost
 from steelyard.report.section import Section, SectionTable, TableCell, TableColumn, text_row
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from steelyard.analysis.exam_values import Exam, LetterBias
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.numbers import (
     MISSING,
@@ -22,8 +21,9 @@ from steelyard.analysis.numbers import (
     score_title,
     value_text,
 )
-from steelyard.analysis.run_summary_values import RunSummary
-from steelyard.analysis.summary_values import ScoreSummary
+from steelyard.analysis.scores.score_summary_values import ScoreSummary
+from steelyard.analysis.summary.exam_values import Exam, LetterBias
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.run_texts import bounds_text
 from steelyard.report.section import (
     Level,

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from steelyard.analysis.baseline import is_baseline_file
-from steelyard.analysis.gate import GateVerdict, RuleState, judge_gate, unfit_baseline
-from steelyard.analysis.gate_rules import GateRules, parse_gate
+from steelyard.analysis.comparison.baseline import is_baseline_file
+from steelyard.analysis.gate.gate_results import GateVerdict, RuleState, judge_gate, unfit_baseline
+from steelyard.analysis.gate.gate_rules import GateRules, parse_gate
 from steelyard.analysis.judging_manifest import jury_scores_of
 from steelyard.analysis.run_data import RunData
-from steelyard.analysis.run_summary import summarize_run
-from steelyard.analysis.run_summary_values import RunSummary
+from steelyard.analysis.summary.run_summary import summarize_run
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import SteelyardError
 from steelyard.report.section import Section, Sentence, Tone, sentences
 from steelyard.store import Run, Store
@@ -26,7 +26,7 @@ from steelyard.store.baselines import check_baseline, find_baseline
 from steelyard.store.open_store import exists
 
 if TYPE_CHECKING:
-    from steelyard.analysis.comparison_values import PairComparison
+    from steelyard.analysis.comparison.comparison_values import PairComparison
 
 _MOST_ESSENTIAL: Final = 2
 """Rules that are shown everywhere; of more, only as many that do not hold."""
@@ -126,7 +126,7 @@ def _compared(
 
 
 def _pair(runs: tuple[RunData, RunData], summaries: tuple[RunSummary, RunSummary], score: str) -> PairComparison | str:
-    from steelyard.analysis.comparison import compare  # few suites have a baseline
+    from steelyard.analysis.comparison.compare_runs import compare  # few suites have a baseline
 
     try:
         return compare(*runs, score=score, summaries=summaries).pairs[0]

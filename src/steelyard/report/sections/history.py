@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Final
 
-from steelyard.analysis.history import ChangeVerdict, History, PastRun, TargetDifference
+from steelyard.analysis.comparison.history import ChangeVerdict, History, PastRun, TargetDifference
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, score_title, signed_text, value_text
-from steelyard.analysis.summary_values import ScoreSummary
+from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.report.charts.chart import TimelineChart, TimelinePoint
 from steelyard.report.section import (
     RunLink,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from steelyard.analysis.judge_agreement_values import JudgeAgreement
+from steelyard.analysis.judges.judge_agreement_values import JudgeAgreement
+from steelyard.analysis.judges.rater_agreement_values import FEWEST
 from steelyard.analysis.numbers import (
     MISSING,
     count_text,
@@ -15,8 +16,7 @@ from steelyard.analysis.numbers import (
     signed_text,
     value_text,
 )
-from steelyard.analysis.rater_agreement_values import FEWEST
-from steelyard.analysis.run_summary_values import RunSummary
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.section import (
     RecordLink,
     Section,

@@ -30,8 +30,8 @@ from steelyard.report.section import (
 )
 
 if TYPE_CHECKING:
-    from steelyard.analysis.judge_panel_values import JudgeCheck, JudgePanel, PanelJudge
-    from steelyard.analysis.run_summary_values import RunSummary
+    from steelyard.analysis.judges.judge_panel_values import JudgeCheck, JudgePanel, PanelJudge
+    from steelyard.analysis.summary.run_summary_values import RunSummary
     from steelyard.stats.intervals import Interval
     from steelyard.stats.rating_bootstrap import Coefficient
 

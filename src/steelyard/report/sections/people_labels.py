@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.analysis.numbers import count_text, score_phrase, signed_text, value_text
-from steelyard.analysis.run_summary_values import RunSummary
-from steelyard.analysis.summary_values import LabelEffect
+from steelyard.analysis.scores.score_summary_values import LabelEffect
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.section import Section, sentences
 
 

@@ -23,10 +23,10 @@ from steelyard.analysis.numbers import (
     score_title,
     signed_text,
 )
-from steelyard.analysis.preferences_values import GroupPreference, PositionBias, Preferences
-from steelyard.analysis.preferences_wording import absent_text
-from steelyard.analysis.run_summary_values import RunSummary
+from steelyard.analysis.preferences.preferences_values import GroupPreference, PositionBias, Preferences
+from steelyard.analysis.preferences.preferences_wording import absent_text
 from steelyard.analysis.stopping import Stopping
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.charts.chart import ChartPoint, RowChart, SequenceChart, ShareBar, SharePart
 from steelyard.report.run_texts import kind_text
 from steelyard.report.section import (
@@ -44,7 +44,7 @@ from steelyard.report.sections.judge_panel import reply_form_texts
 from steelyard.stats.intervals import Interval
 
 if TYPE_CHECKING:
-    from steelyard.analysis.standings import Standings
+    from steelyard.analysis.preferences.standings import Standings
 
 _MOST_IN_FULL: Final = 3
 """Pairs beyond this many are lines of a table on a terminal: the pairs of ten targets fit on two screens."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Literal
 
-from steelyard.analysis.comparison_values import Comparison, PairComparison
+from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison
 from steelyard.analysis.judging_manifest import is_judging, sides_of
 from steelyard.analysis.numbers import count_text
-from steelyard.analysis.score_infos import score_infos
+from steelyard.analysis.scores.score_infos import score_infos
 from steelyard.prompts.conversation import input_text
 from steelyard.report.judge_reasons import preference_reason
 from steelyard.report.run_texts import one_line

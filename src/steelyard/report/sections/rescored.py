@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from steelyard.analysis.numbers import MISSING, value_text
-from steelyard.analysis.run_summary_values import RunSummary
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.section import Section, SectionTable, TableColumn, text_row
 
 

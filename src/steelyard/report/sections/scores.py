@@ -8,11 +8,11 @@ from functools import partial
 from typing import Final
 
 from steelyard.analysis.conditions import quoted_name
-from steelyard.analysis.contingency import ContingencyTable
-from steelyard.analysis.histograms import Histogram
 from steelyard.analysis.numbers import MISSING, interval_text, score_phrase, score_title, value_text
-from steelyard.analysis.run_summary_values import RunSummary
-from steelyard.analysis.summary_values import ScoreSummary
+from steelyard.analysis.scores.histograms import Histogram
+from steelyard.analysis.scores.score_summary_values import ScoreSummary
+from steelyard.analysis.summary.contingency import ContingencyTable
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.data.table import origin_keys
 from steelyard.report.charts.chart import ChartPoint, ConditionLink, RowChart
 from steelyard.report.run_texts import (

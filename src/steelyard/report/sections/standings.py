@@ -20,7 +20,7 @@ from steelyard.report.section import (
 )
 
 if TYPE_CHECKING:
-    from steelyard.analysis.standings import Standing, Standings
+    from steelyard.analysis.preferences.standings import Standing, Standings
 
 _LEFT_OUT: Final = {
     "no_answer": "without an answer of a side",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, mean_text, score_title, value_text
-from steelyard.analysis.run_summary_values import RunSummary
-from steelyard.analysis.summary_values import ScoreSummary
+from steelyard.analysis.scores.score_summary_values import ScoreSummary
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.charts.chart import ChartPoint, RowChart
 from steelyard.report.run_texts import (
     applies,
@@ -44,7 +44,7 @@ from steelyard.report.sections.judge_panel import reply_form_texts
 from steelyard.report.sections.preferences import sequence_chart
 
 if TYPE_CHECKING:
-    from steelyard.analysis.comparison_values import Comparison
+    from steelyard.analysis.comparison.comparison_values import Comparison
 
 
 _NAME: Final = 30

@@ -17,8 +17,8 @@ from steelyard.report.section import (
 )
 
 if TYPE_CHECKING:
-    from steelyard.analysis.run_summary_values import RunSummary
-    from steelyard.analysis.summary_values import ScoreSummary, TurnSummary
+    from steelyard.analysis.scores.score_summary_values import ScoreSummary, TurnSummary
+    from steelyard.analysis.summary.run_summary_values import RunSummary
 
 _MOST_TURNS: Final = 12
 """Turn numbers that a table shows; few conversations have more."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, Literal, Protocol
 
-from steelyard.analysis.jury import JuryVote
+from steelyard.analysis.judges.jury import JuryVote
 from steelyard.errors import ConfigError
 from steelyard.prompts.language import Language
 from steelyard.scorers.judges.judge import Judge, judged_by

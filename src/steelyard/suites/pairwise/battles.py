@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.analysis.standings import NamedBattle, Standings, standings_of_battles
+from steelyard.analysis.preferences.standings import NamedBattle, Standings, standings_of_battles
 from steelyard.data.headers import Role
 from steelyard.data.rows import open_tables
 from steelyard.data.sample_files import SampleFiles

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
-from steelyard.analysis.score_infos import rated_thing
+from steelyard.analysis.scores.score_infos import rated_thing
 from steelyard.data.rows import RowDataset
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys

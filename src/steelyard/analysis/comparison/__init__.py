@@ -1,0 +1,1 @@
+"""Two or more runs, sample by sample: differences, their intervals and what explains them."""

@@ -1,0 +1,413 @@
+"""Which samples of two runs make a pair, how many do, and why the others do not.
+
+`id`        the ids of both datasets are the same names for the same samples: the usual case
+`content`   other ids, equal input, reference, choices and contexts: a dataset that was numbered again
+a key       a field of the samples' metadata that names them in both datasets
+
+By default samples are paired by id, or by content where hardly any id is shared and more contents are. Between two
+versions of a dataset, samples that kept their id but changed their content are left out as long as most are unchanged,
+since the runs answered different questions there. Where most differ, it is not an edit of some samples, and all are
+paired with a warning; so are those of one file, whose options a suite may have put in another order. Samples with equal
+content within a run are paired in order, as equal questions are exchangeable; a key that two samples of a run share is
+refused, since it does not say which of them to pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steelyard.analysis.comparison.sample_costs import contents, hashes_by_id, metadata_keys, metadata_values
+from steelyard.analysis.comparison.sample_scores import RunScores, read_scores
+from steelyard.analysis.run_data import RunData
+from steelyard.analysis.summary.run_summary_values import RunSummary
+from steelyard.errors import ConfigError, did_you_mean
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+ID: Final = "id"
+CONTENT: Final = "content"
+_HARDLY_ANY: Final = 0.1
+"""Below this share of common ids (of the smaller run's), equal ids are not taken for the same sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """One run with what a comparison computes from it once.
+
+    Args:
+        run: the run.
+        summary: its summary.
+        scores: its scores, sample by sample.
+    """
+
+    run: RunData
+    summary: RunSummary
+    scores: RunScores
+
+    @classmethod
+    def of(cls, run: RunData, summary: RunSummary, groups: Sequence[str] = ()) -> ComparedRun:
+        """A run, or its samples of some groups alone."""
+        return cls(run, summary, read_scores(run.scores, groups))
+
+    def hashes(self) -> Mapping[str, str]:
+        """Sample id -> hash of its content, the id included; nothing where that is not known."""
+        return hashes_by_id(self.run.scores.samples, self.run.hashes)
+
+    def ids(self, indices: Array) -> list[str]:
+        """The ids of the samples with these indices."""
+        return [self.scores.samples[index] for index in indices.tolist()]
+
+
+class SampleAlignment(NamedTuple):
+    """Indices of the samples that make a pair, in order of the baseline.
+
+    Args:
+        first: indices of the baseline's samples.
+        second: indices of the other run's samples, in the same order.
+        by: `id`, `content` or the key.
+        notes: what a reader must know about it, one sentence each.
+        left_out: indices, in both runs, of samples that share an id but are not paired because their content changed;
+            None where there are none.
+    """
+
+    first: Array
+    second: Array
+    by: str
+    notes: tuple[str, ...] = ()
+    left_out: tuple[Array, Array] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedRuns:
+    """Two runs, and which of their samples make a pair."""
+
+    baseline: ComparedRun
+    other: ComparedRun
+    alignment: SampleAlignment
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of the two runs in sentences: their targets, with the run ids where the targets are equal."""
+        return names_of(self.baseline.run, self.other.run)
+
+
+def names_of(baseline: RunData, other: RunData) -> tuple[str, str]:
+    """The names of two runs in sentences: their targets, with the run ids where the targets are equal."""
+    if baseline.target != other.target:
+        return baseline.target, other.target
+    return f"{baseline.target} ({baseline.id})", f"{other.target} ({other.id})"
+
+
+def align(baseline: ComparedRun, other: ComparedRun, by: str, names: tuple[str, str]) -> SampleAlignment:
+    """Pair the samples of two runs.
+
+    Args:
+        baseline: the first run.
+        other: the second.
+        by: `id`, `content`, a key of the samples' metadata, or "" for the default (see the module).
+        names: what the runs are called.
+
+    Raises:
+        ConfigError: no sample of a run has that key, or two samples of one run have the same value there.
+    """
+    if by == ID:
+        return _by_id(baseline, other)
+    if by == CONTENT:
+        return _by_content(baseline, other)
+    if by:
+        return _by_key(baseline, other, by, names)
+    by_id = _by_id(baseline, other)
+    smaller = min(len(baseline.scores.samples), len(other.scores.samples))
+    if len(by_id.first) >= _HARDLY_ANY * smaller or not smaller:
+        return _without_changed(by_id, baseline, other)
+    contents = _by_content(baseline, other)
+    if len(contents.first) <= len(by_id.first):
+        return by_id
+    shared = f"{len(by_id.first)} of {smaller}" if len(by_id.first) else "none"
+    note = (
+        f"{names[0]} and {names[1]} share {shared} of their samples' ids, so samples with equal content are paired; "
+        f"--align id pairs by id."
+    )
+    return contents._replace(notes=(note, *contents.notes))
+
+
+def _by_id(baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
+    import numpy as np
+
+    samples = baseline.scores.samples
+    if samples is other.scores.samples:
+        indices = np.arange(len(samples))
+        return SampleAlignment(indices, indices, ID)
+    index_of = other.scores.index_of()
+    second = np.fromiter((index_of.get(ident, -1) for ident in samples), dtype=np.int64, count=len(samples))
+    first = np.flatnonzero(second >= 0)
+    return SampleAlignment(first, second[first], ID)
+
+
+def _without_changed(pairs: SampleAlignment, baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
+    """The pairs without samples whose content changed between two versions of a dataset, if those are a minority."""
+    if same_file(baseline, other):
+        return pairs
+    changed = _changed(baseline, other, pairs.first, pairs.second)
+    if not changed.any() or 2 * changed.sum() >= len(changed):
+        return pairs
+    left_out = pairs.first[changed], pairs.second[changed]
+    return pairs._replace(first=pairs.first[~changed], second=pairs.second[~changed], left_out=left_out)
+
+
+def same_file(baseline: ComparedRun, other: ComparedRun) -> bool:
+    """Whether both runs used a file with the same content."""
+    first, second = (dataset_file(side.run.manifest) for side in (baseline, other))
+    return bool(first and second and first[1] == second[1])
+
+
+def dataset_file(manifest: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Name and hash of the one file that a run's samples came from; None where they came from elsewhere.
+
+    >>> dataset_file({"samples": {"source": {"file": {"file": "a.csv", "digest": "12"}}}})
+    ('a.csv', '12')
+    """
+    part: Any = manifest
+    for key in ("samples", "source", "file"):
+        part = part.get(key) if isinstance(part, Mapping) else None
+    return (str(part["file"]), str(part["digest"])) if isinstance(part, Mapping) and part.get("digest") else None
+
+
+def _changed(baseline: ComparedRun, other: ComparedRun, first: Array, second: Array) -> Array:
+    """Per pair with a common id, whether the content differs; group and metadata do not count as content."""
+    import numpy as np
+
+    if baseline.run.bodies and other.run.bodies and baseline.run.hashes is not None and other.run.hashes is not None:
+        hashes = baseline.run.hashes[baseline.scores.numbers[first]], other.run.hashes[other.scores.numbers[second]]
+        changed = np.asarray(hashes[0] != hashes[1])
+        if not changed.any():  # the usual case, without reading a sample
+            return changed
+        before, after = contents_of(baseline, other)
+    else:
+        changed = np.ones(len(first), dtype=bool)
+        before, after = baseline.hashes(), other.hashes()
+    for index in np.flatnonzero(changed).tolist():
+        pair = (before.get(baseline.scores.samples[first[index]]), after.get(other.scores.samples[second[index]]))
+        changed[index] = None not in pair and pair[0] != pair[1]
+    return changed
+
+
+def _by_content(baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
+    before, after = (
+        _indices_by(side.scores, content_of)
+        for side, content_of in zip((baseline, other), contents_of(baseline, other), strict=True)
+    )
+    shared = [(indices, after[content]) for content, indices in before.items() if content in after]
+    pairs = sorted(pair for sides in shared for pair in zip(*sides, strict=False))
+    several = sum(max(map(len, sides)) > 1 for sides in shared)
+    notes: tuple[str, ...] = ()
+    if several:
+        questions = "1 question occurs" if several == 1 else f"{several} questions occur"
+        notes = (f"{questions} more than once in a run; they are paired in order.",)
+    return _alignment(pairs, CONTENT, notes)
+
+
+def contents_of(*sides: ComparedRun) -> list[Mapping[str, str]]:
+    """Per side, sample id -> hash of its content; with the id in it where one of the runs is not a stored run."""
+    bodies = [side.run.bodies for side in sides if side.run.bodies is not None]
+    return [*map(contents, bodies)] if len(bodies) == len(sides) else [side.hashes() for side in sides]
+
+
+def _by_key(baseline: ComparedRun, other: ComparedRun, key: str, names: tuple[str, str]) -> SampleAlignment:
+    before, after = (_unique(side, key, name) for side, name in zip((baseline, other), names, strict=True))
+    return _alignment([(index, after[value]) for value, index in before.items() if value in after], key)
+
+
+def _unique(side: ComparedRun, key: str, name: str) -> dict[str, int]:
+    """Value of the key -> index of its sample; refused where two samples share a value."""
+    bodies = side.run.bodies
+    values = {} if bodies is None else metadata_values(bodies, key)
+    if not values:
+        known = [] if bodies is None else metadata_keys(bodies)
+        hint = did_you_mean(key, known) if known else "; they have no metadata"
+        raise ConfigError(f"--align {key}: no sample of {name} has {key!r} in its metadata{hint}")
+    samples = side.scores.samples
+    for value, indices in (indices_by_value := _indices_by(side.scores, values)).items():
+        if len(indices) > 1:
+            first, second = (samples[index] for index in indices[:2])
+            raise ConfigError(
+                f"--align {key}: samples {first} and {second} of {name} both have {value!r} there; a key must be "
+                "different for each sample of a run"
+            )
+    return {value: indices[0] for value, indices in indices_by_value.items()}
+
+
+def _indices_by(scores: RunScores, values: Mapping[str, Any]) -> dict[Any, list[int]]:
+    """Value -> indices of the samples that have it, in order; samples without a value are left out."""
+    indices_by_value: dict[Any, list[int]] = {}
+    for index, ident in enumerate(scores.samples):
+        if ident in values:
+            indices_by_value.setdefault(values[ident], []).append(index)
+    return indices_by_value
+
+
+def _alignment(pairs: Sequence[tuple[int, int]], by: str, notes: tuple[str, ...] = ()) -> SampleAlignment:
+    import numpy as np
+
+    indices = np.asarray(pairs, dtype=int).reshape(-1, 2)
+    return SampleAlignment(indices[:, 0], indices[:, 1], by, notes)
+
+
+_HEAD: Final = 8
+"""Leading bytes of a key, compared first as one 64-bit number: different hashes rarely agree in these."""
+
+
+class SampleOverlap(NamedTuple):
+    """How many samples two runs share, and why others make no pair.
+
+    Args:
+        n_paired: samples behind the headline.
+        only_in_baseline: samples the other run lacks; likewise `only_in_other`.
+        left_out_errors: samples in both runs that are not a pair because all repeats of a side failed.
+        left_out_not_applicable: the same because the score does not apply, or was not parsed where only scored
+            records count.
+        changed_content: samples with the same id but other content; `left_out_changed` of them are not a pair.
+        shared_replies: samples for which both runs used the same stored reply.
+        aligned: what made two samples a pair: `id`, `content`, or a key of their metadata.
+    """
+
+    n_paired: int
+    only_in_baseline: int
+    only_in_other: int
+    left_out_errors: int
+    left_out_not_applicable: int
+    changed_content: int
+    shared_replies: int
+    left_out_changed: int
+    aligned: str
+
+
+class SharedSamples(NamedTuple):
+    """Indices of the aligned samples for which both runs have rows of a score, and how many failed on a side."""
+
+    first: Array
+    second: Array
+    errors: int
+
+
+def shared_samples(runs: AlignedRuns, score: str) -> SharedSamples:
+    """The samples for which both runs have rows of a score, whatever their outcome."""
+    before, after = runs.baseline.scores.sums_of(score), runs.other.scores.sums_of(score)
+    alignment = runs.alignment
+    shared = (before.rows[alignment.first] > 0) & (after.rows[alignment.second] > 0)
+    first, second = alignment.first[shared], alignment.second[shared]
+    failed = ((before.errors > 0) & (before.read == 0))[first] | ((after.errors > 0) & (after.read == 0))[second]
+    return SharedSamples(first, second, int(failed.sum()))
+
+
+def overlap_of(runs: AlignedRuns, score: str, paired: int) -> SampleOverlap:
+    """How many samples the runs share on the headline.
+
+    Args:
+        runs: the two runs.
+        score: the headline's name.
+        paired: samples with a value on both sides.
+    """
+    shared = shared_samples(runs, score)
+    left_out = _left_out(runs, score)
+    rows = [int((run.scores.sums_of(score).rows > 0).sum()) for run in (runs.baseline, runs.other)]
+    return SampleOverlap(
+        n_paired=paired,
+        only_in_baseline=rows[0] - len(shared.first) - left_out,
+        only_in_other=rows[1] - len(shared.first) - left_out,
+        left_out_errors=shared.errors,
+        left_out_not_applicable=len(shared.first) - paired - shared.errors,
+        changed_content=_changed_content(runs, shared) + left_out,
+        shared_replies=_shared_replies(runs, shared),
+        left_out_changed=left_out,
+        aligned=runs.alignment.by,
+    )
+
+
+def _left_out(runs: AlignedRuns, score: str) -> int:
+    """Samples with rows of a score in both runs that are not paired because their content changed."""
+    if runs.alignment.left_out is None:
+        return 0
+    before, after = runs.baseline.scores.sums_of(score), runs.other.scores.sums_of(score)
+    first, second = runs.alignment.left_out
+    return int(((before.rows[first] > 0) & (after.rows[second] > 0)).sum())
+
+
+def _changed_content(runs: AlignedRuns, shared: SharedSamples) -> int:
+    """Pairs whose content differs. A sample's hash covers its id, so pairs of other ids need the content hash."""
+    baseline, other, by = runs.baseline, runs.other, runs.alignment.by
+    if by == CONTENT:
+        return 0
+    if by == ID:
+        return int(_changed(baseline, other, shared.first, shared.second).sum())
+    before, after = contents_of(baseline, other)
+    ids = zip(baseline.ids(shared.first), other.ids(shared.second), strict=True)
+    hashes = ((before.get(first), after.get(second)) for first, second in ids)
+    return sum(None not in pair and pair[0] != pair[1] for pair in hashes)
+
+
+def _shared_replies(runs: AlignedRuns, shared: SharedSamples) -> int:
+    """Pairs for which both runs used the same reply of the journal."""
+    before, after = runs.baseline.run.records, runs.other.run.records
+    if before is None or after is None:
+        return 0
+    numbers = runs.baseline.scores.numbers[shared.first], runs.other.scores.numbers[shared.second]
+    return shared_replies(LastReplies(*before.last_keys()), LastReplies(*after.last_keys()), numbers)
+
+
+class LastReplies(NamedTuple):
+    """The target's last replies to the samples of a run.
+
+    Args:
+        samples: number of the sample, per reply.
+        keys: the journal's keys, a row of at least 8 bytes per reply.
+    """
+
+    samples: Array
+    keys: Array
+
+
+def shared_replies(first: LastReplies, second: LastReplies, pairs: tuple[Array, Array]) -> int:
+    """Pairs in which both sides have a reply with the same key.
+
+    Args:
+        first: of the first run.
+        second: of the second.
+        pairs: the samples of each pair, by their numbers in the first and in the second.
+
+    >>> import numpy as np
+    >>> keys = np.arange(30, dtype=np.uint8).reshape(3, 10)
+    >>> first, second = LastReplies(np.arange(3), keys), LastReplies(np.arange(3), keys[[0, 2, 1]])
+    >>> same = np.arange(3)
+    >>> shared_replies(first, second, (same, same)), shared_replies(first, second, (same, np.array([0, 2, 1])))
+    (1, 3)
+    """
+    import numpy as np
+
+    # Most runs share no reply: the heads alone tell that, without a Python object per key.
+    heads = [np.ascontiguousarray(side.keys[:, :_HEAD]).view(np.uint64)[:, 0] for side in (first, second)]
+    all_heads = np.sort(np.concatenate(heads))
+    if not (all_heads[1:] == all_heads[:-1]).any():
+        return 0
+    in_second = np.isin(heads[0], heads[1])
+    in_first = np.isin(heads[1], heads[0])
+    shared = _keys_by_pair(first, pairs[0], in_second) & _keys_by_pair(second, pairs[1], in_first)
+    return len({pair for pair, _ in shared})
+
+
+def _keys_by_pair(side: LastReplies, samples: Array, chosen: Array) -> set[tuple[int, bytes]]:
+    """(pair, key) of the chosen replies."""
+    import numpy as np
+
+    pair = np.full(int(max(side.samples.max(initial=-1), samples.max(initial=-1))) + 1, -1)
+    pair[samples] = np.arange(len(samples))
+    numbers = pair[side.samples[chosen]].tolist()
+    width = side.keys.shape[1]
+    data = side.keys[chosen].tobytes()
+    keys = (data[at : at + width] for at in range(0, len(data), width))
+    return {(number, key) for number, key in zip(numbers, keys, strict=True) if number >= 0}

@@ -1,0 +1,339 @@
+"""The result of a comparison of runs: differences, verdicts and sentences; values only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
+
+from steelyard.analysis.comparison.alignment import SampleOverlap
+from steelyard.analysis.comparison.costs import CostDifference
+from steelyard.analysis.comparison.settings import SettingDifference, phrases_of
+from steelyard.analysis.notebook import table_html
+from steelyard.analysis.numbers import MISSING, interval_text, level_text, p_text, signed_text, value_text
+from steelyard.analysis.scores.score_summary_values import Over
+from steelyard.analysis.stopping import Stopping
+from steelyard.analysis.summary.run_summary_values import RunSummary
+from steelyard.plain_json import field_values
+from steelyard.stats.intervals import Interval
+
+Verdict = Literal["better", "worse", "no_evidence", "inconclusive", "none"]
+"""`no_evidence`: enough was parsed, and the data do not show a difference. `inconclusive`: missing verdicts leave open
+which run is better. `none`: no sample could be compared."""
+
+
+_ROUNDING: Final = 1e-12
+"""Tolerance for bounds at zero, as they are sums of floating-point numbers."""
+
+
+class OutcomeTable(NamedTuple):
+    """Pairs of a 0/1 score by the outcome on each side; `improved` is wrong in the baseline and right in the other.
+
+    Right is a value of 1, or of 0 where lower is better.
+    """
+
+    both_right: int
+    improved: int
+    regressed: int
+    both_wrong: int
+
+    def json_fields(self) -> dict[str, Any]:
+        """Improvements and regressions under the names that version 0.1 gave them."""
+        counts = {"both_right": self.both_right, "fixed": self.improved, "broken": self.regressed}
+        return counts | {"both_wrong": self.both_wrong}
+
+
+@dataclass(frozen=True, slots=True)
+class MissingVerdicts:
+    """Replies of two runs whose value is not known, and how far the difference depends on them.
+
+    Args:
+        baseline: replies of the baseline without a known value (unparsed, and refused where the score leaves refusals
+            out), over the samples for which both runs have replies; likewise `other`.
+        replies: all replies of both runs to these samples.
+        bounds: limits of other - baseline whatever the missing verdicts would have been: all of them at the lowest or
+            at the highest value of the score. None where the score's range is not known.
+    """
+
+    baseline: int
+    other: int
+    replies: int
+    bounds: Interval | None
+
+    @property
+    def n(self) -> int:
+        """Missing verdicts of both runs."""
+        return self.baseline + self.other
+
+    @property
+    def leaves_sign_open(self) -> bool:
+        """Whether the missing verdicts alone leave open which run has the higher mean.
+
+        Where the bounds are not known, this holds as soon as half of the replies have no verdict: the comparison would
+        then describe what could be parsed more than what was answered.
+        """
+        if not self.n:
+            return False
+        if self.bounds is None:
+            return 2 * self.n >= self.replies
+        return self.bounds.low <= _ROUNDING and self.bounds.high >= -_ROUNDING
+
+
+@dataclass(frozen=True, slots=True)
+class PairedDifference:
+    """The difference of one score, other run minus baseline, over the same samples.
+
+    Args:
+        group: the group it covers; "" is all pairs.
+        n: pairs.
+        baseline: the baseline's mean over these pairs; None when n is 0, like the next two.
+        other: the other run's mean.
+        difference: other - baseline, in units of the score (0.05 is five points of a rate).
+        interval: of the difference; None when the pairs do not show its spread.
+        p: two-sided; None when n is 0.
+        relative: difference / baseline, to be labelled as relative change; None when the baseline is 0.
+        table: for 0/1 scores, else None.
+        unit: every value lies in [0, 1], so that the difference may be shown in points.
+        interval_method: how the interval was computed, such as `Newcombe 1998, method 10`; likewise `test`.
+        improved: pairs that are better in the other run, in the score's direction: those that newly meet its
+            threshold (0/1 scores: wrong to right), or of a score without a threshold those whose value is better.
+            `regressed` the reverse; both None when n is 0.
+        p_adjusted: `p` corrected for the tests that were made together with it; None where it was made alone.
+        adjustment: how, and for how many tests; "" where `p_adjusted` is None.
+        detectable: the smallest true difference that a set like this detects in 80 % of cases; None where the spread
+            of the pairs is not known.
+        needed: pairs that would detect a difference as large as this one in 80 % of cases; given for a headline only,
+            None where nothing differs.
+        stopped: the decision of a stopping rule on this difference; `interval` is then its confidence sequence, and
+            there is no p-value.
+        lower_is_better: the score's direction: a negative difference is then an improvement.
+        missing: replies without a known value, and how far the difference depends on them; None where there are none.
+        standard_error: of the difference over these pairs, by cluster; None for fewer than two independent pairs, and
+            where a rule stopped the run.
+    """
+
+    group: str
+    n: int
+    baseline: float | None
+    other: float | None
+    difference: float | None
+    interval: Interval | None
+    p: float | None
+    relative: float | None
+    table: OutcomeTable | None
+    unit: bool
+    interval_method: str
+    test: str
+    improved: int | None = None
+    regressed: int | None = None
+    p_adjusted: float | None = None
+    adjustment: str = ""
+    detectable: float | None = None
+    needed: int | None = None
+    stopped: Stopping | None = None
+    lower_is_better: bool = False
+    missing: MissingVerdicts | None = None
+    standard_error: float | None = None
+
+    @property
+    def decisive_p(self) -> float | None:
+        """The p-value that decides the verdict: the corrected one where there is one."""
+        return self.p if self.p_adjusted is None else self.p_adjusted
+
+    def json_fields(self) -> dict[str, Any]:
+        """As `OutcomeTable` has them."""
+        return field_values(self, improved="fixed", regressed="broken")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreDifference:
+    """The difference between two runs on a further score.
+
+    Args:
+        score: its name.
+        over: as in PairComparison; likewise the two counts.
+        left_out_errors: samples that are not a pair because a side failed.
+        left_out_not_applicable: samples that are not a pair for another reason.
+        difference: over all pairs; its p-value is adjusted for all such scores of all runs.
+        verdict: of that difference.
+    """
+
+    score: str
+    over: Over
+    left_out_errors: int
+    left_out_not_applicable: int
+    difference: PairedDifference
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedIds:
+    """The samples that the difference of a headline counts as changed.
+
+    Args:
+        improvements: their ids in the baseline; `regressions` the reverse.
+        regressions: likewise.
+        other_ids: baseline's id -> the other run's id, where the two are not equal.
+    """
+
+    improvements: tuple[str, ...]
+    regressions: tuple[str, ...]
+    other_ids: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherDifferences:
+    """What differs between two runs next to the headline.
+
+    Args:
+        answered_both: the headline over the pairs that both sides answered.
+        groups: the headline per group, in order of first appearance; empty when there are none.
+        scores: the other scores that both runs have, in the baseline's order.
+        costs: time, calls and tokens per sample; empty where the runs do not hold them.
+        turns: scores of single turns, over the turns of the conversations that both runs have; `n` counts these.
+        by_conversation: the difference of the means over conversations where the headline is over all turns; else None.
+    """
+
+    answered_both: PairedDifference
+    groups: tuple[PairedDifference, ...] = ()
+    scores: tuple[ScoreDifference, ...] = ()
+    costs: tuple[CostDifference, ...] = ()
+    turns: tuple[ScoreDifference, ...] = ()
+    by_conversation: PairedDifference | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PairComparison:
+    """One run compared with the baseline.
+
+    Args:
+        baseline: id of the baseline run, `baseline_target` its target; likewise `other`, `other_target`.
+        score: what is compared.
+        over: `all` counts an unparsed or refused reply as 0; `scored` compares what both sides answered.
+        overlap: which samples make a pair.
+        headline: the difference that `sentence` and `verdict` are about.
+        changed: ids of the samples behind it.
+        further: groups, further scores, turns and costs.
+        settings: in which the manifests of the runs differ, with both values and with the changed words of prompts.
+        warnings: what a reader must know before believing the difference, one sentence each.
+        verdict: `better` or `worse` in the score's direction, `no_evidence`, `inconclusive` where missing verdicts
+            leave the sign open, or `none` when nothing could be compared.
+        sentence: what may be concluded.
+        level: of the intervals; the verdict uses p < 1 - level.
+    """
+
+    baseline: str
+    baseline_target: str
+    other: str
+    other_target: str
+    score: str
+    over: Over
+    overlap: SampleOverlap
+    headline: PairedDifference
+    changed: ChangedIds
+    further: FurtherDifferences
+    settings: tuple[SettingDifference, ...]
+    warnings: tuple[str, ...]
+    verdict: Verdict
+    sentence: str
+    level: float
+
+    @property
+    def differs(self) -> tuple[str, ...]:
+        """A phrase for each setting that differs ("model: glm-4 → qwen")."""
+        return phrases_of(self.settings)
+
+    @property
+    def unanswered(self) -> OutcomeTable:
+        """Of the samples in `headline.table`, those with an unparsed or refused reply in a run, which counts as 0."""
+        all_samples, answered = self.headline.table, self.further.answered_both.table
+        empty = OutcomeTable(0, 0, 0, 0)
+        return OutcomeTable(
+            *(total - part for total, part in zip(all_samples or empty, answered or empty, strict=True))
+        )
+
+    def json_fields(self) -> dict[str, Any]:
+        """The fields of its parts as its own; `improvements` and `regressions` as `OutcomeTable` has them."""
+        changed = field_values(self.changed, improvements="fixed", regressions="broken")
+        further = field_values(self.further) | {"differs": self.differs}
+        return field_values(self, overlap="", changed="", further="") | self.overlap._asdict() | changed | further
+
+
+@dataclass(frozen=True, slots=True)
+class RunPair:
+    """Two of several runs that were all compared with each other, on one score.
+
+    Args:
+        baseline: id of the run that was named first, `baseline_target` its target; likewise `other`, `other_target`.
+        headline: other - baseline; its p-value is corrected for all pairs.
+        verdict: of that difference, as in PairComparison.
+        sentence: what may be concluded.
+    """
+
+    baseline: str
+    baseline_target: str
+    other: str
+    other_target: str
+    headline: PairedDifference
+    verdict: Verdict
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Several runs compared with the first.
+
+    Args:
+        baseline: summary of the first run.
+        others: summaries of the other runs, in order.
+        score: what is compared.
+        pairs: one per other run, in the same order.
+        notes: how p-values are corrected over the pairs, and which groups are compared.
+        group_notes: what a reader must know about the pairs' groups.
+        score_notes: the same for the further scores.
+        only_groups: the groups that the comparison was restricted to; empty where it covers all.
+        all_pairs: every two of the runs, in order, where all were compared with each other; else empty.
+    """
+
+    baseline: RunSummary
+    others: tuple[RunSummary, ...]
+    score: str
+    pairs: tuple[PairComparison, ...]
+    notes: tuple[str, ...] = ()
+    group_notes: tuple[str, ...] = ()
+    score_notes: tuple[str, ...] = ()
+    only_groups: tuple[str, ...] = ()
+    all_pairs: tuple[RunPair, ...] = ()
+
+    def json_fields(self) -> dict[str, Any]:
+        """Runs by their ids: their summaries are values of their own."""
+        return field_values(self) | {"baseline": self.baseline.run, "others": [other.run for other in self.others]}
+
+    def __str__(self) -> str:
+        return "\n".join([pair.sentence for pair in self.pairs])
+
+    def _repr_html_(self) -> str:
+        """A small table, for notebooks."""
+        level = level_text(self.pairs[0].level) if self.pairs else "95 %"
+        head = ["run", "n", "baseline", "this run", "difference", f"{level} CI", "p", "improved", "regressed"]
+        caption = f"{self.score}, compared with {self.baseline.target} (run {self.baseline.run})"
+        sentences: list[str] = []
+        for pair in self.pairs:
+            sentences += [pair.sentence, *(f"Warning: {warning}" for warning in pair.warnings)]
+        return table_html(caption, head, map(_notebook_row, self.pairs), [*sentences, *self.notes])
+
+
+def _notebook_row(pair: PairComparison) -> list[str]:
+    headline = pair.headline
+    share = headline.unit
+    counts = (headline.improved, headline.regressed)
+    return [
+        f"{pair.other_target} ({pair.other})",
+        str(headline.n),
+        value_text(headline.baseline, share=share),
+        value_text(headline.other, share=share),
+        signed_text(headline.difference, share=share),
+        interval_text(headline.interval, share=share, sign=True) or MISSING,
+        p_text(headline.decisive_p),
+        *(MISSING if count is None else str(count) for count in counts),
+    ]

@@ -1,0 +1,174 @@
+"""Warnings of a comparison: what else differs between the two runs and may cause the difference of their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from steelyard.analysis.comparison.alignment import ID, AlignedRuns, ComparedRun, SampleOverlap, dataset_file, same_file
+from steelyard.analysis.comparison.decided_runs import decision_on
+from steelyard.analysis.comparison.paired_scores import has_clusters, n_differently_clustered
+from steelyard.analysis.comparison.settings import PROMPT, SYSTEM_PROMPT, phrases_of, target_differences
+from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
+from steelyard.analysis.run_data import RunData
+from steelyard.analysis.summary.run_summary_values import RunSummary
+
+_MOST_OF_A_SCORER: Final = 4
+
+
+def comparison_warnings(runs: AlignedRuns, overlap: SampleOverlap, score: str) -> tuple[str, ...]:
+    """One sentence for each reason why the difference need not come from the targets.
+
+    Args:
+        runs: the two runs.
+        overlap: how many samples they share on the score.
+        score: what is compared in full.
+    """
+    baseline, other, names = runs.baseline, runs.other, runs.names
+    named_runs = tuple(zip(names, (baseline, other), strict=True))
+    warnings = [
+        *_of_suites(baseline.summary, other.summary),
+        *_of_samples(overlap, runs),
+        *_of_clusters(runs),
+        *_of_datasets(baseline, other),
+    ]
+    # Errors of the compared score alone: a record for which another scorer failed still has this one.
+    errors = [int(run.scores.sums_of(score).errors.sum()) for _, run in named_runs]
+    if errors[0] != errors[1]:
+        counts = " and ".join(f"{count} in {name}" for name, count in zip(names, errors, strict=True))
+        warnings.append(f"The runs differ in errors: {counts}; samples that failed may differ from the others.")
+    on_score = decision_on(baseline, other, score) is not None
+    for name, run in named_runs:
+        warnings += _of_state(name, run.summary, on_score=on_score)
+    if on_score:
+        warnings.append(
+            "Groups, further scores and costs are shown as for a fixed number of samples, though it was not fixed."
+        )
+    if score not in RETRIEVAL_SCORES:  # the sentence on a retrieval score contains the warning itself
+        warnings += [f"{warning}." for _, run in named_runs if (warning := run.summary.matching_warning())]
+    warnings += _of_targets(baseline.run, other.run, names)
+    warnings += _of_scorers(baseline.run.manifest.get("scorers"), other.run.manifest.get("scorers"))
+    return tuple(warnings)
+
+
+def _of_suites(baseline: RunSummary, other: RunSummary) -> Iterator[str]:
+    if baseline.suite != other.suite:
+        yield (
+            f"The runs are of two suites, {baseline.suite} and {other.suite}: equal names of scores and ids of samples "
+            "need not mean the same there."
+        )
+
+
+def _of_state(name: str, summary: RunSummary, *, on_score: bool) -> Iterator[str]:
+    if summary.state != "finished":
+        yield f"{name} is {summary.state}: {summary.counts.done} of {summary.counts.planned} records are done."
+    stopping = summary.stopping
+    if stopping is not None and summary.stopped_early and not on_score:
+        yield (
+            f"{name} was stopped early, after {stopping.used} of {stopping.planned} samples, by its rule on "
+            f"{stopping.score}: an interval and a p-value for a fixed number of samples do not hold for it."
+        )
+
+
+def _of_samples(overlap: SampleOverlap, runs: AlignedRuns) -> Iterator[str]:
+    (baseline, other), by = runs.names, runs.alignment.by
+    if versions := _versions(runs):
+        yield (
+            f"The runs used two versions of their dataset, {versions[0]} and {versions[1]}: "
+            f"{overlap.only_in_other} added, {overlap.changed_content} changed, {overlap.only_in_baseline} retired; "
+            "rows that only one run has are left out."
+        )
+    elif overlap.only_in_baseline or overlap.only_in_other:
+        yield (
+            f"The runs differ in samples: {overlap.only_in_baseline} are only in {baseline}, "
+            f"{overlap.only_in_other} only in {other}; they are left out."
+        )
+    if overlap.left_out_changed:
+        n = overlap.left_out_changed
+        yield (
+            f"{_samples(n)} kept the id but changed content between the runs and {'is' if n == 1 else 'are'} left out; "
+            "--align id pairs all that share an id."
+        )
+    elif overlap.changed_content:
+        moved = by == ID and overlap.changed_content > 1 and 2 * overlap.changed_content > overlap.n_paired
+        hint = " Is the id a line number? --align content pairs equal samples." if moved else ""
+        yield f"{_samples(overlap.changed_content)} kept the {by} but changed content between the runs.{hint}"
+    if overlap.shared_replies:
+        yield (
+            f"For {_samples(overlap.shared_replies)} both runs used the same stored reply: "
+            f"the two runs are not independent there."
+        )
+    if overlap.left_out_errors:
+        verb = "is" if overlap.left_out_errors == 1 else "are"
+        yield f"{_samples(overlap.left_out_errors)} failed in at least one of the runs and {verb} left out."
+
+
+def _of_clusters(runs: AlignedRuns) -> Iterator[str]:
+    """Where equal samples were put into other clusters meanwhile, as by a column that was not read before."""
+    if n := n_differently_clustered(runs):
+        used = runs.names[0 if has_clusters(runs.baseline) else 1]
+        yield (
+            f"{_samples(n)} changed {'its' if n == 1 else 'their'} cluster between the runs: intervals and tests use "
+            f"the clusters of {used}."
+        )
+
+
+def _versions(runs: AlignedRuns) -> list[str]:
+    """Both files with the beginning of their hashes, where two runs of one suite used different ones."""
+    files = [dataset_file(side.run.manifest) for side in (runs.baseline, runs.other)]
+    if runs.alignment.by != ID or None in files or same_file(runs.baseline, runs.other):
+        return []
+    if runs.baseline.summary.suite != runs.other.summary.suite:
+        return []
+    return [f"{file[0]} ({file[1][:8]})" for file in files if file]
+
+
+def _of_datasets(baseline: ComparedRun, other: ComparedRun) -> Iterator[str]:
+    """Compare the digests of whole datasets where the samples have no hashes."""
+    first, second = (_mapping(side.run.manifest.get("samples")).get("digest") for side in (baseline, other))
+    if first and second and first != second and not (baseline.hashes() and other.hashes()):
+        yield "The two runs have different datasets; which samples differ is not known."
+
+
+def _of_targets(baseline: RunData, other: RunData, names: tuple[str, str]) -> Iterator[str]:
+    """For two targets that send prompts: warn that nothing differs, or that model and prompt both do."""
+    targets = [baseline.manifest.get("target"), other.manifest.get("target")]
+    if not all(isinstance(target, Mapping) and "prompt" in target for target in targets):
+        return
+    keys = {difference.key for difference in target_differences(*targets)}
+    if not keys:
+        yield (
+            f"{names[0]} and {names[1]} have the same prompt, model and parameters: "
+            "their difference is noise, not the effect of a change."
+        )
+    elif any("model" in key for key in keys) and keys & {PROMPT, SYSTEM_PROMPT}:
+        yield "Model and prompt both differ; a difference may be the effect of either."
+
+
+def _of_scorers(first: Any, second: Any) -> Iterator[str]:
+    if first == second:
+        return
+    begin, end = "The two runs were scored by different scorers", "so a difference may be the scorers'."
+    shared = [stage for stage in _mapping(first) if stage in _mapping(second)]
+    for stage in shared:
+        differences = target_differences(first[stage], second[stage])
+        if not differences:
+            continue
+        judge = "judge of " if _asks(first[stage]) or _asks(second[stage]) else ""
+        phrases = ", ".join(phrases_of(differences, most=_MOST_OF_A_SCORER))
+        yield f"{begin}: the {judge}{stage} differs ({phrases}), {end}"
+    if not shared:
+        yield f"{begin}, {end}"
+
+
+def _asks(scorer: Any) -> bool:
+    """Whether a described scorer asks a model."""
+    return isinstance(scorer, Mapping) and ("model" in scorer or any(map(_asks, scorer.values())))
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _samples(n: int) -> str:
+    return f"{n} sample{'' if n == 1 else 's'}"

@@ -1,0 +1,335 @@
+"""The difference between two runs in one sentence: over pairs, over separate samples, or by a stopping rule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from steelyard.analysis.comparison.comparison_values import MissingVerdicts, PairedDifference, ScoreDifference, Verdict
+from steelyard.analysis.comparison.differences import POWER, difference_of_rates, excludes_zero
+from steelyard.analysis.numbers import (
+    count_text,
+    figure_text,
+    interval_text,
+    level_text,
+    p_equals,
+    p_text,
+    score_phrase,
+    signed_text,
+    value_text,
+)
+from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
+from steelyard.analysis.scores.score_summary_values import ScoreSummary
+from steelyard.analysis.stopping import Stopping
+from steelyard.stats.intervals import Interval
+from steelyard.stats.power import detectable_rates, samples_for_rates
+
+_RATES_SOLVED: Final = ("solve_rate",)
+_MOST_MOVED: Final = 3
+_COUNTLESS: Final = 1_000_000
+"""From this many needed pairs on, no number is given: it grows with the inverse square of an uncertain difference."""
+
+
+def comparison_sentence(
+    difference: PairedDifference, verdict: Verdict, *, score: str, names: tuple[str, str], level: float
+) -> str:
+    """The conclusion of a comparison, with its numbers.
+
+    Args:
+        difference: over all pairs.
+        verdict: of that difference.
+        score: the score's name.
+        names: of the baseline and of the other run.
+        level: of the interval.
+    """
+    baseline, other = names
+    if verdict == "inconclusive" and difference.missing is not None:
+        return _inconclusive(difference, difference.missing, score=score, names=names, level=level)
+    if difference.difference is None:
+        scored = f"on which both have {score_phrase(score)}"
+        return f"{baseline} and {other} share no sample {scored}, so nothing can be concluded."
+    if difference.stopped is not None:
+        return decided_sentence(difference, difference.stopped, score=score, names=names)
+    if verdict in {"better", "worse"}:
+        return _decided(difference, score=score, names=names, level=level)
+    return _undecided(difference, score=score, names=names, level=level)
+
+
+def _inconclusive(
+    difference: PairedDifference, missing: MissingVerdicts, *, score: str, names: tuple[str, str], level: float
+) -> str:
+    """Why the missing verdicts leave the sign open, and what the replies with a verdict show."""
+    claim = f"Nothing can be concluded about {score_phrase(score)} of {names[1]} and {names[0]}"
+    if missing.n == missing.replies:
+        return f"{claim}: none of their {count_text(missing.replies, 'reply')} has a verdict."
+    reason = f"{claim}: {_without_verdict(missing)}"
+    if missing.bounds is None:
+        return f"{reason}, and the range of {score_phrase(score)} is not known, so these may outweigh the rest."
+    reason += f", which leaves the difference between {_bounds(missing.bounds, difference)}"
+    if difference.difference is None:
+        return f"{reason}. No sample has a verdict on both sides."
+    value = _change(difference)
+    interval = f"{level_text(level)} CI {_interval(difference)}; " if difference.interval else ""
+    facts = f"{interval}{_test(difference)}; {count_text(difference.n, 'pair')}"
+    return f"{reason}. As scored, it is {value} ({facts})."
+
+
+def _without_verdict(missing: MissingVerdicts) -> str:
+    has = "has" if missing.n == 1 else "have"
+    return f"{missing.n:,} of {count_text(missing.replies, 'reply')} {has} no verdict"
+
+
+def _bounds(bounds: Interval, difference: PairedDifference) -> str:
+    low, high = (signed_text(end, share=difference.unit) for end in bounds)
+    return f"{low} and {high}{_unit(difference)}"
+
+
+def _decided(difference: PairedDifference, *, score: str, names: tuple[str, str], level: float) -> str:
+    baseline, other = names
+    size = difference.difference or 0.0
+    up = size > 0
+    interval = difference.interval
+    if interval and not up:
+        interval = Interval(-interval.high, -interval.low)
+    amount = figure_text(abs(size), share=difference.unit)
+    if score in _RATES_SOLVED:
+        claim = f"{other} solves {amount} points {'more' if up else 'less'} than {baseline}"
+    elif difference.unit:
+        claim = f"{other} scores {amount} points {'more' if up else 'less'} on {score_phrase(score)} than {baseline}"
+    else:
+        claim = f"{other} scores {amount} {'higher' if up else 'lower'} on {score_phrase(score)} than {baseline}"
+    if difference.lower_is_better:
+        claim += f", which is {'worse' if up else 'better'}, as lower is better"
+    sides = (difference.other or 0.0, difference.baseline or 0.0)
+    facts = [" against ".join(value_text(side, share=difference.unit) for side in sides)]
+    if interval:
+        facts.append(f"{level_text(level)} CI {interval_text(interval, share=difference.unit)}")
+    facts += [_test(difference), *_missing_facts(difference), count_text(difference.n, "pair")]
+    return f"{claim} ({'; '.join(facts)})."
+
+
+def _missing_facts(difference: PairedDifference) -> list[str]:
+    """How far the difference depends on replies without a verdict; nothing where there are none."""
+    missing = difference.missing
+    if missing is None:
+        return []
+    without = f"{count_text(missing.n, 'reply')} without a verdict"
+    if missing.bounds is None:
+        return [without]
+    return [f"{without}: with these between {_bounds(missing.bounds, difference)}"]
+
+
+def _undecided(difference: PairedDifference, *, score: str, names: tuple[str, str], level: float) -> str:
+    baseline, other = names
+    verb = "solves" if score in _RATES_SOLVED else f"has {score_phrase(score)}"
+    values = f"{other} {verb} {_share(difference, 'other')}, {baseline} {_share(difference, 'baseline')}"
+    facts = (
+        f"{values} ({'; '.join([_test(difference), *_missing_facts(difference), count_text(difference.n, 'pair')])})"
+    )
+    if difference.interval is None:
+        return f"These data show no evidence of a difference: {facts}, and say nothing about how large one may be."
+    shown = _finds(difference, _unit(difference))
+    if excludes_zero(difference.interval) or (difference.decisive_p is not None and difference.decisive_p < 1 - level):
+        return (
+            f"These data show no evidence of a difference, though the result is borderline: {facts}; "
+            f"{level_text(level)} CI {_interval(difference)}.{shown}"
+        )
+    low, high = (signed_text(limit, share=difference.unit) for limit in difference.interval)
+    return (
+        f"These data show no evidence of a difference: {facts}; a true difference between {low} and "
+        f"{high}{_unit(difference)} is compatible with them.{shown}"
+    )
+
+
+def by_conversation_sentence(difference: PairedDifference | None, level: float) -> str:
+    """The difference of the means over conversations, next to the one over all turns, which decides; "" without one."""
+    if difference is None or difference.difference is None:
+        return ""
+    size = _change(difference)
+    interval = f", {level_text(level)} CI {_interval(difference)}" if difference.interval else ""
+    return (
+        f" This is over all turns, which decides; with each of the {count_text(difference.n, 'conversation')} counted "
+        f"once, whatever its length, the difference is {size}{interval}."
+    )
+
+
+def moved_scores_sentence(scores: Sequence[ScoreDifference], headline: str, other: str) -> str:
+    """The further scores on which the other run is better or worse; "" where there are none.
+
+    Measures of retrieval are computed from the same matches, so only the first of those with the same verdict is named.
+
+    Args:
+        scores: compared besides the headline, with corrected p-values.
+        headline: the score that the sentence is already about.
+        other: the other run's name.
+    """
+    moved = [score for score in scores if score.verdict in {"better", "worse"}]
+    if headline in RETRIEVAL_SCORES:
+        moved = [score for score in moved if score.score not in RETRIEVAL_SCORES]
+    families: dict[tuple[str, Verdict], ScoreDifference] = {}
+    for score in moved:
+        family = "retrieval" if score.score in RETRIEVAL_SCORES else score.score
+        families.setdefault((family, score.verdict), score)
+    if not families:
+        return ""
+    named = [_moved(score) for score in families.values()]
+    more = f" and on {len(named) - _MOST_MOVED} more" if len(named) > _MOST_MOVED else ""
+    return f" On further scores {other} is {', '.join(named[:_MOST_MOVED])}{more}."
+
+
+def _moved(score: ScoreDifference) -> str:
+    difference = score.difference
+    value = _change(difference)
+    direction = ", lower is better" if difference.lower_is_better else ""
+    return f"{score.verdict} on {score_phrase(score.score)} ({value}, {p_equals(difference.decisive_p)}{direction})"
+
+
+def _finds(difference: PairedDifference, unit: str) -> str:
+    """How large a difference a set like this can detect, and how large a set this difference needs."""
+    if difference.detectable is None:
+        return ""
+    detectable = figure_text(difference.detectable, share=difference.unit)
+    shown = f" Sets like this show a difference of {detectable}{unit} in 80 % of cases"
+    if (
+        not difference.needed
+        or difference.needed <= difference.n
+        or not float(figure_text(difference.difference or 0.0, share=difference.unit))
+    ):
+        return f"{shown}."
+    seen = figure_text(abs(difference.difference or 0.0), share=difference.unit)
+    return f"{shown}; {seen}{unit}, as seen here, would take {_needed(difference.needed)} pairs."
+
+
+def _needed(pairs: int) -> str:
+    return f"about {pairs:,}" if pairs < _COUNTLESS else f"more than {_COUNTLESS:,}"
+
+
+def _share(difference: PairedDifference, side: str) -> str:
+    value = difference.other if side == "other" else difference.baseline
+    if difference.table is None:
+        return value_text(value or 0.0, share=difference.unit)
+    return f"{round((value or 0.0) * difference.n)} of {difference.n}"
+
+
+def _unit(difference: PairedDifference) -> str:
+    return " points" if difference.unit else ""
+
+
+def _interval(difference: PairedDifference) -> str:
+    """Both limits with their signs and the unit."""
+    return f"{interval_text(difference.interval, share=difference.unit, sign=True)}{_unit(difference)}"
+
+
+def _change(difference: PairedDifference) -> str:
+    """The difference with its sign and the unit."""
+    return f"{signed_text(difference.difference or 0.0, share=difference.unit)}{_unit(difference)}"
+
+
+def _test(difference: PairedDifference) -> str:
+    p = 1.0 if difference.p is None else difference.p
+    corrected = "" if difference.p_adjusted is None else f", {_correction(difference)} {p_text(difference.p_adjusted)}"
+    return f"{difference.test} {p_equals(p)}{corrected}"
+
+
+def _correction(difference: PairedDifference) -> str:
+    """The method that corrected a p-value: `by Holm`."""
+    return f"by {difference.adjustment.partition(' over ')[0]}"
+
+
+def separate_sentence(first: ScoreSummary, second: ScoreSummary, names: tuple[str, str]) -> str:
+    """What two rates over different samples say, with the numbers; "" where they are not rates.
+
+    Args:
+        first: of the baseline.
+        second: of the other run.
+        names: of both.
+    """
+    if not (first.binary and second.binary):
+        return ""
+    interval = difference_of_rates(first, second)
+    before, after = first.headline, second.headline
+    if interval is None or before.value is None or after.value is None:
+        return ""
+    rates = f"{names[1]} solves {_count_solved(second)}, {names[0]} {_count_solved(first)}"
+    limits = f"95 % CI of the difference {interval_text(interval, share=True, sign=True)} points"
+    if interval.low > 0 or interval.high < 0:
+        return (
+            f" As separate sets, {rates} ({limits}): more than chance, but the two were asked different questions, "
+            "which may cause the difference."
+        )
+    facts = f"{rates} ({limits}{_separate_test(first, second)})"
+    return f" As separate sets they show no evidence of a difference: {facts}.{_separate_power(first, second)}"
+
+
+def _count_solved(score: ScoreSummary) -> str:
+    mean = score.headline
+    return f"{round((mean.value or 0) * mean.n)} of {mean.n}"
+
+
+def _separate_test(first: ScoreSummary, second: ScoreSummary) -> str:
+    """The pooled z test of two proportions, for independent samples; "" for others."""
+    if first.note or second.note:
+        return ""
+    first_mean, second_mean = first.headline, second.headline
+    pooled = ((first_mean.value or 0) * first_mean.n + (second_mean.value or 0) * second_mean.n) / (
+        first_mean.n + second_mean.n
+    )
+    error = math.sqrt(pooled * (1 - pooled) * (1 / first_mean.n + 1 / second_mean.n))
+    if not error:
+        return ""
+    z = ((second_mean.value or 0) - (first_mean.value or 0)) / error
+    return f"; z = {z:.2f}, {p_equals(math.erfc(abs(z) / math.sqrt(2)))}"
+
+
+def _separate_power(first: ScoreSummary, second: ScoreSummary) -> str:
+    if first.note or second.note:
+        return ""
+    low, high = sorted((first.headline.value or 0.0, second.headline.value or 0.0))
+    detectable = detectable_rates(min(first.headline.n, second.headline.n), low, power=POWER)
+    if detectable is None or high - low < 5e-4:
+        return ""
+    needed = samples_for_rates(low, high, power=POWER)
+    return (
+        f" Separate sets like these show a difference of {figure_text(detectable, share=True)} points in 80 % of "
+        f"cases; {figure_text(high - low, share=True)} points, as seen here, would take about {needed:,} samples each."
+    )
+
+
+def decided_sentence(difference: PairedDifference, stopping: Stopping, *, score: str, names: tuple[str, str]) -> str:
+    """What was decided, on how many samples, and how often such a decision is wrong.
+
+    Args:
+        difference: the difference over the samples that were used.
+        stopping: its decision.
+        score: the score's name.
+        names: of the baseline and of the other run.
+    """
+    phrase = score_phrase(score)
+    baseline, other = names
+    where = "over the full set" if stopping.question == "full" else "beyond this set"
+    claim = {
+        "above": f"{other} has more {phrase} than {baseline} {where}",
+        "below": f"{other} has less {phrase} than {baseline} {where}",
+        "equal": f"{other} and {baseline} have exactly the same {phrase} {where}",
+        "": f"These {difference.n} samples cannot tell whether {other} or {baseline} has more {phrase} {where}",
+    }[stopping.side]
+    scale, unit = (100, " points") if difference.unit else (1, "")
+    low, high = (f"{scale * limit:+.3g}" for limit in stopping.interval)
+    values = [
+        f"{scale * (value or 0.0):.3g}{' %' if difference.unit else ''}"
+        for value in (difference.other, difference.baseline)
+    ]
+    return (
+        f"{claim} ({' against '.join(values)}; anytime-valid {level_text(stopping.level)} confidence sequence of the "
+        f"difference {low} to {high}{unit}; {stopping.extent}).{_finds_at_fixed_size(difference, stopping)} "
+        f"{stopping.promise}"
+    )
+
+
+def _finds_at_fixed_size(difference: PairedDifference, stopping: Stopping) -> str:
+    """How large a difference a fixed set of this size can detect; "" where the rule decided."""
+    if stopping.side or difference.detectable is None:
+        return ""
+    size = f"{100 * difference.detectable:.3g} points" if difference.unit else f"{difference.detectable:.3g}"
+    return f" Even a number of samples fixed in advance would show a difference of {size} in only 80 % of cases."

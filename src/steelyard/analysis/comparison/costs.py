@@ -1,0 +1,178 @@
+"""Differences in cost between two runs over the same samples: time, calls and tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Sized
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steelyard.analysis.comparison.sample_costs import SampleCost
+from steelyard.stats.intervals import Interval
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+MOST_SAMPLES: Final = 2_000
+"""Most samples whose costs are read, in a seeded draw: each needs its replies from the journal, and this many give a
+quantile to within a few percent of its rank."""
+_RESAMPLES: Final = 999
+_AT_ONCE: Final = 100_000
+"""Random numbers drawn at once: more need memory and are no faster."""
+
+
+class CostPair(NamedTuple):
+    """The costs of one sample in both runs; `cluster` is equal for samples that are not independent."""
+
+    cluster: int
+    baseline: SampleCost
+    other: SampleCost
+
+
+@dataclass(frozen=True, slots=True)
+class CostDifference:
+    """One cost figure of two runs over the same samples, with its difference.
+
+    Args:
+        measure: `latency` (seconds of the answered attempts, without queueing and retries), `seconds` (wall time of
+            the record, where a target asked no model), `ttft` (seconds to the first token, where both streamed),
+            `calls`, `input_tokens` or `output_tokens`, all per sample.
+        statistic: `p50` or `p95` (the smallest value that so many percent of the samples do not exceed), or `mean`.
+        n: samples.
+        baseline: the baseline's figure; likewise `other`.
+        difference: other - baseline.
+        interval: of the difference, paired bootstrap by cluster; None for fewer than two clusters.
+        estimated: some of the tokens were estimated.
+    """
+
+    measure: str
+    statistic: str
+    n: int
+    baseline: float
+    other: float
+    difference: float
+    interval: Interval | None
+    estimated: bool = False
+
+
+def cost_differences(
+    pairs: Sequence[CostPair], *, level: float, seed: int = 0, counted: bool = True
+) -> tuple[CostDifference, ...]:
+    """Differences in time, calls and tokens; empty without pairs, and without counts that are 0 for both.
+
+    Latency is compared where both targets asked models for every sample, else wall time: latency excludes queueing
+    and wall time includes it, so the two are not compared with each other.
+
+    Args:
+        pairs: the costs of the same samples in both runs.
+        level: of the intervals.
+        seed: of the resampling; equal data give equal numbers.
+        counted: whether the calls and tokens of both are known. Those of a target that calls models itself are not,
+            and a 0 in their place would look like a saving.
+    """
+    if not pairs:
+        return ()
+    draw = _Resamples([pair.cluster for pair in pairs], level, seed)
+    costs = [side for pair in pairs for side in (pair.baseline, pair.other)]
+    time = "latency" if all(side.latency is not None for side in costs) else "seconds"
+    times = [time, "ttft"] if all(side.ttft is not None for side in costs) else [time]
+    rows = [row for name in times for row in draw.quantiles(name, _sides(pairs, name), (50, 95))]
+    if counted and any(side.calls for side in costs):
+        estimated = any(side.estimated for side in costs)
+        rows.append(draw.means("calls", _sides(pairs, "calls"), estimated=False))
+        tokens = ("input_tokens", "output_tokens")
+        rows += [draw.means(name, _sides(pairs, name), estimated=estimated) for name in tokens]
+    # Rows of time are kept even at 0: which rows there are must not depend on the clock.
+    return tuple(row for row in rows if row.statistic != "mean" or row.baseline or row.other)
+
+
+def _sides(pairs: Sequence[CostPair], measure: str) -> tuple[Array, Array]:
+    import numpy as np
+
+    sides = ((pair.baseline for pair in pairs), (pair.other for pair in pairs))
+    before, after = (np.asarray([getattr(costs, measure) for costs in side], dtype=float) for side in sides)
+    return before, after
+
+
+class _Resamples:
+    """Draws of clusters with replacement, the same for every measure."""
+
+    def __init__(self, clusters: Sequence[int], level: float, seed: int) -> None:
+        import numpy as np
+
+        self._clusters = np.unique(np.asarray(clusters), return_inverse=True)[1]
+        self._n = len(clusters)
+        self._groups = int(self._clusters.max()) + 1
+        most = self._groups * int(np.bincount(self._clusters).max())
+        self._count = np.int16 if most < 2**15 else np.int32
+        self._ends = ((1 - level) / 2, (1 + level) / 2)
+        self._weights = list(self._drawn_weights(np.random.default_rng(seed))) if self._groups > 1 else []
+
+    def means(self, measure: str, sides: tuple[Array, Array], *, estimated: bool) -> CostDifference:
+        """The difference of the means."""
+        import numpy as np
+
+        # Not `@`: for so few numbers the threads of a BLAS cost more, half a second of CPU, than they save.
+        sums = [np.einsum("ij,j->i", weights, sides[1] - sides[0]) for weights in self._weights]
+        draws = [sums_drawn / weights.sum(axis=1) for sums_drawn, weights in zip(sums, self._weights, strict=True)]
+        before, after = (float(side.mean()) for side in sides)
+        return self._difference((measure, "mean"), before, after, draws, estimated=estimated)
+
+    def quantiles(self, measure: str, sides: tuple[Array, Array], ranks: Sequence[int]) -> Iterator[CostDifference]:
+        """The differences of the quantiles at so many percent."""
+        shares = [rank / 100 for rank in ranks]
+        drawn = [[_weighted_quantiles(side, weights, shares) for side in sides] for weights in self._weights]
+        for at, share in enumerate(shares):
+            before, after = (_quantile(side, share) for side in sides)
+            draws = [second[at] - first[at] for first, second in drawn]
+            yield self._difference((measure, f"p{ranks[at]}"), before, after, draws)
+
+    def _difference(
+        self, names: tuple[str, str], before: float, after: float, draws: Sequence[Array], *, estimated: bool = False
+    ) -> CostDifference:
+        import numpy as np
+
+        interval = None
+        if draws:
+            low, high = np.quantile(np.concatenate(draws), self._ends)
+            interval = Interval(float(low), float(high))
+        return CostDifference(*names, self._n, before, after, after - before, interval, estimated)
+
+    def _drawn_weights(self, rng: Any) -> Iterator[Array]:
+        """How often each pair is drawn, some resamples at a time."""
+        import numpy as np
+
+        rows = max(1, _AT_ONCE // self._n)
+        for start in range(0, _RESAMPLES, rows):
+            drawn = rng.integers(0, self._groups, size=(min(rows, _RESAMPLES - start), self._groups))
+            offset = np.arange(len(drawn))[:, None] * self._groups
+            counts = np.bincount((drawn + offset).ravel(), minlength=drawn.size).reshape(drawn.shape)
+            # The narrowest integers that hold the sum of a resample: less memory to read for each measure.
+            yield counts[:, self._clusters].astype(self._count)
+
+
+def _quantile(values: Array, rank: float) -> float:
+    """The smallest value with at least `rank` of all values at or below it (nearest rank)."""
+    import numpy as np
+
+    return float(np.quantile(values, rank, method="inverted_cdf"))
+
+
+def _weighted_quantiles(values: Array, weights: Array, ranks: Sequence[float]) -> list[Array]:
+    """`_quantile` for each row of weights and each rank; the values are sorted once, not once per draw."""
+    import numpy as np
+
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[:, order], axis=1, dtype=weights.dtype)
+    # The same rule as in `_quantile`; the small constant allows for rounding of the product.
+    return [values[order][np.argmax(reached >= rank * reached[:, -1:] - 1e-9, axis=1)] for rank in ranks]
+
+
+def drawn_samples(samples: Sized, most: int = MOST_SAMPLES, seed: int = 0) -> list[int]:
+    """Indices of at most `most` samples, drawn without replacement and in order."""
+    import numpy as np
+
+    if len(samples) <= most:
+        return list(range(len(samples)))
+    return sorted(np.random.default_rng(seed).choice(len(samples), size=most, replace=False).tolist())

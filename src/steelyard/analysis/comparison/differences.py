@@ -1,0 +1,296 @@
+"""Two vectors of values over the same samples -> their difference with interval and test."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steelyard.analysis.comparison.comparison_values import MissingVerdicts, OutcomeTable, PairedDifference, Verdict
+from steelyard.analysis.intervals import standard_error
+from steelyard.analysis.scores.score_summary_values import ScoreSummary
+from steelyard.analysis.stopping import DecidedSide
+from steelyard.stats.binomial import clopper_pearson
+from steelyard.stats.intervals import Interval, clustered_spread, mean_interval
+from steelyard.stats.paired import bootstrap_difference, mcnemar_exact, newcombe_clustered, newcombe_paired, sign_flip
+from steelyard.stats.power_means import samples_to_show, smallest_detectable_difference
+from steelyard.stats.quantiles import t_quantile
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+NEWCOMBE: Final = "Newcombe 1998, method 10"
+BOOTSTRAP: Final = "paired percentile bootstrap"
+T_INTERVAL: Final = "t interval of the paired differences"
+MCNEMAR: Final = "exact McNemar"
+SIGN_FLIP: Final = "sign-flip permutation"
+T_TEST: Final = "paired t"
+UNCHANGED: Final = "Clopper-Pearson limit of the share that changes"
+_BY_CLUSTER: Final = " by cluster"
+_ROUNDING: Final = 1e-9
+POWER: Final = 0.8
+"""How often a true difference of the smallest detectable size is found."""
+_MANY: Final = 10_000
+"""From this many independent clusters on, resampling gives what the normal approximation gives, at a hundred times its
+cost. Measured on 100,000 pairs: 1.2 s against 0.01 s, limits that agree to three digits."""
+
+
+class PairedValues(NamedTuple):
+    """Samples with a value on both sides; arrays with an entry per pair.
+
+    Args:
+        indices: of the samples in the alignment, to look up their ids.
+        baseline: values of the baseline; likewise `other`.
+        clusters: a number per pair, equal for pairs that are not independent; None where all are.
+    """
+
+    indices: Array
+    baseline: Array
+    other: Array
+    clusters: Array | None
+
+    def part(self, chosen: Array) -> PairedValues:
+        """Those pairs that `chosen` (true or false for each) is true for."""
+        clusters = None if self.clusters is None else self.clusters[chosen]
+        return PairedValues(self.indices[chosen], self.baseline[chosen], self.other[chosen], clusters)
+
+
+class ScoreMeaning(NamedTuple):
+    """What a comparison must know of a score's values.
+
+    Args:
+        scaled: the score names a scale other than [0, 1], so that a rating of 1 is not a rate of 100 %.
+        lower_is_better: a negative difference is an improvement.
+        threshold: values at or above it pass, or at or below it where lower is better; None: any change of a value is
+            an improvement or a regression.
+        undecided_at: a value that neither passes nor fails, such as 0.5 where half of a sample's repeats pass.
+    """
+
+    scaled: bool = False
+    lower_is_better: bool = False
+    threshold: float | None = None
+    undecided_at: float | None = None
+
+
+USUAL_MEANING: Final = ScoreMeaning()
+
+
+def paired_difference(
+    pairs: PairedValues,
+    *,
+    level: float,
+    group: str = "",
+    meaning: ScoreMeaning = USUAL_MEANING,
+    missing: MissingVerdicts | None = None,
+) -> PairedDifference:
+    """The difference other - baseline over `pairs`.
+
+    0/1 values of independent samples get Newcombe's interval and McNemar's exact test, other values the percentile
+    bootstrap and the sign-flip permutation test. Where samples share clusters, 0/1 values get Newcombe's interval by
+    cluster and others the t interval, and clusters are flipped whole. From 10,000 clusters on it is the t interval and
+    test of the paired differences. Where no value in [0, 1] has changed, the interval is that of the share that
+    changes. Seeded with 0, so that equal data give equal numbers.
+
+    Args:
+        pairs: values of both runs over the same samples.
+        level: of the interval.
+        group: the group that the pairs are of; "" is all.
+        meaning: scale, direction and threshold of the score. Values of a scaled score are never taken for rates.
+        missing: replies without a known value, where there are any.
+    """
+    n = len(pairs.baseline)
+    if not n:
+        empty = PairedDifference(group, 0, None, None, None, None, None, None, None, False, "", "")
+        return replace(empty, lower_is_better=meaning.lower_is_better, missing=missing)
+    differences = pairs.other - pairs.baseline
+    baseline, difference = float(pairs.baseline.mean()), float(differences.mean())
+    unit = not meaning.scaled and all(side.min() >= 0 and side.max() <= 1 for side in (pairs.baseline, pairs.other))
+    table = _table(pairs) if unit else None
+    clusters = _shared_clusters(pairs.clusters)
+    evidence = _evidence(pairs, clusters, table, level)
+    if table and meaning.lower_is_better:
+        # Here 0 is right. The interval above is of the values and does not depend on which of them is right.
+        table = OutcomeTable(table.both_wrong, table.regressed, table.improved, table.both_right)
+    if unit and evidence.interval is None and not differences.any():
+        evidence = evidence._replace(interval=_unchanged(n, clusters, level), interval_method=UNCHANGED)
+    improved, regressed = changed_sides(pairs, meaning)
+    return PairedDifference(
+        group=group,
+        n=n,
+        baseline=baseline,
+        other=float(pairs.other.mean()),
+        difference=difference,
+        interval=evidence.interval,
+        p=evidence.p,
+        relative=difference / baseline if baseline else None,
+        table=table,
+        unit=unit,
+        interval_method=evidence.interval_method,
+        test=evidence.test,
+        improved=int(improved.sum()),
+        regressed=int(regressed.sum()),
+        detectable=smallest_detectable_difference(differences, clusters=clusters, level=level, power=POWER),
+        lower_is_better=meaning.lower_is_better,
+        missing=missing,
+        standard_error=standard_error(differences, clusters),
+    )
+
+
+def with_needed(difference: PairedDifference, pairs: PairedValues, level: float) -> PairedDifference:
+    """Add the number of pairs that would show a difference of this size with 80 % power."""
+    clusters = _shared_clusters(pairs.clusters)
+    changes = pairs.other - pairs.baseline
+    return replace(difference, needed=samples_to_show(changes, clusters=clusters, level=level, power=POWER))
+
+
+def changed_sides(pairs: PairedValues, meaning: ScoreMeaning = USUAL_MEANING) -> tuple[Array, Array]:
+    """Which pairs improved and which regressed, in the score's direction.
+
+    With a threshold these are the pairs that pass on one side and fail on the other, else all pairs whose value is
+    better or worse.
+
+    >>> import numpy as np
+    >>> pairs = PairedValues(np.arange(3), np.array([0.2, 0.9, 0.6]), np.array([0.5, 0.4, 0.7]), None)
+    >>> [side.tolist() for side in changed_sides(pairs, ScoreMeaning(threshold=0.5))]
+    [[True, False, False], [False, True, False]]
+    >>> [side.tolist() for side in changed_sides(pairs, ScoreMeaning(lower_is_better=True))]
+    [[False, True, False], [True, False, True]]
+    """
+    sign = -1 if meaning.lower_is_better else 1
+    before, after = sign * pairs.baseline, sign * pairs.other
+    if meaning.threshold is not None:
+        passed_before, passed_after = (side >= sign * meaning.threshold for side in (before, after))
+        decided = (pairs.baseline != meaning.undecided_at) & (pairs.other != meaning.undecided_at)
+        return decided & ~passed_before & passed_after, decided & passed_before & ~passed_after
+    # A mean over repeats may differ by rounding alone.
+    return after > before + _ROUNDING, after < before - _ROUNDING
+
+
+def adjusted(difference: PairedDifference, p: float, how: str) -> PairedDifference:
+    """Add a p-value that is corrected for multiple tests."""
+    return replace(difference, p_adjusted=p, adjustment=how)
+
+
+def verdict_of(difference: PairedDifference, level: float) -> Verdict:
+    """`better` or `worse` only where the test and the interval agree that there is a difference.
+
+    The score's direction decides which is which. The corrected p-value counts where there is one, and a rule that
+    ended the runs on this difference decides in place of a test. Whatever these say, it is `inconclusive` where the
+    missing verdicts alone leave open which run is ahead: p and interval do not take them into account.
+    """
+    if difference.missing is not None and difference.missing.leaves_sign_open:
+        return "inconclusive"
+    if difference.stopped is not None:
+        return _directed(_DECIDED[difference.stopped.side], difference)
+    p = difference.decisive_p
+    if p is None or difference.difference is None:
+        return "none"
+    if p >= 1 - level or not excludes_zero(difference.interval):
+        return "no_evidence"
+    return _directed("better" if difference.difference > 0 else "worse", difference)
+
+
+def _directed(higher_is_better: Verdict, difference: PairedDifference) -> Verdict:
+    """The verdict where a higher score is better, in the direction of the score."""
+    if not difference.lower_is_better:
+        return higher_is_better
+    turned: Mapping[Verdict, Verdict] = {"better": "worse", "worse": "better"}
+    return turned.get(higher_is_better, higher_is_better)
+
+
+_DECIDED: Final[Mapping[DecidedSide, Verdict]] = {
+    "above": "better",
+    "below": "worse",
+    "equal": "no_evidence",
+    "": "no_evidence",
+}
+
+
+def difference_of_rates(first: ScoreSummary, second: ScoreSummary) -> Interval | None:
+    """The 95 % CI of second - first, by Newcombe's method for two separate samples; None without intervals.
+
+        low = d - sqrt((p2 - l2)^2 + (u1 - p1)^2),    high = d + sqrt((u2 - p2)^2 + (p1 - l1)^2)
+
+    from the limits of the two rates, Wilson's, by cluster where samples are.
+
+    Source: R. G. Newcombe, "Interval estimation for the difference between independent proportions", Statistics in
+    Medicine 17, 1998, method 10.
+    """
+    before, after = first.headline, second.headline
+    if before.value is None or after.value is None or before.interval is None or after.interval is None:
+        return None
+    d = after.value - before.value
+    below = math.hypot(after.value - after.interval.low, before.interval.high - before.value)
+    above = math.hypot(after.interval.high - after.value, before.value - before.interval.low)
+    return Interval(max(-1.0, d - below), min(1.0, d + above))
+
+
+def excludes_zero(interval: Interval | None) -> bool:
+    """Whether `interval` excludes 0; True where there is no interval, so that the test decides alone."""
+    return interval is None or interval.low > 0 or interval.high < 0
+
+
+class _Evidence(NamedTuple):
+    interval: Interval | None
+    p: float
+    interval_method: str
+    test: str
+
+
+def _evidence(pairs: PairedValues, clusters: Array | None, table: OutcomeTable | None, level: float) -> _Evidence:
+    if table and clusters is None:
+        interval = newcombe_paired(table.both_right, table.improved, table.regressed, table.both_wrong, level)
+        return _Evidence(interval, mcnemar_exact(table.improved, table.regressed), NEWCOMBE, MCNEMAR)
+    differences = pairs.other - pairs.baseline
+    if table and clusters is not None:
+        # With ten clusters the bootstrap raises a false alarm in 7 to 10 of 100 cases, this interval in 4 to 5.
+        limits = newcombe_clustered(pairs.other, pairs.baseline, clusters=clusters, level=level)
+        return _Evidence(
+            limits, sign_flip(differences, clusters=clusters), NEWCOMBE + _BY_CLUSTER, SIGN_FLIP + _BY_CLUSTER
+        )
+    end = "" if clusters is None else _BY_CLUSTER
+    spread = clustered_spread(differences, clusters)
+    if spread.clusters >= _MANY and spread.error > 0:
+        half = t_quantile((1 + level) / 2, spread.clusters - 1) * spread.error
+        # With so many clusters Student's t is the normal distribution to four digits.
+        p = math.erfc(abs(spread.mean) / spread.error / math.sqrt(2))
+        return _Evidence(Interval(spread.mean - half, spread.mean + half), p, T_INTERVAL + end, T_TEST + end)
+    p = sign_flip(differences, clusters=clusters)
+    if clusters is not None:
+        # With fewer than about thirty clusters, t keeps its level better than resampling.
+        return _Evidence(
+            mean_interval(differences, clusters=clusters, level=level), p, T_INTERVAL + end, SIGN_FLIP + end
+        )
+    return _Evidence(bootstrap_difference(differences, level=level), p, BOOTSTRAP, SIGN_FLIP)
+
+
+def _unchanged(n: int, clusters: Array | None, level: float) -> Interval:
+    """The interval of a mean difference where no pair has changed, of values in [0, 1].
+
+    Where a share q of the clusters changes, and none by more than 1, the mean differs from 0 by q at most. Of G
+    clusters none has changed, so q is at most the upper Clopper-Pearson limit of 0 in G: 1 - ((1 - level) / 2)^(1 / G).
+    """
+    import numpy as np
+
+    most = clopper_pearson(0, n if clusters is None else len(np.unique(clusters)), level).high
+    return Interval(-most, most)
+
+
+def _table(pairs: PairedValues) -> OutcomeTable | None:
+    import numpy as np
+
+    sides = np.stack([pairs.baseline, pairs.other])
+    if not np.isin(sides, (0.0, 1.0)).all():
+        return None
+    cells = np.bincount((2 * sides[0] + sides[1]).astype(int), minlength=4).tolist()
+    return OutcomeTable(both_right=cells[3], improved=cells[1], regressed=cells[2], both_wrong=cells[0])
+
+
+def _shared_clusters(clusters: Array | None) -> Array | None:
+    """None where no two pairs share a cluster: then they are independent."""
+    import numpy as np
+
+    return None if clusters is None or len(np.unique(clusters)) == len(clusters) else clusters

@@ -1,0 +1,163 @@
+"""One score over the samples that two aligned runs share: paired values, and replies without a value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steelyard.analysis.comparison.alignment import AlignedRuns, ComparedRun
+from steelyard.analysis.comparison.comparison_values import MissingVerdicts
+from steelyard.analysis.comparison.differences import PairedValues, ScoreMeaning
+from steelyard.analysis.scores.histograms import UNIT
+from steelyard.analysis.scores.score_infos import parts_right_from_wrong, score_infos
+from steelyard.analysis.scores.score_summary_values import Over
+from steelyard.stats.intervals import Interval
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+_MAJORITY: Final = 0.5
+
+
+class ComparedScore(NamedTuple):
+    """One score of two runs, as a comparison uses it.
+
+    Args:
+        name: the score's name.
+        over: what its headline is over.
+        meaning: scale, direction and threshold.
+        ends: lowest and highest value; None where they are not known.
+    """
+
+    name: str
+    over: Over
+    meaning: ScoreMeaning
+    ends: Interval | None
+
+
+def compared_score(name: str, runs: Sequence[ComparedRun]) -> ComparedScore:
+    """Denominator, meaning and range of a score; its headline is that of the first run that has it."""
+    scores = [score for run in runs if (score := run.summary.score(name)) is not None]
+    infos = [info for run in runs if (info := score_infos(run.run.manifest).get(name)) is not None]
+    scale = next((score.scale for score in scores if score.scale), None)
+    threshold = next((info.threshold for info in infos if info.threshold is not None), None)
+    lower = any(info.lower_is_better for info in infos)
+    meaning = ScoreMeaning(scale is not None or any(info.unbounded for info in infos), lower, threshold)
+    if all(score.binary for score in scores) and parts_right_from_wrong(threshold, lower_is_better=lower):
+        # A sample passes where most of its repeats do, whatever the threshold of one repeat, and fails where most fail.
+        meaning = meaning._replace(threshold=_MAJORITY, undecided_at=_MAJORITY)
+    ends = scale or (UNIT if all(score.is_share for score in scores) else None)
+    return ComparedScore(name, scores[0].over if scores else "all", meaning, ends)
+
+
+def paired_values(runs: AlignedRuns, score: str, over: Over) -> PairedValues:
+    """The samples with a value on both sides; the group is the baseline's, the cluster as `clusters_of` says."""
+    import numpy as np
+
+    before = runs.baseline.scores.sums_of(score).means(over)[runs.alignment.first]
+    after = runs.other.scores.sums_of(score).means(over)[runs.alignment.second]
+    indices = np.flatnonzero(~(np.isnan(before) | np.isnan(after)))
+    clusters = clusters_of(runs)
+    return PairedValues(indices, before[indices], after[indices], None if clusters is None else clusters[indices])
+
+
+def clusters_of(runs: AlignedRuns) -> Array | None:
+    """A number per aligned sample, equal within a cluster; None where no sample names one.
+
+    They are the baseline's, or the other run's if the baseline has none: the dataset may have gained them since.
+    """
+    if has_clusters(runs.baseline):
+        return _clusters_at(runs.baseline, runs.alignment.first)
+    return _clusters_at(runs.other, runs.alignment.second) if has_clusters(runs.other) else None
+
+
+def has_clusters(run: ComparedRun) -> bool:
+    """Whether any sample of a run names a cluster."""
+    return not run.scores.clusters.are("").all()
+
+
+def _clusters_at(run: ComparedRun, places: Array) -> Array:
+    """The cluster of these samples of a run, as a number; one of its own for each sample that names none."""
+    import numpy as np
+
+    clusters = run.scores.clusters
+    alone = clusters.are("")
+    return np.where(alone, -1 - np.arange(len(alone)), clusters.codes)[places]
+
+
+def n_differently_clustered(runs: AlignedRuns) -> int:
+    """How many aligned samples are in a cluster that begins with another sample in one run than in the other.
+
+    What clusters are called does not matter, and one with a single sample is the same as none.
+    """
+    import numpy as np
+
+    if not has_clusters(runs.baseline) and not has_clusters(runs.other):
+        return 0
+    firsts = []
+    for run, places in ((runs.baseline, runs.alignment.first), (runs.other, runs.alignment.second)):
+        _, first, cluster = np.unique(_clusters_at(run, places), return_index=True, return_inverse=True)
+        firsts.append(first[cluster])
+    return int((firsts[0] != firsts[1]).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class MissingBySample:
+    """Replies without a known value, for each aligned sample for which both runs have replies.
+
+    Args:
+        indices: of these samples in the alignment.
+        sides: missing verdicts of the baseline and of the other run, per sample.
+        replies: replies of both runs, per sample.
+        low: the least difference other - baseline that the missing verdicts leave possible, per sample; likewise
+            `high`. None where the score's range is not known.
+    """
+
+    indices: Array
+    sides: tuple[Array, Array]
+    replies: Array
+    low: Array | None
+    high: Array | None
+
+    @classmethod
+    def of(cls, runs: AlignedRuns, kind: ComparedScore) -> MissingBySample:
+        """The missing verdicts of one score of two aligned runs."""
+        import numpy as np
+
+        sums = [run.scores.sums_of(kind.name) for run in (runs.baseline, runs.other)]
+        rows = (runs.alignment.first, runs.alignment.second)
+        read = [side.read[indices_of_side] for side, indices_of_side in zip(sums, rows, strict=True)]
+        indices = np.flatnonzero((read[0] > 0) & (read[1] > 0))
+        counts = [side[indices] for side in read]
+        missing, total = (
+            [values[indices_of_side][indices] for values, indices_of_side in zip(columns, rows, strict=True)]
+            for columns in ([side.missing(kind.over) for side in sums], [side.total for side in sums])
+        )
+        sides = (missing[0], missing[1])
+        if kind.ends is None:
+            return cls(indices, sides, counts[0] + counts[1], None, None)
+        # Each missing verdict at one end of the scale for the one run and at the other end for the other run.
+        (low_before, high_before), (low_after, high_after) = (
+            [(total[side] + missing[side] * end) / counts[side] for end in kind.ends] for side in (0, 1)
+        )
+        return cls(indices, sides, counts[0] + counts[1], low_after - high_before, high_after - low_before)
+
+    def among(self, chosen: Array | None = None) -> MissingVerdicts | None:
+        """The missing verdicts of some samples of the alignment, true or false for each; None where none is missing.
+
+        Source of the bounds: C. F. Manski, "Partial Identification of Probability Distributions", 2003, chapter 1:
+        the mean of a bounded variable where some outcomes are missing, whatever the reason.
+        """
+        import numpy as np
+
+        at = np.ones(len(self.indices), dtype=bool) if chosen is None else chosen[self.indices]
+        baseline, other = (int(side[at].sum()) for side in self.sides)
+        if not baseline + other:
+            return None
+        bounds = None
+        if self.low is not None and self.high is not None:
+            bounds = Interval(float(self.low[at].mean()), float(self.high[at].mean()))
+        return MissingVerdicts(baseline, other, int(self.replies[at].sum()), bounds)

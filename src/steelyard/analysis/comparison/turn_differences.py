@@ -1,0 +1,148 @@
+"""How two runs differ in scores of the single turns of conversations.
+
+Conversations of two runs differ in length, so conversations are paired and not turns; a cluster is as in `turns`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from steelyard.analysis.comparison.alignment import AlignedRuns, ComparedRun
+from steelyard.analysis.comparison.comparison_values import MissingVerdicts, PairedDifference, ScoreDifference
+from steelyard.analysis.comparison.differences import verdict_of
+from steelyard.analysis.scores.score_columns import ScoreRow
+from steelyard.analysis.scores.score_infos import over_of, range_of, score_infos
+from steelyard.analysis.summary.turns import turn_rows
+from steelyard.stats.clustered_means import clustered_difference
+from steelyard.stats.intervals import Interval
+from steelyard.types import ScoreInfo
+
+NEWCOMBE: Final = "Newcombe's interval by conversation"
+T_INTERVAL: Final = "t interval by conversation"
+SIGN_FLIP: Final = "sign-flip permutation by conversation"
+
+
+def turn_differences(runs: AlignedRuns, level: float) -> tuple[ScoreDifference, ...]:
+    """The difference of two runs in each score of turns that both have, over the conversations of both."""
+    names = [turns.score.name for turns in runs.baseline.summary.details.turns]
+    other_names = {turns.score.name for turns in runs.other.summary.details.turns}
+    differences = (_difference(runs, name, level) for name in names if name in other_names)
+    return tuple(difference for difference in differences if difference is not None)
+
+
+class _Side(NamedTuple):
+    """The turns of a run in conversations that count.
+
+    Args:
+        values: value of each turn that counts, with the number of its conversation.
+        missing: number of the conversation of each turn without a known value.
+        failed: conversations that failed and have no turn that counts.
+    """
+
+    values: list[tuple[float, int]]
+    missing: list[int]
+    failed: set[int]
+
+
+def _difference(runs: AlignedRuns, score: str, level: float) -> ScoreDifference | None:
+    info = score_infos(runs.baseline.run.manifest).get(score) or ScoreInfo(score)
+    first, second = (
+        dict.fromkeys(side.ids(indices)) for side, indices in
+        ((runs.baseline, runs.alignment.first), (runs.other, runs.alignment.second))
+    )  # fmt: skip
+    units = _units(runs.baseline, runs.alignment.first)
+    if runs.baseline.run.records is None or runs.other.run.records is None:
+        return None  # a baseline's file holds no turns
+    sides = [
+        _side(side.run.scores.judged_rows(score), score, dict(zip(ids, units, strict=True)), info)
+        for side, ids in ((runs.baseline, first), (runs.other, second))
+    ]
+    shared = {unit for _, unit in sides[0].values} & {unit for _, unit in sides[1].values}
+    over = over_of(info)
+    failed = len(sides[0].failed | sides[1].failed)
+    left_out = len(set(units)) - len(shared) - failed
+    difference = _compared(sides[0], sides[1], shared, info, level)
+    return ScoreDifference(score, over, failed, max(0, left_out), difference, verdict_of(difference, level))
+
+
+def _units(side: ComparedRun, indices: Any) -> list[int]:
+    """The number of the conversation, or of the cluster, of each aligned sample."""
+    ids = side.ids(indices)
+    clusters = side.scores.clusters
+    names = [clusters.names[code] for code in clusters.codes[indices].tolist()]
+    numbers: dict[tuple[bool, str], int] = {}
+    keys = [(bool(cluster), cluster or ident) for cluster, ident in zip(names, ids, strict=True)]
+    return [numbers.setdefault(key, len(numbers)) for key in keys]
+
+
+def _side(rows: Iterable[ScoreRow], score: str, units: Mapping[str, int], info: ScoreInfo) -> _Side:
+    values: list[tuple[float, int]] = []
+    missing: list[int] = []
+    failed: set[int] = set()
+    counts_all = info.denominator == "all"
+    for row in turn_rows((row for row in rows if row.sample in units), score):
+        unit = units[row.sample]
+        if row.value is not None:
+            values.append((row.value, unit))
+        elif row.outcome == "error":
+            failed.add(unit)
+        elif row.group and row.outcome in {"unparsed", "refused"}:
+            if counts_all:
+                values.append((0.0, unit))
+            if row.outcome == "unparsed" or not counts_all:
+                missing.append(unit)
+    return _Side(values, missing, failed - {unit for _, unit in values})
+
+
+def _compared(first: _Side, second: _Side, shared: set[int], info: ScoreInfo, level: float) -> PairedDifference:
+    if not shared:
+        return PairedDifference(
+            "", 0, None, None, None, None, None, None, None, unit=False, interval_method="", test="",
+            lower_is_better=info.lower_is_better,
+        )  # fmt: skip
+    before, after = ([pair for pair in side.values if pair[1] in shared] for side in (first, second))
+    numbers = [value for value, _ in (*before, *after)]
+    unit = range_of(info) == (0.0, 1.0) and not info.unbounded and min(numbers) >= 0 and max(numbers) <= 1
+    rate = unit and all(value in {0.0, 1.0} for value in numbers)
+    means = clustered_difference(_columns(after), _columns(before), rate=rate, level=level)
+    return PairedDifference(
+        group="",
+        n=means.clusters,
+        baseline=means.second,
+        other=means.first,
+        difference=means.difference,
+        interval=means.interval,
+        p=means.p,
+        relative=means.difference / means.second if means.second else None,
+        table=None,
+        unit=unit,
+        interval_method=NEWCOMBE if rate else T_INTERVAL,
+        test=SIGN_FLIP,
+        lower_is_better=info.lower_is_better,
+        missing=_missing((first, second), (before, after), shared, info),
+        standard_error=means.error if means.clusters > 1 else None,
+    )
+
+
+def _columns(pairs: list[tuple[float, int]]) -> tuple[list[float], list[int]]:
+    return [value for value, _ in pairs], [unit for _, unit in pairs]
+
+
+def _missing(
+    sides: tuple[_Side, _Side], values: tuple[list[tuple[float, int]], ...], shared: set[int], info: ScoreInfo
+) -> MissingVerdicts | None:
+    """Turns without a known value in the conversations of both runs, and the bounds of the difference."""
+    counts = [sum(unit in shared for unit in side.missing) for side in sides]
+    if not any(counts):
+        return None
+    counts_all = info.denominator == "all"
+    replies = [len(known) + (0 if counts_all else count) for known, count in zip(values, counts, strict=True)]
+    bounds = None
+    if info.range is not None:
+        ends = [
+            [(sum(value for value, _ in known) + count * end) / n for end in info.range]
+            for known, count, n in zip(values, counts, replies, strict=True)
+        ]
+        bounds = Interval(ends[1][0] - ends[0][1], ends[1][1] - ends[0][0])
+    return MissingVerdicts(counts[0], counts[1], sum(replies), bounds)

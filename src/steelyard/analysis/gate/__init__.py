@@ -1,0 +1,1 @@
+"""Rules on scores, and whether a run keeps them."""

@@ -1,0 +1,1 @@
+"""Judges and people: how they agree, juries, what else influences verdicts."""

@@ -1,0 +1,375 @@
+"""A judge compared with people's labels: how far it agrees with them, and the mean that people would give.
+
+All people who labelled a record count as one rater: by majority for categories, by the mean for ratings. The judge's
+mean over all records is then corrected by the labels (`stats.corrected`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steelyard.analysis.intervals import Mean
+from steelyard.analysis.judges.judge_agreement_values import ConfusionCount, GroupAgreement, JudgeAgreement
+from steelyard.analysis.judges.rater_agreement import agreement_of_ratings, clusters_of_records, label_number
+from steelyard.analysis.judges.rater_agreement_values import FEWEST
+from steelyard.analysis.label_forms import ANSWER, MODEL
+from steelyard.analysis.numbers import count_text, score_phrase
+from steelyard.analysis.run_data import LabelDraw, RecordPlace
+from steelyard.analysis.scores.score_columns import CODES, ScoreColumns
+from steelyard.analysis.scores.score_infos import rated_thing, scores_rating
+from steelyard.types import Label, ScoreInfo
+
+if TYPE_CHECKING:
+    from steelyard.stats.judged import JudgedLabels
+
+PEOPLE: Final = "people"
+"""Name of all people of a record as one rater."""
+_ASKED: Final = ("scored", "unparsed", "refused")
+_HALF_WIDTH: Final = 0.05
+"""The default half-width of a corrected mean's interval, as a share of the score's range."""
+_MOST_LEVELS: Final = 11
+_MOST_RECORDS: Final = 20
+_EQUAL: Final = 1e-9
+
+
+def judge_agreements(  # noqa: PLR0913  # what was scored, what was labelled and how, and what to compute
+    columns: ScoreColumns,
+    infos: Mapping[str, ScoreInfo],
+    labels: Iterable[Label],
+    *,
+    draw: LabelDraw | None = None,
+    score: str = "",
+    against: str = "",
+    half_width: float | None = None,
+) -> tuple[JudgeAgreement, ...]:
+    """Every score of a run that people labelled, compared with their labels.
+
+    Args:
+        columns: of the run.
+        infos: what its scorers declared.
+        labels: those that count; labels of models, remarks and letters of exams are left out.
+        draw: how the labelled records were drawn; None where it is not known.
+        score: only this one, or those that rate the thing of this name.
+        against: labels of this name; "" takes those with the name of the score, or of what it rates; where there are
+            none, those of the first other score that rates the same thing.
+        half_width: target half-width of a corrected mean's interval; None is 0.05 of the score's range.
+    """
+    by_name = labels_by_people(labels)
+    agreements = []
+    for name in scores_rating(score, infos, columns.scores) if score else columns.scores:
+        info = infos.get(name)
+        if info is not None and info.exam:
+            continue
+        score_labels = by_name.get(against, []) if against else _labels_of(name, infos, columns.scores, by_name)
+        if score_labels and score_labels[0].name != ANSWER:
+            agreements.append(
+                agreement_with_people(
+                    JudgedScore.of(columns, name, info), score_labels, draw or LabelDraw(), half_width
+                )
+            )
+    return tuple(agreements)
+
+
+def _labels_of(
+    score: str, infos: Mapping[str, ScoreInfo], scores: Collection[str], by_name: Mapping[str, list[Label]]
+) -> list[Label]:
+    """Labels of the thing that a score rates, whichever judge's score they were given for."""
+    thing = rated_thing(infos.get(score), score)
+    own = [label for name in dict.fromkeys((score, thing)) if name != ANSWER for label in by_name.get(name, ())]
+    others = (by_name[name] for name in scores if name in by_name and rated_thing(infos.get(name), name) == thing)
+    return own or next(others, [])
+
+
+def labels_by_people(labels: Iterable[Label]) -> dict[str, list[Label]]:
+    """Name -> the labels that a score may be compared with: not those of models, remarks, or letters of exams."""
+    by_name: dict[str, list[Label]] = {}
+    for label in labels:
+        if label.kind not in {"cannot_tell", "text", "choice"} and not label.author.startswith(MODEL):
+            by_name.setdefault(label.name, []).append(label)
+    return by_name
+
+
+class JudgedScore(NamedTuple):
+    """One score of every record that its judge was asked about; None where it gave no verdict."""
+
+    score: str
+    info: ScoreInfo | None
+    verdicts: Mapping[RecordPlace, float | None]
+    groups: Mapping[RecordPlace, str]
+    clusters: Mapping[RecordPlace, str]
+
+    @classmethod
+    def of(cls, columns: ScoreColumns, score: str, info: ScoreInfo | None) -> JudgedScore:
+        """The score as the columns of a run hold it."""
+        import numpy as np
+
+        is_judged = np.isin(columns.outcome, [CODES[outcome] for outcome in _ASKED])
+        rows = np.flatnonzero((columns.name == columns.names.index(score)) & is_judged)
+        samples, repeats, values, outcomes = (
+            column[rows].tolist() for column in (columns.sample, columns.repeat, columns.value, columns.outcome)
+        )
+        records = [(columns.samples[sample], repeat) for sample, repeat in zip(samples, repeats, strict=True)]
+        verdicts = {
+            record: value if outcome == CODES["scored"] else None
+            for record, value, outcome in zip(records, values, outcomes, strict=True)
+        }
+        names = columns.groups.names
+        groups = {
+            record: names[code] for record, code in zip(records, columns.groups.codes[rows].tolist(), strict=True)
+        }
+        return cls(score, info, verdicts, groups, clusters_of_records(columns))
+
+
+class _PeopleLabels(NamedTuple):
+    """People's labels as numbers: those of each rater, and of all together, without ties."""
+
+    by_rater: dict[str, dict[RecordPlace, float]]
+    together: dict[RecordPlace, float]
+    tied: int
+
+
+def agreement_with_people(
+    judged: JudgedScore, labels: Sequence[Label], draw: LabelDraw, half_width: float | None = None
+) -> JudgeAgreement:
+    """One score compared with people's labels.
+
+    Args:
+        judged: the score.
+        labels: of one name; without any there are only counts.
+        draw: how the labelled records were drawn.
+        half_width: see `judge_agreements`.
+    """
+    known = [label for label in labels if (label.sample, label.repeat) in judged.verdicts]
+    counted = [label for label in known if (label.sample, label.repeat) not in draw.examples]
+    examples = dict.fromkeys(
+        (label.sample, label.repeat) for label in known if (label.sample, label.repeat) in draw.examples
+    )
+    people = _people_labels(counted)
+    judged, problem = _comparable(judged, counted, people) if counted else (judged, "")
+    labelled = people.together
+    blank = JudgeAgreement(
+        judged.score,
+        labels[0].name if labels else "",
+        records=len(judged.verdicts),
+        verdicts=len(_without_none(judged.verdicts.values())),
+        labelled=len(labelled),
+        both=sum(judged.verdicts[record] is not None for record in labelled),
+        raters=tuple(people.by_rater),
+        several=sum(
+            count > 1
+            for count in Counter(record for ratings in people.by_rater.values() for record in ratings).values()
+        ),
+        tied=people.tied,
+        elsewhere=len(labels) - len(known),
+        examples=tuple(examples),
+        share=all(0 <= value <= 1 for value in (*labelled.values(), *_without_none(judged.verdicts.values()))),
+        problem=problem,
+    )
+    if problem:
+        return blank
+    blank = replace(blank, warnings=tuple(_warnings(blank, people, counted, draw)))
+    return blank if not labelled else _with_figures(blank, judged, people, draw, half_width)
+
+
+def _without_none(verdicts: Iterable[float | None]) -> list[float]:
+    return [verdict for verdict in verdicts if verdict is not None]
+
+
+def _people_labels(labels: Sequence[Label]) -> _PeopleLabels:
+    by_rater: dict[str, dict[RecordPlace, float]] = {}
+    of_record: dict[RecordPlace, list[float]] = {}
+    for label in labels:
+        number = label_number(label.value)
+        if number is not None:
+            by_rater.setdefault(label.author, {})[label.sample, label.repeat] = number
+            of_record.setdefault((label.sample, label.repeat), []).append(number)
+    binary = all(number in {0.0, 1.0} for numbers in of_record.values() for number in numbers)
+    means = {record: math.fsum(numbers) / len(numbers) for record, numbers in of_record.items()}
+    if not binary:
+        return _PeopleLabels(by_rater, means, 0)
+    decided = {record: float(mean > 0.5) for record, mean in means.items() if mean != 0.5}
+    return _PeopleLabels(by_rater, decided, len(means) - len(decided))
+
+
+def _comparable(judged: JudgedScore, labels: Sequence[Label], people: _PeopleLabels) -> tuple[JudgedScore, str]:
+    """The judge's verdicts on the scale of the labels, or why they cannot be compared."""
+    name, info = score_phrase(judged.score), judged.info
+    if not any(people.by_rater.values()):
+        return (
+            judged,
+            f"the labels {labels[0].name!r} are neither numbers nor pass or fail, so no score can be held to them",
+        )
+    values = {value for ratings in people.by_rater.values() for value in ratings.values()}
+    # Pass and fail are not ratings, even from 0 to 1: only a threshold of the score makes them comparable.
+    people_binary = values <= {0.0, 1.0}
+    rated = any(label.kind in {"scale", "preference"} for label in labels)
+    if problem := _scale_problem(judged, labels, () if people_binary and not rated else values):
+        return judged, problem
+    if rated or not people_binary or set(_without_none(judged.verdicts.values())) <= {0.0, 1.0}:
+        return judged, ""
+    if info is None or info.threshold is None:
+        return judged, f"the labels are pass or fail, and {name} has no threshold that says which of its values pass"
+    passed = {
+        record: None if verdict is None else float(bool(info.passes(verdict)))
+        for record, verdict in judged.verdicts.items()
+    }
+    return judged._replace(verdicts=passed), ""
+
+
+def _scale_problem(judged: JudgedScore, labels: Sequence[Label], ratings: Iterable[float]) -> str:
+    """Why ratings are not on the scale of a score; "" where they are, as far as it is known."""
+    name, limits = score_phrase(judged.score), judged.info.range if judged.info else None
+    scales = {label.scale for label in labels if label.scale}
+    if not limits:
+        return "the labels have different scales: label all records on one" if len(scales) > 1 else ""
+    expected = f"{name} goes from {limits[0]:g} to {limits[1]:g}: label on the scale of the score"
+    if other_scale := next((scale for scale in scales if scale != limits), None):
+        return f"the labels go from {other_scale[0]:g} to {other_scale[1]:g}, and {expected}"
+    outside = [value for value in ratings if not limits[0] <= value <= limits[1]]
+    return f"a label is {max(outside, key=abs):g}, and {expected}" if outside else ""
+
+
+def _with_figures(
+    blank: JudgeAgreement, judged: JudgedScore, people: _PeopleLabels, draw: LabelDraw, half_width: float | None
+) -> JudgeAgreement:
+    from steelyard.stats.corrected import corrected_mean
+    from steelyard.stats.judged import is_binary, verdict_rates
+    from steelyard.stats.labels_needed import labels_for_half_width
+
+    data = _judged_labels(judged, people.together, draw)
+    binary = is_binary(data)
+    limits = (0.0, 1.0) if binary else judged.info.range if judged.info else None
+    target_width = half_width or (_HALF_WIDTH * (limits[1] - limits[0]) if limits else None)
+    enough = blank.both >= FEWEST
+    verdicts = {record: judged.verdicts[record] for record in people.together}
+    judged_records = {record: verdict for record, verdict in verdicts.items() if verdict is not None}
+    raters = {judged.score: judged_records, PEOPLE: {record: people.together[record] for record in judged_records}}
+    return replace(
+        blank,
+        judged=agreement_of_ratings(judged.score, raters, judged.clusters) if enough else None,
+        equal=_equal_share(raters, judged.clusters, list(judged_records)) if enough else None,
+        people=_people_among_themselves(blank, people, judged.clusters),
+        rates=verdict_rates(data) if binary and enough else None,
+        table=_table(people.together, verdicts),
+        groups=_groups(raters, judged),
+        scale=limits,
+        corrected=corrected_mean(data, scale=limits),
+        half_width=target_width,
+        needed=labels_for_half_width(data, target_width, scale=limits) if target_width else None,
+        data=data,
+        places=tuple(judged.verdicts),
+    )
+
+
+def _judged_labels(judged: JudgedScore, labels: Mapping[RecordPlace, float], draw: LabelDraw) -> JudgedLabels:
+    from steelyard.stats.judged import JudgedLabels
+
+    records = list(judged.verdicts)
+    # A record that a person picked counts for itself alone.
+    weights = [draw.weights.get(record, 1.0) for record in records] if draw.weights else None
+    return JudgedLabels(
+        [labels.get(record, math.nan) for record in records],
+        [math.nan if (verdict := judged.verdicts[record]) is None else verdict for record in records],
+        weights=weights,
+        clusters=[judged.clusters.get(record, record[0]) for record in records],
+    )
+
+
+def _people_among_themselves(blank: JudgeAgreement, people: _PeopleLabels, clusters: Mapping[RecordPlace, str]) -> Any:
+    if blank.several < FEWEST:
+        return None
+    counts = Counter(record for ratings in people.by_rater.values() for record in ratings)
+    raters = {
+        rater: {record: value for record, value in values.items() if counts[record] > 1}
+        for rater, values in people.by_rater.items()
+    }
+    return agreement_of_ratings(
+        blank.against, {rater: ratings for rater, ratings in raters.items() if ratings}, clusters
+    )
+
+
+def _table(
+    labels: Mapping[RecordPlace, float], verdicts: Mapping[RecordPlace, float | None]
+) -> tuple[ConfusionCount, ...]:
+    if len({*labels.values(), *_without_none(verdicts.values())}) > _MOST_LEVELS:
+        return ()
+    cells: dict[tuple[float, float | None], list[RecordPlace]] = {}
+    for record, label in labels.items():
+        cells.setdefault((label, verdicts[record]), []).append(record)
+    order = sorted(cells, key=lambda cell: (-cell[0], cell[1] is None, -(cell[1] or 0)))
+    return tuple(
+        ConfusionCount(*cell, len(cells[cell]), tuple(cells[cell][:_MOST_RECORDS]) if cell[0] != cell[1] else ())
+        for cell in order
+    )
+
+
+def _groups(raters: Mapping[str, Mapping[RecordPlace, float]], judged: JudgedScore) -> tuple[GroupAgreement, ...]:
+    of_group: dict[str, list[RecordPlace]] = {}
+    for record in raters[PEOPLE]:
+        of_group.setdefault(judged.groups[record], []).append(record)
+    if set(of_group) <= {""}:
+        return ()
+    agreements = []
+    for group, records in of_group.items():
+        if len(records) < FEWEST:
+            agreements.append(GroupAgreement(group, len(records), None, None))
+            continue
+        within = {name: {record: values[record] for record in records} for name, values in raters.items()}
+        (pair,) = agreement_of_ratings(judged.score, within, judged.clusters).pairs
+        equal = _equal_share(within, judged.clusters, records)
+        kappa = next((coefficient for coefficient in pair.coefficients if coefficient.name == "cohen_kappa"), None)
+        agreements.append(GroupAgreement(group, len(records), equal, kappa))
+    return tuple(agreements)
+
+
+def _equal_share(
+    raters: Mapping[str, Mapping[RecordPlace, float]],
+    clusters: Mapping[RecordPlace, str],
+    records: Sequence[RecordPlace],
+) -> Mean:
+    """The share of equal ratings with Wilson's interval, by cluster."""
+    from steelyard.stats.intervals import wilson, wilson_clustered
+
+    first, second = raters.values()
+    equal = [float(abs(first[record] - second[record]) < _EQUAL) for record in records]
+    names = {
+        name: number for number, name in enumerate(dict.fromkeys(clusters.get(record, record[0]) for record in records))
+    }
+    units = [names[clusters.get(record, record[0])] for record in records]
+    independent = len(names) == len(equal)
+    interval = wilson(int(sum(equal)), len(equal)) if independent else wilson_clustered(equal, clusters=units)
+    return Mean(math.fsum(equal) / len(equal), interval, len(equal))
+
+
+def _warnings(blank: JudgeAgreement, people: _PeopleLabels, labels: Sequence[Label], draw: LabelDraw) -> Iterable[str]:
+    picked = sum(record not in draw.weights for record in people.together)
+    if picked and blank.labelled < blank.records:
+        counted = count_text(blank.labelled, "labelled record")
+        yield (
+            f"{picked:,} of {counted} {'was' if picked == 1 else 'were'} not drawn at random by a queue: records "
+            "picked by hand may differ from the rest, and the corrected figure may be off by any amount."
+        )
+    for condition in draw.conditions:
+        yield f"Records were drawn under the condition {condition!r}: their labels say nothing about other records."
+    if blank.examples:
+        named = ", ".join(sample for sample, _ in blank.examples[:5])
+        yield (
+            f"Labels of {count_text(len(blank.examples), 'record')} are not counted: prompts of this run contain these "
+            f"as examples ({named})."
+        )
+    if blank.elsewhere:
+        yield f"{count_text(blank.elsewhere, 'label')} on records without this score: not counted."
+    if unusable := sum(label_number(label.value) is None for label in labels):
+        yield (
+            f"{count_text(unusable, 'label')} are not counted: neither a number nor a pass or a fail."
+            if unusable > 1
+            else "1 label is not counted: it is neither a number nor a pass or a fail."
+        )
+    if blank.tied:
+        yield f"People are evenly divided on {count_text(blank.tied, 'record')}: these are left out."
+    if len(blank.raters) == 1:
+        yield "Only one person labelled, so how far people agree with each other is not known."

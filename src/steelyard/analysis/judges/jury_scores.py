@@ -1,0 +1,163 @@
+"""A jury's verdicts as a score like any other, which can be compared and ranked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from steelyard.analysis.intervals import USUAL, Intervals
+from steelyard.analysis.judges.judge_agreement import JudgedScore
+from steelyard.analysis.judges.judge_panel_values import JudgePanel
+from steelyard.analysis.judges.jury import jury_verdicts, no_jury
+from steelyard.analysis.judging_manifest import judge_names
+from steelyard.analysis.run_data import RecordPlace, RunData
+from steelyard.analysis.scores.score_columns import DistinctDetails, ScoreColumns, ScoreRow, Texts
+from steelyard.analysis.scores.score_infos import judged_things, jury_score, plain_infos
+from steelyard.analysis.scores.score_summary import summarize
+from steelyard.analysis.scores.score_summary_values import ScoreSummary
+from steelyard.types import ScoreInfo
+
+BY_JURY: Final = "jury"
+"""The value of `by`, in the detail of a jury's verdict on a pair."""
+
+
+def jury_summaries(
+    columns: ScoreColumns,
+    infos: Mapping[str, ScoreInfo],
+    panels: Sequence[JudgePanel],
+    intervals: Intervals = USUAL,
+) -> tuple[ScoreSummary, ...]:
+    """The summary of each jury of a run, over all records and then over each group.
+
+    A record on which the jury has no verdict is unparsed; one that no member was asked about has the outcome of the
+    first member: an error, or not applicable.
+
+    Args:
+        columns: of the run.
+        infos: what its scorers declared.
+        panels: of the run; those without a jury give nothing.
+        intervals: how the intervals of the means are computed.
+    """
+    summaries: list[ScoreSummary] = []
+    for panel in panels:
+        if panel.jury is None:
+            continue
+        members = [judge.score for judge in panel.judges if not judge.is_jury]
+        name, info = panel.jury_score, infos.get(members[0])
+        of_jury = {name: replace(info, name=name)} if info is not None else {}
+        overall, groups = summarize(
+            jury_rows(columns, name, members, panel.verdicts), infos=of_jury, intervals=intervals
+        )
+        summaries += (*overall, *groups.get(name, ()))
+    return tuple(summaries)
+
+
+def jury_rows(
+    columns: ScoreColumns, name: str, members: Sequence[str], verdicts: Mapping[RecordPlace, float | None]
+) -> Iterator[ScoreRow]:
+    """One row of the jury per record for which a member has a row, in the order of the run.
+
+    Args:
+        columns: of the run.
+        name: of the jury's score.
+        members: the scores of its members.
+        verdicts: record -> the jury's verdict; None where it has none.
+    """
+    import numpy as np
+
+    # A record that failed has one row without a name, which counts in every score.
+    numbers = [columns.names.index(score) for score in ("", *members) if score in columns.names]
+    by_record: dict[RecordPlace, list[ScoreRow]] = {}
+    for row in columns.only(np.flatnonzero(np.isin(columns.name, numbers))).rows():
+        by_record.setdefault((row.sample, row.repeat), []).append(row)
+    order = {member: position for position, member in enumerate(members)}
+    for place, rows in by_record.items():
+        of_members = sorted(rows, key=lambda row: order.get(row.name, len(order)))
+        row = of_members[0]._replace(name=name)
+        yield _verdict(row, of_members, verdicts[place]) if place in verdicts else row
+
+
+def _verdict(row: ScoreRow, members: Sequence[ScoreRow], value: float | None) -> ScoreRow:
+    """The jury's row of a record, given those of its members."""
+    side = {key: row.detail[key] for key in ("alike",) if key in row.detail}
+    if value is None:
+        return row._replace(outcome="unparsed", value=None, detail={**side, "by": BY_JURY, "kind": "divided"})
+    # A half is a tie, or two orders that contradict each other: the label that most members with a half gave.
+    halves = Counter(str(member.detail.get("label")) for member in members if member.value == value)
+    label = {1.0: "A", 0.0: "B"}.get(value) or (halves.most_common(1)[0][0] if halves else "tie")
+    return row._replace(outcome="scored", value=value, detail={**side, "by": BY_JURY, "label": label})
+
+
+def with_jury(run: RunData) -> RunData:
+    """The run with the scores of its jury among the others; unchanged where it has none, or has them already.
+
+    A jury's verdicts are computed from those of its members whenever they are needed, and never stored.
+
+    Args:
+        run: where it has several judges and a rule for their jury, and no rule ended it early, scores are added.
+    """
+    vote = run.manifest.get("jury", {}).get("vote")
+    if not vote or run.stopped_early:
+        return run
+    infos, scores = run.score_infos, run.scores
+    of_juries: list[ScoreInfo] = []
+    added: list[ScoreRow] = []
+    names: list[str] = []
+    judges = dict.fromkeys(judge_names(run.manifest).values())
+    for thing, by_judge in judged_things(scores.scores, infos, list(judges)).items():
+        members = {judge: JudgedScore.of(scores, score, infos.get(score)) for judge, score in by_judge.items()}
+        name, info = jury_score(thing), next(iter(members.values())).info
+        if name in scores.scores or no_jury(
+            [member.info.range if member.info else None for member in members.values()]
+        ):
+            continue
+        jury = jury_verdicts({judge: member.verdicts for judge, member in members.items()}, vote)
+        added += jury_rows(scores, name, list(by_judge.values()), jury.verdicts)
+        names.append(name)
+        of_juries += [replace(info, name=name)] if info is not None else []
+    if not names:
+        return run
+    manifest = {
+        **run.manifest,
+        "scores": [*run.manifest.get("scores", ()), *names],
+        "score_infos": {**plain_infos(infos.values()), **plain_infos(of_juries)},
+    }
+    return replace(run, scores=columns_with(scores, added), manifest=manifest)
+
+
+def columns_with(columns: ScoreColumns, rows: Iterable[ScoreRow]) -> ScoreColumns:
+    """The columns with further rows at their end.
+
+    Args:
+        columns: of a run.
+        rows: of samples that it has.
+    """
+    import numpy as np
+
+    added = ScoreColumns.of(rows)
+    numbers = {sample: number for number, sample in enumerate(columns.samples)}
+    samples = np.array([numbers[sample] for sample in added.samples], dtype=columns.sample.dtype)
+    names, codes = _joined(columns.names, columns.name, added.names, added.name)
+    groups, clusters = (
+        Texts(*_joined(own.names, own.codes, more.names, more.codes))
+        for own, more in ((columns.groups, added.groups), (columns.clusters, added.clusters))
+    )
+    details = DistinctDetails(columns.details)
+    numbers_of_details = np.array([details.number(detail) for detail in added.details], dtype=columns.detail.dtype)
+    joined: dict[str, Any] = {
+        key: np.concatenate([getattr(columns, key), getattr(added, key)]) for key in ("repeat", "outcome", "value")
+    }
+    joined |= {"details": details.all, "detail": np.concatenate([columns.detail, numbers_of_details[added.detail]])}
+    numbered = np.concatenate([columns.sample, samples[added.sample]])
+    return replace(columns, names=names, name=codes, sample=numbered, groups=groups, clusters=clusters, **joined)
+
+
+def _joined(names: Sequence[str], codes: Any, more: Sequence[str], more_codes: Any) -> tuple[tuple[str, ...], Any]:
+    """Two columns of texts as one: each different text once, and the number of each entry's."""
+    import numpy as np
+
+    numbers = {name: number for number, name in enumerate(names)}
+    of_more = np.array([numbers.setdefault(name, len(numbers)) for name in more], dtype=codes.dtype)
+    return tuple(numbers), np.concatenate([codes, of_more[more_codes]])

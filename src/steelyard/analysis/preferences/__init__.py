@@ -1,0 +1,1 @@
+"""Which of two targets a judge preferred: win rates, and standings of several."""

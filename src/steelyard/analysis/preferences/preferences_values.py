@@ -1,0 +1,234 @@
+"""The result of a pairwise comparison of two targets: counts, rates, position bias; values only.
+
+A is the first side, B the second. Outcomes are counted separately: a tie is not a disagreement between the two orders,
+an unparsed verdict is not a tie, and a pair with only one answer is not judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from steelyard.analysis.intervals import Mean
+from steelyard.analysis.notebook import table_html
+from steelyard.analysis.numbers import MISSING, interval_text, level_text, p_text, percent_text
+from steelyard.analysis.stopping import Stopping
+from steelyard.plain_json import field_values
+from steelyard.stats.intervals import Interval
+
+PreferenceVerdict = Literal["A", "B", "cannot_tell", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceCounts:
+    """How many pairs had each outcome; a pair of answers counts once per repeat.
+
+    Args:
+        a: the first side was preferred; likewise `b`.
+        tie: neither was.
+        inconsistent: the verdicts on the two orders differ.
+        unparsed: a verdict that was needed could not be parsed.
+        refused: the judge refused.
+        not_judged: the side that gave no answer (`A`, `B`, `both`) -> why (`error`, `refused`, `missing`) -> pairs.
+        not_applicable: pairs that could not be judged for another reason (no reference, no vote).
+        errors: records that failed while they were judged.
+    """
+
+    a: int = 0
+    b: int = 0
+    tie: int = 0
+    inconsistent: int = 0
+    unparsed: int = 0
+    refused: int = 0
+    not_judged: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    not_applicable: int = 0
+    errors: int = 0
+
+    @property
+    def decided(self) -> int:
+        """Pairs that one side won."""
+        return self.a + self.b
+
+    @property
+    def scored(self) -> int:
+        """Pairs with a verdict."""
+        return self.decided + self.tie + self.inconsistent
+
+    @property
+    def judged(self) -> int:
+        """Pairs that the judge was asked about, whether its verdict could be parsed or not; shares are of these."""
+        return self.scored + self.unparsed + self.refused
+
+    @property
+    def failed(self) -> int:
+        """Pairs that were not judged since a side gave no answer."""
+        return sum(self.failed_by(side) for side in self.not_judged)
+
+    @property
+    def total(self) -> int:
+        """All pairs, judged or not."""
+        return self.judged + self.failed + self.not_applicable + self.errors
+
+    def failed_by(self, side: str) -> int:
+        """Pairs in which `A`, `B` or `both` gave no answer."""
+        return sum(self.not_judged.get(side, {}).values())
+
+    def parts(self) -> tuple[tuple[str, int], ...]:
+        """Judged pairs by verdict (`A`, `tie`, `inconsistent`, `unparsed`, `refused`, `B`), in the order of a bar."""
+        between = (("tie", self.tie), ("inconsistent", self.inconsistent))
+        return ("A", self.a), *between, ("unparsed", self.unparsed), ("refused", self.refused), ("B", self.b)
+
+    def json_fields(self) -> dict[str, Any]:
+        """With sums and shares; scripts of users read the key `unread`."""
+        sums = {name: getattr(self, name) for name in ("decided", "scored", "judged", "failed", "total")}
+        shares = {
+            "unread" if kind == "unparsed" else kind: n / self.judged if self.judged else None
+            for kind, n in self.parts()
+        }
+        return {**field_values(self, unparsed="unread"), **sums, "shares": shares}
+
+
+@dataclass(frozen=True, slots=True)
+class PositionBias:
+    """Position bias: whether the judge favours the answer that is shown first or second.
+
+    Args:
+        orders: `both` where every pair was shown in both, `one` where in one drawn at random.
+        n: pairs with a verdict whose orders are known.
+        consistent: pairs with the same verdict in both orders; None for one order.
+        first_won: verdicts for the answer in position 1.
+        second_won: verdicts for the answer in position 2.
+        favours_first: pairs whose disagreement favours position 1; likewise `favours_second`. 0 for one order.
+        p: two-sided exact binomial test of equal positions, over the disagreements, or for one order over the
+            verdicts; None where there are none.
+        interval: of the first-shown rate for one order, Wilson's; None for both, as a pair's two verdicts depend on
+            each other.
+        bias_interval: of `bias` where both orders were shown; None for one.
+    """
+
+    orders: Literal["both", "one"]
+    n: int
+    consistent: int | None
+    first_won: int
+    second_won: int
+    favours_first: int
+    favours_second: int
+    p: float | None
+    interval: Interval | None = None
+    bias_interval: Interval | None = None
+
+    @property
+    def consistency(self) -> float | None:
+        """Share of the pairs with the same verdict in both orders."""
+        return None if self.consistent is None or not self.n else self.consistent / self.n
+
+    @property
+    def first_rate(self) -> float | None:
+        """Share of position 1 among the verdicts that named a winner; 0.5 is fair."""
+        won = self.first_won + self.second_won
+        return self.first_won / won if won else None
+
+    @property
+    def bias(self) -> float | None:
+        """Bias in [-1, 1], above 0 for position 1: disagreements that favour it minus the others, per pair.
+
+        For one order it is position 1's share of the verdicts minus position 2's.
+        """
+        if self.orders == "both":
+            return (self.favours_first - self.favours_second) / self.n if self.n else None
+        return None if self.first_rate is None else 2 * self.first_rate - 1
+
+    def json_fields(self) -> dict[str, Any]:
+        """With the rates."""
+        return field_values(self) | {"consistency": self.consistency, "first_rate": self.first_rate, "bias": self.bias}
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPreference:
+    """Counts and rates for one group of samples; `p` is not corrected for the number of groups."""
+
+    group: str
+    tally: PreferenceCounts
+    win: Mean
+    half: Mean
+    p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """The preferences of one judging run; every rate is that of A, the first side.
+
+    Args:
+        run: the judging run's id.
+        first: name of side A; likewise `second` of side B.
+        by: who judged: `judge`, `lexical` or `people`; "" where it is not known.
+        tally: all counts.
+        win: rate of A over the decided pairs, with Wilson's interval (by cluster where pairs depend on each other).
+            The interval is [0, 1] where no pair was decided.
+        half: mean over all pairs with a verdict, a tie or a disagreement of the orders counting half.
+        losses: the same, with a pair that a side did not answer as its loss, and as half where neither answered.
+        bounds: limits of `half` whatever the missing verdicts would have been; None where none is missing.
+        p: two-sided, of the hypothesis that both sides are equally likely to win a decided pair; None where none was
+            decided, and where the run was stopped early, as it does not hold there.
+        test: name of that test; `interval_note` says how the intervals of `half` and `win` were computed.
+        detectable: the least win rate that this many decided pairs would show with 80 % power; None where no
+            number of wins would have been evidence.
+        bias: position bias; None where the orders are not known.
+        alike: pairs whose two answers are identical or nearly so.
+        groups: per group, in order of first appearance; empty where there are none.
+        stopping: what the rule decided that could end the run early; None where there was none. Its interval, a
+            confidence sequence, then stands in place of those here.
+        verdict: the side that is preferred, `cannot_tell`, or `none` where nothing was judged.
+        sentence: what may be concluded.
+        warnings: what a reader must know before believing it, one sentence each.
+        level: of intervals and verdict.
+        score: name of the score; each of several judges has its own, `preference_<judge>`.
+    """
+
+    run: str
+    first: str
+    second: str
+    by: str
+    tally: PreferenceCounts
+    win: Mean
+    half: Mean
+    losses: Mean
+    bounds: Interval | None
+    p: float | None
+    test: str
+    interval_note: str
+    detectable: float | None
+    bias: PositionBias | None
+    alike: int
+    groups: tuple[GroupPreference, ...]
+    stopping: Stopping | None
+    verdict: PreferenceVerdict
+    sentence: str
+    warnings: tuple[str, ...] = ()
+    level: float = 0.95
+    score: str = "preference"
+
+    @property
+    def title(self) -> str:
+        """The names of both sides, as a heading."""
+        return f"{self.first} vs {self.second}"
+
+    def name_of(self, side: str) -> str:
+        """The name of side `A` or `B`."""
+        return {"A": self.first, "B": self.second}.get(side, side)
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def _repr_html_(self) -> str:
+        """A small table, for notebooks."""
+        tally = self.tally
+        head = [f"{self.first} preferred", f"{self.second} preferred", "tie", "inconsistent", "unparsed", "refused"]
+        head += ["not judged", "errors", f"win rate of {self.first}", f"{level_text(self.level)} CI", "p"]
+        counts = (tally.a, tally.b, tally.tie, tally.inconsistent, tally.unparsed, tally.refused, tally.failed)
+        win = (percent_text(self.win.value), interval_text(self.win.interval, share=True) or MISSING, p_text(self.p))
+        sentences = [self.sentence, *(f"Warning: {warning}" for warning in self.warnings)]
+        return table_html(
+            f"{self.title}, run {self.run}", head, [[*map(str, counts), str(tally.errors), *win]], sentences
+        )

@@ -1,0 +1,315 @@
+"""Preferences in words: who is preferred and how sure that is, warnings on one pair, and notes on many pairs.
+
+One judge compares all pairs, so its position bias is one note on the judge, not one for each pair. A warning about a
+single pair names the pair, and a page lists every warning in full with its pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal, NamedTuple
+
+from steelyard.analysis.numbers import count_text, level_text, p_equals, percent_limits, percent_text
+from steelyard.analysis.preferences.preferences_values import PositionBias, Preferences, PreferenceVerdict
+from steelyard.analysis.stopping import Stopping
+from steelyard.stats.intervals import Interval
+
+_CONSTANT: Final = 0.9
+"""A side gives a constant answer from this share of equal answers on, with five answers or more."""
+_LEAST_ANSWERS: Final = 5
+_ALIKE: Final = 0.2
+"""Share of the scored pairs with identical or nearly identical answers from which a warning is shown."""
+_UNREAD: Final = 0.05
+"""Share of unparsed or refused verdicts above which a warning is shown; `_FAILED` likewise of pairs not judged."""
+_FAILED: Final = 0.05
+_STRONG: Final = 0.1
+"""Bias in favour of one position from which a warning is shown, where it is more than chance."""
+_CONTRARY: Final = 0.7
+"""Below this consistency, over at least ten pairs, a judge contradicts itself too often."""
+_LEAST_PAIRS: Final = 10
+
+
+class SameAnswers(NamedTuple):
+    """How often a side gave its most frequent answer, and how many of its answers were read."""
+
+    side: str
+    most: int
+    answers: int
+
+
+def decided_side(stopping: Stopping) -> PreferenceVerdict:
+    """The side that a stopping rule found preferred; its threshold may be another rate than a half."""
+    low, high = stopping.interval
+    if stopping.threshold == 0.5 and stopping.side in {"above", "below"}:
+        return "A" if stopping.side == "above" else "B"
+    if low > 0.5 or high < 0.5:
+        return "A" if low > 0.5 else "B"
+    return "cannot_tell"
+
+
+def preference_sentence(pair: Preferences) -> str:
+    """The conclusion of a pairwise comparison, with its numbers."""
+    tally = pair.tally
+    if not tally.scored:
+        return f"No pair of answers of {pair.first} and {pair.second} has a verdict, so nothing can be concluded."
+    if leaves_side_open(pair.bounds):
+        return _inconclusive(pair)
+    if pair.stopping:
+        return _stopped(pair, pair.stopping)
+    if not tally.decided:
+        counts = ", ".join(_even(pair))
+        return (
+            f"{_these(tally.scored)} cannot tell which of {pair.first} and {pair.second} is preferred: "
+            f"no pair was decided ({counts})."
+        )
+    if pair.verdict in {"A", "B"}:
+        return _preferred(pair)
+    return _undecided(pair)
+
+
+def leaves_side_open(bounds: Interval | None) -> bool:
+    """Whether the missing verdicts alone leave open which side is preferred.
+
+    Args:
+        bounds: of the share of A with ties as half; None where no verdict is missing.
+
+    >>> leaves_side_open(Interval(0.45, 0.8)), leaves_side_open(Interval(0.55, 0.8)), leaves_side_open(None)
+    (True, False, False)
+    """
+    return bounds is not None and bounds.low <= 0.5 <= bounds.high
+
+
+def _inconclusive(pair: Preferences) -> str:
+    """Why the missing verdicts leave open which side is preferred, and what the others show."""
+    tally = pair.tally
+    missing = tally.unparsed + tally.refused
+    are = "is" if missing == 1 else "are"
+    reason = (
+        f"{count_text(missing, 'verdict')} of {tally.judged:,} {are} unparsed or refused, and depending on "
+        f"{'it' if missing == 1 else 'these'} {pair.first} has {percent_limits(pair.bounds)} with ties as half"
+    )
+    claim = f"Nothing can be concluded about {pair.first} and {pair.second}: {reason}."
+    if pair.stopping:
+        return f"{claim} Of the rest: {_stopped(pair, pair.stopping)}"
+    if not tally.decided:
+        return f"{claim} No pair was decided ({', '.join(_even(pair))})."
+    return f"{claim} Of the rest {_facts(pair)}."
+
+
+def _facts(pair: Preferences) -> str:
+    win = pair.win
+    return (
+        f"{pair.first} won {pair.tally.a} of {pair.tally.decided} decided pairs, {percent_text(win.value, 2)} "
+        f"({level_text(pair.level)} CI {percent_limits(win.interval)}; {pair.test}, {p_equals(pair.p)}{_rest(pair)})"
+    )
+
+
+def _preferred(pair: Preferences) -> str:
+    tally, win = pair.tally, pair.win
+    name, other, wins = (
+        (pair.first, pair.second, tally.a) if pair.verdict == "A" else (pair.second, pair.first, tally.b)
+    )
+    interval, rate = win.interval, win.value
+    if pair.verdict == "B":
+        interval = Interval(1 - interval.high, 1 - interval.low) if interval else None
+        rate = None if rate is None else 1 - rate
+    return (
+        f"{name} is preferred to {other}: it won {wins} of {tally.decided} decided pairs, {percent_text(rate, 2)} "
+        f"({level_text(pair.level)} CI {percent_limits(interval)}; {pair.test}, {p_equals(pair.p)}{_rest(pair)})."
+    )
+
+
+def _undecided(pair: Preferences) -> str:
+    return (
+        f"{_these(pair.tally.scored)} cannot tell which of {pair.first} and {pair.second} is preferred: "
+        f"{_facts(pair)}. {_detectable(pair)}"
+    )
+
+
+def _detectable(pair: Preferences) -> str:
+    decided = pair.tally.decided
+    if pair.detectable is None:
+        return f"With {count_text(decided, 'decided pair')} no result would be evidence."
+    return (
+        f"The smallest win rate that {count_text(decided, 'decided pair')} would show in 8 of 10 such sets is "
+        f"{percent_text(pair.detectable)}."
+    )
+
+
+def _stopped(pair: Preferences, stopping: Stopping) -> str:
+    where = "in the whole set" if stopping.question == "full" else "beyond this set"
+    verdict = decided_side(stopping)
+    if verdict == "cannot_tell":
+        which = f"which of {pair.first} and {pair.second} is preferred {where}"
+        head = f"{_these(stopping.used, 'sample')} cannot tell {which}"
+        if stopping.side == "equal":
+            head = f"Neither {pair.first} nor {pair.second} is preferred in the whole set: both have a half of it"
+    else:
+        name, other = (pair.first, pair.second) if verdict == "A" else (pair.second, pair.first)
+        head = f"{name} is preferred to {other} {where}"
+    could = f" {_detectable(pair)}" if verdict == "cannot_tell" else ""
+    return (
+        f"{head} (anytime-valid {level_text(stopping.level)} confidence sequence of the share of {pair.first}, a tie "
+        f"or disagreement as half: {percent_limits(stopping.interval)}; {stopping.extent}).{could} {stopping.promise}"
+    )
+
+
+def preference_warnings(pair: Preferences, same: Sequence[SameAnswers]) -> tuple[str, ...]:
+    """Warnings that qualify the sentence, the most important first."""
+    return (*_of_answers(pair, same), *position_warnings(pair), *_of_missing(pair), *few_decided_warnings(pair))
+
+
+def _of_answers(pair: Preferences, same: Sequence[SameAnswers]) -> Iterator[str]:
+    for side, most, answers in same:
+        if answers >= _LEAST_ANSWERS and most >= _CONSTANT * answers:
+            yield f"{pair.name_of(side)} gave one and the same answer {most:,} of {answers:,} times."
+    alike, scored = pair.alike, pair.tally.scored
+    if scored and alike >= _ALIKE * scored:
+        pairs = count_text(scored, "pair")
+        yield f"Both answers are identical or nearly so in {alike:,} of {pairs}: such pairs say little."
+
+
+def favoured_position(bias: PositionBias | None) -> Literal["first", "second", ""]:
+    """The position that a judge favours by more than chance and by enough to matter; "" where it favours none."""
+    if bias is None or bias.bias is None or bias.p is None or abs(bias.bias) < _STRONG or bias.p >= 0.05:
+        return ""
+    return "first" if bias.bias > 0 else "second"
+
+
+def contradicts_itself(bias: PositionBias | None) -> bool:
+    """Whether a judge that saw both orders contradicts itself too often."""
+    return bias is not None and bias.consistency is not None and bias.n >= _LEAST_PAIRS and bias.consistency < _CONTRARY
+
+
+def position_warnings(pair: Preferences) -> Iterator[str]:
+    """Warnings about a judge with position bias."""
+    bias = pair.bias
+    if bias is None:
+        return
+    if position := favoured_position(bias):
+        if bias.orders == "both":
+            favoured = max(bias.favours_first, bias.favours_second)
+            counts = (
+                f"{favoured:,} of {count_text(bias.favours_first + bias.favours_second, 'disagreement')} of its orders"
+            )
+            advice = "Such pairs count as half."
+        else:
+            won = max(bias.first_won, bias.second_won)
+            counts = f"{won:,} of {count_text(bias.first_won + bias.second_won, 'verdict')} for it"
+            advice = "Show every pair in both orders."
+        yield f"The judge favours the answer shown {position}: {counts} ({p_equals(bias.p)}). {advice}"
+    if contradicts_itself(bias):
+        pairs = count_text(bias.n, "pair")
+        yield (
+            f"The judge says the same in both orders in {percent_text(bias.consistency)} of {pairs} only: "
+            f"much of the rest follows the position, not the answer."
+        )
+
+
+def _of_missing(pair: Preferences) -> Iterator[str]:
+    tally = pair.tally
+    missing = tally.unparsed + tally.refused
+    if tally.judged and missing > _UNREAD * tally.judged:
+        between = f": counting ties as half, {pair.first} has {percent_limits(pair.bounds)}, whatever they are worth"
+        were = "was" if missing == 1 else "were"
+        verdicts = f"{count_text(missing, 'verdict')} of {tally.judged:,}"
+        yield f"{verdicts} {were} unparsed or refused{between if pair.bounds else ''}."
+    if tally.failed > _FAILED * max(1, tally.total):
+        counts = ", ".join(absent_text(pair, side) for side in tally.not_judged)
+        as_losses = f"; counted as losses of that side, {pair.first} has {percent_text(pair.losses.value, 2)}"
+        yield f"{count_text(tally.failed, 'pair')} were not judged, as a side gave no answer ({counts}){as_losses}."
+
+
+def absent_text(pair: Preferences, side: str) -> str:
+    """How many pairs a side left without an answer, and why: `model-a 3 (2 error, 1 refused)`."""
+    name = "both sides" if side == "both" else pair.name_of(side)
+    why = ", ".join(
+        f"{n:,} {'failed' if kind.startswith('error') else kind}" for kind, n in pair.tally.not_judged[side].items()
+    )
+    return f"{name} {pair.tally.failed_by(side):,} ({why})"
+
+
+def few_decided_warnings(pair: Preferences) -> Iterator[str]:
+    """Warnings where few pairs were decided."""
+    tally = pair.tally
+    if pair.stopping or not tally.scored:
+        return
+    if pair.detectable is None:
+        were = "was" if tally.decided == 1 else "were"
+        yield f"Only {count_text(tally.decided, 'pair')} {were} decided: evidence needs at least six."
+    elif tally.decided < tally.scored / 2:
+        counts = ", ".join(_even(pair))
+        decided = f"{tally.decided:,} of {count_text(tally.scored, 'pair')}"
+        yield f"Only {decided} were decided ({counts}): the win rate is over these."
+
+
+def _rest(pair: Preferences) -> str:
+    counts = _even(pair)
+    return f"; not decided: {', '.join(counts)}" if counts else ""
+
+
+def _even(pair: Preferences) -> list[str]:
+    tally = pair.tally
+    ties = [count_text(tally.tie, "tie")] if tally.tie else []
+    return ties + ([f"{tally.inconsistent:,} inconsistent"] if tally.inconsistent else [])
+
+
+def _these(n: int, noun: str = "pair") -> str:
+    return f"This one {noun}" if n == 1 else f"These {count_text(n, noun)}"
+
+
+_MOST_NAMED: Final = 4
+
+
+def shared_notes(pairs: Sequence[Preferences]) -> tuple[str, ...]:
+    """The warnings of several pairs of targets: of the judge, of pairs with few decisions, then of single pairs."""
+    return (*_of_places(pairs), *_of_contradictions(pairs), *_of_few(pairs), *_of_single(pairs))
+
+
+def _of_places(pairs: Sequence[Preferences]) -> Iterator[str]:
+    for position in ("first", "second"):
+        biased = [pair for pair in pairs if favoured_position(pair.bias) == position]
+        biases = [pair.bias for pair in biased if pair.bias is not None]
+        if not biases:
+            continue
+        scope = f"in {len(biased):,} of these {len(pairs):,} comparisons"
+        favoured = sum(bias.favours_first if position == "first" else bias.favours_second for bias in biases)
+        disagreements = sum(bias.favours_first + bias.favours_second for bias in biases)
+        counts = (
+            f": {favoured:,} of {disagreements:,} disagreements of its orders are for it. Such pairs count as half"
+            if disagreements
+            else ""
+        )
+        yield f"The judge favours the answer shown {position} {scope} (p < 0.05 each){counts}."
+
+
+def _of_contradictions(pairs: Sequence[Preferences]) -> Iterator[str]:
+    rates = {
+        pair.title: pair.bias.consistency or 0.0
+        for pair in pairs
+        if pair.bias is not None and contradicts_itself(pair.bias)
+    }
+    if rates:
+        least = min(rates, key=lambda title: rates[title])
+        yield (
+            f"The judge says the same in both orders in less than 70 % of the pairs in {len(rates):,} of these "
+            f"{len(pairs):,} comparisons (least, {percent_text(rates[least])}, in {least}): much of the rest follows "
+            "the position, not the answer."
+        )
+
+
+def _of_few(pairs: Sequence[Preferences]) -> Iterator[str]:
+    titles = [
+        f"{pair.title} ({pair.tally.decided:,} of {pair.tally.scored:,})"
+        for pair in pairs
+        if any(few_decided_warnings(pair))
+    ]
+    if titles:
+        more = f" and {len(titles) - _MOST_NAMED:,} more" if len(titles) > _MOST_NAMED else ""
+        yield f"Few pairs were decided in {', '.join(titles[:_MOST_NAMED])}{more}: a win rate counts only these."
+
+
+def _of_single(pairs: Sequence[Preferences]) -> Iterator[str]:
+    for pair in pairs:
+        shared = {*position_warnings(pair), *few_decided_warnings(pair)}
+        yield from (f"{pair.title}: {text}" for text in pair.warnings if text not in shared)

@@ -1,0 +1,1 @@
+"""Columns of a run's scores, and means, intervals and distributions over them."""

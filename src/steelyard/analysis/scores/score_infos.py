@@ -1,0 +1,150 @@
+"""What scores mean and what they rate: reads the `ScoreInfo` of each from manifests.
+
+A manifest has them under `score_infos`, name -> what the scorer declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Final
+
+from steelyard.types import ScoreInfo
+
+if TYPE_CHECKING:
+    from steelyard.analysis.scores.score_summary_values import Over
+
+KEY: Final = "score_infos"
+_ALWAYS: Final = frozenset({"range", "lower_is_better", "denominator"})
+"""Fields that are always written; the others are where they differ from their defaults."""
+_PAIRS: Final = frozenset({"range", "labels"})
+JURY: Final = "jury"
+"""The name of a jury among its members, and the ending of the name of its score."""
+
+
+def score_infos(manifest: Mapping[str, Any]) -> dict[str, ScoreInfo]:
+    """Score -> what its scorer declared, in the order of the scorers; undeclared scores are left out.
+
+    Args:
+        manifest: of a run or of a baseline file.
+
+    >>> score_infos({"scores": ["rating"], "score_infos": {"rating": {"range": [1.0, 5.0]}}})["rating"].range
+    (1.0, 5.0)
+    """
+    names: Sequence[str] = manifest.get("scores") or ()
+    written = manifest.get(KEY) or {}
+    return {name: _read(name, written[name]) for name in dict.fromkeys((*names, *written)) if name in written}
+
+
+def plain_infos(infos: Iterable[ScoreInfo]) -> dict[str, dict[str, Any]]:
+    """Score -> the other fields of its info as plain JSON, as `score_infos` reads them."""
+    return {info.name: _plain(info) for info in infos}
+
+
+def over_of(info: ScoreInfo | None) -> Over:
+    """A score's denominator as summaries name it; all replies where the scorer declared nothing."""
+    return "scored" if info is not None and info.denominator == "answered" else "all"
+
+
+def range_of(info: ScoreInfo | None) -> tuple[float, float]:
+    """A score's lowest and highest value; 0 and 1 where its scorer does not say."""
+    return (0.0, 1.0) if info is None or info.range is None else info.range
+
+
+def parts_right_from_wrong(threshold: float | None, *, lower_is_better: bool) -> bool:
+    """Whether of 0 and 1 exactly one passes; without a threshold 1 does, or 0 where lower is better."""
+    if threshold is None:
+        return True
+    return 0 <= threshold < 1 if lower_is_better else 0 < threshold <= 1
+
+
+def names_where(infos: Mapping[str, ScoreInfo], holds: Callable[[ScoreInfo], bool]) -> tuple[str, ...]:
+    """The names of the scores whose info satisfies `holds`, in order.
+
+    >>> names_where({"rating": ScoreInfo("rating", histogram=True)}, lambda info: info.histogram)
+    ('rating',)
+    """
+    return tuple(name for name, info in infos.items() if holds(info))
+
+
+def rated_thing(info: ScoreInfo | None, score: str) -> str:
+    """What a score rates: other scores, and labels, that rate the same thing can agree with it."""
+    return info.rates if info and info.rates else score
+
+
+def scores_rating(thing: str, infos: Mapping[str, ScoreInfo], scores: Collection[str] | None = None) -> list[str]:
+    """The scores meant by a name: the one of that name, else all that rate what has that name, in order.
+
+    Args:
+        thing: a score, or what several judges rate.
+        infos: what the scorers declared.
+        scores: the names to choose from; None is those of `infos`.
+
+    >>> rated = {name: ScoreInfo(name, rates="correct") for name in ("correct_a", "correct_b")}
+    >>> scores_rating("correct", rated), scores_rating("correct_b", rated)
+    (['correct_a', 'correct_b'], ['correct_b'])
+    """
+    known = infos if scores is None else scores
+    return [thing] if thing in known else [name for name in known if rated_thing(infos.get(name), name) == thing]
+
+
+def judged_things(
+    scores: Iterable[str], infos: Mapping[str, ScoreInfo], judges: Collection[str]
+) -> dict[str, dict[str, str]]:
+    """What judges with names rate: thing -> judge -> its score, in the order of the judges.
+
+    Args:
+        scores: names of scores.
+        infos: what their scorers declared.
+        judges: names of judges; each ends the names of its scores.
+
+    >>> rated = {name: ScoreInfo(name, rates="correct") for name in ("correct_a", "correct_b")}
+    >>> judged_things(["token_f1", *rated], rated, ["b", "a"])
+    {'correct': {'b': 'correct_b', 'a': 'correct_a'}}
+    """
+    things: dict[str, dict[str, str]] = {}
+    for score in scores:
+        thing = rated_thing(infos.get(score), score)
+        judge = score.removeprefix(f"{thing}_")
+        if judge in judges and judge != score:
+            things.setdefault(thing, {})[judge] = score
+    return {
+        thing: {judge: by_judge[judge] for judge in judges if judge in by_judge} for thing, by_judge in things.items()
+    }
+
+
+def jury_score(thing: str) -> str:
+    """The name of a jury's score: `correct_jury`."""
+    return f"{thing}_{JURY}"
+
+
+def jury_scores(scores: Iterable[str], infos: Mapping[str, ScoreInfo], judges: Collection[str]) -> list[str]:
+    """The names of the scores of a jury: one for each thing that two judges or more rate; see `judged_things`."""
+    return [jury_score(thing) for thing, by_judge in judged_things(scores, infos, judges).items() if len(by_judge) > 1]
+
+
+def _plain(info: ScoreInfo) -> dict[str, Any]:
+    plain: dict[str, Any] = {}
+    for field in fields(info):
+        value = getattr(info, field.name)
+        if field.name in _ALWAYS or (field.name != "name" and value != field.default):
+            plain[field.name] = _as_json(value)
+    return plain
+
+
+def _as_json(value: Any) -> Any:
+    """Pairs as lists, numbers as floats, so that equal declarations are written equally."""
+    if isinstance(value, tuple | list):
+        return [_as_json(item) for item in value]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _read(name: str, written: Mapping[str, Any]) -> ScoreInfo:
+    """Read the info of a score. Unknown keys are left out: a later version may have written them."""
+    known = {field.name for field in fields(ScoreInfo)} - {"name"}
+    declared = {key: _pair(value) if key in _PAIRS else value for key, value in written.items() if key in known}
+    return ScoreInfo(name, **declared)
+
+
+def _pair(value: Any) -> Any:
+    return None if value is None else tuple(float(item) if isinstance(item, int) else item for item in value)

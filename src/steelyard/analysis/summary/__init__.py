@@ -1,0 +1,1 @@
+"""What one run says: its scores, exam details, contingency tables and turns."""

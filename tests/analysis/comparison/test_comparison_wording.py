@@ -1,0 +1,92 @@
+"""The sentence under a comparison that cannot tell: 121 against 116 of 170, paired and apart."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.proportion import confint_proportions_2indep
+from tests.analysis.stored_run import run_of, stored
+
+from steelyard import compare
+from steelyard.analysis.comparison.comparison_wording import difference_of_rates
+from steelyard.analysis.scores.score_columns import ScoreRow
+from steelyard.analysis.scores.score_summary import summarize
+from steelyard.stats.power import pairs_for_rates
+
+
+def paired(fixed, broken, right, wrong):
+    """Two runs with these four cells."""
+    before = [1] * right + [0] * fixed + [1] * broken + [0] * wrong
+    after = [1] * right + [1] * fixed + [0] * broken + [0] * wrong
+    return compare(stored("base", solve_rate=before), stored("new", solve_rate=after)).pairs[0]
+
+
+@pytest.mark.parametrize(("fixed", "said"), [(40, "p = 1.8e-12;"), (1200, "p < 1e-300;")])
+def test_a_tiny_p_is_a_number_until_it_underflows(fixed, said):
+    assert said in paired(fixed, 0, 10, 10).sentence
+
+
+@pytest.mark.parametrize("broken", [1, 5, 20, 49])
+def test_121_against_116_of_170_is_no_evidence_however_the_pairs_fall(broken):
+    pair = paired(broken + 5, broken, 116 - broken, 49 - broken)
+    assert pair.verdict == "no_evidence"
+    assert pair.sentence.startswith(
+        "These data show no evidence of a difference: new solves 121 of 170, base 116 of 170"
+    )
+    assert "Sets like this show a difference of" in pair.sentence
+    assert f"2.9 points, as seen here, would take about {pair.headline.needed:,} pairs." in pair.sentence
+
+
+def test_121_against_116_of_170_is_no_evidence_even_where_one_side_alone_gains():
+    pair = paired(5, 0, 116, 49)
+    assert (pair.verdict, pair.headline.p) == ("no_evidence", pytest.approx(0.0625))
+    assert "no evidence of a difference, though the result is borderline" in pair.sentence
+
+
+def test_the_pairs_that_would_show_it_are_those_of_mcnemars_test():
+    pair = paired(15, 10, 106, 39)
+    assert pair.headline.needed == pairs_for_rates(15 / 170, 10 / 170)
+    assert paired(5, 5, 100, 60).headline.needed is None, "nothing differs"
+
+
+def test_equal_rates_name_no_number_of_pairs():
+    assert "would take" not in paired(7, 7, 100, 56).sentence
+
+
+def test_a_number_of_pairs_that_nobody_can_ask_is_not_spelled_out():
+    n = 4000
+    before, after = [no % 2 for no in range(n)], [1 if no < 8 else (no + 1) % 2 for no in range(n)]
+    pair = compare(stored("base", solve_rate=before), stored("new", solve_rate=after)).pairs[0]
+    assert pair.headline.needed > 1_000_000
+    assert "would take more than 1,000,000 pairs" in pair.sentence
+
+
+def apart(target, right, n, start=0):
+    rows = [ScoreRow(f"s{start + no}", "", "", 0, "solve_rate", "scored", float(no < right)) for no in range(n)]
+    return run_of(f"run-{target}", rows, target)
+
+
+def test_two_sets_without_a_common_sample_are_told_apart_from_pairs():
+    pair = compare(apart("glm", 116, 170), apart("kb", 121, 170, start=500)).pairs[0]
+    assert pair.verdict == "none"
+    assert "so nothing can be concluded" in pair.sentence
+    assert "no evidence of a difference: kb solves 121 of 170, glm 116 of 170" in pair.sentence
+    assert "z = 0.59, p = 0.56" in pair.sentence
+    assert "2.9 points, as seen here, would take about 3,8" in pair.sentence
+
+
+def test_separate_sets_that_differ_may_differ_by_their_questions():
+    pair = compare(apart("glm", 80, 170), apart("kb", 116, 170, start=500)).pairs[0]
+    assert pair.verdict == "none", "no verdict rests on other questions"
+    assert "more than chance, but the two were asked different questions" in pair.sentence
+
+
+def rate(right, n):
+    return summarize([ScoreRow(str(no), "", "", 0, "r", "scored", float(no < right)) for no in range(n)])[0][0]
+
+
+@given(st.integers(2, 60), st.integers(2, 60), st.data())
+def test_the_interval_of_separate_rates_is_newcombes(n, m, data):
+    first, second = data.draw(st.integers(0, n)), data.draw(st.integers(0, m))
+    found = difference_of_rates(rate(first, n), rate(second, m))
+    oracle = confint_proportions_2indep(second, m, first, n, method="newcomb", compare="diff")
+    assert tuple(found) == pytest.approx(oracle, abs=1e-9)
