@@ -183,7 +183,7 @@ def command(*arguments: str) -> float:
 
     import steelyard.cli.app
     import steelyard.cli.outcome
-    import steelyard.store.columns
+    import steelyard.store.reading.columns
 
     if arguments[0] != "runs":
         import numpy as np  # noqa: F401  # as `runs` computes nothing, it does not load it

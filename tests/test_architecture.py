@@ -202,7 +202,7 @@ EVALUATION = """
 from steelyard import ExactMatch, Prompt, Sample, Scripted, evaluate
 print(evaluate(Prompt(Scripted(default="A")), [Sample("q", "Q?", "A")], [ExactMatch()]).summary())
 """
-UNUSED_BY_EVALUATIONS = (*("rich", "typer", "steelyard.models.streaming", "steelyard.store.pages"),)
+UNUSED_BY_EVALUATIONS = (*("rich", "typer", "steelyard.models.streaming", "steelyard.store.reading.pages"),)
 """What an evaluation from Python and its summary do not need either."""
 
 

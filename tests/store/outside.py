@@ -6,7 +6,7 @@ import contextlib
 import sqlite3
 from pathlib import Path
 
-from steelyard.store.address import Address, locate
+from steelyard.store.database.address import Address, locate
 
 
 @contextlib.contextmanager

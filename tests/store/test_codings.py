@@ -28,7 +28,7 @@ from steelyard.store.codings import (
 )
 from steelyard.store.delete import delete_runs
 from steelyard.store.named_codings import find_code, find_coding
-from steelyard.store.verify import verify
+from steelyard.store.repair.verify import verify
 
 FORTY = [Sample(f"q{at}", f"What is {at} + {at}?", str(2 * at)) for at in range(40)]
 PATTERN = {"error_pattern": {"name": "late", "pattern": "late"}}

@@ -15,9 +15,9 @@ from steelyard import Options, Prompt, Store, StoreError, Suite, evaluate
 from steelyard.models.budget import Budget
 from steelyard.models.scripted import Scripted
 from steelyard.plain_json import json_value
-from steelyard.store import schema
+from steelyard.store.database import schema
 from steelyard.store.delete import delete_runs, preview_deletion
-from steelyard.store.verify import verify
+from steelyard.store.repair.verify import verify
 from steelyard.suite import RunConfig, evaluate_suite
 from steelyard.suite.rescore import rescore
 

@@ -10,10 +10,10 @@ import pytest
 from tests.store.outside import connection_to, execute
 
 from steelyard import ExactMatch, Sample, Store, StoreError, evaluate
+from steelyard.store.reading.search import delete_index, index_run, search_run
+from steelyard.store.repair.salvaged import salvage
+from steelyard.store.repair.verify import verify
 from steelyard.store.run import Run
-from steelyard.store.salvaged import salvage
-from steelyard.store.search import delete_index, index_run, search_run
-from steelyard.store.verify import verify
 
 PAGE = 4096
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i"
@@ -182,8 +182,8 @@ def test_a_view_in_a_damaged_schema_does_not_keep_salvage_from_its_end(copied, t
 @pytest.fixture
 def indexed(copied, monkeypatch) -> tuple[Run, Path]:
     """A run with an index, beside which nothing is scanned."""
-    monkeypatch.setattr("steelyard.store.search._LEAST_INDEXED", 0)
-    monkeypatch.setattr("steelyard.store.search._MOST_SCANNED", 0)
+    monkeypatch.setattr("steelyard.store.reading.search._LEAST_INDEXED", 0)
+    monkeypatch.setattr("steelyard.store.reading.search._MOST_SCANNED", 0)
     (run,) = Store(copied).runs()
     index_run(run)
     assert len(search_run(run, "q").places) == 3

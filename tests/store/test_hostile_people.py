@@ -11,7 +11,7 @@ from steelyard import ConfigError, ExactMatch, Label, Sample, Store, evaluate
 from steelyard.store.codings import draw_coding, edit_code, new_code, read_coding, write_note
 from steelyard.store.labels import add_labels, add_note, read_notes
 from steelyard.store.marks import MarkChange, mark_run
-from steelyard.store.verify import verify
+from steelyard.store.repair.verify import verify
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 HOSTILE = ["a\0b", "half \ud800 pair", "\x1a0", "'; DROP TABLE label; --", "<script>alert(1)</script>", "\u202eevil"]

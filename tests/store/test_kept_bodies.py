@@ -19,7 +19,7 @@ from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.models.response import ResponseMap
 from steelyard.report.sections.costs import read_again_sentence
 from steelyard.store.journal import find_body
-from steelyard.store.verify import verify
+from steelyard.store.repair.verify import verify
 from steelyard.suite import RunConfig, evaluate_suite
 from steelyard.suite.rescore import rescore
 from steelyard.targets.http import HttpEndpoint

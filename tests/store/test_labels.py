@@ -8,7 +8,7 @@ import pytest
 from steelyard import ConfigError, ExactMatch, Label, Sample, Store, evaluate
 from steelyard.store.delete import delete_runs
 from steelyard.store.labels import MOST_CHARACTERS, add_labels, add_note, all_labels, by_record, read_notes
-from steelyard.store.verify import verify
+from steelyard.store.repair.verify import verify
 from steelyard.types import Remarks
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)

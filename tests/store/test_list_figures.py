@@ -10,7 +10,7 @@ from tests.thorough import times
 from steelyard import Store, evaluate
 from steelyard.store.delete import delete_runs
 from steelyard.store.list_figures import compute_figures, read_figures, remember_figures, store_figures
-from steelyard.store.verify import verify
+from steelyard.store.repair.verify import verify
 from steelyard.suite.rescore import rescore
 
 BROKEN = RuntimeError("no")

@@ -13,9 +13,10 @@ import pytest
 from steelyard import Output, Record, Reply, Sample, Score, Store
 from steelyard.analysis.comparison.sample_costs import sample_costs
 from steelyard.session.replies import pack_reply
-from steelyard.store import NewRun, postgres_connection, sqlite
+from steelyard.store import NewRun
+from steelyard.store.database import postgres_connection, sqlite
 from steelyard.store.delete import delete_runs
-from steelyard.store.verify import verify
+from steelyard.store.repair.verify import verify
 from steelyard.types import Usage
 
 RECORDS, CALLS = 60, 40

@@ -30,7 +30,7 @@ from steelyard.store.queues import (
     skip_item,
     undo_label,
 )
-from steelyard.store.verify import verify
+from steelyard.store.repair.verify import verify
 
 FORM = LabelForm("pass_fail", "contains", counted=True)
 DESIGN = QueueDesign("Is the answer right?", FORM, raters=2, overlap=1.0)

@@ -163,7 +163,7 @@ def test_replies_and_tokens_are_counted_per_stage_and_add_up_to_the_run(store):
 def keep(store, replies):
     """Put replies into the journal, where a record that is replaced is looked up."""
     from steelyard.session.replies import pack_reply
-    from steelyard.store import schema
+    from steelyard.store.database import schema
 
     rows = [{"key": bytes.fromhex(one.key), "body": pack_reply(one)} for one in replies]
 

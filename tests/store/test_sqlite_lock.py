@@ -11,14 +11,15 @@ import pytest
 from tests.thorough import times
 
 from steelyard import StoreError
-from steelyard.store import Store, sqlite_locks
-from steelyard.store.sqlite_locks import RunLock, is_locked
+from steelyard.store import Store
+from steelyard.store.database import sqlite_locks
+from steelyard.store.database.sqlite_locks import RunLock, is_locked
 
 HOLD = """
 import os, sys
 from pathlib import Path
 from steelyard.store import Store
-from steelyard.store.sqlite_locks import RunLock
+from steelyard.store.database.sqlite_locks import RunLock
 if sys.argv[2:] == ["as a run"]:
     store = Store(sys.argv[1])
     store.journal(store.begin_evaluation([])[0])
@@ -203,7 +204,7 @@ def test_where_locks_of_open_files_are_missing_a_file_beside_the_store_is_locked
     look = f"""
 import fcntl
 from pathlib import Path
-from steelyard.store import sqlite_locks
+from steelyard.store.database import sqlite_locks
 sqlite_locks._OF_DATABASE, sqlite_locks._SET, sqlite_locks._GET = False, fcntl.F_SETLK, fcntl.F_GETLK
 try:
     sqlite_locks.RunLock(Path({str(database)!r}), "abc")

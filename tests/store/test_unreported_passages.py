@@ -7,7 +7,7 @@ import pytest
 from steelyard import Judge, Output, Sample, Scripted, Store, evaluate
 from steelyard.analysis.gate.gate_results import judge_gate
 from steelyard.scorers import ClaimFaithfulness, Faithfulness
-from steelyard.store.verify import verify
+from steelyard.store.repair.verify import verify
 from steelyard.suite.rescore import rescore
 
 JUDGES = {

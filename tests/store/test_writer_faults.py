@@ -20,7 +20,7 @@ from tests.thorough import times
 
 from steelyard import ExactMatch, OpenAICompatible, Options, Prompt, Sample, Score, Store, StoreError, Suite
 from steelyard.store import open_store, writer
-from steelyard.store.connection import DatabaseError
+from steelyard.store.database.connection import DatabaseError
 from steelyard.store.open_store import open_backend
 from steelyard.suite import RunConfig, aevaluate_suite
 

@@ -33,7 +33,7 @@ from steelyard import (
     evaluate_suite,
 )
 from steelyard.data import SampleFiles
-from steelyard.store.sqlite import RunLock
+from steelyard.store.database.sqlite import RunLock
 from steelyard.suite import RunConfig, RunHandle
 from steelyard.suite.rescore import rescore
 from steelyard.suites import ChoiceSuite

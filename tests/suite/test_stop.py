@@ -8,7 +8,7 @@ from tests.thorough import times
 
 from steelyard import ConfigError, ExactMatch, Options, Sample, ScoreInfo, Store, Suite, aevaluate_suite, evaluate_suite
 from steelyard.errors import ScorerError
-from steelyard.store.verify import verify
+from steelyard.store.repair.verify import verify
 from steelyard.suite import RunConfig, RunHandle
 from steelyard.suite.decision import DrawnOrder
 from steelyard.suite.objects import StopWhen

@@ -20,7 +20,7 @@ from steelyard.models.scripted import Scripted
 from steelyard.scorers.choice import Choice
 from steelyard.store import MarkChange, mark_run, read_marks
 from steelyard.store.list_figures import ListFigures
-from steelyard.store.verify import verify
+from steelyard.store.repair.verify import verify
 from steelyard.suite.evaluate import RunConfig
 from steelyard.viewer.run_figures import FigureCache
 

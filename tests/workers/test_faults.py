@@ -14,7 +14,7 @@ from tests.store.outside import execute
 from tests.workers.exam import Exam, asked_twice, finish, kill
 from tests.workers.slow_line import Line
 
-from steelyard.store.address import locate
+from steelyard.store.database.address import locate
 from steelyard.store.leases import LEASE_S
 
 pytestmark = pytest.mark.scale

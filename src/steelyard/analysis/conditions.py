@@ -2,7 +2,7 @@
 
 A condition is parts joined by `and`; each is a word, or a name, a sign and a value. A name or a value may stand in
 quotation marks, in which `""` is one of them; a name in quotation marks is that of a score, whatever it says. It is
-data: nothing in it is executed. `store.page_query` turns it into SQL for pages of a run; `Condition.holds` applies it
+data: nothing in it is executed. `store.reading.page_query` turns it into SQL for pages; `Condition.holds` applies it
 to a record. Whoever makes a condition of a name writes it with `quoted_name`, and a value with `quoted_value`.
 
 word        what it means

@@ -1,8 +1,8 @@
 """A run as a value: what summaries, comparisons and every other answer about runs are computed from.
 
 `RunData` holds columns and small values. Texts of a run (inputs, outputs, reasons, replies) are not in it: the few that
-an answer needs are read through its `bodies`. `steelyard.store.reading` reads it from a store, `analysis.baseline` from
-a file.
+an answer needs are read through its `bodies`. `steelyard.store.reading.run_reading` reads it from a store, and
+`steelyard.analysis.comparison.baseline` from a file.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ def _store(where: str | None) -> dict[str, Any]:
 def _address(where: str | None) -> str:
     """Where a store would be, without a password; "" if the address is malformed."""
     from steelyard.errors import ConfigError
-    from steelyard.store.address import locate
+    from steelyard.store.database.address import locate
 
     try:
         return str(locate(where))

@@ -160,7 +160,7 @@ def promote(
     from steelyard.generate.dataset_additions import add_records
     from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
-    from steelyard.store.pages import matching_records
+    from steelyard.store.reading.pages import matching_records
 
     with Store(store) as opened:
         stored = named_run(opened, run)

@@ -133,7 +133,7 @@ def _past(run: Run) -> tuple[RunData, RunSummary]:
     """A run, without the rows of one that is too large to be paired, and its summary; the handle keeps neither."""
     from steelyard.analysis.comparison.history import PAIRED_RECORDS
     from steelyard.analysis.summary.run_summary import summarize_run
-    from steelyard.store.reading import read, read_head
+    from steelyard.store.reading.run_reading import read, read_head
 
     data = read(run)
     return data if run.done <= PAIRED_RECORDS else read_head(run), summarize_run(data)

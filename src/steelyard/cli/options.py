@@ -28,7 +28,7 @@ INTERRUPTED: Final = 130
 def _warn_of_password(store: str | None) -> str | None:
     """Warn that other users can read a password that was typed: `ps` shows the arguments of every process."""
     if store and "://" in store:
-        from steelyard.store.address import has_password
+        from steelyard.store.database.address import has_password
 
         if has_password(store):
             typer.echo(
@@ -162,7 +162,7 @@ def store_option(store: str | Path | None) -> str:
     >>> store_option("postgresql://me:abc@h/exams"), store_option("my exams.db"), store_option(None)
     (' --store postgresql://me@h/exams', " --store 'my exams.db'", '')
     """
-    from steelyard.store.address import has_password, locate
+    from steelyard.store.database.address import has_password, locate
 
     if not store:
         return ""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from steelyard.store import Run, Store
-    from steelyard.store.pages import RecordPage
+    from steelyard.store.reading.pages import RecordPage
     from steelyard.types import Label, Record
 
     _Labels = Mapping[tuple[str, int], Sequence[Label]]
@@ -129,7 +129,7 @@ def show_records(store: Store, run: Run, request: ListRequest, *, as_json: bool)
 def _show_page(store: Store, run: Run, request: ListRequest, *, as_json: bool) -> None:
     from steelyard.cli.options import named_run
     from steelyard.report.render.terminal import print_json
-    from steelyard.store.search import index_run
+    from steelyard.store.reading.search import index_run
 
     if run.counts_labels:
         raise ConfigError("--where, --search and --sort use the stored scores: leave out --with-labels")

@@ -355,7 +355,7 @@ def _choose(loaded: Loaded, choice: Mapping[str, str], store: str | None) -> tup
         return loaded, {}
     from steelyard.analysis.conditions import parse_condition
     from steelyard.store import Store
-    from steelyard.store.pages import matching_records
+    from steelyard.store.reading.pages import matching_records
     from steelyard.suite.objects import with_chosen
 
     with Store(store) as opened:

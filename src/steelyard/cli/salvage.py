@@ -17,7 +17,7 @@ from steelyard.files import make_private_folder, open_private
 
 if TYPE_CHECKING:
     from steelyard.store import Run
-    from steelyard.store.salvaged import Salvaged
+    from steelyard.store.repair.salvaged import Salvaged
 
 _MOST_NAMED: Final = 20
 
@@ -49,9 +49,9 @@ def save(names: Sequence[str], store: str | None, out: Path | None) -> int:
         ConfigError: there is no such store or run, or the file cannot be written.
         StoreError: nothing of the store can be read.
     """
-    from steelyard.store.address import Address, locate
-    from steelyard.store.salvaged import salvage
-    from steelyard.store.sqlite_locks import is_locked
+    from steelyard.store.database.address import Address, locate
+    from steelyard.store.database.sqlite_locks import is_locked
+    from steelyard.store.repair.salvaged import salvage
 
     where = locate(store)
     if isinstance(where, Address):

@@ -18,7 +18,7 @@ from steelyard.plain_json import field_values
 if TYPE_CHECKING:
     from steelyard.store import Run, Store
     from steelyard.store.delete import Deletion
-    from steelyard.store.verify import Verification
+    from steelyard.store.repair.verify import Verification
 
 _MOST_SHOWN: Final = 20
 _MOST_DAYS: Final = 36_500
@@ -40,7 +40,7 @@ def verify(
     """
     from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
-    from steelyard.store.verify import verify as verify_store
+    from steelyard.store.repair.verify import verify as verify_store
 
     try:
         with Store(store) as opened:

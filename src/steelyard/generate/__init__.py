@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from steelyard.generate.reviewer import Reviewer
     from steelyard.generate.writer import QuestionWriter
     from steelyard.store.codings import draw_coding, new_code, write_note
-    from steelyard.store.pages import matching_records
+    from steelyard.store.reading.pages import matching_records
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -33,7 +33,7 @@ else:
         "steelyard.store.codings:draw_coding",
         "steelyard.generate.qa:generate_qa",
         "steelyard.generate.code_trial:make_scorer",
-        "steelyard.store.pages:matching_records",
+        "steelyard.store.reading.pages:matching_records",
         "steelyard.store.codings:new_code",
         "steelyard.analysis.conditions:parse_condition",
         "steelyard.generate.code_trial:try_code",

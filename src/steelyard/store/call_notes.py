@@ -15,7 +15,7 @@ from steelyard.analysis.cut_inputs import InputCount, cut_inputs
 from steelyard.errors import SteelyardError
 from steelyard.plain_json import field_values, to_json
 from steelyard.session.parameter_findings import CHANGED_PARAMETERS
-from steelyard.store.checksums import head_digest, set_head_checksum
+from steelyard.store.database.checksums import head_digest, set_head_checksum
 from steelyard.types import Record
 
 if TYPE_CHECKING:

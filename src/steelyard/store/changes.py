@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from steelyard.analysis.scores.score_infos import over_of, parts_right_from_wrong
 from steelyard.errors import ConfigError
-from steelyard.store.connection import Connection
+from steelyard.store.database.connection import Connection
 from steelyard.store.open_store import OpenStore
 from steelyard.store.records import ReadableRun
 from steelyard.types import OUTCOMES, ScoreInfo

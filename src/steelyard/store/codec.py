@@ -19,8 +19,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from steelyard.errors import StoreError
-from steelyard.store import schema
-from steelyard.store.connection import Connection
+from steelyard.store.database import schema
+from steelyard.store.database.connection import Connection
 
 _PLAIN: Final = 0
 _DEFLATED: Final = 1

@@ -24,12 +24,12 @@ from steelyard.analysis.error_codes import (
 from steelyard.analysis.label_forms import MODEL
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.plain_json import from_json, to_json
-from steelyard.store import schema
+from steelyard.store.database import schema
 from steelyard.store.queue_draw import draw_records
 from steelyard.store.queues import checked_rater
 
 if TYPE_CHECKING:
-    from steelyard.store.connection import Connection
+    from steelyard.store.database.connection import Connection
     from steelyard.store.queue_values import DrawnItem
     from steelyard.store.run import Run
     from steelyard.store.store import Store

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Final
 from steelyard.data.new_version import RowEdit
 from steelyard.errors import ConfigError
 from steelyard.plain_json import from_json, to_json
-from steelyard.store import schema
+from steelyard.store.database import schema
 
 if TYPE_CHECKING:
-    from steelyard.store.connection import Connection
+    from steelyard.store.database.connection import Connection
     from steelyard.store.open_store import OpenStore
     from steelyard.store.writer import Batch
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from steelyard.errors import StoreError
-from steelyard.store import schema
-from steelyard.store.connection import Connection, portions
+from steelyard.store.database import schema
+from steelyard.store.database.connection import Connection, portions
 from steelyard.store.leases import drop_leases
 from steelyard.store.records import KEY_BYTES
 from steelyard.store.writer import Batch
@@ -89,7 +89,7 @@ def delete_runs(store: Store, runs: Sequence[Run], *, replies: bool = False) -> 
             f"run {deleted} is being written and may use these replies: wait for its end, or keep the replies"
         )
     if isinstance(store.path, Path):
-        from steelyard.store.search import delete_index
+        from steelyard.store.reading.search import delete_index
 
         delete_index(store.path, numbers)
     return deleted

@@ -16,7 +16,7 @@ from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from steelyard.models.shared_rates import BUCKET_S, Next, SharedRates, Slots, bucket_of
-from steelyard.store.connection import Connection
+from steelyard.store.database.connection import Connection
 from steelyard.store.shared_change import NOW, SharedChange, changed
 from steelyard.store.writer import Batch, Writer
 

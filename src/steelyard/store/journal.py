@@ -15,8 +15,8 @@ from steelyard.errors import StoreError
 from steelyard.models.budget import Budget
 from steelyard.models.prices import billionths
 from steelyard.session.replies import unpack_reply
-from steelyard.store import schema
-from steelyard.store.backend import Lock
+from steelyard.store.database import schema
+from steelyard.store.database.backend import Lock
 from steelyard.store.endpoint_limits import claim_call
 from steelyard.store.open_store import OpenStore
 from steelyard.store.progress import CountRetry

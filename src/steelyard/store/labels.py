@@ -11,8 +11,8 @@ from typing import Any, Final
 from steelyard.analysis.judging_manifest import judged_run
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.plain_json import check_plain, from_json, to_json
-from steelyard.store import schema
-from steelyard.store.connection import Connection
+from steelyard.store.database import schema
+from steelyard.store.database.connection import Connection
 from steelyard.store.open_store import OpenStore
 from steelyard.store.records import ReadableRun
 from steelyard.store.run_rows import GONE, is_stored

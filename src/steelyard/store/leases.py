@@ -19,7 +19,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from steelyard.errors import ModelError
 from steelyard.plain_json import to_json
-from steelyard.store.connection import Connection
+from steelyard.store.database.connection import Connection
 from steelyard.store.open_store import OpenStore
 from steelyard.store.records import pack_sample, unpack_sample, unpacker_of
 from steelyard.store.shared_change import NOW

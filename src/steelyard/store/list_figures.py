@@ -18,9 +18,9 @@ from steelyard.analysis.usage import StageCost
 from steelyard.errors import SteelyardError, StoreError
 from steelyard.plain_json import from_json, to_json
 from steelyard.stats.intervals import Interval
-from steelyard.store import schema
-from steelyard.store.connection import portions
-from steelyard.store.latency import Latency, read_latency
+from steelyard.store.database import schema
+from steelyard.store.database.connection import portions
+from steelyard.store.reading.latency import Latency, read_latency
 from steelyard.store.run import Run
 from steelyard.store.run_rows import is_stored
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from steelyard.errors import ConfigError
 from steelyard.normal_form import stream_safe
-from steelyard.store import schema
-from steelyard.store.connection import Connection
+from steelyard.store.database import schema
+from steelyard.store.database.connection import Connection
 from steelyard.store.run_rows import GONE, is_stored
 from steelyard.store.writer import Batch
 

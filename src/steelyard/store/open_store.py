@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from steelyard.errors import ConfigError, SteelyardError, StoreError, boundary
-from steelyard.store.address import Address, locate
-from steelyard.store.backend import (
+from steelyard.store.database.address import Address, locate
+from steelyard.store.database.backend import (
     REPAIR_HINT,
     Backend,
     Durability,
@@ -25,9 +25,10 @@ from steelyard.store.backend import (
     repair_commands,
     repair_hint,
 )
-from steelyard.store.connection import Connection, DatabaseError
-from steelyard.store.schema_version import ROWS, check_version, create_tables
-from steelyard.store.sqlite_objects import listed_names
+from steelyard.store.database.connection import Connection, DatabaseError
+from steelyard.store.database.schema_version import ROWS, check_version, create_tables
+from steelyard.store.database.sqlite_objects import listed_names
+from steelyard.store.row_recovery import recover_rows
 from steelyard.store.writer import Writer
 
 
@@ -198,12 +199,12 @@ def open_backend(where: str | Path | None, *, durability: Durability = "normal")
     """
     location = locate(where)
     if isinstance(location, Address):
-        from steelyard.store.postgres import PostgresSchema
+        from steelyard.store.database.postgres import PostgresSchema
 
         return PostgresSchema(location, durability)
-    from steelyard.store.sqlite import SqliteFile
+    from steelyard.store.database.sqlite import SqliteFile
 
-    return SqliteFile(location, durability)
+    return SqliteFile(location, durability, _recover)
 
 
 def _create(backend: Backend) -> None:
@@ -257,3 +258,12 @@ def _refuse(where: Path | Address, objects: Sequence[str]) -> None:
             "views, triggers, virtual tables or expressions, and lacks no index. If you made these, drop them; if the "
             "store came from somebody else, ask for another copy"
         )
+
+
+def _recover(source: Path, folder: Path, new: Path) -> None:
+    from steelyard.store.database.sqlite import SqliteConnection
+
+    new.touch(0o600)
+    with SqliteConnection(new, "normal", writes=True) as empty, empty.begin():
+        create_tables(empty)
+    recover_rows(source, folder, new)

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from steelyard.analysis.scores.running_score import RunningScore
 from steelyard.models.prices import Spent
-from steelyard.store import schema
-from steelyard.store.connection import Connection
+from steelyard.store.database import schema
+from steelyard.store.database.connection import Connection
 from steelyard.store.writer import Batch, Ticket
 from steelyard.types import OUTCOMES
 

@@ -122,7 +122,7 @@ def draw_uncertain(
 
 def _strata(runs: Sequence[Run], where: str, method: DrawMethod) -> dict[str, list[_Place]]:
     """Stratum -> its places, in the order of the runs; without strata all under "all"."""
-    from steelyard.store.pages import matching_places
+    from steelyard.store.reading.pages import matching_places
 
     strata: dict[str, list[_Place]] = {name: [] for name in (*_STRATA, _REST)} if method == "stratified" else {}
     for at, run in enumerate(runs):

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 from steelyard.analysis.label_forms import CANNOT_TELL, COMMENT, MODEL, NO_OPTION, SideOrder, shown_order
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.plain_json import from_json, to_json
-from steelyard.store import schema
-from steelyard.store.connection import Connection, portions
+from steelyard.store.database import schema
+from steelyard.store.database.connection import Connection, portions
 from steelyard.store.labels import add_labels
 from steelyard.store.queue_values import (
     DrawnItem,

@@ -14,9 +14,9 @@ from steelyard.analysis.scores.score_summary_values import RunState
 from steelyard.errors import Attempt, SteelyardError, StoreError
 from steelyard.plain_json import from_json, to_json
 from steelyard.session.replies import unpack_reply
-from steelyard.store import schema
 from steelyard.store.codec import Unpacker, load_dictionary
-from steelyard.store.connection import MOST_IN_QUERY, Connection, portions, select_in
+from steelyard.store.database import schema
+from steelyard.store.database.connection import MOST_IN_QUERY, Connection, portions, select_in
 from steelyard.store.writer import Batch
 from steelyard.types import OUTCOMES, Failure, Output, Record, Reply, Sample, Score
 

@@ -11,7 +11,7 @@ from steelyard.analysis.judging_manifest import JUDGES, is_judging, judged_run
 from steelyard.analysis.run_data import RunData
 from steelyard.errors import ConfigError
 from steelyard.store.labels import current_labels, run_row
-from steelyard.store.reading import read_head
+from steelyard.store.reading.run_reading import read_head
 from steelyard.store.run import Run
 from steelyard.types import Label
 

@@ -15,10 +15,10 @@ from steelyard.analysis.scores.score_summary_values import RunState
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary.run_summary import summarize_run
 from steelyard.analysis.summary.run_summary_values import RunSummary
-from steelyard.store.connection import portions
+from steelyard.store.database.connection import portions
 from steelyard.store.labels import current_labels, label_source, remarks_on
 from steelyard.store.open_store import OpenStore
-from steelyard.store.reading import all_records, label_state, read, records_of
+from steelyard.store.reading.run_reading import all_records, label_state, read, records_of
 from steelyard.store.records import IN_ORDER, RECORDS, damage_lines, read_records, unpacker_of
 from steelyard.store.run_rows import read_first_manifest, read_manifest
 from steelyard.store.scores import (
@@ -37,8 +37,8 @@ from steelyard.types import Label, Record, Remarks, ScoreInfo
 
 if TYPE_CHECKING:
     from steelyard.analysis.conditions import Condition
-    from steelyard.store.pages import RecordPage
-    from steelyard.store.search import SearchMatches
+    from steelyard.store.reading.pages import RecordPage
+    from steelyard.store.reading.search import SearchMatches
 
 
 class Run:
@@ -200,7 +200,7 @@ class Run:
         Raises:
             ConfigError: none of them is.
         """
-        from steelyard.store.frame import to_frame
+        from steelyard.store.reading.frame import to_frame
 
         return to_frame(self.data(), self.records(), self.remarks().labels)
 
@@ -289,8 +289,8 @@ class Run:
         Raises:
             ConfigError: a condition or order that is not valid, or the record that the page was to follow is gone.
         """
-        from steelyard.store.page_query import RecordOrder, place_of
-        from steelyard.store.pages import PageRequest, as_condition, read_page, repeats_of, searched_page
+        from steelyard.store.reading.page_query import RecordOrder, place_of
+        from steelyard.store.reading.pages import PageRequest, as_condition, read_page, repeats_of, searched_page
 
         condition = as_condition(self, where, against)
         order = RecordOrder.of(sort, self.score_order, by_sample=by_sample and repeats_of(self) > 1)
@@ -318,7 +318,7 @@ class Run:
         Raises:
             ConfigError: there is nothing to search for; and as `page`.
         """
-        from steelyard.store.search_text import search_terms
+        from steelyard.store.reading.search_text import search_terms
 
         search_terms(text)  # refuses a text without a word, for which `page` would not search at all
         return self.page(after, n, search=text, **options)

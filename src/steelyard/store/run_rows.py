@@ -21,9 +21,9 @@ from steelyard.models.base import READ_AGAIN
 from steelyard.models.prices import billionths
 from steelyard.plain_json import to_json
 from steelyard.session.replies import unpack_reply
-from steelyard.store import schema
-from steelyard.store.backend import read_json
-from steelyard.store.checksums import (
+from steelyard.store.database import schema
+from steelyard.store.database.backend import read_json
+from steelyard.store.database.checksums import (
     HEAD,
     ROWS,
     checksums_at,
@@ -35,7 +35,7 @@ from steelyard.store.checksums import (
     set_head_checksum,
     update_checksum,
 )
-from steelyard.store.connection import Connection, select_in
+from steelyard.store.database.connection import Connection, select_in
 from steelyard.store.leases import Lease, still_held
 from steelyard.store.progress import move_scores, scores_at
 from steelyard.store.records import (

@@ -13,7 +13,7 @@ from steelyard.errors import StoreError
 from steelyard.plain_json import from_json
 from steelyard.prompts.trajectory import TURNS
 from steelyard.store.codec import Unpacker
-from steelyard.store.connection import Connection, Rows
+from steelyard.store.database.connection import Connection, Rows
 from steelyard.store.records import ReadableRun, unpacker_of
 from steelyard.types import LACKS, OUTCOMES, Outcome
 

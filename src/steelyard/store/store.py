@@ -15,8 +15,8 @@ from typing import Any, Final
 from steelyard.analysis.judging_manifest import JUDGES
 from steelyard.errors import ConfigError, StoreError, did_you_mean
 from steelyard.models.prices import Spent
-from steelyard.store.backend import Durability, read_json
-from steelyard.store.connection import select_in
+from steelyard.store.database.backend import Durability, read_json
+from steelyard.store.database.connection import select_in
 from steelyard.store.journal import RunWriter, SeenKeys, StoreJournal
 from steelyard.store.open_store import OpenStore
 from steelyard.store.progress import Consumption, consumption

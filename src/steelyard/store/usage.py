@@ -14,7 +14,7 @@ from steelyard.analysis.usage import FrameworkUsage, StageCost
 from steelyard.errors import ConfigError
 from steelyard.models.prices import units
 from steelyard.prompts.agent_messages import reported_usage
-from steelyard.store.connection import Connection
+from steelyard.store.database.connection import Connection
 from steelyard.store.writer import Batch
 from steelyard.types import Output
 

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from steelyard.store.connection import Connection
+from steelyard.store.database.connection import Connection
 from steelyard.store.endpoint_limits import forget_endpoints
 from steelyard.store.leases import LEASE_S
 from steelyard.store.open_store import OpenStore

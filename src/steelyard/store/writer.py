@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 
 from steelyard.errors import StoreError
-from steelyard.store.backend import Backend, Reserve, cause_of, repair_hint
 from steelyard.store.codec import Packer, Unpacker, load_dictionary, save_dictionary
-from steelyard.store.connection import Connection, DatabaseError
+from steelyard.store.database.backend import Backend, Reserve, cause_of, repair_hint
+from steelyard.store.database.connection import Connection, DatabaseError
 
 if TYPE_CHECKING:
     import asyncio  # commands that only read are spared it

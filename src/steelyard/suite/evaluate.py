@@ -24,7 +24,7 @@ from steelyard.store import NewRun, Run, RunWriter, Store
 from steelyard.store.call_notes import remember_calls
 from steelyard.store.list_figures import remember_figures
 from steelyard.store.progress import running_scores
-from steelyard.store.search import index_run
+from steelyard.store.reading.search import index_run
 from steelyard.store.store import new_id
 from steelyard.suite.executor import BegunEvaluation, Executor, RunHandle, is_executor
 from steelyard.suite.kept_replies import check_kept_replies

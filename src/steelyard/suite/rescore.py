@@ -29,9 +29,9 @@ from steelyard.store import Run, Store
 from steelyard.store.journal import find_body, find_reply
 from steelyard.store.list_figures import remember_figures
 from steelyard.store.open_store import OpenStore
+from steelyard.store.reading.search import index_run
 from steelyard.store.records import DAMAGED
 from steelyard.store.run_rows import end_of_samples
-from steelyard.store.search import index_run
 from steelyard.suite.scorer_infos import primary_of, scorer_stages, scoring_manifest
 from steelyard.suite.survey import prepare
 from steelyard.types import Record, Reply, Score, Scorer

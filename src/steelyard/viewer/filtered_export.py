@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from steelyard.store import Run
-from steelyard.store.search import search_run
+from steelyard.store.reading.search import search_run
 from steelyard.types import Record
 from steelyard.viewer.pages import Pages
 from steelyard.viewer.single_file import saved_as

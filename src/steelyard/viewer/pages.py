@@ -23,7 +23,7 @@ from steelyard.report.render.html import section_environment
 from steelyard.report.section import PageLink, RecordLink, RunLink
 from steelyard.store import Run, Store, read_marks
 from steelyard.store.marks import baselines
-from steelyard.store.reading import label_state
+from steelyard.store.reading.run_reading import label_state
 from steelyard.viewer.keys import KEYS
 from steelyard.viewer.named_address import named_address, sample_address, short_name
 from steelyard.viewer.run_figures import BaselineDifference, FigureCache, state_of

@@ -25,7 +25,7 @@ from steelyard.store.progress import running_scores
 
 if TYPE_CHECKING:
     from steelyard.analysis.comparison.comparison_values import Verdict
-    from steelyard.store.latency import Latency
+    from steelyard.store.reading.latency import Latency
 
 PATIENCE_S: Final = 0.1
 """How long a page waits for figures that were never computed: enough for those of ten small runs."""

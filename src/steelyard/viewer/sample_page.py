@@ -37,8 +37,8 @@ from steelyard.report.sample_evidence import (
 from steelyard.report.sample_table import key_of
 from steelyard.report.sections.sql_results import SqlEvidence, sql_evidence
 from steelyard.store import Run
-from steelyard.store.page_query import cursor
-from steelyard.store.search import SearchMatches, search_run
+from steelyard.store.reading.page_query import cursor
+from steelyard.store.reading.search import SearchMatches, search_run
 from steelyard.types import Message, Record, Reply, Score, ScoreInfo
 from steelyard.viewer.named_address import given_name, sample_address
 from steelyard.viewer.pages import Pages

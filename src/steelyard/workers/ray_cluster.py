@@ -22,7 +22,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from steelyard.errors import ConfigError, ScorerError, expect_number, install_command
 from steelyard.session.secrets import environment_set
-from steelyard.store.address import Address, has_password, locate
+from steelyard.store.database.address import Address, has_password, locate
 from steelyard.suite.executor import BegunEvaluation, RunHandle
 from steelyard.suite.objects import Suite
 from steelyard.suite.rescore import ScoredRecords, ScoringTask

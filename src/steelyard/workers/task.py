@@ -16,7 +16,7 @@ from typing import Any, Final
 from steelyard.errors import ConfigError, expect_number
 from steelyard.models.budget import UNPROVEN, Budget
 from steelyard.models.prices import PriceTable
-from steelyard.store.address import Address, locate
+from steelyard.store.database.address import Address, locate
 from steelyard.store.worker_rows import share
 from steelyard.suite.objects import Suite
 from steelyard.suite.sides import CommonSamples

@@ -10,7 +10,7 @@ import json
 import sys
 from dataclasses import asdict, dataclass
 
-from steelyard.store.schema_version import VERSION
+from steelyard.store.database.schema_version import VERSION
 
 
 @dataclass(frozen=True, slots=True)

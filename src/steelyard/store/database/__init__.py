@@ -1,0 +1,1 @@
+"""The two databases of a store, their connections, tables and addresses."""

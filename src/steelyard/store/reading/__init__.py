@@ -1,0 +1,1 @@
+"""What is read of runs: columns, pages of records, searches and frames."""

@@ -1,0 +1,350 @@
+"""The records of a run that meet conditions, in an order, as one SELECT that SQLite and PostgreSQL both understand.
+
+What a person typed is never a part of the SQL: names of scores become numbers, and texts and numbers are bound. Each
+condition on scores is a subquery that stands by itself, which a database evaluates once: measured on 100,000 records of
+two scores, 25 to 45 ms for a page and the count of all that match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from steelyard.analysis.conditions import CHANGES, LABEL, OUTCOME_WORDS, Condition, ConditionPart
+from steelyard.errors import ConfigError, did_you_mean
+from steelyard.escaping import cell_text
+from steelyard.plain_json import from_json
+from steelyard.store.changes import PairedRun, changed_numbers
+from steelyard.store.database.connection import Connection
+from steelyard.store.labels import label_source
+from steelyard.types import OUTCOMES, Record
+
+Place = tuple[int, int]
+"""A record of a run: the sample's position in the dataset, and the repeat."""
+PLACE_STEP: Final = 1 << 20
+"""A place as one number is `no * PLACE_STEP + repeat`."""
+_COLUMNS: Final[Mapping[str, str]] = {"group": "s.grp", "cluster": "s.cluster", "id": "s.id"}
+"""Columns of samples, by their names in conditions and orders."""
+_ORDERS: Final = ("place", *_COLUMNS, "seconds")
+"""What records are sorted by besides their scores."""
+_SAMPLES: Final = "JOIN sample s ON s.num = r.sample"
+_CODE: Final[Mapping[str, int]] = {outcome: code for code, outcome in enumerate(OUTCOMES)}
+_WRONG: Final = f"x.outcome = {_CODE['scored']} AND x.passed = 0"
+
+
+def number_of_place(place: Place) -> int:
+    """A place as one number; they are in the same order."""
+    return place[0] * PLACE_STEP + place[1]
+
+
+class PagedRun(PairedRun, Protocol):
+    """What finding records of a run needs of it; `steelyard.store.Run` is one."""
+
+    def numbered_records(self) -> Iterator[tuple[int, Record]]:
+        """(position, record) of every record."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOrder:
+    """What records are sorted by.
+
+    Args:
+        key: "place", "id", "group", "cluster", "seconds", or the name of a score.
+        descending: whether the largest comes first; records without a value come last either way.
+        by_sample: whether repeats of a sample stay together. Samples are then sorted by the mean of the key over all
+            repeats, whatever the condition, so that a filter does not change their order.
+    """
+
+    key: str = "place"
+    descending: bool = False
+    by_sample: bool = False
+
+    @classmethod
+    def of(cls, text: str, scores: Collection[str], *, by_sample: bool = False) -> RecordOrder:
+        """Read an order: a key, with `-` before it for the largest first; "" is the order of the dataset.
+
+        Args:
+            text: what was typed.
+            scores: of the run.
+            by_sample: whether repeats of a sample stay together.
+
+        Raises:
+            ConfigError: there is no such key.
+
+        >>> RecordOrder.of("-f1", ["f1"])
+        RecordOrder(key='f1', descending=True, by_sample=False)
+        """
+        keys = (*_ORDERS, *scores)
+        # The name of a score may begin with a hyphen or a space.
+        text = text if {text, text.removeprefix("-")} & {*keys} else text.strip()
+        descending = text.startswith("-") and text not in keys
+        key = text[1:] if descending else text
+        if key and key not in keys:
+            raise ConfigError(f"records cannot be sorted by {key!r}{did_you_mean(key, keys)}")
+        return cls(key or "place", descending, by_sample)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Consecutive records in an order.
+
+    Args:
+        order: the order.
+        limit: how many at most.
+        forward: whether in that order, not in its reverse.
+        beside: the record that they follow in that direction, or its sample in an order by samples; None for the
+            first ones.
+        skip: so many are passed over first.
+    """
+
+    order: RecordOrder
+    limit: int
+    forward: bool = True
+    beside: Place | None = None
+    skip: int = 0
+
+
+class RecordQuery:
+    """Builds and executes the SELECT for the places of records: of one run and scoring version, under conditions.
+
+    In the SQL `r` is the table of records, `s` that of samples, `k` what is sorted by, and `x` the scores of a
+    subquery.
+
+    Args:
+        connection: to the store of the run.
+        run: whose records.
+        against: the run that `regression` and the like compare with.
+    """
+
+    def __init__(self, connection: Connection, run: PagedRun, against: PairedRun | None = None) -> None:
+        self._connection = connection
+        self._run = run
+        self._against = against
+        self._words: Mapping[str, int] = dict(connection.execute("SELECT text, num FROM word").tuples())
+        self._values: dict[str, Any] = {"run": run.num, "layer": run.scoring_version}
+        self._conditions = ["r.run = :run"]
+        self._with_samples = False
+
+    def restrict(self, condition: Condition) -> None:
+        """Only records that meet a condition.
+
+        Raises:
+            ConfigError: a part compares with another run and there is none, or names a label that there is not.
+        """
+        for part in condition.parts:
+            self._conditions += self._of_part(part, condition)
+
+    def restrict_to(self, numbers: Sequence[int]) -> None:
+        """Only records at places given as `number_of_place`."""
+        listed = ",".join(map(str, numbers))
+        if self._connection.dialect == "postgresql":
+            rows = f"SELECT unnest(CAST({self._bound('{' + listed + '}')} AS BIGINT[]))"
+        else:
+            rows = f"SELECT value FROM json_each({self._bound('[' + listed + ']')})"
+        self._conditions.append(f"CAST(r.no AS BIGINT) * {PLACE_STEP} + r.repeat IN ({rows})")
+
+    def all(self) -> list[Place]:
+        """All places, in the order of the dataset."""
+        sql = f"{self._matching('')} SELECT no, repeat FROM matching ORDER BY no, repeat"
+        return list(self._connection.execute(sql, self._values).tuples())
+
+    def count(self) -> int:
+        """How many records there are."""
+        sql = f"{self._matching('')} SELECT COUNT(*) FROM matching"
+        return int(self._connection.execute(sql, self._values).scalar())
+
+    def stretch(self, stretch: Stretch, *, counted: bool) -> tuple[list[Place], int | None]:
+        """The places of consecutive records, in their direction, and how many records there are in all.
+
+        Args:
+            stretch: which.
+            counted: whether to count; None is returned where not.
+
+        Raises:
+            ConfigError: the record that they follow is not in the run.
+        """
+        order, forward = stretch.order, stretch.forward
+        key = "" if order.key == "place" else "sort_key"
+        beyond = "" if stretch.beside is None else f"WHERE {self._beyond(key, stretch)}"
+        falling = [order.descending] * 2 if not key else [False, order.descending, False, False]
+        columns = ["no", "repeat"] if not key else ["sort_key IS NULL", "sort_key", "no", "repeat"]
+        by = ", ".join(
+            f"{column} {'DESC' if falls == forward else 'ASC'}" for column, falls in zip(columns, falling, strict=True)
+        )
+        total = ", (SELECT COUNT(*) FROM matching)" if counted else ""
+        values = {**self._values, "limit": stretch.limit, "skip": stretch.skip}
+        sql = f"{self._matching(order.key, by_sample=order.by_sample)} SELECT no, repeat{total} FROM matching {beyond}"
+        rows = list(self._connection.execute(f"{sql} ORDER BY {by} LIMIT :limit OFFSET :skip", values).tuples())
+        places = [(row[0], row[1]) for row in rows]
+        if not counted:
+            return places, None
+        return places, rows[0][2] if rows else self.count()
+
+    def _matching(self, key: str, *, by_sample: bool = False) -> str:
+        """The beginning of a statement: `matching` has the places and sort keys of all records that match."""
+        column, joined = self._sort_key(key, by_sample=by_sample)
+        columns = f"r.no AS no, r.repeat AS repeat{column and f', {column} AS sort_key'}"
+        if self._with_samples and key not in _COLUMNS:
+            joined = f"{_SAMPLES} {joined}"
+        return f"WITH matching AS (SELECT {columns} FROM record r {joined} WHERE {' AND '.join(self._conditions)})"
+
+    def _sort_key(self, key: str, *, by_sample: bool) -> tuple[str, str]:
+        """The expression that records are sorted by, "" for their place, and the table to be joined for it."""
+        if key in {"", "place"}:
+            return "", ""
+        if key in _COLUMNS:
+            return _COLUMNS[key], _SAMPLES
+        of_score = f"run = :run AND layer = :layer AND name = {self._number(key)}"
+        if not by_sample:
+            if key == "seconds":
+                return "r.millis", ""
+            of_record = "k.run = r.run AND k.layer = :layer AND k.no = r.no AND k.repeat = r.repeat"
+            return "k.value", f"LEFT JOIN score k ON {of_record} AND k.name = {self._number(key)}"
+        mean, table, of_run = ("millis", "record", "run = :run") if key == "seconds" else ("value", "score", of_score)
+        means = f"SELECT no, AVG({mean}) AS value FROM {table} WHERE {of_run} GROUP BY no"
+        return "k.value", f"LEFT JOIN ({means}) k ON k.no = r.no"
+
+    def _beyond(self, key: str, stretch: Stretch) -> str:
+        """The condition for the records behind the one at `beside`, in the direction of the stretch."""
+        order, forward = stretch.order, stretch.forward
+        no, repeat = stretch.beside or (0, 0)
+        value = self._value_at(order, (no, repeat))
+        rises = forward != (order.descending and not key)
+        columns, bound = "no", self._bound(no)
+        if not order.by_sample:
+            columns, bound = "(no, repeat)", f"({bound}, {self._bound(repeat)})"
+        behind = f"{columns} {'>' if rises else '<'} {bound}"
+        if not key:
+            return behind
+        if value is None:  # records without a value come last
+            return f"sort_key IS NULL AND {behind}" if forward else f"(sort_key IS NOT NULL OR {behind})"
+        bound = self._bound(value)
+        sign = ">" if forward != order.descending else "<"
+        beyond = f"(sort_key {sign} {bound} OR (sort_key = {bound} AND {behind}))"
+        return f"({beyond} OR sort_key IS NULL)" if forward else beyond
+
+    def _value_at(self, order: RecordOrder, place: Place) -> Any:
+        """What the record at a place is sorted by.
+
+        Raises:
+            ConfigError: there is no such record.
+        """
+        column, joined = self._sort_key(order.key, by_sample=order.by_sample)
+        at_place = "r.run = :run AND r.no = :no AND r.repeat = :repeat"
+        sql = f"SELECT {column or 'NULL'} FROM record r {joined} WHERE {at_place}"
+        values = {**self._values, "no": place[0], "repeat": place[1]}
+        row = next(self._connection.execute(sql, values).tuples(), None)
+        if row is None:
+            raise ConfigError(f"run {self._run.id} has no record at {cursor(place)}: begin at its first page again")
+        return row[0]
+
+    def _of_part(self, part: ConditionPart, condition: Condition) -> list[str]:
+        if part.kind == "label":
+            return self._of_label(part)
+        if part.kind == "word":
+            return self._of_word(part.name, condition)
+        if part.kind == "field":
+            self._with_samples |= part.name in _COLUMNS
+            column = _COLUMNS.get(part.name, "COALESCE(r.failure, '')")
+            return [f"{column} {_sign(part)} {self._bound(part.value)}"]
+        if part.value in OUTCOME_WORDS:
+            holds = f"x.outcome {_sign(part)} {_CODE[OUTCOME_WORDS[part.value]]}"
+        else:
+            holds = f"x.value {_sign(part)} {self._bound(float(part.value))}"
+        return [_has_score(f"x.name = {self._number(part.name)} AND {holds}")]
+
+    def _of_word(self, word: str, condition: Condition) -> list[str]:
+        if word in CHANGES:
+            if self._against is None:
+                raise ConfigError(f"{word} compares with another run: name that run with against=")
+            return [f"r.no IN ({changed_numbers(self._connection, self._run, self._against, word, self._bound)})"]
+        if word == "all":
+            return []
+        if word == "errors":
+            return ["r.failed = 1"]
+        if word == "wrong":
+            return [_has_score(_WRONG)]
+        if word == "failed":
+            counted = ", ".join(str(self._number(name)) for name in sorted(condition.counted)) or "-1"
+            not_read = f"x.outcome IN ({_CODE['unparsed']}, {_CODE['refused']}) AND x.name IN ({counted})"
+            return [f"(r.failed = 1 OR {_has_score(f'({_WRONG} OR ({not_read}))')})"]
+        return [_has_score(f"x.outcome = {_CODE[OUTCOME_WORDS[word]]}")]
+
+    def _of_label(self, part: ConditionPart) -> list[str]:
+        """A label of that name, or with that value; with another one, there is one and none has the value.
+
+        Raises:
+            ConfigError: no record of the run has a label of that name, but of a similar one.
+        """
+        self._with_samples = True
+        run, name = label_source(self._connection, self._run), part.name.removeprefix(LABEL)
+        query = "SELECT DISTINCT name FROM label WHERE run = :run"
+        names = list(self._connection.execute(query, {"run": run}).scalars())
+        # A name like none of them is not mistyped: of several runs, only some may have such labels.
+        if name not in names and "did you mean" in (hint := did_you_mean(name, names)):
+            raise ConfigError(f"no record of the run has a label {name!r}{hint}")
+        of_name = f"run = {self._bound(run)} AND name = {self._bound(name)}"
+        newest = f"SELECT MAX(num) FROM label WHERE {of_name} GROUP BY sample, repeat, author"
+        labels = f"SELECT sample, repeat FROM label WHERE {of_name} AND num IN ({newest}) AND value <> 'null'"
+        if not part.sign:
+            return [f"(s.id, r.repeat) IN ({labels})"]
+        query = "SELECT DISTINCT value FROM label WHERE run = :run AND name = :name"
+        stored = self._connection.execute(query, {"run": run, "name": name}).scalars()
+        values = self._bound([text for text in stored if _says(text, part)])
+        equal = f"(s.id, r.repeat) IN ({labels} AND value IN {values})"
+        return [equal] if part.sign == "=" else [f"(s.id, r.repeat) IN ({labels})", f"NOT {equal}"]
+
+    def _number(self, score: str) -> int:
+        """The number of a score's name; -1 of one that no record has."""
+        return int(self._words.get(score, -1))
+
+    def _bound(self, value: Any) -> str:
+        name = f"value_{len(self._values)}"
+        self._values[name] = value
+        return f":{name}"
+
+
+def cursor(place: Place) -> str:
+    """A place as a page names it.
+
+    >>> cursor((17, 0)), cursor((17, 2))
+    ('17', '17.2')
+    """
+    return f"{place[0]}.{place[1]}" if place[1] else str(place[0])
+
+
+def place_of(text: str) -> Place | None:
+    """The place that a page names; None for "".
+
+    Raises:
+        ConfigError: it is not a place.
+
+    >>> place_of("17"), place_of("17.2"), place_of("")
+    ((17, 0), (17, 2), None)
+    """
+    if not text:
+        return None
+    no, _, repeat = text.partition(".")
+    # As long as a place can be: more digits are not a number that a database takes.
+    if not all(part.isascii() and part.isdecimal() and len(part) < 10 for part in (no, repeat or "0")):
+        raise ConfigError(f"{text!r} is not a place in a run: give what a page has as `after` or `before`")
+    return int(no), int(repeat or 0)
+
+
+def _sign(part: ConditionPart) -> str:
+    return {"!=": "<>"}.get(part.sign, part.sign)
+
+
+def _has_score(condition: str) -> str:
+    """That the record has a score of which a condition holds."""
+    of_run = "x.run = :run AND x.layer = :layer"
+    return f"(r.no, r.repeat) IN (SELECT x.no, x.repeat FROM score x WHERE {of_run} AND {condition})"
+
+
+def _says(stored: str, part: ConditionPart) -> bool:
+    """Whether the JSON of a label's value is the value of a condition."""
+    try:
+        return cell_text(from_json(stored.encode())) == part.value
+    except (ValueError, AttributeError):
+        return False  # damaged

@@ -1,0 +1,46 @@
+"""Addresses of servers, taken apart and put together as libpq and SQLAlchemy do."""
+
+from __future__ import annotations
+
+import pytest
+
+from steelyard.store.database.server_url import ServerUrl
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("postgresql://", {}),
+        ("postgresql:///evals", {"dbname": "evals"}),
+        ("postgresql://h", {"host": "h"}),
+        ("postgresql://me@h:5433/evals", {"user": "me", "host": "h", "port": "5433", "dbname": "evals"}),
+        ("postgresql://m%40e:p%2Fw@h:/my%20db", {"user": "m@e", "password": "p/w", "host": "h", "dbname": "my db"}),
+        ("postgresql://me:a#b?c/d@h/db", {"user": "me", "password": "a#b?c/d", "host": "h", "dbname": "db"}),
+        ("postgresql://me:${PW}@${HOST}/db", {"user": "me", "password": "${PW}", "host": "${HOST}", "dbname": "db"}),
+        ("postgresql+psycopg://[fe80::1]:5/db", {"host": "fe80::1", "port": "5", "dbname": "db"}),
+        ("postgresql:///db?host=%2Ftmp&sslmode=require", {"dbname": "db", "host": "/tmp", "sslmode": "require"}),
+        ("postgresql:///db?host=a,b&port=1,2", {"dbname": "db", "host": "a,b", "port": "1,2"}),
+        ("postgresql:///db?host=a:1&host=b:2", {"dbname": "db", "host": "a,b", "port": "1,2"}),
+        ("postgresql:///db?host=a:1&host=b", {"dbname": "db", "host": "a,b", "port": "1,"}),
+        ("postgresql:///db?host=a&host=b", {"dbname": "db", "host": "a,b"}),
+    ],
+)
+def test_an_address_gives_the_settings_of_libpq(text, settings):
+    parsed = ServerUrl.parse(text)
+    assert parsed.libpq() == settings
+    assert ServerUrl.parse(parsed.complete) == parsed
+
+
+@pytest.mark.parametrize(
+    "text", ["", "h/db", "postgresql:h", "postgresql://h:port/db", "postgresql:///d?sslmode=a&sslmode=b"]
+)
+def test_what_is_no_address_is_refused(text):
+    with pytest.raises(ValueError, match=r"not the address|given twice"):
+        ServerUrl.parse(text)
+
+
+def test_a_password_is_written_only_where_it_is_asked_for():
+    parsed = ServerUrl.parse("postgresql://me:geheim@h/db?sslpassword=geheim")
+    assert parsed.complete == "postgresql://me:geheim@h/db?sslpassword=geheim"
+    assert parsed.without_password == "postgresql://me@h/db?sslpassword=geheim"
+    assert "geheim" not in repr(parsed)
