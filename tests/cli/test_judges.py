@@ -58,7 +58,7 @@ def three_judges(folder, n=60):
     """Three judges of the first n answers, and a jury of them."""
     path = folder / "judges.json"
     judges = {"good": judge(0.95, 1, n), "fair": judge(0.85, 2, n), "poor": judge(0.6, 3, n)}
-    path.write_text(json.dumps({"judges": judges, "jury": "dawid_skene", "options": {"concurrency": 4}}))
+    path.write_text(json.dumps({"judges": judges, "jury": "majority", "options": {"concurrency": 4}}))
     return path
 
 
@@ -68,7 +68,7 @@ def file(tmp_path):
 
 
 def test_judges_are_held_to_the_labels_of_the_run_they_judge(steelyard, tmp_path):
-    run = labelled_run(SAMPLES)  # of fewer than 100, the majority decides
+    run = labelled_run(SAMPLES)
     file = three_judges(tmp_path, n=100)
     found = steelyard("judges", run.id, "--judges", file, "--json", code=0).json()
     panel = next(panel for panel in found["panels"] if panel["thing"] == "correct")
@@ -78,7 +78,7 @@ def test_judges_are_held_to_the_labels_of_the_run_they_judge(steelyard, tmp_path
     assert right["good"] > right["fair"] > right["poor"]
     assert panel["judges"][0]["agreement"]["labelled"] == 100
     assert panel["judges"][0]["calls"] == 100
-    assert panel["vote"] == "dawid_skene"
+    assert panel["vote"] == "majority"
     assert len(panel["differences"]) == 6
     assert (found["run"], found["canary_run"]) == (run.id, None)
 
@@ -149,7 +149,7 @@ def test_without_labels_only_the_judges_are_shown(steelyard, file):
     bare = evaluate(answer, SAMPLES[:40], [Correctness(Judge(Scripted(default="5")))])
     out = " ".join(steelyard("judges", bare.id, "--judges", file, code=0).out.split())
     assert "Nobody labelled these answers: which judge is closest to people is not known" in out
-    assert "because of: 40 records with a verdict of every judge, fewer than 100" in out
+    assert "Jury: the verdict of most judges" in out
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from steelyard.stats.binomial import binomial_test, clopper_pearson, jeffreys
     from steelyard.stats.bootstrap import bca_bootstrap, percentile_bootstrap
     from steelyard.stats.clustered_means import ClusteredDifference, clustered_difference
-    from steelyard.stats.consensus import Consensus, dawid_skene
     from steelyard.stats.corrected import CorrectedDifference, CorrectedMean, corrected_difference, corrected_mean
     from steelyard.stats.correlation import kendall_tau_b, pearson, spearman
     from steelyard.stats.homogeneity import HomogeneityTest, between_places, within_samples
@@ -68,7 +67,6 @@ else:
         "steelyard.stats.ranking:BradleyTerry",
         "steelyard.stats.clustered_means:ClusteredDifference",
         "steelyard.stats.rating_bootstrap:Coefficient",
-        "steelyard.stats.consensus:Consensus",
         "steelyard.stats.corrected:CorrectedDifference",
         "steelyard.stats.corrected:CorrectedMean",
         "steelyard.stats.homogeneity:HomogeneityTest",
@@ -96,7 +94,6 @@ else:
         "steelyard.stats.corrected:corrected_difference",
         "steelyard.stats.corrected:corrected_mean",
         "steelyard.stats.ranking:count_battles",
-        "steelyard.stats.consensus:dawid_skene",
         "steelyard.stats.power:decided_pairs_for_win_rate",
         "steelyard.stats.power_means:detectable_mean",
         "steelyard.stats.power_means:detectable_means",
@@ -149,7 +146,6 @@ __all__ = [
     "BradleyTerry",
     "ClusteredDifference",
     "Coefficient",
-    "Consensus",
     "CorrectedDifference",
     "CorrectedMean",
     "HomogeneityTest",
@@ -177,7 +173,6 @@ __all__ = [
     "corrected_difference",
     "corrected_mean",
     "count_battles",
-    "dawid_skene",
     "decided_pairs_for_win_rate",
     "detectable_mean",
     "detectable_means",

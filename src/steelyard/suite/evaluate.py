@@ -114,7 +114,7 @@ def evaluate(
             or scorer objects.
         name: a title for reports.
         store: a file, or None for `.steelyard/steelyard.db` here.
-        jury: how the verdicts of judges with names become one: `majority`, `mean` or `dawid_skene`; empty for no jury.
+        jury: how the verdicts of judges with names become one: `majority` or `mean`; empty for no jury.
         options: any field of `Options` (`concurrency=64`) or of `RunConfig` (`resume=run.id`).
 
     Raises:

@@ -37,13 +37,13 @@ class JudgesFile:
 
     Args:
         judges: name -> a scorer that asks a judge: another prompt, model or parameters each.
-        jury: how their common verdict is computed: `majority`, `mean` or `dawid_skene`; empty for no jury.
+        jury: how their common verdict is computed: `majority` or `mean`; empty for no jury.
         margin: by how much, of 1, a judge may agree less with people than another and still be called not worse.
         options: concurrency, budget, prices, rates.
     """
 
     judges: Mapping[str, Scorer]
-    jury: Literal["", "majority", "mean", "dawid_skene"] = ""
+    jury: Literal["", "majority", "mean"] = ""
     margin: float = 0.05
     options: Options = Options()
 

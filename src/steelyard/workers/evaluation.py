@@ -38,8 +38,8 @@ def evaluate(
         workers: a number of processes that share the samples, `ray` or `ray://HOST:10001`, or an executor such as
             `steelyard.workers.ray_cluster.RayWorkers`. The store must be PostgreSQL, and target and scorers must come
             from modules that can be imported. None works in this process.
-        options: any field of `Options` (`concurrency=64`) or of `RunConfig` (`resume=run.id`); `jury="majority"`,
-            `"mean"` or `"dawid_skene"` makes one verdict of those of several judges with names.
+        options: any field of `Options` (`concurrency=64`) or of `RunConfig` (`resume=run.id`); `jury="majority"`
+            or `"mean"` makes one verdict of those of several judges with names.
 
     Raises:
         ConfigError: found before the first call.

@@ -133,9 +133,9 @@ def test_clusters_widen_the_interval_and_weights_move_the_value():
 def test_a_jury_is_held_to_people_like_its_members_and_costs_what_they_cost():
     truth = truth_of(300)
     verdicts = {f"j{at}": judged(truth, 0.8, at + 20) for at in range(3)}
-    found = panel(verdicts, truth, vote="dawid_skene", costs=costs(j0=5, j1=7, j2=9))
+    found = panel(verdicts, truth, vote="majority", costs=costs(j0=5, j1=7, j2=9))
     jury = found.judges[-1]
-    assert (jury.name, jury.is_jury, jury.tokens, found.vote) == ("jury", True, 21, "dawid_skene")
+    assert (jury.name, jury.is_jury, jury.tokens, found.vote) == ("jury", True, 21, "majority")
     assert jury.right.value > max(judge.right.value for judge in found.judges[:-1])
     assert all(0.7 < judge.with_jury.value <= 1 for judge in found.judges[:-1])
     assert len(found.differences) == 6

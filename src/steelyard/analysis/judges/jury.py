@@ -1,7 +1,7 @@
-"""Joint verdicts of several judges on each record: the majority, the mean, or Dawid and Skene's consensus.
+"""Joint verdicts of several judges on each record: the majority or the mean.
 
-A jury's verdict is computed from the stored verdicts of its members when it is read. The consensus needs all records,
-so that it can only be made then, and changes with every record that is added.
+A jury's verdict is computed from the stored verdicts of its members when it is read, so that it cannot differ from
+them after a record is added or scored again.
 """
 
 from __future__ import annotations
@@ -9,23 +9,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from steelyard.analysis.numbers import count_text
 from steelyard.analysis.run_data import RecordPlace
 
-if TYPE_CHECKING:
-    from steelyard.stats.consensus import Consensus
-
-JuryVote = Literal["majority", "mean", "dawid_skene"]
+JuryVote = Literal["majority", "mean"]
 Verdicts = Mapping[RecordPlace, float | None]
 """Record -> verdict; None where a judge was asked and gave none."""
-
-FEWEST_JUDGES: Final = 3
-"""Where two judges differ, nothing shows which of them is right."""
-FEWEST_RECORDS: Final = 100
-"""Records with a verdict of every judge: below, error rates by category are learned from a handful each."""
-_MOST_CATEGORIES: Final = 11
 
 
 class JuryVerdicts(NamedTuple):
@@ -36,13 +26,11 @@ class JuryVerdicts(NamedTuple):
             votes are even: one of three is not a jury.
         vote: how they were made.
         why: why another vote was used than the configured one, as a clause; "" where it was not.
-        consensus: with the errors of each member; None for other votes.
     """
 
     verdicts: dict[RecordPlace, float | None]
     vote: JuryVote
     why: str = ""
-    consensus: Consensus | None = None
 
 
 def jury_verdicts(members: Mapping[str, Verdicts], vote: JuryVote) -> JuryVerdicts:
@@ -53,10 +41,10 @@ def jury_verdicts(members: Mapping[str, Verdicts], vote: JuryVote) -> JuryVerdic
 
     Args:
         members: judge -> its verdicts, two judges or more.
-        vote: how they become one. `dawid_skene` is the majority where there are too few judges or records for it.
+        vote: how they become one.
 
-    >>> jury_verdicts({"a": {("1", 0): 1.0}, "b": {("1", 0): 0.0}, "c": {("1", 0): 1.0}}, "dawid_skene")[1:3]
-    ('majority', '1 record with a verdict of every judge, fewer than 100')
+    >>> jury_verdicts({"a": {("1", 0): 1.0}, "b": {("1", 0): 0.0}, "c": {("1", 0): 1.0}}, "majority")[0]
+    {('1', 0): 1.0}
     """
     jury = _voted(members, vote)
     votes = few_votes(list(members.values()))
@@ -71,24 +59,11 @@ def _voted(members: Mapping[str, Verdicts], vote: JuryVote) -> JuryVerdicts:
     records = dict.fromkeys(record for verdicts in members.values() for record in verdicts)
     votes = {record: _votes_on(members, record) for record in records}
     binary = all(value in {0.0, 1.0} for values in votes.values() for value in values)
-    if vote == "mean":
-        if binary:
-            why = "the verdicts are pass or fail, so their mean would be a share"
-            return JuryVerdicts({record: _majority(values) for record, values in votes.items()}, "majority", why)
+    if vote == "mean" and not binary:
         means = {record: math.fsum(values) / len(values) if values else None for record, values in votes.items()}
         return JuryVerdicts(means, "mean")
-    majority = {record: _majority(values) for record, values in votes.items()}
-    if vote == "majority":
-        return JuryVerdicts(majority, "majority")
-    if why := _too_few(members, votes):
-        return JuryVerdicts(majority, "majority", why)
-    from steelyard.stats.consensus import dawid_skene
-
-    consensus_fit = dawid_skene([[verdicts.get(record) for record in records] for verdicts in members.values()])
-    if not consensus_fit.converged:
-        return JuryVerdicts(majority, "majority", "the estimate of the judges' errors did not converge")
-    consensus = dict(zip(records, (_number(value) for value in consensus_fit.verdicts()), strict=True))
-    return JuryVerdicts(consensus, "dawid_skene", "", consensus_fit)
+    why = "the verdicts are pass or fail, so their mean would be a share" if vote == "mean" else ""
+    return JuryVerdicts({record: _majority(values) for record, values in votes.items()}, "majority", why)
 
 
 def no_jury(ranges: Collection[tuple[float, float] | None]) -> str:
@@ -115,10 +90,6 @@ def few_votes(members: Sequence[Verdicts]) -> dict[RecordPlace, int]:
     return {record: count for record, count in votes.items() if count < 2 or 2 * count < len(members)}
 
 
-def _number(value: object) -> float | None:
-    return value if isinstance(value, float) else None
-
-
 def _votes_on(members: Mapping[str, Verdicts], record: RecordPlace) -> list[float]:
     verdict_values = (verdicts.get(record) for verdicts in members.values())
     return [float(value) for value in verdict_values if value is not None]
@@ -130,18 +101,3 @@ def _majority(values: Sequence[float]) -> float | None:
     if not counts or (len(counts) > 1 and counts[0][1] == counts[1][1]):
         return None
     return counts[0][0]
-
-
-def _too_few(members: Mapping[str, Verdicts], votes: Mapping[RecordPlace, Sequence[float]]) -> str:
-    """Why there is no consensus, as a clause; "" where there is one."""
-    if len(members) < FEWEST_JUDGES:
-        return f"{len(members)} judges, fewer than {FEWEST_JUDGES}"
-    jointly = [values for values in votes.values() if len(values) == len(members)]
-    if len(jointly) < FEWEST_RECORDS:
-        return f"{count_text(len(jointly), 'record')} with a verdict of every judge, fewer than {FEWEST_RECORDS}"
-    categories = {value for values in votes.values() for value in values}
-    if len(categories) > _MOST_CATEGORIES:
-        return f"{len(categories)} different verdicts, more than {_MOST_CATEGORIES}"
-    if len(categories) < 2:
-        return "all verdicts are equal"
-    return ""

@@ -40,7 +40,6 @@ _FREE: Final = "free text"
 _VOTES: Final = {
     "majority": "the verdict of most judges",
     "mean": "the mean of the judges",
-    "dawid_skene": "Dawid and Skene's consensus, which weighs each judge by the errors that it shows",
 }
 
 

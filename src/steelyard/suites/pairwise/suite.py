@@ -63,8 +63,8 @@ class PairwiseSuite:
         gate: rules on the scores that decide the exit code, `{preference: ">= 0.5"}`.
         judges: several of them, by name, in place of `judge`: each gives a preference of its own
             (`preference_<name>`), and each scorer that has no judge is asked of each.
-        jury: how the verdicts of judges with names become one when a run is read: `majority`, `mean` (of ratings) or
-            `dawid_skene` (from three judges and 100 pairs on); empty for no jury.
+        jury: how the verdicts of judges with names become one when a run is read: `majority`, or `mean` (of
+            ratings); empty for no jury.
     """
 
     samples: SampleFiles | None = None
@@ -86,7 +86,7 @@ class PairwiseSuite:
     options: Options = Options()
     gate: Mapping[str, str | float | Mapping[str, float]] = field(default_factory=dict)
     judges: Mapping[str, Judge] = field(default_factory=dict)
-    jury: Literal["", "majority", "mean", "dawid_skene"] = ""
+    jury: Literal["", "majority", "mean"] = ""
 
     def build(self) -> Suite:
         """Read and check the whole dataset; no model is called.

@@ -39,8 +39,8 @@ class Text2SqlSuite:
         gate: rules on the scores that decide the exit code, `{result: ">= 0.6"}`; `no_regression` compares runs with a
             `baseline`.
         judges: several of them, by name, in place of `judge`: each scorer that has none of its own is asked of each.
-        jury: how the verdicts of judges with names become one when a run is read: `majority`, `mean` (of ratings) or
-            `dawid_skene` (from three judges and 100 records on); empty for no jury.
+        jury: how the verdicts of judges with names become one when a run is read: `majority`, or `mean` (of
+            ratings); empty for no jury.
     """
 
     samples: SampleFiles
@@ -54,7 +54,7 @@ class Text2SqlSuite:
     options: Options = Options()
     gate: Mapping[str, str | float | Mapping[str, float]] = field(default_factory=dict)
     judges: Mapping[str, Judge] = field(default_factory=dict)
-    jury: Literal["", "majority", "mean", "dawid_skene"] = ""
+    jury: Literal["", "majority", "mean"] = ""
 
     def build(self) -> Suite:
         """Read and check the whole dataset; no model is called.
