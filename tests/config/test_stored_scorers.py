@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from steelyard.config.build import Site, build
-from steelyard.config.nodes import from_plain
+from steelyard.building.build import Site, build
+from steelyard.building.nodes import from_plain
 from steelyard.config.stored_scorers import stored_scorers
 from steelyard.errors import ConfigError
 from steelyard.models.prices import Price, PriceTable

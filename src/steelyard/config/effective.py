@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from steelyard.config.build import own_entries
-from steelyard.config.keys import keys_of
-from steelyard.config.nodes import MappingEntry, Node
+from steelyard.building.build import own_entries
+from steelyard.building.keys import keys_of
+from steelyard.building.nodes import MappingEntry, Node
 from steelyard.errors import Location
 from steelyard.registry import Kind, name_of
 

@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from steelyard.config.keys import (
+from steelyard.building.keys import (
     LEAVES,
     Key,
     arguments_of,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, get_args, get_origin
 
-from steelyard.config.keys import (
+from steelyard.building.keys import (
     Key,
     arguments_of,
     element_of,

@@ -11,8 +11,8 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.config.build import Site, build
-from steelyard.config.nodes import from_plain
+from steelyard.building.build import Site, build
+from steelyard.building.nodes import from_plain
 from steelyard.errors import ConfigError, boundary
 from steelyard.sql.results import SqlLimits
 from steelyard.types import Scorer

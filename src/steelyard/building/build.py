@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Final, get_origin
 
-from steelyard.config.keys import (
+from steelyard.building.keys import (
     LEAVES,
     Key,
     element_of,
@@ -27,8 +27,8 @@ from steelyard.config.keys import (
     value_of,
     words,
 )
-from steelyard.config.nodes import MappingEntry, Node, Problems, plain
-from steelyard.config.scalars import described, is_path, leaf, suits
+from steelyard.building.nodes import MappingEntry, Node, Problems, plain
+from steelyard.building.scalars import described, is_path, leaf, suits
 from steelyard.errors import ConfigError, SteelyardError, boundary, did_you_mean
 from steelyard.prompts.template import looks_like_file, no_such_file, packaged_prompts
 from steelyard.registry import BUILT_IN, Kind, find, name_of, names
