@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.building.nodes import ConfigErrors
 from steelyard.config.load import load, load_plain
-from steelyard.config.nodes import ConfigErrors
 from steelyard.errors import ConfigError
 
 pytestmark = pytest.mark.usefixtures("toys")

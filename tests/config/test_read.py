@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.config.nodes import from_plain, plain
+from steelyard.building.nodes import from_plain, plain
 from steelyard.config.read import MAX_BYTES, read
 from steelyard.errors import ConfigError
 

@@ -1,6 +1,6 @@
 import pytest
 
-from steelyard.config.nodes import plain
+from steelyard.building.nodes import plain
 from steelyard.config.read import parse
 from steelyard.config.targets import expanded
 from steelyard.errors import ConfigError

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from steelyard.config.nodes import Node, Problems
+from steelyard.building.nodes import Node, Problems
 from steelyard.config.read import decoded
 from steelyard.config.targets import expanded
 from steelyard.errors import ConfigError, Location

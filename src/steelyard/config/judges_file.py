@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from steelyard.config.build import Site, build
+from steelyard.building.build import Site, build
 from steelyard.config.environment import Environment, environment
 from steelyard.config.load import SUFFIXES
 from steelyard.config.read import read

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from steelyard.analysis.comparison.baseline import is_baseline_file
 from steelyard.analysis.gate.gate_rules import BASELINE
-from steelyard.config.build import Site, build
+from steelyard.building.build import Site, build
+from steelyard.building.nodes import MappingEntry, Node, Problems, from_plain, plain, texts
+from steelyard.building.scalars import described
 from steelyard.config.environment import Environment, environment
 from steelyard.config.gate import check_gate, match_gate, with_baseline
-from steelyard.config.nodes import MappingEntry, Node, Problems, from_plain, plain, texts
 from steelyard.config.read import read
-from steelyard.config.scalars import described
 from steelyard.config.targets import check_names, expanded, without_tags
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, Location, boundary, did_you_mean
@@ -225,7 +225,7 @@ def _quoted_node(root: Node, message: str) -> Node:
 def limited(root: Node, limit: int | None) -> Node:
     """`root` with at most `limit` samples: the first, or fewer of the last or random ones that the file selects.
 
-    >>> from steelyard.config.nodes import from_plain, plain
+    >>> from steelyard.building.nodes import from_plain, plain
     >>> plain(limited(from_plain({"samples": {"file": "a.csv", "last": 30}}, ""), 5))
     {'samples': {'file': 'a.csv', 'last': 5}}
 
@@ -259,7 +259,7 @@ def limited(root: Node, limit: int | None) -> Node:
 def without_bad(root: Node) -> Node:
     """`root` with `skip_bad: true` under `samples`.
 
-    >>> from steelyard.config.nodes import from_plain, plain
+    >>> from steelyard.building.nodes import from_plain, plain
     >>> plain(without_bad(from_plain({"samples": {"file": "a.csv"}}, "")))
     {'samples': {'file': 'a.csv', 'skip_bad': True}}
 

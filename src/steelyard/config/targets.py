@@ -13,8 +13,8 @@ from itertools import product
 from math import prod
 from typing import Final
 
-from steelyard.config.nodes import MappingEntry, Node, Problems, from_plain, texts
-from steelyard.config.scalars import as_text, described
+from steelyard.building.nodes import MappingEntry, Node, Problems, from_plain, texts
+from steelyard.building.scalars import as_text, described
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.normal_form import stream_safe
 from steelyard.prompts.template import placeholders
@@ -133,7 +133,7 @@ def _name(template: str, choice: Choice) -> str:
 def substituted(node: Node, choice: Choice) -> Node:
     """`node` with the placeholders of `choice` filled in; a text that is only a placeholder becomes the value itself.
 
-    >>> from steelyard.config.nodes import from_plain, plain
+    >>> from steelyard.building.nodes import from_plain, plain
     >>> k = from_plain(5, "")
     >>> plain(substituted(from_plain({"k": "{{k}}", "q": "top {{k}} of {{n}}"}, ""), {"k": k}))
     {'k': 5, 'q': 'top 5 of {{n}}'}
