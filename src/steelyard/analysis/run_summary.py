@@ -13,6 +13,7 @@ from steelyard.analysis.histograms import histograms
 from steelyard.analysis.intervals import Intervals
 from steelyard.analysis.judging_manifest import has_structured_judge
 from steelyard.analysis.label_effect import labelled_summary
+from steelyard.analysis.pass_rates import pass_rates
 from steelyard.analysis.raters import rater_findings
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, SourceMatchCounts
 from steelyard.analysis.run_data import TARGET, RunData
@@ -72,6 +73,7 @@ def summarize_run(data: RunData) -> RunSummary:
             exams=tuple(exam_as_stopped(exam, data.stopping) for exam in exams(data.scores, scores, infos)),
             also_scored=names_where(infos, lambda info: info.also_scored),
             turns=_turn_summaries(data),
+            pass_rates=pass_rates(data),
         ),
         records=RecordFindings(
             # Other scores may fail to parse the same replies for other reasons: the primary score's are shown.

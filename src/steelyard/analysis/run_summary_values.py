@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.histograms import Histogram
     from steelyard.analysis.judge_agreement_values import JudgeAgreement
     from steelyard.analysis.judge_panel_values import JudgeCheck, JudgePanel
+    from steelyard.analysis.pass_rates import PassRate
     from steelyard.analysis.rater_agreement_values import Agreement
     from steelyard.analysis.run_data import RunCounts
     from steelyard.analysis.stopping import Stopping
@@ -47,6 +48,7 @@ class ScoreDetails:
         exams: details of each exam score.
         also_scored: scores of the same replies by the rules of other tools; shown separately from the run's own.
         turns: each score of single turns, over all turns of the run's conversations.
+        pass_rates: pass@k and pass^k of the headline score, where samples were asked several times.
     """
 
     labels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -57,6 +59,7 @@ class ScoreDetails:
     exams: tuple[Exam, ...] = ()
     also_scored: tuple[str, ...] = ()
     turns: tuple[TurnSummary, ...] = ()
+    pass_rates: tuple[PassRate, ...] = ()
 
     @property
     def right_by_rule(self) -> dict[str, dict[str, int]]:
