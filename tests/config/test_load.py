@@ -237,6 +237,25 @@ scorers: [correctness]
         loaded('{correct: ">= 0.8"}')
 
 
+def test_a_gate_on_repeats_and_on_cost_needs_them_before_anything_is_asked(folder):
+    def loaded(gate, options="{}"):
+        text = TEXT.replace('gate: {length: ">= 0.5"}', f"gate: {gate}").replace(
+            "options: {concurrency: 4, budget: {calls: 10}}", f"options: {options}"
+        )
+        return load(written(folder, text), environ={"BIRD_KEY": "tweet-tweet"}).suite
+
+    with pytest.raises(ConfigError, match=r"pass\^3 needs at least 3 repeats"):
+        loaded('{"pass^3": ">= 0.5"}', "{repeats: 2}")
+    with pytest.raises(ConfigError, match="cost needs the prices of the models"):
+        loaded('{cost: "<= 0.5"}')
+    with pytest.raises(ConfigError, match="no score 'lenght': did you mean 'length'"):
+        loaded('{lenght.each: ">= 0.5"}')
+    with pytest.raises(ConfigError, match="pass_k"):
+        loaded('{length: ">= 0"}', "{repeats: 2, pass_k: 3}")
+    gate = '{"pass@3": ">= 0.5", length.each: ">= 0.5", latency.p95: "<= 2"}'
+    assert list(loaded(gate, "{repeats: 3, pass_k: 2}").gate) == ["pass@3", "length.each", "latency.p95"]
+
+
 def test_a_gate_on_a_group_that_no_sample_has_is_refused_unless_only_a_part_is_asked(folder):
     text = TEXT.replace('gate: {length: ">= 0.5"}', 'gate: {"length[owls]": ">= 0.5"}')
     with pytest.raises(ConfigError, match="no sample is of group 'owls'"):

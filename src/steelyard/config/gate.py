@@ -112,6 +112,9 @@ def match_gate(root: Node, suite: Suite, problems: Problems, *, scores: Callable
     juries, turn_scores = jury_scores_of(suite), turn_scores_of(suite)
     for rule, node in rules:
         with problems.gathered(node):
+            if isinstance(rule, Rule) and rule.is_figure and rule.rate != "each" and rule.score not in known:
+                _check_figure(rule, suite)
+                continue
             if rule.score not in (*known, *juries):
                 raise ConfigError(
                     f"gate: there is no score {rule.score!r}{_instead(rule.score, suite, (*known, *juries))}"
@@ -119,6 +122,22 @@ def match_gate(root: Node, suite: Suite, problems: Problems, *, scores: Callable
             is_turn = isinstance(rule, Rule) and rule.score in turn_scores and _TURN.fullmatch(rule.group)
             if rule.group and not is_turn and groups is not None and rule.group not in groups:
                 raise ConfigError(f"gate: no sample is of group {rule.group!r}{did_you_mean(rule.group, groups)}")
+
+
+def _check_figure(rule: Rule, suite: Suite) -> None:
+    """Refuse a figure that no run of this suite can have.
+
+    Raises:
+        ConfigError: too few repeats, or no prices.
+    """
+    repeats = suite.options.repeats
+    if rule.rate in {"pass@", "pass^"} and (repeats < 2 or rule.k > repeats):
+        raise ConfigError(
+            f"gate: {rule.score} needs at least {max(2, rule.k)} repeats of each sample; set options: {{repeats: "
+            f"{max(2, rule.k)}}}"
+        )
+    if rule.rate == "cost" and not suite.options.prices:
+        raise ConfigError("gate: cost needs the prices of the models; set options: {prices: FILE}")
 
 
 def _instead(score: str, suite: Suite, known: Collection[str]) -> str:

@@ -21,6 +21,7 @@ from steelyard.report.sections.exam import exam_section
 from steelyard.report.sections.gate import gate_section
 from steelyard.report.sections.judge_agreement import held_to_people_section
 from steelyard.report.sections.judge_panel import checks_section, panels_section
+from steelyard.report.sections.pass_rates import pass_rates_section
 from steelyard.report.sections.people_labels import labels_section
 from steelyard.report.sections.preferences import NO_PAIRS, Pairwise, answers_section, preferences_section
 from steelyard.report.sections.scores import (
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.gate.gate_results import GateVerdict
 
 Medium = Literal["terminal", "markdown", "html"]
-_RATERS: Final = ("turns", "agreement", "held_to_people", "judge_checks", "panels", "labels", "exam")
+_RATERS: Final = ("pass_rates", "turns", "agreement", "held_to_people", "judge_checks", "panels", "labels", "exam")
 # A comment may be cut at its end and a page is read from its beginning, so both begin with what may be concluded; a
 # terminal shows the end of what was printed. A page has a table of all samples.
 _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
@@ -60,8 +61,8 @@ _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
         *("preferences", "standings", "conclusion", "comparison", "regressions", "gate"),
     ),
     "markdown": (
-        *("alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets", "scores", "turns"),
-        *("panels", "agreement", "held_to_people", "judge_checks", "groups"),
+        *("alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets", "scores", "pass_rates"),
+        *("turns", "panels", "agreement", "held_to_people", "judge_checks", "groups"),
         *(
             "regressions",
             "wrong_results",
@@ -208,6 +209,7 @@ def _sections(content: ReportContent, chance: float | None, included: Container[
         ),
         scores_section(summaries, names),
         further_histograms_section(summaries, names),
+        pass_rates_section(summaries, names),
         turns_section(content.summaries, labels),
         agreement_section(content.summaries, labels),
         held_to_people_section(content.summaries, labels),

@@ -106,7 +106,9 @@ class Options:
 
     Args:
         concurrency: samples that are worked on at the same time, per target.
-        repeats: how often each sample is asked; each repeat is a call of its own.
+        repeats: how often each sample is asked; each repeat is a call of its own. Reports then show pass@k (at least
+            one of k repeats passes) and pass^k (each does) for k = 1 and for all repeats.
+        pass_k: another k for which they are shown, at most `repeats`; 0 is none.
         seed: of every random choice (baselines, random subsets).
         max_errors: share of records in [0, 1] that may end in an error. A run is broken (exit code 4) if more than this
             share and more than 2 records failed, or all. By default 0.01, and 0.2 if the target is your own code: a
@@ -126,6 +128,7 @@ class Options:
 
     concurrency: int = 16
     repeats: int = 1
+    pass_k: int = 0
     seed: int = 0
     max_errors: float | None = None
     sample_timeout_s: float = 900.0
@@ -146,6 +149,7 @@ class Options:
         """
         expect_number("concurrency", self.concurrency, 1, whole=True)
         expect_number("repeats", self.repeats, 1, whole=True)
+        expect_number("pass_k", self.pass_k, 0, self.repeats, whole=True)
         expect_number("seed", self.seed, 0, whole=True)
         if self.max_errors is not None:
             expect_number("max_errors", self.max_errors, 0, 1)

@@ -87,6 +87,29 @@ def cost_differences(
     return tuple(row for row in rows if row.statistic != "mean" or row.baseline or row.other)
 
 
+def time_quantile(
+    costs: Sequence[tuple[int, SampleCost]], rank: int, *, level: float = 0.95, seed: int = 0
+) -> CostDifference | None:
+    """A quantile of one run's latency, or of its wall time where it asked no model, as a difference from 0 seconds.
+
+    Args:
+        costs: of each sample, with a number that is equal for samples that are not independent.
+        rank: in percent, 1 to 99.
+        level: of the interval.
+        seed: of the resampling.
+
+    Returns None without samples.
+    """
+    import numpy as np
+
+    if not costs:
+        return None
+    measure = "latency" if all(cost.latency is not None for _, cost in costs) else "seconds"
+    values = np.asarray([getattr(cost, measure) for _, cost in costs], dtype=float)
+    draw = _Resamples([unit for unit, _ in costs], level, seed)
+    return next(draw.quantiles(measure, (np.zeros(len(values)), values), (rank,)))
+
+
 def _sides(pairs: Sequence[CostPair], measure: str) -> tuple[Array, Array]:
     import numpy as np
 

@@ -70,22 +70,13 @@ def clusters_of(runs: AlignedRuns) -> Array | None:
     They are the baseline's, or the other run's if the baseline has none: the dataset may have gained them since.
     """
     if has_clusters(runs.baseline):
-        return _clusters_at(runs.baseline, runs.alignment.first)
-    return _clusters_at(runs.other, runs.alignment.second) if has_clusters(runs.other) else None
+        return runs.baseline.scores.units()[runs.alignment.first]
+    return runs.other.scores.units()[runs.alignment.second] if has_clusters(runs.other) else None
 
 
 def has_clusters(run: ComparedRun) -> bool:
     """Whether any sample of a run names a cluster."""
     return not run.scores.clusters.are("").all()
-
-
-def _clusters_at(run: ComparedRun, places: Array) -> Array:
-    """The cluster of these samples of a run, as a number; one of its own for each sample that names none."""
-    import numpy as np
-
-    clusters = run.scores.clusters
-    alone = clusters.are("")
-    return np.where(alone, -1 - np.arange(len(alone)), clusters.codes)[places]
 
 
 def n_differently_clustered(runs: AlignedRuns) -> int:
@@ -99,7 +90,7 @@ def n_differently_clustered(runs: AlignedRuns) -> int:
         return 0
     firsts = []
     for run, places in ((runs.baseline, runs.alignment.first), (runs.other, runs.alignment.second)):
-        _, first, cluster = np.unique(_clusters_at(run, places), return_index=True, return_inverse=True)
+        _, first, cluster = np.unique(run.scores.units()[places], return_index=True, return_inverse=True)
         firsts.append(first[cluster])
     return int((firsts[0] != firsts[1]).sum())
 

@@ -75,6 +75,14 @@ class RunScores:
         """Sample id -> its index."""
         return {sample: index for index, sample in enumerate(self.samples)}
 
+    def units(self) -> Array:
+        """A number per sample, equal within a cluster; one of its own for each sample that names none."""
+        import numpy as np
+
+        alone = self.clusters.are("")
+        units: Array = np.where(alone, -1 - np.arange(len(alone)), self.clusters.codes)
+        return units
+
     def sums_of(self, score: str) -> ScoreSums:
         """The sums of a score; where no record has the score, those of the errors alone."""
         return self.sums.get(score) or self.sums[""]

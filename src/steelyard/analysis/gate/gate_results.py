@@ -8,6 +8,7 @@
     faithfulness_per_turn: ">= 0.9"      over all turns of the conversations; `[turn 1]` over their first turns
     solve_rate: ">=! 0.6"                the whole 95 % CI: holds if all of it does, fails if none of it does, else
                                          the data cannot decide
+    checks.each: ">= 0.8"                every sample, over its repeats; pass^3, latency.p95, cost: see `gate_figures`
     min_scored: 0.9                      the least share of the records that have the score; see below
     no_regression: {solve_rate: 0.02}    against `baseline`, sample by sample: the score has not lost 0.02 or more
     baseline: baseline.json              a file that `steelyard baseline` wrote, a run's id, a target, or `latest`
@@ -38,13 +39,13 @@ unfinished, too few of its records have the score, or a rule lacks labels of peo
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from steelyard.analysis.comparison.comparison_values import PairComparison, PairedDifference
+from steelyard.analysis.gate.gate_figures import RuleFigure
 from steelyard.analysis.gate.gate_rules import USUAL_SCORED, Margin, Rule, parse_gate
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.judges.rater_agreement_values import FEWEST
@@ -77,16 +78,11 @@ _VERBS: Final[Mapping[RuleState, str]] = {
     "undecided": "cannot be decided",
     "unscored": "cannot be decided",
 }
-_HOLDS: Final[Mapping[str, Callable[[float, float], bool]]] = {
-    ">=": operator.ge,
-    ">": operator.gt,
-    "<=": operator.le,
-    "<": operator.lt,
-}
-
 _SEEN: Final = 0.0005
 """The least distance of a share from a limit at which one decimal of a percentage shows the right side."""
 
+Figures = Mapping[tuple[str, str], RuleFigure]
+"""(run's id, text of a rule) -> the figure that it compares, where that is no score's mean."""
 Compared = Mapping[tuple[str, str], PairComparison | str | None]
 """(run's id, score) -> that run against its baseline, why there is no comparison, or None: it is the baseline."""
 
@@ -146,6 +142,7 @@ def judge_gate(
     *,
     compared: Compared | None = None,
     announced: Mapping[str, Collection[str]] | None = None,
+    figures: Figures | None = None,
 ) -> GateVerdict:
     """Apply every rule to every run that has its score.
 
@@ -155,6 +152,7 @@ def judge_gate(
         compared: each run against its baseline, for `no_regression`.
         announced: run's id -> the scores that its scorers announce. A rule on a score that other runs announce does
             not apply to a run that does not: in a pairwise evaluation only judging runs have a preference.
+        figures: of the rules that compare no score's mean, see `gate_figures.rule_figure`.
 
     Raises:
         ConfigError: a rule cannot be read.
@@ -162,7 +160,9 @@ def judge_gate(
     parsed = parse_gate(rules)
     known = announced or {}
     results = [
-        _judge_rule(rule, summary, parsed.min_scored)
+        _judge_figure(rule, summary, (figures or {}).get((summary.run, rule.text)), parsed.min_scored)
+        if compares_figure(rule, summary)
+        else _judge_rule(rule, summary, parsed.min_scored)
         for rule in parsed.rules
         for summary in _scored_runs(rule.score, summaries, known)
     ]
@@ -190,7 +190,7 @@ def _judge_rule(rule: Rule, summary: RunSummary, min_scored: float) -> RuleResul
         return _undecided(rule.text, summary, _missing(rule, summary))
     if rule.rate == "corrected":
         return _judge_corrected(rule, summary, _Coverage.of(summary, score, score.headline, min_scored))
-    mean: Mean = getattr(score, rule.rate)
+    mean: Mean = getattr(score, "headline" if rule.rate == "cost" else rule.rate)
     interval, interval_name = _interval(rule, summary, mean)
     coverage = _Coverage.of(summary, score, mean, min_scored)
     state = coverage.state(rule, mean.value, _state(rule, mean.value, interval, score.missing_bounds))
@@ -200,6 +200,28 @@ def _judge_rule(rule: Rule, summary: RunSummary, min_scored: float) -> RuleResul
     sentence = f"{summary.target}: {rule.text} {_VERBS[state]} ({evidence}{coverage.remark})."
     notes = (*_retrieval_notes(summary, rule.score), *_jury_notes(summary, rule.score))
     return RuleResult(rule.text, summary.run, summary.target, state, mean.value, interval, sentence, notes=notes)
+
+
+def compares_figure(rule: Rule, summary: RunSummary) -> bool:
+    """Whether a rule compares a figure that is no score's mean; `cost` is the score of that name where a run has it."""
+    return rule.is_figure and not (rule.rate == "cost" and summary.score(rule.score) is not None)
+
+
+def _judge_figure(rule: Rule, summary: RunSummary, figure: RuleFigure | None, min_scored: float) -> RuleResult:
+    """Apply a rule to a figure that is no score's mean."""
+    if summary.state != "finished":
+        return _unfinished(rule.text, summary)
+    if figure is None or figure.value is None:
+        return _undecided(rule.text, summary, figure.evidence if figure else "the run's records are not stored")
+    state: RuleState = _state(rule, figure.value, figure.interval, None)
+    remark = ""
+    score = summary.score(figure.score, rule.group) if figure.score else None
+    if score is not None:
+        coverage = _Coverage.of(summary, score, score.headline, min_scored)
+        remark = coverage.remark
+        state = "unscored" if state == "holds" and not coverage.enough else state
+    sentence = f"{summary.target}: {rule.text} {_VERBS[state]} ({figure.evidence}{remark})."
+    return RuleResult(rule.text, summary.run, summary.target, state, figure.value, figure.interval, sentence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +263,7 @@ class _Coverage:
             return "unscored"
         best = self.ends.high if rule.operator.startswith(">") else self.ends.low
         with_all = (value * self.n + best * (self.possible - self.n)) / self.possible
-        return "unscored" if _HOLDS[rule.operator](with_all, rule.limit) else "fails"
+        return "unscored" if rule.holds(with_all) else "fails"
 
 
 def _judge_corrected(rule: Rule, summary: RunSummary, coverage: _Coverage) -> RuleResult:
@@ -325,16 +347,15 @@ def _missing(rule: Rule, summary: RunSummary) -> str:
 
 
 def _state(rule: Rule, value: float | None, interval: Interval | None, bounds: Interval | None) -> Decision:
-    holds = _HOLDS[rule.operator]
     if value is None:
         return "undecided"
     if not rule.whole_interval:
         # A rule on the value takes the value as it is defined, unparsed replies as not solved.
-        return "holds" if holds(value, rule.limit) else "fails"
+        return "holds" if rule.holds(value) else "fails"
     if interval is None:
         return "undecided"
     # Every operator is monotone, so an interval satisfies or violates it as a whole when both its ends do.
-    ends = [holds(end, rule.limit) for end in (*interval, *(bounds or ()))]
+    ends = [rule.holds(end) for end in (*interval, *(bounds or ()))]
     if all(ends):
         return "holds"
     return "undecided" if any(ends) else "fails"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from steelyard.errors import ConfigError
 
-Rate = Literal["headline", "answered", "with_errors", "corrected"]
+Rate = Literal["headline", "answered", "with_errors", "corrected", "each", "pass@", "pass^", "latency", "cost"]
 
 NO_REGRESSION: Final = "no_regression"
 BASELINE: Final = "baseline"
@@ -20,8 +21,10 @@ MIN_SCORED: Final = "min_scored"
 USUAL_SCORED: Final = 0.9
 
 _NAME: Final = re.compile(
-    r"(?P<score>[^\[\]]+?)(?:\.(?P<rate>answered|with_errors|corrected))?(?:\[(?P<group>[^\[\]]+)\])?"
+    r"(?P<score>[^\[\]]+?)(?:\.(?P<rate>answered|with_errors|corrected|each))?(?:\[(?P<group>[^\[\]]+)\])?"
 )
+_FIGURE: Final = re.compile(r"(?P<rate>pass[@^]|latency(?=\.p)|cost$)(?:\.p)?(?P<k>[1-9]\d*)?")
+"""Names of rules that compare no score's mean."""
 _BOUND: Final = re.compile(
     r"\s*(?P<operator>>=|<=|>|<)(?P<whole>!?)\s*(?P<limit>[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*", re.IGNORECASE
 )
@@ -29,6 +32,18 @@ _RATES: Final[Mapping[str, Rate]] = {
     "answered": "answered",
     "with_errors": "with_errors",
     "corrected": "corrected",
+    "each": "each",
+    "pass@": "pass@",
+    "pass^": "pass^",
+    "latency": "latency",
+    "cost": "cost",
+}
+_FIGURES: Final = frozenset({"each", "pass@", "pass^", "latency", "cost"})
+_HOLDS: Final[Mapping[str, Callable[[float, float], bool]]] = {
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<=": operator.le,
+    "<": operator.lt,
 }
 
 
@@ -38,12 +53,13 @@ class Rule:
 
     Args:
         text: the rule as it was written.
-        score: the score's name.
+        score: the score's name; of a figure that is no score's, the rule's own name.
         group: one group; "" is the whole run.
-        rate: which of the score's means.
+        rate: which of the score's means, or another figure, see `gate_figures`.
         operator: `>=`, `>`, `<=` or `<`.
         limit: in units of the score (0.6 for 60 %).
         whole_interval: whether the whole interval must satisfy it, not only the value.
+        k: of pass@k and pass^k; of a latency the quantile in percent; else 0.
     """
 
     text: str
@@ -53,6 +69,16 @@ class Rule:
     operator: str
     limit: float
     whole_interval: bool
+    k: int = 0
+
+    @property
+    def is_figure(self) -> bool:
+        """Whether it compares a figure that is no score's mean."""
+        return self.rate in _FIGURES
+
+    def holds(self, value: float) -> bool:
+        """Whether a value meets the limit."""
+        return _HOLDS[self.operator](value, self.limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +132,10 @@ def parse_rule(name: str, bound: Any) -> Rule:
     >>> parse_rule("solve_rate[hexagrams]", ">=! 0.6").whole_interval
     True
     """
-    name_match = _left(name)
-    if name_match["rate"] == "corrected" and name_match["group"]:
+    figure = _figure(name.strip())
+    name_match = figure or _left(name)
+    rate, group = _RATES.get(name_match["rate"], "headline"), "" if figure else name_match["group"] or ""
+    if rate == "corrected" and group:
         raise ConfigError(f"gate: {name}: a score is corrected by labels over the whole run, not over a group")
     bound_match = _BOUND.fullmatch(bound) if isinstance(bound, str) else None
     if bound_match is None:
@@ -115,14 +143,17 @@ def parse_rule(name: str, bound: Any) -> Rule:
             f"gate: {name}: {bound!r} is not a rule; write an operator (>=, >, <=, <; with ! for the whole interval) "
             f'and a number, such as ">= 0.6" or ">=! 0.6"'
         )
+    if bound_match["whole"] and rate in {"each", "cost"}:
+        raise ConfigError(f"gate: {name}: {bound!r}: this figure has no interval; leave out the !")
     return Rule(
         text=f"{name.strip()} {bound.strip()}",
-        score=name_match["score"],
-        group=name_match["group"] or "",
-        rate=_RATES.get(name_match["rate"], "headline"),
+        score=name.strip() if figure else name_match["score"],
+        group=group,
+        rate=rate,
         operator=bound_match["operator"],
         limit=float(bound_match["limit"]),
         whole_interval=bound_match["whole"] == "!",
+        k=int(figure["k"] or 0) if figure else 0,
     )
 
 
@@ -136,10 +167,14 @@ def parse_margin(name: str, margin: Any) -> Margin:
     'no_regression solve_rate[hexagrams] 0.02'
     """
     name_match = _left(name)
-    if name_match["rate"] in {"with_errors", "corrected"} or (name_match["rate"] and name_match["group"]):
+    if (
+        _figure(name.strip())
+        or name_match["rate"] in {"with_errors", "corrected", "each"}
+        or (name_match["rate"] and name_match["group"])
+    ):
         raise ConfigError(
             f"gate: {NO_REGRESSION}: {name}: a margin is for a score, its .answered or one [group] of it; "
-            "not for .with_errors or .corrected, nor for .answered and a [group] at once"
+            "not for .with_errors or .corrected, .each, pass^k, latency or cost, nor for .answered and a [group]"
         )
     if isinstance(margin, bool) or not isinstance(margin, int | float) or not math.isfinite(margin):
         raise ConfigError(
@@ -213,6 +248,22 @@ def check_together(gate: Mapping[str, Any]) -> None:
         )
     if baseline and not margins:
         raise ConfigError(f"gate: nothing is compared with the {BASELINE}; {_EXAMPLE}")
+
+
+def _figure(name: str) -> re.Match[str] | None:
+    """The name of a figure that is no score's; None where it is the name of a score.
+
+    Raises:
+        ConfigError: pass@k, pass^k or a quantile without its number, or with one that is out of range.
+    """
+    match = _FIGURE.fullmatch(name)
+    if match is None and not re.fullmatch(r"pass[@^].*|latency\.p.*", name):
+        return None
+    if match is None or (match["rate"] != "cost") != bool(match["k"]):
+        raise ConfigError(f"gate: {name}: write pass^3, pass@3 or latency.p95, with a number of your own")
+    if match["rate"] == "latency" and int(match["k"]) > 99:
+        raise ConfigError(f"gate: {name}: a quantile lies between latency.p1 and latency.p99")
+    return match
 
 
 def _left(name: str) -> re.Match[str]:

@@ -20,6 +20,7 @@ from steelyard.analysis.scores.score_summary_values import NO_GROUP, Consistency
 from steelyard.analysis.summary.contingency import contingency_tables
 from steelyard.analysis.summary.exam import exams
 from steelyard.analysis.summary.label_effect import labelled_summary
+from steelyard.analysis.summary.pass_rates import pass_rates
 from steelyard.analysis.summary.run_summary_values import ModelCalls, RecordFindings, RunSummary, ScoreDetails
 from steelyard.analysis.summary.stopped_runs import as_stopped, exam_as_stopped
 from steelyard.analysis.summary.turns import turn_summary
@@ -72,6 +73,7 @@ def summarize_run(data: RunData) -> RunSummary:
             exams=tuple(exam_as_stopped(exam, data.stopping) for exam in exams(data.scores, scores, infos)),
             also_scored=names_where(infos, lambda info: info.also_scored),
             turns=_turn_summaries(data),
+            pass_rates=pass_rates(data),
         ),
         records=RecordFindings(
             # Other scores may fail to parse the same replies for other reasons: the primary score's are shown.

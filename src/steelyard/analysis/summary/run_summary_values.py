@@ -17,6 +17,7 @@ from steelyard.analysis.scores.score_summary_values import NO_GROUP, Consistency
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary.contingency import ContingencyTable
 from steelyard.analysis.summary.exam_values import Exam
+from steelyard.analysis.summary.pass_rates import PassRate
 from steelyard.analysis.usage import FrameworkUsage, StageCost
 from steelyard.plain_json import field_values
 from steelyard.types import COMPARISON, PASSAGES
@@ -42,6 +43,7 @@ class ScoreDetails:
         exams: details of each exam score.
         also_scored: scores of the same replies by the rules of other tools; shown separately from the run's own.
         turns: each score of single turns, over all turns of the run's conversations.
+        pass_rates: pass@k and pass^k of the headline score, where samples were asked several times.
     """
 
     labels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -52,6 +54,7 @@ class ScoreDetails:
     exams: tuple[Exam, ...] = ()
     also_scored: tuple[str, ...] = ()
     turns: tuple[TurnSummary, ...] = ()
+    pass_rates: tuple[PassRate, ...] = ()
 
     @property
     def right_by_rule(self) -> dict[str, dict[str, int]]:

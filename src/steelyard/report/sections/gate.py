@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from steelyard.analysis.comparison.baseline import is_baseline_file
-from steelyard.analysis.gate.gate_results import GateVerdict, RuleState, judge_gate, unfit_baseline
+from steelyard.analysis.gate.gate_figures import rule_figure
+from steelyard.analysis.gate.gate_results import GateVerdict, RuleState, compares_figure, judge_gate, unfit_baseline
 from steelyard.analysis.gate.gate_rules import GateRules, parse_gate
 from steelyard.analysis.judging_manifest import jury_scores_of
 from steelyard.analysis.run_data import RunData
@@ -75,7 +76,13 @@ def gate_of(
         for key, comparison in _compared(gate, *pair, may_open).items()
     }
     announced = {run.id: (*run.manifest.get("scores", ()), *jury_scores_of(run.manifest)) for run in runs}
-    return judge_gate(rules, summaries, compared=compared, announced=announced)
+    figures = {
+        (run.id, rule.text): rule_figure(rule, run.data())
+        for run, summary in zip(runs, summaries, strict=True)
+        for rule in gate.rules
+        if compares_figure(rule, summary)
+    }
+    return judge_gate(rules, summaries, compared=compared, announced=announced, figures=figures)
 
 
 def check_before(gate: Mapping[str, Any], targets: Iterable[str], store: str | None) -> None:

@@ -1,0 +1,123 @@
+"""What the rules of a gate compare that is no score's mean: the worst sample, pass@k, latency and cost.
+
+checks.each: ">= 0.8"      every sample: the mean over its repeats, so that none is right by chance alone
+pass^3: ">= 0.8"           each of three repeats passes, by the headline score; pass@3: at least one does
+latency.p95: "<= 2"        seconds that 95 % of the samples do not exceed, without queueing and retries
+cost: "<= 0.001"           of the target's replies for one record, in the currency of the prices
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from steelyard.analysis.comparison.costs import drawn_samples, time_quantile
+from steelyard.analysis.comparison.sample_costs import sample_costs
+from steelyard.analysis.comparison.sample_scores import read_scores
+from steelyard.analysis.numbers import count_text, interval_text, money_text, seconds_text, value_text
+from steelyard.analysis.run_data import TARGET
+from steelyard.analysis.scores.score_infos import over_of, range_of
+from steelyard.analysis.summary.pass_rates import pass_rates
+from steelyard.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from steelyard.analysis.gate.gate_rules import Rule
+    from steelyard.analysis.run_data import RunData
+    from steelyard.stats.intervals import Interval
+
+    Array = NDArray[Any]
+
+_MOST_NAMED: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFigure:
+    """A figure that a rule compares with its limit.
+
+    Args:
+        value: None where there is none, with the reason in `evidence`.
+        interval: of the value; None where it has none.
+        evidence: the figure in words, for the rule's sentence.
+        score: the score that it is made of; "" where it is none.
+    """
+
+    value: float | None
+    interval: Interval | None
+    evidence: str
+    score: str = ""
+
+
+def rule_figure(rule: Rule, data: RunData) -> RuleFigure:
+    """The figure of a rule whose `is_figure` is true, for one run."""
+    if rule.rate == "each":
+        return _worst_sample(rule, data)
+    if rule.rate in {"pass@", "pass^"}:
+        return _pass_rate(rule, data)
+    return _latency(rule, data) if rule.rate == "latency" else _cost(data)
+
+
+def _worst_sample(rule: Rule, data: RunData) -> RuleFigure:
+    """The mean of the sample that is farthest from meeting the rule, and the samples that do not meet it."""
+    import numpy as np
+
+    if rule.score not in data.scores.scores:
+        near = did_you_mean(rule.score, data.scores.scores)
+        return RuleFigure(None, None, f"the run has no score {rule.score!r}{near}")
+    scores, info = read_scores(data.scores, [rule.group] if rule.group else ()), data.score_infos.get(rule.score)
+    means = scores.sums_of(rule.score).means(over_of(info))
+    known = np.flatnonzero(~np.isnan(means))
+    if not len(known):
+        return RuleFigure(None, None, "no sample has a value", rule.score)
+    sign = 1 if rule.operator.startswith(">") else -1
+    order = known[np.argsort(sign * means[known], kind="stable")].tolist()
+    share = range_of(info) == (0.0, 1.0) and not (info is not None and info.unbounded)
+    failing = [at for at in order if not rule.holds(float(means[at]))]
+    named = ", ".join(
+        f"{scores.samples[at]} {value_text(float(means[at]), share=share)}" for at in (failing or order)[:_MOST_NAMED]
+    )
+    if failing:
+        more = f" and {len(failing) - _MOST_NAMED:,} more" if len(failing) > _MOST_NAMED else ""
+        evidence = f"{len(failing):,} of {count_text(len(known), 'sample')} do not meet it: {named}{more}"
+    else:
+        evidence = f"the {'lowest' if sign > 0 else 'highest'} of {count_text(len(known), 'sample')}: {named}"
+    return RuleFigure(float(means[order[0]]), None, evidence, rule.score)
+
+
+def _pass_rate(rule: Rule, data: RunData) -> RuleFigure:
+    rates = pass_rates(data, [rule.k])
+    if not rates:
+        return RuleFigure(None, None, "its samples were asked once, or its first score neither passes nor fails")
+    mean = rates[0].at_least_one if rule.rate == "pass@" else rates[0].each
+    if mean.value is None:
+        return RuleFigure(None, None, f"no sample has {rule.k} repeats with a verdict", data.primary)
+    limits = interval_text(mean.interval, share=True)
+    evidence = f"{value_text(mean.value, share=True)} of {data.primary}, 95 % CI {limits or 'none'}, n={mean.n}"
+    return RuleFigure(mean.value, mean.interval, evidence, data.primary)
+
+
+def _latency(rule: Rule, data: RunData) -> RuleFigure:
+    if data.records is None or data.bodies is None:
+        return RuleFigure(None, None, "the run's replies are not stored")
+    scores = read_scores(data.scores)
+    chosen = drawn_samples(scores.samples)
+    costs = sample_costs(data.records, data.bodies, scores.numbers[chosen].tolist())
+    units = dict(zip(scores.numbers.tolist(), scores.units().tolist(), strict=True))
+    time = time_quantile([(units[number], cost) for number, cost in costs.items()], rule.k)
+    if time is None:
+        return RuleFigure(None, None, "no record has a reply")
+    limits = "no interval"
+    if time.interval is not None:
+        limits = "95 % CI {} to {}".format(*map(seconds_text, time.interval))
+    words = "wall time, as it asks no model" if time.measure == "seconds" else f"n={time.n}"
+    return RuleFigure(time.other, time.interval, f"{seconds_text(time.other)}, {limits}, {words}")
+
+
+def _cost(data: RunData) -> RuleFigure:
+    stage = next((stage for stage in data.stages if stage.stage == TARGET), None)
+    if stage is None or stage.money is None or not data.counts.done:
+        return RuleFigure(None, None, "what its replies cost is not known; give options: {prices: FILE}")
+    value = stage.money / data.counts.done
+    evidence = f"{money_text(value, stage.currency)} a record, {money_text(stage.money, stage.currency)} in all"
+    return RuleFigure(value, None, evidence)
