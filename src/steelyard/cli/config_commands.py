@@ -279,7 +279,7 @@ def convert(
 
     The older format is one JSON file with sources, targets, prompt and test_args.
     """
-    from steelyard.config.convert import convert as converted
+    from steelyard.config.conversion.exam_script import convert as converted
 
     try:
         content = json.loads(read_regular_text(old, _MOST_BYTES))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from steelyard import ConfigError, Sample
 from steelyard.building.nodes import plain
-from steelyard.config.convert import convert
+from steelyard.config.conversion.exam_script import convert
 from steelyard.config.load import load
 from steelyard.config.read import parse
 from steelyard.prompts.template import placeholders, render
