@@ -51,7 +51,9 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
         "scorer": MappingProxyType(
             {
                 "agent_steps": "steelyard.scorers.agents:AgentSteps",
+                "all_of": "steelyard.scorers.combined:AllOf",
                 "answer_relevancy": "steelyard.scorers.judges.relevance:AnswerRelevancy",
+                "any_of": "steelyard.scorers.combined:AnyOf",
                 "choice": "steelyard.scorers.choice:Choice",
                 "chrf": "steelyard.scorers.lexical:ChrF",
                 "claim_faithfulness": "steelyard.scorers.judges.faithfulness:ClaimFaithfulness",
@@ -70,6 +72,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
                 "json_schema": "steelyard.scorers.formats:JsonSchema",
                 "lexical_preference": "steelyard.scorers.preference:LexicalPreference",
                 "likelihood": "steelyard.scorers.choice:LikelihoodAccuracy",
+                "not": "steelyard.scorers.combined:Not",
                 "number_match": "steelyard.scorers.numbers:NumberMatch",
                 "per_turn": "steelyard.scorers.per_turn:PerTurn",
                 "plan_followed": "steelyard.scorers.judges.agents:PlanFollowed",
@@ -165,6 +168,8 @@ def describe(value: Any) -> Any:
 
 
 def _describe_fields(value: Any) -> Any:
+    if hasattr(value, "described"):  # it is written in a configuration as what it wraps is
+        return value.described()
     # A field that the constructor does not take (`init=False`) is not a setting.
     settings = [field for field in dataclasses.fields(value) if field.init]
     fields = {field.name: describe(getattr(value, field.name)) for field in settings}

@@ -19,12 +19,14 @@ from steelyard.building.keys import (
     is_literal,
     is_writable,
     keys_of,
+    keys_of_kind,
     kind_of,
     members,
     scalar_key,
     summary_of,
     value_of,
 )
+from steelyard.building.wrapped import Adapted
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
 from steelyard.registry import DEFAULT_SUITE, Kind, describe, find, names
@@ -178,15 +180,17 @@ def _forms(kind: Kind, name: str, definitions: Definitions, extra: Mapping[str, 
     """The forms of a registered class in a file: `{name: {fields}}`, `{name: scalar, ...}`, or the bare name."""
     registered: Any = find(kind, name)
     keys = keys_of(registered) if is_class(registered) else {}
+    shared = {key.name: key for key in keys_of_kind(kind, registered).values() if key.name not in keys}
     reference = f"{kind} {name}"
     if reference not in definitions:
         definitions[reference] = {}
         required = [key.name for key in keys.values() if key.required]
-        fields = _closed(_fields(registered, keys, definitions), required) if keys else _closed({}, [])
+        fields = _closed({**_fields(registered, keys, definitions), **_fields(Adapted, shared, definitions)}, required)
         definitions[reference] = {**fields, "description": summary_of(registered)}
+    beside = {**_fields(Adapted, shared, definitions), **extra}
     return [
-        _closed({name: {"$ref": f"#/$defs/{reference}"}, **extra}, [name]),
-        *_scalar_forms(name, registered, keys, (definitions, extra)),
+        _closed({name: {"$ref": f"#/$defs/{reference}"}, **beside}, [name]),
+        *_scalar_forms(name, registered, {**keys, **shared}, (definitions, extra)),
         *([{"const": name}] if not any(key.required for key in keys.values()) else []),
     ]
 
@@ -195,13 +199,14 @@ def _scalar_forms(
     name: str, registered: Any, keys: Mapping[str, Key], context: tuple[Definitions, Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     definitions, extra = context
-    fields = _fields(registered, keys, definitions) if keys else {}
+    fields = {**_fields(Adapted, keys, definitions), **(_fields(registered, keys, definitions) if keys else {})}
     required = [key.name for key in keys.values() if key.required]
-    key = scalar_key(name, keys)
+    key = scalar_key(name, keys, registered)
     forms = []
     if key is not None:
         others = {other: field for other, field in fields.items() if other not in {key.name, name}}
-        scalar = {"allOf": [fields[key.name], {"not": {"type": "object"}}]}
+        # Below `not` stands the scorer itself, as a mapping too.
+        scalar = fields[key.name] if kind_of(key.hint) else {"allOf": [fields[key.name], {"not": {"type": "object"}}]}
         forms.append(
             _closed({name: scalar, **others, **extra}, [name, *(other for other in required if other != key.name)])
         )
