@@ -17,7 +17,7 @@ from steelyard.config.conversion.openai_evals import convert_hosted, convert_reg
 from steelyard.config.conversion.promptfoo import convert_promptfoo
 from steelyard.config.conversion.pydantic_evals import convert_pydantic_evals
 from steelyard.config.conversion.result import Converted
-from steelyard.config.read import read
+from steelyard.building.read import read
 from steelyard.errors import ConfigError
 
 __all__ = ["Converted", "converted"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.building.nodes import Node, plain
-from steelyard.config.read import parse
+from steelyard.building.read import parse
 from steelyard.errors import ConfigError
 from steelyard.files import read_regular_text, require_within
 
