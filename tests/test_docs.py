@@ -21,7 +21,7 @@ import steelyard.stats
 from steelyard import Output, Record, Sample
 from steelyard.cli.app import build_app
 from steelyard.cli.reference import commands_by_name, page
-from steelyard.config.convert import convert
+from steelyard.config.conversion.exam_script import convert
 from steelyard.config.load import load
 from steelyard.registry import BUILT_IN, names
 from steelyard.replies.rating import read_rating

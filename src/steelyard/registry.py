@@ -19,6 +19,8 @@ from steelyard.errors import ConfigError, did_you_mean
 
 Kind = Literal["model", "target", "scorer", "suite"]
 
+DEFAULT_SUITE: Final = "general"
+"""The suite of a configuration that names none."""
 BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
     {
         "model": MappingProxyType(
@@ -90,6 +92,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
         "suite": MappingProxyType(
             {
                 "choice": "steelyard.suites.choice.suite:ChoiceSuite",
+                "general": "steelyard.suites.general.suite:GeneralSuite",
                 "pairwise": "steelyard.suites.pairwise.suite:PairwiseSuite",
                 "rag": "steelyard.suites.rag.suite:RagSuite",
                 "tables": "steelyard.suites.tables.suite:TablesSuite",

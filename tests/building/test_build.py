@@ -7,7 +7,7 @@ import steelyard_toys as toys
 
 from steelyard.building.build import Site, build
 from steelyard.building.nodes import ConfigErrors
-from steelyard.config.read import parse
+from steelyard.building.read import parse
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
 from steelyard.models.base import Model

@@ -119,6 +119,9 @@ def _one_of(hint: Any, node: Node, site: Site) -> Any:
         fitting = [
             member for member in fitting if not is_class(member) or set(node.value) <= set(keys_of(member))
         ] or fitting
+    # A mapping that names no registered class is one of names that the user gives.
+    if len(fitting) > 1 and isinstance(node.value, Mapping):
+        fitting = [m for m in fitting if not (kind := kind_of(m)) or set(names(kind)) & set(node.value)][:1] or fitting
     alternatives = [member for member in members(hint) if member is not type(None)]
     # A number where a text is expected is accepted if it is written the same way as a text; else the error asks for
     # quotes.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence, Sized
@@ -13,8 +12,7 @@ import typer
 
 from steelyard.cli.options import USER_MISTAKE, JsonOption, NoEnvOption, OutOption, load_config
 from steelyard.cli.output import write_text
-from steelyard.errors import ConfigError, Location, SteelyardError, bounded, did_you_mean
-from steelyard.files import read_regular_text
+from steelyard.errors import ConfigError, SteelyardError, bounded, did_you_mean
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -272,30 +270,43 @@ def _configuration_lines(loaded: Loaded, findings: Sequence[ReferenceFinding]) -
 
 
 def convert(
-    old: Annotated[Path, typer.Argument(metavar="OLD.json", help="A configuration in the older format.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A configuration of another tool.")],
+    more: Annotated[
+        list[Path] | None, typer.Argument(metavar="[FILE]...", help="The run and the items of an eval of OpenAI.")
+    ] = None,
+    *,
+    root: Annotated[
+        Path | None,
+        typer.Option("--root", metavar="FOLDER", help="Read files that it names below FOLDER too, not only beside it."),
+    ] = None,
     out: OutOption = None,
 ) -> None:
-    """Convert an exam configuration from the older format.
+    """Convert a configuration of another tool, with its dataset.
 
-    The older format is one JSON file with sources, targets, prompt and test_args.
+    Read are promptfooconfig.yaml, evals of OpenAI (hosted, with run and items, or of the registry), datasets of
+    pydantic-evals with their evaluators, and the JSON file of an older exam script. The configuration is written next
+    to FILE as NAME.steelyard.yaml, or to --out, and the dataset beside it as .jsonl. What was not taken over is named
+    in comments at its head.
     """
-    from steelyard.config.convert import convert as converted
+    from steelyard.config.conversion import converted
 
-    try:
-        content = json.loads(read_regular_text(old, _MOST_BYTES))
-    except OSError as error:
-        raise ConfigError(f"{old} cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        line, column = getattr(error, "lineno", 0), getattr(error, "colno", 0)
-        raise ConfigError(f"not JSON: {error}", Location(str(old), line, column)) from error
-    text = converted(content, old.stem)
-    if out is None:
-        sys.stdout.write(text)
+    result = converted(file, more or (), root=root)
+    if isinstance(result, str) and out is None:
+        sys.stdout.write(result)
         return
-    if out.exists():
-        raise ConfigError(f"{out} exists already; name another file with --out")
-    write_text(out, text)
-    typer.echo(f"wrote {out}; review it, then: steelyard check {out}")
+    target = out or file.with_name(f"{file.stem}.steelyard.yaml")
+    dataset = target.with_suffix(".jsonl")
+    rows = "" if isinstance(result, str) else result.dataset()
+    for path in (target, dataset) if rows else (target,):
+        if path.exists():
+            raise ConfigError(f"{path} exists already; name another file with --out")
+    write_text(target, result if isinstance(result, str) else result.text(file.name, dataset.name))
+    if rows:
+        write_text(dataset, rows)
+    left = 0 if isinstance(result, str) else len(result.notes.places)
+    typer.echo(f"wrote {target}{f' and {dataset}' if rows else ''}; review it, then: steelyard check {target}")
+    if left:
+        typer.echo(f"{left} thing{'s' if left > 1 else ''} not taken over, named at the head of {target}", err=True)
 
 
 def prompts(

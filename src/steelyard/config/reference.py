@@ -46,6 +46,7 @@ _PAGES: Final[Mapping[Kind, str]] = {"suite": "suites", "target": "targets", "mo
 _PAGE_OF_GROUP: Final[Mapping[str, str]] = {
     "SampleFiles": "samples",
     "FewShot": "suites",
+    "ModelEndpoint": "suites",
     "ResponseMap": "models",
     "Rates": "models",
     "Retry": "models",

@@ -27,8 +27,9 @@ from steelyard.building.keys import (
     value_of,
 )
 from steelyard.building.wrapped import Adapted
+from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
-from steelyard.registry import Kind, describe, find, names
+from steelyard.registry import DEFAULT_SUITE, Kind, describe, find, names
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 KINDS: Final[tuple[Kind, ...]] = ("target", "scorer", "model")
@@ -77,7 +78,8 @@ def _suite(name: str, definitions: Definitions) -> dict[str, Any]:
             "description": "variables for {{name}} in targets; each target is copied for the values of those it uses",
         },
     }
-    return _closed({**about, **fields, **targets}, ["suite", *(key.name for key in keys.values() if key.required)])
+    required = [key.name for key in keys.values() if key.required]
+    return _closed({**about, **fields, **targets}, required if name == DEFAULT_SUITE else ["suite", *required])
 
 
 def suite_keys(cls: type) -> Mapping[str, Key]:
@@ -126,9 +128,10 @@ def of_hint(hint: Any, definitions: Definitions) -> dict[str, Any]:
         return {"anyOf": [of_hint(member, definitions) for member in members(hint) if is_json_type(member)]}
     if is_json(hint) or kind_of(hint):
         return {"$ref": f"#/$defs/{kind_of(hint)}"} if kind_of(hint) else {}
-    if is_class(hint):
-        return _reference(hint, definitions)
-    return _of_simple_hint(hint, definitions)
+    if hint is SampleFiles:  # a file, or several, may stand alone: see `load.with_sample_file`
+        files = [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
+        return {"anyOf": [*files, _reference(hint, definitions)]}
+    return _reference(hint, definitions) if is_class(hint) else _of_simple_hint(hint, definitions)
 
 
 def is_json_type(hint: Any) -> bool:

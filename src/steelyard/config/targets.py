@@ -16,11 +16,11 @@ from typing import Final
 from steelyard.building.nodes import MappingEntry, Node, Problems, from_plain, texts
 from steelyard.building.scalars import as_text, described
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.files import NOT_IN_FILE_NAMES
 from steelyard.normal_form import stream_safe
 from steelyard.prompts.template import placeholders
 
 MAX_TARGETS: Final = 500
-NOT_IN_FILE_NAMES: Final = re.compile(r'[\\/:*?"<>|\x00-\x1f\x7f]')
 MAX_NAME_BYTES: Final = 150
 _RESERVED: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 

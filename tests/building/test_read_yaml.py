@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.building.nodes import MAX_NODES, plain
-from steelyard.config.read import parse
+from steelyard.building.read import parse
 from steelyard.errors import ConfigError
 
 

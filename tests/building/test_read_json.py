@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from steelyard.building import nodes
 from steelyard.building.nodes import plain
-from steelyard.config.read import parse
+from steelyard.building.read import parse
 from steelyard.errors import ConfigError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))

@@ -11,7 +11,6 @@ silently: anything without an equivalent is named in a comment, a secret without
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,9 +21,9 @@ from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from steelyard.config.conversion.yaml_text import SECRET, comment, escaped, fits_block, flow, key_text, quoted, shown
 from steelyard.data.paths import distinct_names
 from steelyard.errors import ConfigError
-from steelyard.prompts.template import placeholders
 
 _KNOWN: Final = ("sources", "targets", "prompt", "test_args")
 _OLD_PLACE: Final = re.compile(r"\{\{|\}\}|\{(\w+)\}")
@@ -52,10 +51,6 @@ _PROVIDERS: Final = (
     (re.compile(r"openai|gpt", re.IGNORECASE), "https://api.openai.com/v1", "OPENAI_API_KEY"),
 )
 _QUERY_SECRET: Final = re.compile(r"([?&][\w-]*(?:key|token|secret|password)[\w-]*=)[^&]*", re.IGNORECASE)
-
-_SECRET: Final = re.compile(r"key|token|secret|password", re.IGNORECASE)
-_WORD: Final = re.compile(r"[A-Za-z_][\w-]*")
-_NO_WORDS: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +95,12 @@ def convert(old: Mapping[str, Any], name: str) -> str:
 
 
 def _head(name: str, old: Mapping[str, Any]) -> Iterator[str]:
-    yield from _comment(f"Converted from {_quoted(name)}. Review it, then try:")
+    yield from comment(f"Converted from {quoted(name)}. Review it, then try:")
     yield "#     steelyard check THIS_FILE"
     yield "#     steelyard run THIS_FILE --limit 5"
     for key, value in old.items():
         if key not in _KNOWN:
-            yield from _comment(f"Not converted: {_quoted(key)}: {_shown(key, value)}")
+            yield from comment(f"Not converted: {quoted(key)}: {shown(key, value)}")
     yield ""
 
 
@@ -115,13 +110,13 @@ def _samples(sources: Sequence[str], folders: Sequence[str], names: Sequence[str
     unused = sources[len(used) :]
     yield "samples:"
     if len(sources) == 1:
-        yield f"  file: {_flow(sources[0])}"
+        yield f"  file: {flow(sources[0])}"
     else:
         yield "  file:"
-        yield from (f"    - {_flow(path)}" for path in used)
+        yield from (f"    - {flow(path)}" for path in used)
     if unused:
         yield "    # The old script had no result folder for these and did not use them:"
-        yield from (f"    # - {_flow(path)}" for path in unused)
+        yield from (f"    # - {flow(path)}" for path in unused)
     yield "  # The old script read the columns by position; a header row is detected and skipped."
     yield '  columns: {question: A, options: "B:E", answer: F, group: G}'
     yield from _result_files(used, folders, names)
@@ -136,9 +131,9 @@ def _result_files(sources: Sequence[str], folders: Sequence[str], names: Sequenc
     labels = distinct_names([PurePath(path) for path in sources])
     for label, folder in zip_longest(labels, folders[: len(sources)]):
         of_source = f" --source {shlex.quote(label)}" if len(sources) > 1 else ""
-        yield from _comment(f"    steelyard export {runs}{of_source} --json-dir {_quoted(folder)}", "  ")
+        yield from comment(f"    steelyard export {runs}{of_source} --json-dir {quoted(folder)}", "  ")
     for folder in folders[len(sources) :]:
-        yield from _comment(f"There is no source for the result folder {_quoted(folder)}.", "  ")
+        yield from comment(f"There is no source for the result folder {quoted(folder)}.", "  ")
 
 
 def _matrix(variables: Variables) -> Iterator[str]:
@@ -149,37 +144,37 @@ def _matrix(variables: Variables) -> Iterator[str]:
     yield "# that is followed by a commented one with the commented line."
     yield "# matrix:"
     for variable, values in variables.items():
-        yield from _comment(f"  {variable}: {_flow(list(values))}")
+        yield from comment(f"  {variable}: {flow(list(values))}")
     yield ""
 
 
 def _target(target: _NewTarget, prompts: Sequence[_OldPrompt], variables: Variables) -> Iterator[str]:
     for note in target.notes:
-        yield from _comment(note, "  ")
+        yield from comment(note, "  ")
     if not target.keys:
         return
-    yield f"  {_key(target.name)}:"
+    yield f"  {key_text(target.name)}:"
     yield f"    {target.kind}:"
     for name, value in target.keys.items():
         if isinstance(value, Mapping):
             yield f"      {name}:"
             for inner, inner_value in value.items():
-                yield from _first_and_all(_key(inner), inner_value, variables, "        ")
+                yield from _first_and_all(key_text(inner), inner_value, variables, "        ")
         else:
             yield from _first_and_all(name, value, variables, "      ")
     if prompts:
         yield from _template(prompts[0])
     elif target.kind == "prompt":
         yield "      template: zh/four_options"
-    yield f"    tags: {_flow(target.tags)}"
+    yield f"    tags: {flow(target.tags)}"
 
 
 def _first_and_all(name: str, value: Any, variables: Variables, indent: str) -> Iterator[str]:
     """A key with the first value of each list, and as a comment the line that uses all values through the matrix."""
     first = _with_first(value, variables)
-    yield f"{indent}{name}: {_flow(first)}"
+    yield f"{indent}{name}: {flow(first)}"
     if first != value:
-        yield from _comment(f"{name}: {_flow(value)}", indent)
+        yield from comment(f"{name}: {flow(value)}", indent)
 
 
 def _with_first(value: Any, variables: Variables) -> Any:
@@ -189,25 +184,20 @@ def _with_first(value: Any, variables: Variables) -> Any:
 
 
 def _template(prompt: _OldPrompt) -> Iterator[str]:
-    yield from _comment(f"prompt {_quoted(prompt.kind)}; the options are filled in as lines, A. B. C. D.", "      ")
+    yield from comment(f"prompt {quoted(prompt.kind)}; the options are filled in as lines, A. B. C. D.", "      ")
     for name in prompt.unknown:
-        yield from _comment(f"{{{name}}} has no value here: it is sent unchanged.", "      ")
+        yield from comment(f"{{{name}}} has no value here: it is sent unchanged.", "      ")
     lines = prompt.template.split("\n")
-    if len(lines) > 1 and lines[0] and lines[-1] and all(_fits_block(line) for line in lines):
+    if len(lines) > 1 and lines[0] and lines[-1] and all(fits_block(line) for line in lines):
         yield "      template: |-"
         yield from (f"        {line}" if line else "" for line in lines)
     else:
-        yield f"      template: {_flow(prompt.template)}"
-
-
-def _fits_block(line: str) -> bool:
-    """Whether a YAML block can hold a line unchanged; U+3000, which indents Chinese text, is not a space in YAML."""
-    return not line.startswith(" ") and line.replace("\u3000", "").isprintable()
+        yield f"      template: {flow(prompt.template)}"
 
 
 def _other_prompts(prompts: Sequence[_OldPrompt]) -> Iterator[str]:
     for prompt in prompts:
-        yield from _comment(f"A target has one template; not used: {_quoted(prompt.kind)}: {_flow(prompt.template)}")
+        yield from comment(f"A target has one template; not used: {quoted(prompt.kind)}: {flow(prompt.template)}")
 
 
 def _prompt(kind: str, text: Any) -> _OldPrompt:
@@ -217,7 +207,7 @@ def _prompt(kind: str, text: Any) -> _OldPrompt:
     '{"q": "{{question}}"} {x}'
     """
     if not isinstance(text, str):
-        raise ConfigError(f"prompt.{kind}: expected a text, not {_shown(kind, text)}")
+        raise ConfigError(f"prompt.{kind}: expected a text, not {shown(kind, text)}")
     parts: list[str] = []
     plain: list[str] = []
     unknown: list[str] = []
@@ -226,29 +216,13 @@ def _prompt(kind: str, text: Any) -> _OldPrompt:
         plain.append(text[end : match.start()])
         end = match.end()
         if match[1] in _OURS:
-            parts += [_escaped("".join(plain)), f"{{{{{match[1]}}}}}"]
+            parts += [escaped("".join(plain)), f"{{{{{match[1]}}}}}"]
             plain = []
         else:
             plain.append(match[0] if match[1] else match[0][0])
             unknown += [match[1]] if match[1] else []
-    parts.append(_escaped("".join([*plain, text[end:]])))
+    parts.append(escaped("".join([*plain, text[end:]])))
     return _OldPrompt(kind, "".join(parts), tuple(dict.fromkeys(unknown)))
-
-
-def _escaped(text: str) -> str:
-    """Escape plain text that looks like one of our placeholders, so that it stays text."""
-    for _, start in reversed(placeholders(text)):
-        end = text.index("}}", start) + 2
-        text = f"{text[:start]}{{{{{text[start:end]}}}}}{text[end:]}"
-    return text
-
-
-def _quoted(text: str) -> str:
-    return _flow(str(text))
-
-
-def _comment(text: str, indent: str = "") -> Iterator[str]:
-    yield f"{indent}# {_printable(text)}"
 
 
 def _texts(value: Any, what: str) -> list[str]:
@@ -291,7 +265,7 @@ def _new_target(name: str, entry: Mapping[str, Any], variables: Variables) -> _N
         return _endpoint(name, entry, variables)
     if "api_key" in entry and any(key in entry for key in ("model", "llm_models", "model_name")):
         return _chat_model(name, entry, variables)
-    return _NewTarget(name, notes=(f"Not converted: test_args {_shown('', name)}: {_shown('', entry)}",))
+    return _NewTarget(name, notes=(f"Not converted: test_args {shown('', name)}: {shown('', entry)}",))
 
 
 def _knowledge_base(entry: Mapping[str, Any]) -> bool:
@@ -321,7 +295,7 @@ def _chat_model(name: str, entry: Mapping[str, Any], variables: Variables) -> _N
     if url_key:
         base_url, notes = _url(name, str(entry[url_key]).removesuffix("/").removesuffix("/chat/completions"))
     if not base_url:
-        return _NewTarget(name, notes=(f"Not converted, its address is not known: {_shown('', {name: entry})}",))
+        return _NewTarget(name, notes=(f"Not converted, its address is not known: {shown('', {name: entry})}",))
     model = {"name": _value(name, model_key, entry[model_key], variables), "base_url": base_url}
     model["api_key"] = f"${{{secret}}}"
     parameters = {key: _value(name, key, entry[key], variables) for key in _PARAMETERS if key in entry}
@@ -371,9 +345,9 @@ def _url(label: str, url: str) -> tuple[str, tuple[str, ...]]:
 def _left_out(entry: Mapping[str, Any], used: set[str]) -> tuple[str, ...]:
     unused = [key for key in entry if key not in used]
     return tuple(
-        f"Not copied, it is a secret: {_shown('', key)}"
-        if _SECRET.search(key)
-        else f"Not converted: {_shown('', key)}: {_shown(key, entry[key])}"
+        f"Not copied, it is a secret: {shown('', key)}"
+        if SECRET.search(key)
+        else f"Not converted: {shown('', key)}: {shown(key, entry[key])}"
         for key in unused
     )
 
@@ -381,56 +355,3 @@ def _left_out(entry: Mapping[str, Any], used: set[str]) -> tuple[str, ...]:
 def _slug(label: str) -> str:
     slug = re.sub(r"\W+", "_", label, flags=re.ASCII).strip("_")
     return slug if slug and not slug[0].isdigit() else f"target_{slug}".rstrip("_")
-
-
-def _flow(value: Any) -> str:
-    """`value` as JSON, which is valid YAML, with unprintable characters escaped.
-
-    >>> _flow({"a": ["乾", None, 0.5]})
-    '{"a": ["乾", null, 0.5]}'
-    """
-    return _printable(json.dumps(value, ensure_ascii=False))
-
-
-def _key(name: str) -> str:
-    """`name` as a key: without quotes if every YAML parser reads it as a text.
-
-    >>> _key("top_k"), _key("no"), _key("a b")
-    ('top_k', '"no"', '"a b"')
-    """
-    return name if _WORD.fullmatch(name) and name.isascii() and name.lower() not in _NO_WORDS else _flow(name)
-
-
-def _shown(name: str, value: Any) -> str:
-    """The value of the key `name` for a comment, on one line; the value of a secret is never shown.
-
-    >>> _shown("note", {"api_key": "sk-1", "n": 1})
-    '{"api_key": (a secret, not copied), "n": 1}'
-    """
-    if _SECRET.search(name):
-        return "(a secret, not copied)"
-    if isinstance(value, Mapping):
-        return (
-            "{"
-            + ", ".join(f"{_flow(str(inner))}: {_shown(str(inner), member)}" for inner, member in value.items())
-            + "}"
-        )
-    if isinstance(value, list):
-        return "[" + ", ".join(_shown("", element) for element in value) + "]"
-    return _flow(value)
-
-
-def _printable(text: str) -> str:
-    r"""`text` on one line, with unprintable characters escaped.
-
-    >>> _printable("a\nb")
-    'a\\u000ab'
-    """
-    return "".join(
-        character
-        if character.isprintable()
-        else f"\\u{ord(character):04x}"
-        if ord(character) <= 0xFFFF
-        else f"\\U{ord(character):08x}"
-        for character in text
-    )

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.building.nodes import from_plain, plain
-from steelyard.config.read import MAX_BYTES, read
+from steelyard.building.read import MAX_BYTES, read
 from steelyard.errors import ConfigError
 
 

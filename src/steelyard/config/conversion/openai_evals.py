@@ -1,0 +1,201 @@
+"""Converts OpenAI's hosted Evals and evals of its registry; the first by way of the shape of a promptfoo configuration.
+
+The hosted product closes on 30 November 2026. What it keeps is three things: the eval (`data_source_config`,
+`testing_criteria`), its runs (`data_source` with the messages, the model and `sampling_params`), and the items, exported
+as JSON lines. Each is a file, and any of them may come in one.
+
+Source: https://platform.openai.com/docs/api-reference/evals; https://github.com/openai/evals (registry, MIT).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from steelyard.building.nodes import Node, from_plain, plain
+from steelyard.config.conversion.foreign_files import ForeignFiles
+from steelyard.config.conversion.promptfoo import convert_promptfoo
+from steelyard.config.conversion.result import Converted, Notes
+from steelyard.errors import ConfigError
+
+_OUTPUT: Final = re.compile(r"\{\{\s*sample\.output_text\s*\}\}")
+_OUTPUT_JSON: Final = re.compile(r"\{\{\s*sample\.output_json\.([\w.]+)\s*\}\}")
+_ITEM: Final = re.compile(r"\{\{\s*item\.")
+_OPERATIONS: Final = {"eq": "equals", "ne": "not-equals", "like": "contains", "ilike": "icontains"}
+_MEASURES: Final = {"bleu": "bleu", "gleu": "gleu", "meteor": "meteor", "rouge_1": "rouge-n", "cosine": "similar"}
+_CLASSES: Final = {
+    "Match": "starts_with",
+    "Includes": {"contains": {"ignore_case": False, "whole_words": False}},
+    "FuzzyMatch": "contains",
+    "JsonMatch": {"json_fields": {"extra": "fail"}},
+    "JsonValidator": {"json_schema": {"schema": {"type": ["object", "array"]}}},
+}
+_GRADED: Final = {"fact": "correctness", "closedqa": {"guideline": "{{criteria}}"}}
+DEFAULT_MODEL: Final = "gpt-5"
+
+
+def is_hosted(root: Node) -> bool:
+    """Whether a file is an eval, a run or both of OpenAI's hosted product."""
+    return bool({"testing_criteria", "data_source_config"} & root.entries.keys())
+
+
+def convert_hosted(root: Node, others: Sequence[Node], foreign: ForeignFiles) -> Converted:
+    """Convert an eval.
+
+    Args:
+        root: the eval.
+        others: a run, and items (a list of them), in any order.
+        foreign: files that the result may name; none is.
+
+    Raises:
+        ConfigError: there are no items, or a part is malformed.
+    """
+    notes = Notes()
+    runs = [run for one in (root, *others) if isinstance(run := plain(one), Mapping) and "data_source" in run]
+    source = runs[0]["data_source"] if runs and isinstance(runs[0]["data_source"], Mapping) else {}
+    lists = [element for one in others if isinstance(one.value, tuple) for element in plain(one)]
+    content = source.get("source", {}).get("content", []) if isinstance(source.get("source"), Mapping) else []
+    items = [_item(one) for one in (lists or content)]
+    if not items:
+        raise ConfigError(
+            'there are no items: export them as JSON lines ({"item": {...}} each) and name that file too',
+            root.location,
+        )
+    if any(isinstance(one, Mapping) and one.get("sample") for one in lists):
+        notes.add("the items' outputs; stored outputs are read by the target replay", root)
+    if not runs:
+        notes.add(f"the prompt and the model, which are in a run: convert EVAL RUN ITEMS; here {DEFAULT_MODEL}", root)
+    criteria = plain(root).get("testing_criteria") or []
+    assertions = [_assertion(one) for one in criteria if isinstance(one, Mapping)]
+    graders = [one["model"] for one in criteria if isinstance(one, Mapping) and "model" in one]
+    shape = {
+        "description": str(plain(root).get("name") or ""),
+        "prompts": [_prompt(source, items[0])],
+        "providers": [_provider(str(source.get("model") or DEFAULT_MODEL), source.get("sampling_params"))],
+        "defaultTest": {"assert": assertions, **({"options": {"provider": _provider(graders[0])}} if graders else {})},
+        "tests": [{"vars": item} for item in items],
+    }
+    converted = convert_promptfoo(from_plain(shape, root.source.file), foreign)
+    converted.notes.places.update(notes.places)
+    return converted
+
+
+def _provider(model: str, sampling: Any = None) -> dict[str, Any]:
+    names = {"max_completions_tokens": "max_completion_tokens", "max_completion_tokens": "max_completion_tokens"}
+    given = sampling if isinstance(sampling, Mapping) else {}
+    return {
+        "id": f"openai:chat:{model}",
+        "config": {names.get(key, key): value for key, value in given.items() if value},
+    }
+
+
+def _item(line: Any) -> dict[str, Any]:
+    found = line
+    if isinstance(line, Mapping):
+        found = next((line[key] for key in ("item", "datasource_item") if isinstance(line.get(key), Mapping)), line)
+    if not isinstance(found, Mapping):
+        raise ConfigError(f"an item is an object, not {json.dumps(line)[:60]}")
+    return dict(found)
+
+
+def _prompt(source: Mapping[str, Any], first: Mapping[str, Any]) -> str:
+    messages = source.get("input_messages")
+    turns = messages.get("template") if isinstance(messages, Mapping) else None
+    if not isinstance(turns, list):
+        reference = str(messages.get("item_reference", "")) if isinstance(messages, Mapping) else ""
+        return f"{{{{{reference.removeprefix('item.') or next(iter(first), 'input')}}}}}"
+    return json.dumps(
+        [{"role": turn.get("role", "user"), "content": _text(turn.get("content"))} for turn in turns],
+        ensure_ascii=False,
+    )
+
+
+def _text(content: Any) -> str:
+    """The text of a message in our columns, without the prefix of items."""
+    if isinstance(content, list):
+        return "\n".join(map(_text, content))
+    text = content.get("text", "") if isinstance(content, Mapping) else content
+    return _ITEM.sub("{{", str(text or ""))
+
+
+def _assertion(criterion: Mapping[str, Any]) -> dict[str, Any]:
+    """A testing criterion as an assertion; what has none keeps its type, and is named as not converted."""
+    kind, name = str(criterion.get("type")), {"metric": str(criterion.get("name") or "")}
+    if kind in {"string_check", "text_similarity"}:
+        given, reference = str(criterion.get("input", "")), str(criterion.get("reference", ""))
+        if "sample." in reference and criterion.get("operation", "eq") in {"eq", "ne"}:
+            given, reference = reference, given
+        part = _OUTPUT_JSON.fullmatch(given)
+        if (not part and not _OUTPUT.fullmatch(given)) or "sample." in reference:
+            return {"type": f"{kind} of {given[:40]}", **name}
+        measure = str(criterion.get("evaluation_metric", ""))
+        type_ = (
+            _OPERATIONS.get(str(criterion.get("operation")), kind)
+            if kind == "string_check"
+            else _MEASURES.get(measure, measure)
+        )
+        threshold = {"threshold": criterion["pass_threshold"]} if "pass_threshold" in criterion else {}
+        transform = {"transform": f"JSON.parse(output).{part[1]}"} if part else {}
+        return {"type": type_, "value": _ITEM.sub("{{", reference), **threshold, **transform, **name}
+    turns = criterion.get("input") or []
+    words = "\n".join(_text(turn.get("content")) for turn in turns if isinstance(turn, Mapping))
+    words = _OUTPUT.sub("(the answer)", words).strip()
+    if kind == "label_model":
+        passing = ", ".join(map(str, criterion.get("passing_labels", [])))
+        return {
+            "type": "llm-rubric",
+            "value": f"By these instructions the answer gets a label of: {passing}.\n{words}",
+            **name,
+        }
+    if kind == "score_model":
+        low, high = criterion.get("range") or (0, 1)
+        reached = float(criterion.get("pass_threshold") or high) - low
+        return {"type": "g-eval", "value": words, "threshold": reached / ((high - low) or 1), **name}
+    return {"type": "python" if kind == "python" else kind, "value": "", **name}
+
+
+def is_registry(root: Node) -> bool:
+    """Whether a file is a YAML file of the registry: names with `class: evals...`."""
+    return any("class" in found.node.entries for found in root.entries.values())
+
+
+def convert_registry(root: Node) -> Converted:
+    """Convert the first eval of a file of the registry; its samples are used as they are.
+
+    Raises:
+        ConfigError: its class has no scorer.
+    """
+    notes = Notes()
+    evals = {name: found.node for name, found in root.entries.items() if "class" in found.node.entries}
+    for name, node in [*evals.items()][1:]:
+        notes.add(f"the eval {name}; one configuration has one dataset", node)
+    name, node = next(iter(evals.items()))
+    given = plain(node)
+    arguments = given.get("args") or {}
+    kind = str(given["class"]).rpartition(":")[2]
+    scorer = _GRADED.get(str(arguments.get("modelgraded_spec"))) if kind == "ModelBasedClassify" else _CLASSES.get(kind)
+    if scorer is None:
+        spec = arguments.get("modelgraded_spec", "")
+        raise ConfigError(
+            f"{kind} {spec}: no scorer stands for it; write the criteria as guideline, rubric or g_eval, or a function",
+            node.entries["class"].node.location,
+        )
+    for key in sorted(arguments.keys() - {"samples_jsonl", "modelgraded_spec", "eval_type", "max_tokens"}):
+        notes.add(f"args.{key}", node)
+    if kind == "FuzzyMatch":
+        notes.add("that an expected answer which contains the output counts too", node)
+    judge = {"judge": DEFAULT_MODEL} if kind == "ModelBasedClassify" else {}
+    notes.add(f"a model, which the command line names there; here {DEFAULT_MODEL}", node)
+    samples = {
+        "file": str(arguments.get("samples_jsonl", "samples.jsonl")),
+        "columns": {"input": "input", "expected": "ideal"},
+    }
+    if kind == "JsonValidator":
+        del samples["columns"]["expected"]
+    endpoint = {"base_url": "https://api.openai.com/v1", "api_key": "${OPENAI_API_KEY}"}
+    return Converted(
+        {"name": name, "samples": samples, "models": DEFAULT_MODEL, "endpoint": endpoint, **judge, "scorers": [scorer]},
+        notes=notes,
+    )
