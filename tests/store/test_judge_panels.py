@@ -10,6 +10,7 @@ from steelyard import Correctness, Judge, Label, Options, Prompt, Sample, Script
 from steelyard.analysis.baseline import baseline_text
 from steelyard.analysis.jury_scores import with_juries, with_jury
 from steelyard.errors import ConfigError
+from steelyard.people.labels import add_labels
 from steelyard.plain_json import json_value
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.render.markdown import markdown_report
@@ -18,7 +19,6 @@ from steelyard.report.sections.judge_panel import checks_section, panel_parts
 from steelyard.scorers import PerTurn, Preference
 from steelyard.scorers.judges.suite_judges import with_judges
 from steelyard.store.delete import delete_runs
-from steelyard.store.labels import add_labels
 from steelyard.suite import Suite, evaluate_suite
 from steelyard.suite.judge_panel import JudgesFile, answered_samples, canary_suite, judges_suite
 from steelyard.targets.pair import Pair
