@@ -28,10 +28,10 @@ def make(where: Path) -> tuple[str, str, int, str, int]:
     """
     from steelyard import Store
     from steelyard.analysis.label_forms import LabelForm
-    from steelyard.store.codings import draw_coding, new_code, write_notes
-    from steelyard.store.queue_draw import draw_records
-    from steelyard.store.queue_values import QueueDesign, RaterVerdict
-    from steelyard.store.queues import create_queue, label_item, queue_items
+    from steelyard.people.codings import draw_coding, new_code, write_notes
+    from steelyard.people.draw import draw_records
+    from steelyard.people.queue_values import QueueDesign, RaterVerdict
+    from steelyard.people.queues import create_queue, label_item, queue_items
 
     make_large(str(where), RECORDS)
     with Store(where) as store:

@@ -4,18 +4,19 @@ import random
 from datetime import UTC, datetime
 
 import pytest
+from tests.cli.sheets import labelled
 
 from steelyard import Correctness, Judge, Label, Sample, Scripted, evaluate
 from steelyard.analysis.label_forms import LabelForm
+from steelyard.people.draw import draw_records
+from steelyard.people.labels import add_labels
+from steelyard.people.queue_values import QueueDesign
+from steelyard.people.queues import create_queue, named_queue, queue_items
 from steelyard.plain_json import json_value
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.render.html import html_report
 from steelyard.report.section import RecordLink
 from steelyard.store import Store
-from steelyard.store.labels import add_labels
-from steelyard.store.queue_draw import draw_records
-from steelyard.store.queue_values import QueueDesign
-from steelyard.store.queues import create_queue, named_queue, queue_items
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 SAMPLES = [Sample(f"q{at}", f"Question number {at:03} of the exam?", "the answer") for at in range(200)]
@@ -253,7 +254,7 @@ def people_say(run, name, n=40):
 
 def test_what_several_judges_rate_is_labelled_by_its_own_name(steelyard, judged_by_three):
     run = judged_by_three
-    steelyard("label", run.id, "q1", "pass", "--score", "correct", "--author", "ann", code=0)
+    labelled(steelyard, run.id, "q1", "pass", "--score", "correct", "--author", "ann")
     made = ["queue", "create", run.id, "--score", "correct", "--draw", "50", "--title", "Right?", "--author", "lead"]
     queue = steelyard(*made, "--json", code=0).json()["queue"]
     with Store() as store:
@@ -267,9 +268,9 @@ def test_what_several_judges_rate_is_labelled_by_its_own_name(steelyard, judged_
     rated = steelyard("agree", run.id, "--score", "correct", "--json", code=0).json()["scores"]
     assert [each["score"] for each in rated] == ["correct_a", "correct_b", "correct_c"]
     with Store() as store:
-        labelled = store.runs_named([run.id])[0][0].with_labels().summary()
-    assert labelled.raters.labelled.uncounted == {}
-    assert labelled.score("correct_b").headline.value > run.summary().score("correct_b").headline.value
+        counted = store.runs_named([run.id])[0][0].with_labels().summary()
+    assert counted.raters.labelled.uncounted == {}
+    assert counted.score("correct_b").headline.value > run.summary().score("correct_b").headline.value
 
 
 def test_labels_of_one_judges_score_serve_the_others_until_what_they_rate_is_labelled(steelyard, judged_by_three):

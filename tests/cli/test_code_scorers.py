@@ -13,8 +13,7 @@ from steelyard import ExactMatch, Sample, evaluate
 from steelyard.building.nodes import plain
 from steelyard.building.read import parse
 from steelyard.generate.code_trial import make_scorer
-from steelyard.store import Store
-from steelyard.store.codings import (
+from steelyard.people.codings import (
     change_code,
     coded_record,
     draw_coding,
@@ -23,8 +22,9 @@ from steelyard.store.codings import (
     new_code,
     write_note,
 )
+from steelyard.people.named_codings import find_code
+from steelyard.store import Store
 from steelyard.store.delete import delete_runs
-from steelyard.store.named_codings import find_code
 
 SAMPLES = [Sample(f"q{at}", f"What is {at} + {at}?", str(2 * at)) for at in range(40)]
 ANN = ("--author", "ann")
@@ -218,6 +218,7 @@ def test_hostile_notes_and_definitions_stay_fenced(tried, coding):
         (("try", "evasiv"), "there is no code 'evasiv': did you mean 'Evasive'?"),
         (("try", "evasive", "--pattern", "x"), "--author NAME is missing"),
         (("try", "evasive", "--pattern", "x", "--examples", "1", *ANN), "--pattern and --examples"),
+        (("try", "evasive", "--pattern", "x", "--definition", "y", *ANN), "--definition is that of a judge"),
         (("try", "evasive", "--pattern", "(", *ANN), "'(' is not a regular expression"),
         (("try", "evasive", "--examples", "1", *ANN), "name it with --model NAME or --model-config FILE"),
         (("install", "evasive", *ANN), "was not tried yet"),
@@ -237,6 +238,8 @@ def test_a_code_without_a_definition_gets_no_judge(steelyard, coding):
         new_code(store, made, "rude", author="ann")
     told = steelyard("codes", "try", "rude", "--examples", "0", "--model", "m", *ANN, code=2).err
     assert "has no definition for a judge" in told
+    given = ("--examples", "0", "--definition", "Is rude.", "--model", "m", "--base-url", "http://127.0.0.1:9", *ANN)
+    assert steelyard("codes", "try", "rude", *given, "--dry-run", "--json", code=0).json()[0]["calls"] == 20
 
 
 def test_an_analysis_without_notes_or_whose_run_is_gone_says_so(steelyard, coding):
@@ -321,7 +324,9 @@ def test_proposed_codes_count_only_once_a_person_adopts_them(steelyard, free_not
     )
     told = steelyard("codes", "try", "kind 0", "--pattern", "x", *ANN, code=2).err
     assert "adopt it first" in told
-    steelyard("codes", "edit", "kind 0", "--adopt", *ANN, code=0)
+    with Store() as store:
+        named = find_code(store, "kind 0")
+        change_code(store, named.coding, "adopt", named.code.id, author="ann")
     page = steelyard("codes", "show", free_notes, "--json", code=0).json()
     [adopted] = [code for code in page["codes"] if code["state"] == "adopted"]
     assert adopted["notes"] == len(proposed["kind 0"]["items"]) > 0

@@ -6,6 +6,8 @@ import io
 import pytest
 
 from steelyard import ExactMatch, Sample, evaluate
+from steelyard.people.codings import edit_code
+from steelyard.people.named_codings import find_code
 from steelyard.store import Store
 from steelyard.store.delete import delete_runs
 
@@ -138,45 +140,11 @@ def test_a_file_that_is_no_filled_in_sheet_is_refused(steelyard, drawn, tmp_path
     assert message in steelyard("codes", "note", drawn, "--from", path, *ANN, code=2).err
 
 
-def test_codes_are_defined_renamed_merged_and_dropped(steelyard, drawn, tmp_path):
-    noted(steelyard, drawn, tmp_path / "notes.csv")
-    steelyard("codes", "edit", "evasive", "--definition", "Gives no answer.", *ANN, code=0)
-    assert "is now shirks" in steelyard("codes", "edit", "Evasive", "--name", "shirks", *ANN, code=0).out
-    codes = steelyard("codes", "show", drawn, "--json", code=0).json()["codes"]
-    [shirks] = [code for code in codes if code["name"] == "shirks"]
-    assert shirks["definition"] == "Gives no answer."
-    assert "Gives no answer." in steelyard("codes", "show", drawn, code=0).out
-    out = steelyard("codes", "edit", f"{drawn}/rude", "--merge-into", shirks["id"], *ANN, code=0).out
-    assert "rude is merged into shirks" in out
-    [merged] = steelyard("codes", "show", drawn, "--json", code=0).json()["codes"]
-    assert merged["notes"] == 10
-    steelyard("codes", "edit", "shirks", "--drop", *ANN, code=0)
-    page = steelyard("codes", "show", drawn, "--json", code=0).json()
-    assert (page["codes"], page["uncoded"], page["noted"]) == ([], 10, 20)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("edit", "evasive"), "choose what to do with the code"),
-        (("edit", "evasive", "--drop", "--adopt"), "choose what to do with the code"),
-        (("edit", "evasive", "--name", "rude"), "there is a code 'rude' already"),
-        (("edit", "evasive", "--merge-into", "evasive"), "cannot be merged into itself"),
-        (("edit", "evasive", "--merge-into", "ruder"), "has no code 'ruder': did you mean 'rude'?"),
-        (("edit", "evasive", "--adopt"), "is adopted already"),
-        (("edit", "evasiv", "--drop"), "there is no code 'evasiv': did you mean 'evasive'?"),
-    ],
-)
-def test_edits_that_cannot_be_meant_are_refused(steelyard, drawn, tmp_path, arguments, message):
-    noted(steelyard, drawn, tmp_path / "notes.csv")
-    assert message in steelyard("codes", *arguments, *ANN, code=2).err
-
-
 def test_what_there_is_not_is_said_with_what_to_do(steelyard, run):
     assert "steelyard codes draw RUN" in steelyard("codes", "list", code=0).out
     assert f"steelyard codes draw {run}" in steelyard("codes", "show", run, code=2).err
     assert "there is no run 'nope'" in steelyard("codes", "show", "nope", code=2).err
-    assert "no error analysis has one yet" in steelyard("codes", "edit", "x", "--drop", *ANN, code=2).err
+    assert "no error analysis has one yet" in steelyard("codes", "try", "x", code=2).err
     assert "draw 1 to 10,000" in steelyard("codes", "draw", run, "-n", "20000", *ANN, code=2).err
     assert "model:" in steelyard("codes", "draw", run, "--author", "model:x", code=2).err
 
@@ -185,9 +153,11 @@ def test_a_code_of_several_analyses_is_named_with_its_analysis(steelyard, run, t
     several = [steelyard("codes", "draw", run, *ANN, "--json", code=0).json()["analysis"] for _ in range(2)]
     for analysis in several:
         noted(steelyard, analysis, tmp_path / "notes.csv")
-    told = steelyard("codes", "edit", "rude", "--drop", *ANN, code=2).err
+    told = steelyard("codes", "try", "rude", "--pattern", "x", *ANN, code=2).err
     assert all(f"{analysis}/c" in told for analysis in several)
-    assert several[0] in steelyard("codes", "edit", f"{several[0]}/rude", "--drop", *ANN, code=0).out
+    assert "did you mean 'rude'" in steelyard("codes", "try", f"{several[0]}/rud", code=2).err
+    tried = steelyard("codes", "try", f"{several[0]}/rude", "--pattern", "x", *ANN, "--json", code=0)
+    assert tried.json()["analysis"] == several[0]
 
 
 def test_an_analysis_of_a_deleted_run_says_so(steelyard, drawn, run, tmp_path):
@@ -201,7 +171,9 @@ def test_an_analysis_of_a_deleted_run_says_so(steelyard, drawn, run, tmp_path):
 
 def test_a_page_is_written_as_markdown(steelyard, drawn, tmp_path):
     noted(steelyard, drawn, tmp_path / "notes.csv")
-    steelyard("codes", "edit", "rude", "--definition", "<script>alert(1)</script>", *ANN, code=0)
+    with Store() as store:
+        rude = find_code(store, "rude")
+        edit_code(store, rude.coding, rude.code.id, "rude", definition="<script>alert(1)</script>", author="ann")
     steelyard("codes", "show", drawn, "--markdown", tmp_path / "page.md", code=0)
     page = (tmp_path / "page.md").read_text()
     assert "| evasive | 5 | 12.5 %" in page.replace("**", "")

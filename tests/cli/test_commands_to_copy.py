@@ -106,16 +106,14 @@ MAKE = ("--title", "Right?", "--author", "ann")
     ("arguments", "suggested"),
     [
         (("queue", "list"), "steelyard queue create RUN --title TEXT --author NAME --draw 50"),
-        (("queue", "create", "{run}", *MAKE, "--draw", "5"), r"steelyard queue label \w{6} --author NAME"),
-        (("queue", "create", "{run}", *MAKE, "--draw", "5"), "steelyard view"),
         (
-            ("data", "edit", "exam.csv", "line:5", "--set", "A=1", "--author", "ann"),
-            "steelyard data diff exam.csv",
+            ("queue", "create", "{run}", *MAKE, "--draw", "5"),
+            r"steelyard queue sheet \w{6} --author NAME --out \S+",
         ),
-        (("data", "retire", "exam.csv", "line:5", "--author", "ann"), "steelyard data diff exam.csv"),
+        (("queue", "create", "{run}", *MAKE, "--draw", "5"), "steelyard view"),
         (("codes", "draw", "{run}", "--author", "ann"), "steelyard view"),
         (("codes", "list"), "steelyard codes draw RUN --author NAME"),
-        (("review", "{run}", "--all"), r"steelyard label {run} line:2 B --author NAME"),
+        (("review", "{run}", "--all"), "steelyard review {run} --csv sheet.csv"),
         (("review", "{run}", "--csv", "sheet.csv"), "steelyard label {run} --from sheet.csv"),
     ],
 )

@@ -26,7 +26,7 @@ READING = [
     ("report", "a", "b", "--html", "r.html", "--markdown", "r.md", "--junit", "r.xml"), ("export", "a"),
     ("export", "a", "--format", "csv"), ("export", "a", "--out", "x.xlsx"), ("export", "a", "--out", "x.parquet"),
     ("export", "a", "--json-dir", "old"), ("history", "exam.json"), ("baseline", "a", "--to", "base.json"),
-    ("label", "a", "line:19", "B", "--author", "ann"), ("rescore", "a"),
+    ("label", "a", "--from", "verdicts.csv", "--author", "ann"), ("rescore", "a"),
 ]  # fmt: skip
 
 
@@ -41,6 +41,7 @@ def stored(steelyard, write, says, once):
     """A store with two runs of 20 records, in the current folder."""
     targets = {"a": says("B"), "b": says("no letter at all")}
     once(lambda: steelyard("run", write(targets), "--quiet", code=0))
+    Path("verdicts.csv").write_text("sample,verdict\nline:19,B\n", encoding="utf-8")
 
 
 @pytest.mark.usefixtures("stored")

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from tests.generate.exam_server import exam_server, fenced
 
-from steelyard import ExactMatch, Options, Sample, Suite, evaluate_suite
+from steelyard import ExactMatch, Options, Sample, Store, Suite, evaluate_suite
+from steelyard.people.codings import edit_code
+from steelyard.people.named_codings import find_code
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/how-to/error-analysis.md"
 SAMPLES = tuple(Sample(f"q{at}", f"How far is town {at}?", f"{at} km") for at in range(40))
@@ -54,7 +56,9 @@ def test_the_commands_of_the_page_lead_to_an_installed_scorer(steelyard, monkeyp
                 fill_in(Path("notes.csv"))
             if words[1] == "try":
                 defined = "Names a distance in another unit than the question's."
-                steelyard("codes", "edit", "wrong unit", "--definition", defined, "--author", "ann", code=0)
+                with Store() as store:
+                    named = find_code(store, "wrong unit")
+                    edit_code(store, named.coding, named.code.id, "wrong unit", definition=defined, author="ann")
             more = ["--yes"] if words[1] == "install" else []
             result = steelyard(*(word.replace("https://...", server.url) for word in words), *more, code=0)
         assert len(server.asked) == 80 - 3
@@ -63,5 +67,5 @@ def test_the_commands_of_the_page_lead_to_an_installed_scorer(steelyard, monkeyp
 
 def test_every_option_that_the_page_names_is_there(steelyard):
     named = set(re.findall(r"`(--[a-z-]+)", PAGE.read_text("utf-8")))
-    helps = "".join(steelyard("codes", name, "--help", code=0).out for name in ("edit", "try", "propose", "install"))
+    helps = "".join(steelyard("codes", name, "--help", code=0).out for name in ("try", "propose", "install"))
     assert {option for option in named if option not in helps} == set()

@@ -16,7 +16,7 @@ from tests.logging_server import logging_server
 from tests.running_server import ledger_server
 
 from steelyard import Label, Store
-from steelyard.store.labels import add_labels
+from steelyard.people.labels import add_labels
 
 
 def at(server, **more):

@@ -8,9 +8,9 @@ import pytest
 
 from steelyard import Correctness, Judge, Label, Sample, Scripted, evaluate, evaluate_suite
 from steelyard.data.sample_files import SampleFiles
+from steelyard.people.labels import add_labels
 from steelyard.report.render.html import html_report
 from steelyard.store import Store
-from steelyard.store.labels import add_labels
 from steelyard.suites import PairwiseSuite
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)

@@ -3,19 +3,13 @@
 import csv
 import io
 import json
-import os
-import pty
-import select
-import signal
-import subprocess
-import sys
-import time
 
 import pytest
+from tests.cli.sheets import labelled
 
 from steelyard import Store
 from steelyard.analysis.label_forms import shown_order
-from steelyard.store.labels import all_labels
+from steelyard.people.labels import all_labels
 
 SCHEMA = "CREATE TABLE t (x REAL, n INTEGER); INSERT INTO t VALUES (0.1, 1), (0.2, 2), (0.3, 2);"
 
@@ -83,9 +77,9 @@ def test_generated_sql_is_listed_with_its_query_and_the_reason(steelyard, sql):
 
 
 def test_pass_and_fail_count_for_the_result_of_generated_sql(steelyard, sql):
-    shown = steelyard("label", "model", "q3", "pass", "--author", "ann", "--comment", "the question is vague", code=0)
+    shown = labelled(steelyard, "model", "q3", "pass", "--author", "ann", comment="the question is vague")
     assert "2 verdicts by ann stored" in shown.out
-    steelyard("label", "model", "q2", "fail", "--author", "ann", code=0)
+    labelled(steelyard, "model", "q2", "fail", "--author", "ann")
     result, comment, other = labels("model")
     assert (result.name, result.kind, result.value) == ("result", "pass_fail", "pass")
     assert (comment.name, comment.kind, comment.value) == ("comment", "text", "the question is vague")
@@ -103,13 +97,13 @@ def test_pass_and_fail_count_for_the_result_of_generated_sql(steelyard, sql):
 
 
 def test_labels_of_another_kind_are_stored_and_said_not_to_count(steelyard, sql):
-    out = steelyard("label", "model", "q1", "4", "--as", "scale:1-5", "--author", "ann", code=0).out
+    out = labelled(steelyard, "model", "q1", "4", "--as", "scale:1-5", "--author", "ann").out
     assert "no score of this run counts them" in " ".join(out.split())
     (label,) = labels("model")
     assert (label.name, label.kind, label.scale, label.value) == ("rating", "scale", (1.0, 5.0), 4.0)
     page = " ".join(steelyard("show", "model", "--with-labels").out.split())
     assert "model: 1 label named rating: no score of the run counts them." in page
-    assert "between" not in steelyard("label", "model", "q1", "9", "--as", "scale:1-5", "--author", "ann", code=2).err
+    assert "between" not in labelled(steelyard, "model", "q1", "9", "--as", "scale:1-5", "--author", "ann", code=2).err
 
 
 @pytest.mark.parametrize(
@@ -121,11 +115,10 @@ def test_labels_of_another_kind_are_stored_and_said_not_to_count(steelyard, sql)
         (("q1", "4", "--as", "scale"), "name its ends"),
         (("q1", "4", "--as", "scal"), "expected choice, pass_fail, scale:1-5, preference, text"),
         (("q1", "pass", "--score", "reslt"), "did you mean 'result'"),
-        (("q1", "pass", "--repeat", "1"), "has no repeat 1"),
     ],
 )
 def test_a_label_that_does_not_fit_is_refused(steelyard, sql, arguments, message):
-    shown = steelyard("label", "model", *arguments, "--author", "ann", code=2)
+    shown = labelled(steelyard, "model", *arguments, "--author", "ann", code=2)
     assert message in " ".join(shown.err.split())
     assert labels("model") == ()
 
@@ -144,9 +137,9 @@ def rag(run, once):
 def test_answers_take_ratings_on_the_scale_of_their_judge(steelyard, rag):
     before = steelyard("show", "model", "--json").json()
     assert before["primary"] == "correctness"
-    steelyard("label", "model", "q0", "2", "--author", "ann", code=0)
-    steelyard("label", "model", "q0", "3", "--author", "bob", code=0)
-    steelyard("label", "model", "q2", "4", "--author", "bob", code=0)
+    labelled(steelyard, "model", "q0", "2", "--author", "ann")
+    labelled(steelyard, "model", "q0", "3", "--author", "bob")
+    labelled(steelyard, "model", "q2", "4", "--author", "bob")
     assert {(label.sample, label.author, label.value) for label in labels("model")} == {
         ("q0", "ann", 2.0), ("q0", "bob", 3.0), ("q2", "bob", 4.0),
     }  # fmt: skip
@@ -161,13 +154,13 @@ def test_answers_take_ratings_on_the_scale_of_their_judge(steelyard, rag):
     text = " ".join(steelyard("show", "model", "--with-labels").out.split())
     assert "records decided by people: 1 by ann and bob, 1 by bob" in text
     assert "correctness moves by" in text
-    assert "type a number from 1 to 5" in steelyard("label", "model", "q0", "6", "--author", "ann", code=2).err
+    assert "type a number from 1 to 5" in labelled(steelyard, "model", "q0", "6", "--author", "ann", code=2).err
 
 
 def test_a_judge_whose_reply_cannot_be_read_is_in_the_list(steelyard, rag):
     entries = steelyard("review", "model", "--json").json()
     assert [(entry["sample"], entry["why"]) for entry in entries] == [("q2", "unparsed")]
-    steelyard("label", "model", "q2", "4", "--author", "bob", code=0)
+    labelled(steelyard, "model", "q2", "4", "--author", "bob")
     assert steelyard("review", "model", "--unlabelled", "--json").json() == []
     assert steelyard("review", "model", "--reason", "refused", "--json").json() == []
     assert "did you mean 'refused'" in steelyard("review", "model", "--reason", "refusd", code=2).err
@@ -217,7 +210,7 @@ def test_pairs_are_shown_without_names_in_a_drawn_order(steelyard, pairs):
 def test_a_preference_is_stored_for_the_side_that_was_shown_and_moves_the_win_rate(steelyard, pairs):
     for n, entry in enumerate(steelyard("review", pairs, "--json").json()[:4]):
         fancy = "A" if entry["A"] == "The fancy answer." else "B"
-        steelyard("label", pairs, entry["sample"], "tie" if n == 3 else fancy, "--author", "ann", code=0)
+        labelled(steelyard, pairs, entry["sample"], "tie" if n == 3 else fancy, "--author", "ann")
     assert [(label.name, label.kind) for label in labels(pairs)] == [("preference", "preference")] * 4
     # Targets are judged in the order of the configuration: the second is side B.
     assert [label.value for label in labels(pairs)] == ["B", "B", "B", "tie"]
@@ -225,7 +218,7 @@ def test_a_preference_is_stored_for_the_side_that_was_shown_and_moves_the_win_ra
     (counted,) = steelyard("show", pairs, "--with-labels", "--json").json()["preferences"]
     assert (plain["tally"]["inconsistent"], plain["tally"]["b"]) == (10, 0)
     assert (counted["tally"]["inconsistent"], counted["tally"]["b"], counted["tally"]["tie"]) == (6, 3, 1)
-    assert "A, B or tie" in steelyard("label", pairs, "q9", "C", "--author", "ann", code=2).err
+    assert "A, B or tie" in labelled(steelyard, pairs, "q9", "C", "--author", "ann", code=2).err
 
 
 def test_a_sheet_of_pairs_holds_the_seed_of_its_order(steelyard, pairs, folder):
@@ -263,7 +256,7 @@ def test_predicted_tables_take_pass_or_fail_that_counts_in_a_score_only_if_named
     (folder / "c.json").write_text(json.dumps(config), encoding="utf-8")
     steelyard("run", "c.json", "--quiet", code=0)
     names = {score["name"]: score for score in steelyard("show", "first", "--json").json()["scores"]}
-    steelyard("label", "first", "m2", "pass", "--score", "execution_accuracy", "--author", "ann", code=0)
+    labelled(steelyard, "first", "m2", "pass", "--score", "execution_accuracy", "--author", "ann")
     counted = steelyard("show", "first", "--with-labels", "--json").json()
     after = {score["name"]: score["overall"]["value"] for score in counted["scores"]}
     assert names["execution_accuracy"]["overall"]["value"] == 0.5
@@ -276,15 +269,14 @@ def test_a_users_function_takes_labels_too(steelyard, folder):
     samples = [Sample("a", "?", "yes"), Sample("b", "?", "no")]
     run = evaluate(lambda sample: "no", samples, [ExactMatch()], store=".steelyard/steelyard.db")
     assert "no record needs human review" in steelyard("review", run.id, code=0).out
-    steelyard("label", run.id, "a", "pass", "--author", "ann", code=0)
+    labelled(steelyard, run.id, "a", "pass", "--author", "ann")
     assert [(label.name, label.value) for label in labels(run.id)] == [("exact_match", "pass")]
 
 
 def test_a_later_label_of_the_same_person_replaces_the_earlier_and_both_are_exported(steelyard, sql, folder):
     for author, value in [("ann", "pass"), ("bob", "fail"), ("ann", "fail")]:
-        steelyard("label", "model", "q3", value, "--author", author, code=0)
-    steelyard("label", "model", "q1", "--withdraw", "--author", "ann", code=0)
-    steelyard("label", "model", "q2", "=SUM(1)", "--as", "text", "--author", "ann", code=0)
+        labelled(steelyard, "model", "q3", value, "--author", author)
+    labelled(steelyard, "model", "q2", "=SUM(1)", "--as", "text", "--author", "ann")
     assert {(label.author, label.value) for label in labels("model")} == {
         ("ann", "fail"),
         ("bob", "fail"),
@@ -318,68 +310,9 @@ def test_the_list_is_written_as_markdown(steelyard, sql, folder):
     assert "| q2 | tolerance" in text
 
 
-class Terminal:
-    """The command on a terminal of its own, as a person has it before them."""
-
-    def __init__(self, *arguments):
-        command = "import sys; from steelyard.cli import main; main()"
-        self.master, slave = pty.openpty()
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", command, *arguments], stdin=slave, stdout=slave, stderr=slave, close_fds=True
-        )
-        os.close(slave)
-        self.text = ""
-
-    def until(self, *expected):
-        """Everything that is shown until all of these are."""
-        last = time.monotonic() + 60
-        while not all(text in self.text for text in expected):
-            assert time.monotonic() < last, self.text
-            if select.select([self.master], [], [], 0.1)[0]:
-                try:
-                    self.text += os.read(self.master, 65536).decode().replace("\r\n", "\n")
-                except OSError:  # the other end was closed
-                    break
-        shown, self.text = self.text, ""
-        assert all(text in shown for text in expected), shown
-        return shown
-
-    def type(self, line):
-        os.write(self.master, line.encode())
-
-
-def test_records_are_labelled_one_by_one_on_a_terminal(sql):
-    terminal = Terminal("label", "model", "--author", "ann", "--all")
-    first = terminal.until("1 of 4: q1", "result, pass or fail: ")
-    assert "SELECT n FROM t ORDER BY n" in first
-    terminal.type("perhaps\n")
-    terminal.until("is not a verdict", "result, pass or fail: ")
-    terminal.type("# the order is not asked for\n")
-    terminal.until("result, pass or fail: ")
-    terminal.type("pass\n")
-    terminal.until("2 of 4: q2")
-    terminal.type("\n")
-    terminal.until("3 of 4: q3")
-    terminal.type("back\n")
-    terminal.until("2 of 4: q2")
-    terminal.type("fail\n")
-    terminal.until("3 of 4: q3")
-    terminal.process.send_signal(signal.SIGINT)
-    terminal.until("3 labels by ann stored")
-    assert terminal.process.wait(30) == 130
-    assert {(label.sample, label.name, label.value) for label in labels("model")} == {
-        ("q1", "comment", "the order is not asked for"), ("q1", "result", "pass"), ("q2", "result", "fail"),
-    }  # fmt: skip
-    again = Terminal("label", "model", "--author", "ann", "--all")
-    again.until("1 of 2: q3", "result, pass or fail: ")
-    again.type("q\n")
-    again.until("0 labels by ann stored")
-    assert again.process.wait(30) == 0
-
-
 def test_kinds_of_labels_survive_a_salvage(steelyard, sql):
-    steelyard("label", "model", "q3", "pass", "--author", "ann", code=0)
-    steelyard("label", "model", "q1", "4", "--as", "scale:1-5", "--author", "ann", code=0)
+    labelled(steelyard, "model", "q3", "pass", "--author", "ann")
+    labelled(steelyard, "model", "q1", "4", "--as", "scale:1-5", "--author", "ann")
     before = labels("model")
     steelyard("export", "--salvage", "--out", "new.db", code=0)
     with Store("new.db") as store:

@@ -3,10 +3,11 @@
 import csv
 
 import pytest
+from tests.cli.sheets import labelled
 from tests.store.exam_run import exam_runs
 
 from steelyard import Store
-from steelyard.store.labels import all_labels
+from steelyard.people.labels import all_labels
 
 REPLIES = ["A", "B", "maybe A", "maybe B", "A or B", "well", "no", "=HYPERLINK(1)"]
 
@@ -35,11 +36,9 @@ def test_the_queue_hides_the_key_until_it_is_asked_for(steelyard, exam):
 
 
 def test_a_verdict_is_kept_with_its_author_and_shown_in_the_queue(steelyard, exam):
-    steelyard("label", "weak", "q5", "b", "--author", "ann", code=0)
+    labelled(steelyard, "weak", "q5", "b", "--author", "ann")
     assert kept() == {("q5", "ann"): "B"}
     assert "ann: B" in steelyard("review", "weak").out
-    steelyard("label", "weak", "q5", "--withdraw", "--author", "ann", code=0)
-    assert kept() == {}
 
 
 @pytest.mark.parametrize(
@@ -47,20 +46,21 @@ def test_a_verdict_is_kept_with_its_author_and_shown_in_the_queue(steelyard, exa
     [
         (("q5", "B"), "--author NAME is missing"),
         (("q5", "B", "--author", " "), "--author NAME"),
-        (("q5", "B", "--author", "model:m"), "the author is a person"),
+        (("q5", "B", "--author", "model:m"), "reserved for models"),
         (("q5", "E", "--author", "ann"), "type letters from A to D"),
-        (("q5", "--author", "ann"), "type the sample and the verdict on it"),
-        (("q5", "B", "--withdraw", "--author", "ann"), "type the sample"),
-        (("--author", "ann"), "type the sample"),
+        (("q5", "", "--author", "ann"), "no row has a verdict"),
         (("qq5", "B", "--author", "ann"), "did you mean 'q5'"),
-        (("q5", "B", "--repeat", "3", "--author", "ann"), "has no repeat 3 of sample 'q5', but 0"),
-        (("q5", "B", "--from", "x.csv", "--author", "ann"), "type the sample"),
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_is_kept(steelyard, exam, arguments, told):
-    found = steelyard("label", "weak", *arguments, code=2)
+    found = labelled(steelyard, "weak", *arguments, code=2)
     assert told in " ".join(found.err.split())
     assert kept() == {}
+
+
+def test_a_repeat_that_was_not_run_is_refused(steelyard, exam):
+    found = labelled(steelyard, "weak", "q5", "B", "--author", "ann", repeat=3, code=2)
+    assert "has no repeat 3 of sample 'q5', but 0" in found.err
 
 
 def filled(path, verdicts, change=lambda row: row):
@@ -91,7 +91,7 @@ def test_a_filled_sheet_comes_back(steelyard, exam, tmp_path):
 
 def test_an_untouched_sheet_stores_nothing_of_what_others_said(steelyard, exam, tmp_path):
     sheet = tmp_path / "all.csv"
-    steelyard("label", "weak", "q5", "A", "--author", "bob", code=0)
+    labelled(steelyard, "weak", "q5", "A", "--author", "bob")
     steelyard("review", "weak", "--all", "--csv", sheet, code=0)
     found = steelyard("label", "weak", "--from", sheet, "--author", "ann", code=2)
     assert "no row has a verdict" in found.err
@@ -124,7 +124,7 @@ def test_another_sheet_is_refused_by_its_columns(steelyard, exam, tmp_path):
 
 
 def test_rates_count_verdicts_only_where_asked_and_warn_of_queues_nobody_saw(steelyard, exam, tmp_path):
-    steelyard("label", "weak", "q5", "A", "--author", "ann", code=0)
+    labelled(steelyard, "weak", "q5", "A", "--author", "ann")
     assert "decided" not in steelyard("show", "weak").out
     plain = steelyard("show", "weak", "--json").json()
     told = steelyard("show", "weak", "--with-labels", "--json").json()
@@ -145,19 +145,3 @@ def test_rates_count_verdicts_only_where_asked_and_warn_of_queues_nobody_saw(ste
 def test_options_of_a_models_review_need_a_model(steelyard, exam):
     assert "--dry-run: only for a review by a model" in steelyard("review", "weak", "--dry-run", code=2).err
     assert "without a model" in steelyard("review", "weak", "--model", "m", "--show-key", code=2).err
-
-
-def test_one_by_one_a_reply_is_shown_in_full_and_the_key_is_not(steelyard, exam, tmp_path, monkeypatch):
-    import io
-
-    class Typed(io.StringIO):
-        def isatty(self):
-            return True
-
-    monkeypatch.setattr("sys.stdin", Typed("A\nnone\nq\n"))
-    out = steelyard("label", "weak", "--author", "ann", code=0).out
-    assert "6 replies to label" in out or "6 records to label" in out
-    assert "reply: maybe A" in out
-    assert "key" not in out
-    assert "2 labels by ann stored" in out
-    assert kept() == {("q2", "ann"): "A", ("q3", "ann"): ""}

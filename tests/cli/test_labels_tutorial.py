@@ -9,9 +9,9 @@ from pathlib import Path
 from tests.examples.label_script import printed_by
 
 from steelyard.config.load import load
+from steelyard.people.codings import codings
+from steelyard.people.queues import queues
 from steelyard.store import Store
-from steelyard.store.codings import codings
-from steelyard.store.queues import queues
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "tutorials" / "labels.md"
@@ -51,7 +51,7 @@ def by_script(steelyard, path, *arguments):
 def test_every_command_of_the_tutorial_prints_what_it_shows(steelyard):
     Path("examples").symlink_to(ROOT / "examples")
     commands = list(shown())
-    assert len(commands) == 21
+    assert len(commands) == 20
     for command, lines in commands:
         words = shlex.split(command)
         if "queue" in words[:2] or words[0] == "python":

@@ -6,9 +6,9 @@ import io
 import pytest
 
 from steelyard import ExactMatch, Sample, Score, evaluate
+from steelyard.people.queue_values import RaterVerdict
+from steelyard.people.queues import label_item, named_queue, read_progress, reserve_item
 from steelyard.store import Store
-from steelyard.store.queue_values import RaterVerdict
-from steelyard.store.queues import label_item, named_queue, read_progress, reserve_item
 
 SAMPLES = [Sample(f"q{at}", f"What is {at} + {at}?", str(2 * at)) for at in range(40)]
 MAKE = ("--title", "Right?", "--author", "lead")
@@ -116,27 +116,6 @@ def test_a_file_that_is_no_filled_in_sheet_is_refused(steelyard, run, tmp_path, 
     sheet = tmp_path / "sheet.csv"
     sheet.write_text(text.format(queue=queue))
     assert message in steelyard("queue", "label", queue, "--author", "ann", "--from", sheet, code=2).err
-
-
-def test_records_are_labelled_one_by_one_on_a_terminal(steelyard, run, monkeypatch):
-    queue = made(steelyard, run, "--draw", "4", "--raters", "1")
-    typed = iter(["pass", "perhaps", "fail", "u", "fail", "# odd", "?", "", "pass", "q"])
-    shown = []
-
-    def answer(prompt):
-        shown.append(prompt)
-        return next(typed)
-
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("builtins.input", answer)
-    out = steelyard("queue", "label", queue, "--author", "ann", code=0).out
-    assert "'perhaps' is not a verdict" in out
-    assert "your last verdict is withdrawn" in out
-    assert "no record is left in queue" in out
-    assert set(shown) == {"pass or fail: "}
-    with Store() as store:
-        progress, verdicts = read_progress(store, named_queue(store, queue))
-    assert (progress.labels, progress.unsure, len(verdicts)) == (4, 1, 3)
 
 
 def test_runs_that_take_other_labels_are_not_mixed(steelyard, run):

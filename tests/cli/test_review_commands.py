@@ -20,7 +20,7 @@ from steelyard import Score, Scripted, Store
 from steelyard.generate.review import ReviewPlan
 from steelyard.generate.review import review as review_run
 from steelyard.generate.reviewer import Reviewer
-from steelyard.store.labels import add_labels, all_labels
+from steelyard.people.labels import add_labels, all_labels
 
 
 class Critic:

@@ -9,6 +9,7 @@ from tests.report.sections_read import notes, rows
 
 from steelyard import Correctness, Judge, Label, Sample, Scripted, Store, evaluate
 from steelyard.analysis.numbers import MISSING
+from steelyard.people.labels import add_labels
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
@@ -16,7 +17,6 @@ from steelyard.report.render.terminal import print_sections
 from steelyard.report.section import section_json
 from steelyard.report.sections.agreement import agreement_section
 from steelyard.report.sections.judge_agreement import held_to_people_section
-from steelyard.store.labels import add_labels
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 SAMPLES = [Sample(f"q{number}", f"question {number:02}", "the answer") for number in range(12)]

@@ -8,11 +8,11 @@ from tests.report.sections_read import notes, part, rows
 from tests.store.exam_run import exam_runs, question
 
 from steelyard import Label, Store, compare
+from steelyard.people.labels import add_labels
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
 from steelyard.report.sections.exam import exam_section, macro_sentences
 from steelyard.report.sections.people_labels import labels_section
-from steelyard.store.labels import add_labels
 
 ORDERS = ("ABCD", "BCDA", "CDAB", "DABC")
 KEYS = "ADCB"

@@ -14,6 +14,7 @@ from tests.report.sections_read import part
 from steelyard import ConfigError, Options, Sample, Score, Store, Suite, evaluate_suite
 from steelyard.analysis.comparison import history as module
 from steelyard.analysis.comparison.history import history_of
+from steelyard.people.labels import add_note, read_notes
 from steelyard.plain_json import json_value
 from steelyard.report.charts.svg import drawing, svg
 from steelyard.report.render.html import html_history
@@ -27,7 +28,6 @@ from steelyard.report.sections.history import (
     time_ticks,
 )
 from steelyard.scorers.choice import Choice
-from steelyard.store.labels import add_note, read_notes
 from steelyard.suite.evaluate import RunConfig
 from steelyard.suite.objects import StopWhen
 

@@ -11,9 +11,9 @@ import pytest
 
 from steelyard import Output, Sample, Score, Store, compare
 from steelyard.analysis.gate.gate_results import judge_gate
+from steelyard.people.labels import add_note
 from steelyard.report.render.html import html_report
 from steelyard.report.sample_evidence import EVIDENCE
-from steelyard.store.labels import add_note
 
 
 class Reader(HTMLParser):

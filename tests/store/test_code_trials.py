@@ -5,11 +5,11 @@ import pytest
 from steelyard import ConfigError, ExactMatch, Output, Sample, Scripted, Store, evaluate
 from steelyard.generate import ProposalPlan, TrialPlan, ask_for_codes, make_scorer, try_code
 from steelyard.generate.reviewer import CauseFinder
+from steelyard.people.codings import codings, draw_coding, edit_code, new_code, read_coding, write_note
+from steelyard.people.named_codings import find_code
 from steelyard.report import CodingPage
 from steelyard.report.coding_page import trial_verdicts
 from steelyard.scorers.judges.judge import Judge
-from steelyard.store.codings import codings, draw_coding, edit_code, new_code, read_coding, write_note
-from steelyard.store.named_codings import find_code
 from steelyard.suite import RunConfig, evaluate_suite
 
 SAMPLES = [Sample(f"q{at}", f"How far is town {at}?", f"{at} km") for at in range(8)]

@@ -7,7 +7,7 @@ import pytest
 
 from steelyard import Label, Sample, Score, ScoreInfo, Store, compare, evaluate
 from steelyard.analysis.people_labels import CountedLabels
-from steelyard.store.labels import add_labels
+from steelyard.people.labels import add_labels
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 SAMPLES = [Sample(f"q{number}", "?", group=f"g{number % 2}") for number in range(6)]

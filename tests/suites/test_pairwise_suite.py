@@ -15,8 +15,8 @@ from steelyard.analysis.preferences.win_rates import preferences
 from steelyard.config.load import load
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
+from steelyard.people.labels import add_labels
 from steelyard.report.sections.preferences import preferences_section
-from steelyard.store.labels import add_labels
 from steelyard.suites.pairwise.suite import PairwiseSuite, pair_names, pairs_of
 from steelyard.targets.pair import Pair
 

@@ -14,8 +14,9 @@ from tests.viewer.conftest import exam, first, second, serving
 
 from steelyard import Options, Suite, evaluate_suite
 from steelyard.generate.code_trial import TrialPlan, try_code
+from steelyard.people import codings
 from steelyard.scorers.choice import Choice
-from steelyard.store import Store, codings
+from steelyard.store import Store
 from steelyard.store.delete import delete_runs
 from steelyard.suite.evaluate import RunConfig
 

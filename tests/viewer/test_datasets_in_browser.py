@@ -11,7 +11,7 @@ from tests.browser.test_accessibility import axe, looked_at  # noqa: F401  # axe
 from tests.viewer.conftest import serving
 from tests.viewer.test_datasets import QUESTIONS, change, lines, place, rows_of, run, save
 
-from steelyard.store.named_datasets import named_datasets
+from steelyard.people.named_datasets import named_datasets
 
 READY = "document.readyState === 'complete' && typeof htmx === 'object'"
 SHOTS = os.environ.get("STEELYARD_SCREENSHOTS", "")

@@ -16,14 +16,15 @@ from tests.viewer.conftest import exam, first, second, serving
 from steelyard import Options, Output, Sample, Suite, compare, evaluate_suite
 from steelyard.errors import ConfigError
 from steelyard.models import Scripted
+from steelyard.people.labels import add_labels
+from steelyard.people.marks import MarkChange, mark_run
 from steelyard.report.exports.records import csv as write_csv
 from steelyard.report.exports.records import jsonl
 from steelyard.report.sections.regressions import regressions_section
 from steelyard.scorers.choice import Choice
 from steelyard.scorers.lexical import Contains, ExactMatch
-from steelyard.store import MarkChange, Store, mark_run
+from steelyard.store import Store
 from steelyard.store.delete import delete_runs
-from steelyard.store.labels import add_labels
 from steelyard.suite.evaluate import RunConfig
 from steelyard.targets import Prompt
 from steelyard.types import Label, Score, ScoreInfo

@@ -17,8 +17,8 @@ from steelyard.analysis.numbers import cost_text, seconds_text
 from steelyard.analysis.summary.run_summary_values import ModelCalls
 from steelyard.analysis.usage import StageCost
 from steelyard.models.scripted import Scripted
+from steelyard.people.marks import MarkChange, mark_run, read_marks
 from steelyard.scorers.choice import Choice
-from steelyard.store import MarkChange, mark_run, read_marks
 from steelyard.store.list_figures import ListFigures
 from steelyard.store.repair.verify import verify
 from steelyard.suite.evaluate import RunConfig

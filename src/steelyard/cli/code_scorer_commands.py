@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -37,9 +36,9 @@ if TYPE_CHECKING:
     from steelyard.generate.code_proposals import CodeProposals
     from steelyard.generate.code_trial import CodeTrial
     from steelyard.models.base import Model
+    from steelyard.people.named_codings import NamedCode
     from steelyard.report.coding_page import CodingPage
     from steelyard.store import Run, Store
-    from steelyard.store.named_codings import NamedCode
     from steelyard.suite import RunConfig, Suite
 
 
@@ -60,7 +59,7 @@ def codes_propose(
 ) -> None:
     """Let a model propose codes for notes without a code.
 
-    The model sees only the notes. A proposed code counts once a person adopts it (codes edit --adopt).
+    The model sees only the notes. A proposed code counts once a person adopts it in the viewer.
     Repeating the command resumes an interrupted proposal; no reply is paid for twice.
     """
     from steelyard.cli.estimates import print_estimate
@@ -118,6 +117,9 @@ def codes_try(
             "--examples", metavar="N", help="Make the scorer: a judge with the definition and the first N notes.", min=0
         ),
     ] = None,
+    definition: Annotated[
+        str, typer.Option("--definition", metavar="TEXT", help="With --examples: in place of the code's definition.")
+    ] = "",
     author: Annotated[
         str, typer.Option("--author", metavar="NAME", help="Your name; it is stored.", show_default=False)
     ] = "",
@@ -145,7 +147,7 @@ def codes_try(
     judge_model, how = _model((model, base_url, api_key_env), model_config, store, fresh=fresh, no_env=no_env)
     judge = None if judge_model is None else Judge(judge_model, language=cast("Literal['auto', 'en', 'zh']", language))
     with Store(store) as opened:
-        config, items = _new_scorer(opened, code, (pattern, examples), author)
+        config, items = _new_scorer(opened, code, (pattern, examples, definition), author)
         plan = TrialPlan(code, judge, budget_calls, config, items)
         suite = trial_suite(opened, plan)
     if dry_run:
@@ -170,12 +172,12 @@ def codes_install(
     The scorer must have been tried before (codes try). No configuration is changed: copy the printed lines into yours.
     """
     from steelyard.cli.output import print_lines
-    from steelyard.report.code_scorer import scorer_yaml
+    from steelyard.people.code_scorer import scorer_yaml
+    from steelyard.people.codings import change_code
+    from steelyard.people.named_codings import find_code
     from steelyard.report.coding_page import CodingPage
     from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
-    from steelyard.store.codings import change_code
-    from steelyard.store.named_codings import find_code
 
     with Store(store) as opened:
         named = find_code(opened, code)
@@ -236,21 +238,23 @@ def _model(
 
 
 def _new_scorer(
-    store: Store, code: str, options: tuple[str, int | None], author: str
+    store: Store, code: str, options: tuple[str, int | None, str], author: str
 ) -> tuple[Mapping[str, Any] | None, tuple[int, ...]]:
     """The scorer that the options describe, and the items whose notes are its examples; None without such options.
 
     Raises:
         ConfigError: both kinds of scorer, no author, or an unknown code.
     """
-    from steelyard.report.code_scorer import judge_config, pattern_config, score_name
-    from steelyard.store.named_codings import find_code
+    from steelyard.people.code_scorer import judge_config, pattern_config, score_name
+    from steelyard.people.named_codings import find_code
 
-    pattern, examples = options
+    pattern, examples, definition = options
     if not pattern and examples is None:
         return None, ()
     if pattern and examples is not None:
         raise ConfigError("--pattern and --examples make two kinds of scorer: give one of them")
+    if definition and examples is None:
+        raise ConfigError("--definition is that of a judge: add --examples N, which may be 0")
     if not author.strip():
         raise ConfigError("--author NAME is missing: a scorer needs the name of its author")
     named = find_code(store, code)
@@ -259,19 +263,19 @@ def _new_scorer(
         return pattern_config(name, pattern), ()
     notes = [note for note in named.state.notes.values() if note.code == named.code.id]
     shown = sorted(notes, key=lambda note: note.num)[:examples]
-    config = judge_config(name, named.code.definition, [note.text for note in shown])
+    config = judge_config(name, definition or named.code.definition, [note.text for note in shown])
     return config, tuple(note.item for note in shown)
 
 
 def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, bool]) -> None:
     from steelyard.analysis.numbers import count_text
     from steelyard.cli.output import write_text
+    from steelyard.people.named_codings import find_code
     from steelyard.report.coding_page import CodingPage
     from steelyard.report.render.markdown import markdown_page
     from steelyard.report.render.terminal import console, print_json, say
     from steelyard.report.run_texts import reason_suffix
     from steelyard.store import Store
-    from steelyard.store.named_codings import find_code
 
     markdown, as_json = to
     with Store(store) as opened:
@@ -318,9 +322,8 @@ def _print_proposals(result: CodeProposals, store: str | None) -> None:
     if result.unplaced:
         say(to, f"notes under no proposed code: {result.unplaced:,}")
     if result.codes:
-        address = shlex.quote(f"{result.analysis}/{result.codes[0].id}")
-        say(to, "A proposed code counts once a person adopts it:")
-        say(to, f"  steelyard codes edit {address} --adopt --author NAME{store_option(store)}")
+        say(to, "A proposed code counts once a person adopts it, in the browser:")
+        say(to, f"  steelyard view{store_option(store)}")
 
 
 def _confirm(named: NamedCode) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -17,11 +17,6 @@ from steelyard.cli.options import (
     named_runs,
     store_option,
 )
-from steelyard.errors import ConfigError
-
-if TYPE_CHECKING:
-    from steelyard.store import Store
-    from steelyard.store.named_codings import NamedCode
 
 _DRAWN: Final = 100
 CodingArgument = Annotated[
@@ -52,9 +47,9 @@ def codes_draw(
     these groups are kept, so that shares of codes are estimates for all records.
     """
     from steelyard.analysis.numbers import count_text
+    from steelyard.people.codings import draw_coding
     from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
-    from steelyard.store.codings import draw_coding
 
     with Store(store) as opened:
         coding = draw_coding(opened, named_runs(opened, runs), n=n, seed=seed, author=author)
@@ -78,9 +73,9 @@ def codes_list(
 ) -> None:
     """List error analyses and their progress."""
     from steelyard.cli.options import named_run
+    from steelyard.people.codings import codings, read_coding
     from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
-    from steelyard.store.codings import codings, read_coding
 
     with Store(store) as opened:
         analyses = codings(opened, named_run(opened, run) if run else None)
@@ -123,11 +118,11 @@ def codes_show(
     Shares are estimates for all records of the run that have an output.
     """
     from steelyard.cli.output import write_text
+    from steelyard.people.named_codings import find_coding
     from steelyard.report.coding_page import CodingPage
     from steelyard.report.render.markdown import markdown_page
     from steelyard.report.render.terminal import console, print_json, print_sections, say
     from steelyard.store import Store
-    from steelyard.store.named_codings import find_coding
 
     with Store(store) as opened:
         page = CodingPage.of(opened, find_coding(opened, analysis))
@@ -153,11 +148,11 @@ def codes_sheet(
     """
     from steelyard.analysis.numbers import count_text
     from steelyard.cli.output import print_lines, write_text
-    from steelyard.report.coding_sheet import coding_sheet
+    from steelyard.people.coding_sheet import coding_sheet
+    from steelyard.people.codings import read_coding
+    from steelyard.people.named_codings import find_coding
     from steelyard.report.render.terminal import console, say
     from steelyard.store import Store
-    from steelyard.store.codings import read_coding
-    from steelyard.store.named_codings import find_coding
 
     with Store(store) as opened:
         coding = find_coding(opened, analysis)
@@ -186,11 +181,11 @@ def codes_note(
     from dataclasses import asdict
 
     from steelyard.analysis.numbers import count_text
-    from steelyard.report.coding_sheet import read_coding_sheet
+    from steelyard.people.coding_notes import store_notes
+    from steelyard.people.coding_sheet import read_coding_sheet
+    from steelyard.people.named_codings import find_coding
     from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
-    from steelyard.store.coding_notes import store_notes
-    from steelyard.store.named_codings import find_coding
 
     with Store(store) as opened:
         coding = find_coding(opened, analysis)
@@ -205,66 +200,3 @@ def codes_note(
     )
     if result.codes:
         say(console(), f"new: {', '.join(result.codes)}")
-
-
-def codes_edit(
-    code: CodeArgument,
-    *,
-    author: AuthorOption,
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Give it another name.")] = "",
-    definition: Annotated[
-        str, typer.Option("--definition", metavar="TEXT", help="Define it: which errors belong to it and which do not.")
-    ] = "",
-    into: Annotated[
-        str, typer.Option("--merge-into", metavar="CODE", help="Put its notes under another code of the analysis.")
-    ] = "",
-    adopt: Annotated[bool, typer.Option("--adopt", help="Adopt a proposed code: it counts from now on.")] = False,
-    drop: Annotated[bool, typer.Option("--drop", help="Drop it; its notes are then under no code.")] = False,
-    store: StoreOption = None,
-) -> None:
-    """Rename, define, merge, adopt or drop a code; its history stays."""
-    from steelyard.report.render.terminal import console, say
-    from steelyard.store import Store
-    from steelyard.store.named_codings import find_code
-
-    if sum([bool(name or definition), bool(into), adopt, drop]) != 1:
-        raise ConfigError("choose what to do with the code: --name and --definition, --merge-into, --adopt or --drop")
-    with Store(store) as opened:
-        named = find_code(opened, code)
-        if into:
-            outcome = _merge(opened, named, into, author)
-        elif name or definition:
-            outcome = _describe(opened, named, (name, definition), author)
-        else:
-            outcome = _change(opened, named, author, adopt=adopt)
-    say(console(), f"error analysis {named.coding.id}: {named.code.name} {outcome}")
-
-
-def _describe(store: Store, named: NamedCode, description: tuple[str, str], author: str) -> str:
-    from steelyard.store.codings import edit_code
-
-    name, definition = description
-    name, definition = name or named.code.name, definition or named.code.definition
-    edit_code(store, named.coding, named.code.id, name, definition=definition, author=author)
-    return f"is now {name}" if name != named.code.name else "is defined"
-
-
-def _merge(store: Store, named: NamedCode, into: str, author: str) -> str:
-    from steelyard.errors import did_you_mean
-    from steelyard.store.codings import merge_codes
-
-    other = named.state.named(into.removeprefix(f"{named.coding.id}/"))
-    if other is None:
-        known = did_you_mean(into, [code.name for code in named.state.adopted])
-        raise ConfigError(f"--merge-into: error analysis {named.coding.id} has no code {into!r}{known}")
-    merge_codes(store, named.coding, named.code.id, other.id, author=author)
-    return f"is merged into {other.name}"
-
-
-def _change(store: Store, named: NamedCode, author: str, *, adopt: bool) -> str:
-    from steelyard.store.codings import change_code
-
-    if adopt and named.code.state == "adopted":
-        raise ConfigError(f"the code {named.code.name!r} is adopted already")
-    change_code(store, named.coding, "adopt" if adopt else "drop", named.code.id, author=author)
-    return "is adopted" if adopt else "is dropped"

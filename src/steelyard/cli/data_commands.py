@@ -1,47 +1,39 @@
-"""The commands for datasets: show a version, change rows in a draft, save it as a new file, compare versions."""
+"""The commands for datasets: show a version, compare versions, save a draft as a new file."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from steelyard.cli.options import JsonOption, StoreOption, store_option
-from steelyard.errors import ConfigError
+from steelyard.cli.options import JsonOption, StoreOption
 
 if TYPE_CHECKING:
     from steelyard.data.dataset_difference import DatasetDifference
     from steelyard.data.dataset_file import DatasetFile
-    from steelyard.data.new_version import RowEdit
+    from steelyard.people.dataset_drafts import DatasetDraft
+    from steelyard.people.named_datasets import DatasetVersion, NamedDataset
     from steelyard.store import Store
-    from steelyard.store.dataset_drafts import DatasetDraft
-    from steelyard.store.named_datasets import DatasetVersion, NamedDataset
 
 _CELL: Final = 300
 """Maximum number of characters shown of a cell in a list of rows."""
 _DatasetArgument = Annotated[
     str, typer.Argument(metavar="DATASET", help="Its name or id (steelyard data list).", show_default=False)
 ]
-_RowArgument = Annotated[str, typer.Argument(metavar="ROW", help="The row's id.", show_default=False)]
 _AuthorOption = Annotated[
     str, typer.Option("--author", metavar="NAME", help="Your name; it is stored with the change.", show_default=False)
 ]
 _VersionOption = Annotated[
     str, typer.Option("--version", metavar="HASH", help="The beginning of a version's hash; the newest by default.")
 ]
-_SetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="COLUMN=VALUE", help="A cell; may be given several times.", show_default=False),
-]
 
 
 def data_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the datasets of a store's runs, with their versions."""
+    from steelyard.people.named_datasets import named_datasets
     from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
-    from steelyard.store.named_datasets import named_datasets
 
     with Store(store) as opened:
         datasets = named_datasets(opened)
@@ -97,101 +89,6 @@ def data_show(
     say(console(), f"{len(shown):,} of {len(rows):,} rows")
 
 
-def data_edit(
-    dataset: _DatasetArgument,
-    row: _RowArgument,
-    *,
-    cells: _SetOption = None,
-    author: _AuthorOption,
-    version: _VersionOption = "",
-    store: StoreOption = None,
-) -> None:
-    """Change cells of a row in the draft."""
-    from steelyard.data.new_version import RowEdit
-    from steelyard.store import Store
-
-    with Store(store) as opened:
-        named, _, file, draft = _opened(opened, dataset, version)
-        draft_row = draft.rows.get(row)
-        in_file = next((candidate for candidate in file.rows if candidate.id == row), None)
-        if in_file is None and draft_row is None:
-            raise ConfigError(f"{file.path.name} has no row {row!r}")
-        draft_cells = dict(draft_row.edit.cells) if draft_row and draft_row.edit.kind != "retired" else {}
-        file_cells = dict(zip(file.columns, in_file.cells, strict=True)) if in_file else {}
-        edit = RowEdit(
-            "changed" if in_file else "added", {**draft_cells, **_typed(file, cells, {**file_cells, **draft_cells})}
-        )
-        _change(opened, draft, row, edit, author)
-        _say_draft(opened, named, draft, store_option(store))
-
-
-def data_add(
-    dataset: _DatasetArgument,
-    row: Annotated[str, typer.Argument(metavar="[ROW]", help="The new row's id; by default that of the sample.")] = "",
-    *,
-    sample: Annotated[
-        str, typer.Option("--from", metavar="RUN/SAMPLE", help="Fill the row from a sample of a run.")
-    ] = "",
-    take_output: Annotated[
-        bool, typer.Option("--take-output", help="Use the target's output as the reference; correct it later.")
-    ] = False,
-    cells: _SetOption = None,
-    author: _AuthorOption,
-    version: _VersionOption = "",
-    store: StoreOption = None,
-) -> None:
-    """Add a row to the draft, also from a sample of any run."""
-    from steelyard.config.dataset_versions import suggested_cells
-    from steelyard.data.new_version import RowEdit
-    from steelyard.store import Store
-    from steelyard.store.dataset_drafts import checked_row_id
-
-    with Store(store) as opened:
-        named, _, file, draft = _opened(opened, dataset, version)
-        filled: dict[str, Any] = {}
-        origin: dict[str, Any] = {}
-        if sample:
-            name, _, ident = sample.partition("/")
-            run = opened.run(name)
-            record = next(iter(run.records_of([ident])), None)
-            if record is None:
-                raise ConfigError(f"run {run.id} has no record of a sample {ident!r}")
-            texts = suggested_cells(file, record, take_output=take_output)
-            filled = _typed(file, [f"{column}={text}" for column, text in texts.items()], {})
-            origin = {"run": run.id, "target": run.target, "sample": ident, "repeat": record.repeat}
-            row = row or ident
-        ident = checked_row_id(row)
-        if ident in draft.rows or any(other.id == ident for other in file.rows):
-            raise ConfigError(f"{file.path.name} or its draft has a row with the id {ident}: name another")
-        edit = RowEdit("added", {**filled, **_typed(file, cells, filled)})
-        if not edit.cells:
-            raise ConfigError("a row has at least one cell: give --set COLUMN=VALUE, or --from RUN/SAMPLE")
-        _change(opened, draft, ident, edit, author, origin)
-        _say_draft(opened, named, draft, store_option(store))
-
-
-def data_retire(
-    dataset: _DatasetArgument,
-    row: _RowArgument,
-    *,
-    undo: Annotated[bool, typer.Option("--undo", help="Undo all changes of the draft to the row.")] = False,
-    author: _AuthorOption,
-    version: _VersionOption = "",
-    store: StoreOption = None,
-) -> None:
-    """Leave a row out of the next version, or undo the draft's changes to it."""
-    from steelyard.data.new_version import RowEdit
-    from steelyard.store import Store
-
-    with Store(store) as opened:
-        named, _, file, draft = _opened(opened, dataset, version)
-        known = draft.rows if undo else {candidate.id for candidate in file.rows}
-        if row not in known:
-            raise ConfigError(f"{'the draft of ' if undo else ''}{file.path.name} has no row {row!r}")
-        _change(opened, draft, row, None if undo else RowEdit("retired"), author)
-        _say_draft(opened, named, draft, store_option(store))
-
-
 def data_diff(
     dataset: _DatasetArgument,
     *,
@@ -233,9 +130,9 @@ def data_save(
 ) -> None:
     """Save the draft as a new file next to its version; no file is overwritten."""
     from steelyard.config.dataset_versions import save_draft
+    from steelyard.people.dataset_drafts import read_draft
     from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
-    from steelyard.store.dataset_drafts import read_draft
 
     with Store(store) as opened:
         named, base = _named(opened, dataset, version)
@@ -249,7 +146,7 @@ def data_save(
 
 
 def _named(store: Store, name: str, digest: str) -> tuple[NamedDataset, DatasetVersion]:
-    from steelyard.store.named_datasets import dataset_named, named_datasets
+    from steelyard.people.named_datasets import dataset_named, named_datasets
 
     dataset = dataset_named(named_datasets(store), name)
     return dataset, dataset.version(digest)
@@ -257,51 +154,10 @@ def _named(store: Store, name: str, digest: str) -> tuple[NamedDataset, DatasetV
 
 def _opened(store: Store, name: str, digest: str) -> tuple[NamedDataset, DatasetVersion, DatasetFile, DatasetDraft]:
     from steelyard.config.dataset_versions import open_version
-    from steelyard.store.dataset_drafts import read_draft
+    from steelyard.people.dataset_drafts import read_draft
 
     dataset, version = _named(store, name, digest)
     return dataset, version, open_version(version), read_draft(store, dataset.id, version.digest)
-
-
-def _typed(file: DatasetFile, assignments: Sequence[str] | None, before: dict[str, Any]) -> dict[str, Any]:
-    """The cells of `--set COLUMN=VALUE`."""
-    from steelyard.config.dataset_versions import like_cells
-    from steelyard.errors import did_you_mean
-
-    like = like_cells(file)
-    cells = {}
-    for assignment in assignments or ():
-        column, equals, text = assignment.partition("=")
-        if not equals:
-            raise ConfigError(f"--set: expected COLUMN=VALUE, not {assignment!r}")
-        if column not in file.columns or column == file.id_column:
-            known = [name for name in file.columns if name != file.id_column]
-            raise ConfigError(f"{file.path.name} has no column {column!r} to set{did_you_mean(column, known)}")
-        cells[column] = file.typed(text, column, before.get(column), like.get(column))
-    return cells
-
-
-def _change(
-    store: Store,
-    draft: DatasetDraft,
-    row: str,
-    edit: RowEdit | None,
-    author: str,
-    origin: dict[str, Any] | None = None,
-) -> None:
-    from steelyard.store.dataset_drafts import change_row
-
-    change_row(store, draft, row, edit, author=author, seen=draft.seen.get(row, 0), origin=origin)
-
-
-def _say_draft(store: Store, dataset: NamedDataset, draft: DatasetDraft, where: str) -> None:
-    from steelyard.analysis.numbers import count_text
-    from steelyard.report.render.terminal import console, say
-    from steelyard.store.dataset_drafts import read_draft
-
-    rows = len(read_draft(store, dataset.id, draft.base).rows)
-    say(console(), f"the draft of {dataset.name} changes {count_text(rows, 'row')}; nothing is written yet:")
-    say(console(), f"  steelyard data diff {shlex.quote(dataset.name)}{where}")
 
 
 def _lines(difference: DatasetDifference) -> Iterator[str]:

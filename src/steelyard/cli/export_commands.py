@@ -244,8 +244,8 @@ def _write_labels(store: Store, runs: Sequence[Run], form: str, out: Path | None
     Raises:
         ConfigError: several runs, or another format than JSON lines and CSV.
     """
-    from steelyard.report.label_files import labels_csv, labels_jsonl
-    from steelyard.store.labels import all_labels
+    from steelyard.people.label_files import labels_csv, labels_jsonl
+    from steelyard.people.labels import all_labels
 
     if len(runs) > 1 or form not in {"jsonl", "csv"}:
         raise ConfigError("--labels writes the labels of one run as jsonl or csv")

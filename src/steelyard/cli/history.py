@@ -46,11 +46,11 @@ def note(
 
     Finished runs accept notes too. Notes are shown by show, history and report, and cannot be deleted.
     """
+    from steelyard.people.labels import add_note, read_notes
     from steelyard.report.exports.records import plain_note
     from steelyard.report.record_lines import note_line
     from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
-    from steelyard.store.labels import add_note, read_notes
 
     if list_notes == bool(text):
         raise ConfigError(
@@ -101,11 +101,11 @@ def history(
     Runs are listed from the oldest to the newest. Each is compared with the previous run of the same target.
     """
     from steelyard.analysis.comparison.history import history_of
+    from steelyard.people.labels import read_notes
     from steelyard.report.render.terminal import console, print_json, print_sections, say
     from steelyard.report.section import section_json
     from steelyard.report.sections.history import history_sections, history_title
     from steelyard.store import Store
-    from steelyard.store.labels import read_notes
 
     check_writable(html, markdown)
     with Store(store) as opened:

@@ -11,8 +11,8 @@ from steelyard.errors import ConfigError
 from steelyard.plain_json import field_values
 
 if TYPE_CHECKING:
+    from steelyard.people.marks import RunMarks
     from steelyard.store import Run
-    from steelyard.store.marks import RunMarks
 
 
 def mark(
@@ -39,9 +39,9 @@ def mark(
     Without an option the marks of the runs are shown. Marks change no result: they say with which run the viewer
     compares the others of a suite, and which runs lists leave out.
     """
+    from steelyard.people.marks import MarkChange, mark_run, marks_of
     from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
-    from steelyard.store.marks import MarkChange, mark_run, marks_of
 
     change = MarkChange(pin, archive, tuple(tag or ()), tuple(untag or ()))
     with Store(store) as opened:

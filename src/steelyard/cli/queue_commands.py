@@ -1,10 +1,8 @@
-"""The commands for queues: create one from runs, show its progress, label its records on a terminal or in a sheet."""
+"""The commands for queues: create one from runs, show its progress, label its records in a sheet."""
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -27,12 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from steelyard.analysis.label_forms import LabelForm
-    from steelyard.report.blind_record import BlindRecord
+    from steelyard.people.blind_record import BlindRecord
+    from steelyard.people.draw import DrawMethod
+    from steelyard.people.queue_values import DrawnItem, LabelQueue, QueueItem, QueueProgress
     from steelyard.store import Run, Store
-    from steelyard.store.queue_draw import DrawMethod
-    from steelyard.store.queue_values import DrawnItem, LabelQueue, QueueItem, QueueProgress
 
-_KEYS: Final = "? cannot tell, # TEXT comments, u undoes, Enter skips, q ends"
 _CANNOT_TELL: Final = "?"
 _QueueArgument = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's id (steelyard queue list).")]
 _AuthorOption = Annotated[
@@ -81,11 +78,11 @@ def queue_create(
     Raters see question and answer without target, scores and other people's labels, each rater in a different order.
     How the records were drawn is stored with the queue.
     """
+    from steelyard.people.draw import draw_records, draw_uncertain
+    from steelyard.people.queue_values import QueueDesign
+    from steelyard.people.queues import create_queue
     from steelyard.report.render.terminal import print_json
     from steelyard.store import Store
-    from steelyard.store.queue_draw import draw_records, draw_uncertain
-    from steelyard.store.queue_values import QueueDesign
-    from steelyard.store.queues import create_queue
 
     method = _draw_method(runs, draw, stratified=stratified, uncertain=uncertain)
     with Store(store) as opened:
@@ -131,8 +128,8 @@ def _print_created(queue: LabelQueue, items: Sequence[DrawnItem], store: str | N
         say(to, f"  {count:,} of the {name}")
     say(to, "Label in the browser, under Queues:")
     say(to, f"  steelyard view{where}")
-    say(to, "or here:")
-    say(to, f"  steelyard queue label {queue.id} --author NAME{where}")
+    say(to, "or in a sheet:")
+    say(to, f"  steelyard queue sheet {queue.id} --author NAME --out sheet.csv{where}")
 
 
 def _common_form(runs: Sequence[Run], score: str, kind: str) -> LabelForm:
@@ -152,9 +149,9 @@ def _common_form(runs: Sequence[Run], score: str, kind: str) -> LabelForm:
 
 def queue_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the queues of a store and their progress."""
+    from steelyard.people.queues import queues, read_progress
     from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
-    from steelyard.store.queues import queues, read_progress
 
     with Store(store) as opened:
         listed = [(queue, read_progress(opened, queue)[0]) for queue in queues(opened)]
@@ -176,10 +173,10 @@ def queue_show(queue: _QueueArgument, store: StoreOption = None, as_json: JsonOp
     from steelyard.analysis.judges.rater_agreement import label_agreement
     from steelyard.analysis.judges.rater_agreement_values import FEWEST
     from steelyard.analysis.numbers import count_text
+    from steelyard.people.queues import named_queue, read_progress
     from steelyard.report.render.terminal import console, print_json, print_sections, say
     from steelyard.report.sections.agreement import rater_sections
     from steelyard.store import Store
-    from steelyard.store.queues import named_queue, read_progress
 
     with Store(store) as opened:
         shown = named_queue(opened, queue)
@@ -219,9 +216,9 @@ def queue_disagreements(
     from dataclasses import replace
 
     from steelyard.analysis.numbers import count_text
+    from steelyard.people.queues import create_queue, disagreements, named_queue
     from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
-    from steelyard.store.queues import create_queue, disagreements, named_queue
 
     with Store(store) as opened:
         original = named_queue(opened, queue)
@@ -249,9 +246,9 @@ def queue_sheet(
     Steelyard reads it back with queue label --from. Records in a sheet are not reserved: others may label them as well.
     """
     from steelyard.cli.output import print_lines, write_text
-    from steelyard.report.blind_record import queue_sheet as sheet_of
+    from steelyard.people.blind_record import queue_sheet as sheet_of
+    from steelyard.people.queues import checked_rater, named_queue, open_items
     from steelyard.store import Store
-    from steelyard.store.queues import checked_rater, named_queue, open_items
 
     with Store(store) as opened:
         named, rater = named_queue(opened, queue), checked_rater(author)
@@ -263,8 +260,8 @@ def queue_sheet(
 
 
 def _blind(store: Store, queue: LabelQueue, item: QueueItem, rater: str) -> BlindRecord:
-    from steelyard.report.blind_record import BlindRecord
-    from steelyard.store.queues import item_record, rater_order, run_of
+    from steelyard.people.blind_record import BlindRecord
+    from steelyard.people.queues import item_record, rater_order, run_of
 
     record = item_record(run_of(store, item), item)
     return BlindRecord.of(queue.design, item, record, rater_order(queue, item, rater))
@@ -273,38 +270,29 @@ def _blind(store: Store, queue: LabelQueue, item: QueueItem, rater: str) -> Blin
 def queue_label(
     queue: _QueueArgument,
     *,
-    author: _AuthorOption,
     from_file: Annotated[
-        Path | None, typer.Option("--from", metavar="FILE", help="A filled-in CSV of queue sheet.")
-    ] = None,
+        Path, typer.Option("--from", metavar="FILE", help="A filled-in CSV of queue sheet.", show_default=False)
+    ],
+    author: _AuthorOption,
     store: StoreOption = None,
 ) -> None:
-    """Label the records of a queue, one by one on a terminal or from a sheet.
+    """Store the verdicts of a filled-in sheet of a queue.
 
-    Each verdict is stored before the next record is shown.
+    A sheet with a mistake is rejected as a whole.
     """
-    from steelyard.report.render.terminal import console, say
+    from steelyard.people.queues import checked_rater, named_queue
     from steelyard.store import Store
-    from steelyard.store.queues import checked_rater, named_queue
 
     with Store(store) as opened:
-        named, rater = named_queue(opened, queue), checked_rater(author)
-        if from_file is not None:
-            _store_sheet(opened, named, rater, from_file)
-            return
-        if not sys.stdin.isatty():
-            raise ConfigError("records are shown one by one on a terminal; without one, name a sheet with --from FILE")
-        say(console(), f"queue {named.id}: {named.design.question or named.design.title}. {_KEYS}.")
-        for line in _one_by_one(opened, named, rater):
-            say(console(), line)
+        _store_sheet(opened, named_queue(opened, queue), checked_rater(author), from_file)
 
 
 def _store_sheet(store: Store, queue: LabelQueue, rater: str, path: Path) -> None:
     from steelyard.analysis.numbers import count_text
-    from steelyard.report.blind_record import read_queue_sheet
+    from steelyard.people.blind_record import read_queue_sheet
+    from steelyard.people.queue_values import RaterVerdict
+    from steelyard.people.queues import check_verdict, label_item, queue_item
     from steelyard.report.render.terminal import console, say
-    from steelyard.store.queue_values import RaterVerdict
-    from steelyard.store.queues import check_verdict, label_item, queue_item
 
     rows = read_queue_sheet(queue.id, path)
     verdicts = []
@@ -319,45 +307,3 @@ def _store_sheet(store: Store, queue: LabelQueue, rater: str, path: Path) -> Non
     for item, rater_verdict in verdicts:
         label_item(store, queue, item, rater_verdict)
     say(console(), f"queue {queue.id}: {count_text(len(verdicts), 'row')} of {path.name} stored by {rater}")
-
-
-def _one_by_one(store: Store, queue: LabelQueue, rater: str) -> Iterator[str]:
-    """Show the remaining records to a rater and store the typed verdicts; yields the lines to print."""
-    from steelyard.analysis.numbers import count_text
-    from steelyard.store.queue_values import RaterVerdict
-    from steelyard.store.queues import label_item, reserve_item, skip_item, undo_label
-
-    count = 0
-    while (item := reserve_item(store, queue, rater)) is not None:
-        record = _blind(store, queue, item, rater)
-        yield ""
-        yield from record.lines()
-        typed = _typed(record.hint)
-        if typed in {None, "q"}:
-            break
-        if typed == "u":
-            undone = undo_label(store, queue, rater)
-            count -= undone is not None
-            yield "your last verdict is withdrawn" if undone else "you have no verdict to withdraw"
-        elif not typed:
-            skip_item(store, queue, item.num, rater)
-        else:
-            comment = typed.removeprefix("#").strip() if typed.startswith("#") else ""
-            verdict = "" if comment else None if typed == _CANNOT_TELL else typed
-            try:
-                label_item(store, queue, item, RaterVerdict(rater, verdict, comment))
-            except ConfigError as error:
-                yield str(error)
-                continue
-            count += not comment
-    else:
-        yield f"no record is left in queue {queue.id} for {rater}"
-    yield f"{count_text(count, 'verdict')} by {rater} stored"
-
-
-def _typed(hint: str) -> str | None:
-    """The rater's next input; None at the end of the input."""
-    try:
-        return input(f"{hint}: ").strip()
-    except EOFError:
-        return None

@@ -59,9 +59,9 @@ def runs(
 
     Archived runs are left out (steelyard mark).
     """
+    from steelyard.people.marks import NO_MARKS, read_marks
     from steelyard.report.render.terminal import console, print_json
     from steelyard.store import Store
-    from steelyard.store.marks import NO_MARKS, read_marks
 
     with Store(store) as opened:
         marks = read_marks(opened)
@@ -269,7 +269,7 @@ def _pinned_baseline(store: Store, run: Run, where: str) -> Run:
     Raises:
         ConfigError: there is none, or it is the run itself.
     """
-    from steelyard.store.marks import baselines, read_marks
+    from steelyard.people.marks import baselines, read_marks
 
     baseline = baselines(store.runs(), read_marks(store)).get((run.suite, run.kind))
     if baseline is None:

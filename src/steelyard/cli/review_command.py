@@ -40,9 +40,9 @@ from steelyard.errors import ConfigError, did_you_mean
 if TYPE_CHECKING:
     from steelyard.generate.review import Review, ReviewPlan
     from steelyard.generate.reviewer import Reviewer
-    from steelyard.report.review_sheet import ReviewView
+    from steelyard.people.review_list import ReviewEntry
+    from steelyard.people.review_sheet import ReviewView
     from steelyard.store import Run
-    from steelyard.store.review import ReviewEntry
     from steelyard.suite import RunConfig, Suite
 
 _MOST: Final = 100
@@ -192,9 +192,10 @@ def _show_list(
     """List the records of a run that people should look at, in the order of the samples."""
     from steelyard.analysis.label_forms import label_form
     from steelyard.analysis.numbers import count_text
+    from steelyard.people.review_sheet import ReviewView, author_verdicts, sheet
     from steelyard.report.render.markdown import markdown_page
     from steelyard.report.render.terminal import console, print_json, say
-    from steelyard.report.review_sheet import ReviewView, author_verdicts, plain_entry, review_section, sheet
+    from steelyard.report.review_lines import plain_entry, review_section
 
     form = label_form(run.manifest, run.score_infos, score=score, kind=kind)
     view = ReviewView(form, author_verdicts(run.labels(), form), show_key=show_key, seed=seed)
@@ -219,8 +220,8 @@ def _show_list(
 def _entries(run: Run, request: _ListRequest, view: ReviewView) -> Iterator[ReviewEntry]:
     """The entries that meet the conditions of the request."""
     from steelyard.analysis.conditions import parse_condition
+    from steelyard.people.review_list import review_entries
     from steelyard.store.labels import by_record
-    from steelyard.store.review import review_entries
 
     condition = parse_condition(request.only, run.manifest) if request.only else None
     labels = by_record(run.labels())
@@ -236,7 +237,7 @@ def _entries(run: Run, request: _ListRequest, view: ReviewView) -> Iterator[Revi
 def _print_list(run: Run, entries: Sequence[ReviewEntry], view: ReviewView, where: str, *, most: int) -> None:
     from steelyard.analysis.numbers import count_text
     from steelyard.report.render.terminal import console, say
-    from steelyard.report.review_sheet import entry_lines, reason_counts
+    from steelyard.report.review_lines import entry_lines, reason_counts
 
     to = console()
     if not entries:
@@ -253,9 +254,7 @@ def _print_list(run: Run, entries: Sequence[ReviewEntry], view: ReviewView, wher
             say(to, line)
     if len(entries) > most:
         say(to, f"and {len(entries) - most:,} more: --most {len(entries)} lists all, --csv FILE writes them")
-    example = {"choice": "B", "pass_fail": "fail", "scale": "4", "preference": "A"}.get(view.form.kind, '"a remark"')
-    sample = shlex.quote(entries[0].record.sample.id)
-    say(to, f"more: steelyard label {run.id} {sample} {example} --author NAME{where}")
+    say(to, f"label them: steelyard review {run.id} --csv sheet.csv{where}")
 
 
 def _check_model_options(listing: Sequence[str], *, several: bool) -> None:

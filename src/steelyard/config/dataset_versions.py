@@ -18,13 +18,13 @@ from steelyard.data.headers import Role
 from steelyard.data.new_version import RowEdit, edited_rows, write_new_version
 from steelyard.data.table import Defect
 from steelyard.errors import ConfigError, DataError
+from steelyard.people.dataset_drafts import SavedVersion, check_unchanged, checked_author, read_draft, record_saved
 from steelyard.prompts.passages import own_question, passage_of
-from steelyard.store.dataset_drafts import SavedVersion, check_unchanged, checked_author, read_draft, record_saved
 
 if TYPE_CHECKING:
     from steelyard.data.sample_files import SampleFiles
+    from steelyard.people.named_datasets import DatasetVersion, NamedDataset
     from steelyard.store import Store
-    from steelyard.store.named_datasets import DatasetVersion, NamedDataset
     from steelyard.types import Record
 
 _ROLES: Final = MappingProxyType(

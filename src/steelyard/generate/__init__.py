@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from steelyard.generate.review import ReviewPlan
     from steelyard.generate.reviewer import Reviewer
     from steelyard.generate.writer import QuestionWriter
-    from steelyard.store.codings import draw_coding, new_code, write_note
+    from steelyard.people.codings import draw_coding, new_code, write_note
     from steelyard.store.reading.pages import matching_records
 else:
     __getattr__, __dir__ = lazy_names(
@@ -30,14 +30,14 @@ else:
         "steelyard.generate.reviewer:Reviewer",
         "steelyard.generate.code_trial:TrialPlan",
         "steelyard.generate.code_proposals:ask_for_codes",
-        "steelyard.store.codings:draw_coding",
+        "steelyard.people.codings:draw_coding",
         "steelyard.generate.qa:generate_qa",
         "steelyard.generate.code_trial:make_scorer",
         "steelyard.store.reading.pages:matching_records",
-        "steelyard.store.codings:new_code",
+        "steelyard.people.codings:new_code",
         "steelyard.analysis.conditions:parse_condition",
         "steelyard.generate.code_trial:try_code",
-        "steelyard.store.codings:write_note",
+        "steelyard.people.codings:write_note",
     )
 
 __all__ = [

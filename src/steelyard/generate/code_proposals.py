@@ -14,16 +14,16 @@ from steelyard.generate.resuming import Evaluate, run_step
 from steelyard.generate.review import model_author
 from steelyard.generate.reviewer import CauseFinder, ReasonsPlaced
 from steelyard.models.budget import Budget
+from steelyard.people.codings import propose_codes, read_coding
+from steelyard.people.named_codings import find_coding
 from steelyard.store import Run, Store
-from steelyard.store.codings import propose_codes, read_coding
-from steelyard.store.named_codings import find_coding
 from steelyard.suite.evaluate import RunConfig, evaluate_suite
 from steelyard.suite.objects import Options, Suite
 from steelyard.types import Sample
 
 if TYPE_CHECKING:
-    from steelyard.analysis.error_codes import ErrorCode, ErrorNote
-    from steelyard.store.codings import Coding
+    from steelyard.people.codings import Coding
+    from steelyard.people.error_codes import ErrorCode, ErrorNote
 
 TARGET: Final = "proposals"
 _SHOWN: Final = 3

@@ -12,16 +12,16 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from steelyard.analysis.error_codes import CodingState
 from steelyard.errors import ConfigError
 from steelyard.generate.resuming import Evaluate, run_step
 from steelyard.models.budget import Budget
+from steelyard.people.codings import CodedItem, Coding, write_scorer, write_trial
+from steelyard.people.error_codes import CodingState
+from steelyard.people.named_codings import NamedCode, find_code
 from steelyard.prompts.template import is_template_file
 from steelyard.registry import find
 from steelyard.scorers.judges.judge import Judge
 from steelyard.store import Run, Store
-from steelyard.store.codings import CodedItem, Coding, write_scorer, write_trial
-from steelyard.store.named_codings import NamedCode, find_code
 from steelyard.suite.evaluate import RunConfig, evaluate_suite
 from steelyard.suite.objects import Options, Suite
 from steelyard.types import INLINE, Asks, Output, Sample, Scorer, StageInfo

@@ -28,8 +28,9 @@ from steelyard.generate.reviewer import (
     reviewed_record,
 )
 from steelyard.models.base import ModelInfo
+from steelyard.people.labels import add_labels
 from steelyard.store import Run, Store
-from steelyard.store.labels import add_labels, by_record
+from steelyard.store.labels import by_record
 from steelyard.suite.evaluate import RunConfig, evaluate_suite
 from steelyard.suite.objects import Options, Suite
 from steelyard.types import Label, Record

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from steelyard.analysis.code_shares import CodeShare, TrialResult, code_shares, trial_result
 from steelyard.analysis.numbers import count_text
+from steelyard.people.code_shares import CodeShare, TrialResult, code_shares, trial_result
+from steelyard.people.codings import read_coding
 from steelyard.report.section import Section, SectionTable, Sentence, TableColumn, non_empty, text_row
 from steelyard.report.sections.error_codes import codes_section, run_labels_of, saturation_chart, trial_section
-from steelyard.store.codings import read_coding
 
 if TYPE_CHECKING:
-    from steelyard.analysis.error_codes import CodeScorer, CodingState, ErrorCode
-    from steelyard.store.codings import Coding
+    from steelyard.people.codings import Coding
+    from steelyard.people.error_codes import CodeScorer, CodingState, ErrorCode
     from steelyard.store.run import Run
     from steelyard.store.store import Store
 

@@ -14,12 +14,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from steelyard.analysis.error_codes import LONGEST_DEFINITION, LONGEST_NAME
 from steelyard.errors import ConfigError
-from steelyard.plain_json import digest_of
-from steelyard.report.code_scorer import PATTERN, judge_config, pattern_config, score_name, scorer_yaml
-from steelyard.report.sections.error_codes import trial_section
-from steelyard.store.codings import (
+from steelyard.people.code_scorer import PATTERN, judge_config, pattern_config, score_name, scorer_yaml
+from steelyard.people.codings import (
     assign_code,
     change_code,
     edit_code,
@@ -27,6 +24,9 @@ from steelyard.store.codings import (
     new_code,
     write_scorer,
 )
+from steelyard.people.error_codes import LONGEST_DEFINITION, LONGEST_NAME
+from steelyard.plain_json import digest_of
+from steelyard.report.sections.error_codes import trial_section
 from steelyard.viewer.codes_page import scorer_words, writer_of
 from steelyard.viewer.notes import author_of, remember_author
 from steelyard.viewer.pages import Pages, fields_of, typed_text
@@ -35,9 +35,9 @@ from steelyard.viewer.path_numbers import number_of
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from steelyard.analysis.error_codes import CodingState, ErrorCode, ErrorNote
+    from steelyard.people.codings import Coding
+    from steelyard.people.error_codes import CodingState, ErrorCode, ErrorNote
     from steelyard.report.section import Section
-    from steelyard.store.codings import Coding
     from steelyard.types import Json
     from steelyard.viewer.open_codings import OpenCodings
 

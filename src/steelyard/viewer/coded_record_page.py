@@ -9,10 +9,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from steelyard.analysis.error_codes import LONGEST_NAME, LONGEST_NOTE
 from steelyard.errors import ConfigError
-from steelyard.store.codings import assign_code, coded_record, new_code, withdraw_note, write_note
-from steelyard.store.queues import checked_rater
+from steelyard.people.codings import assign_code, coded_record, new_code, withdraw_note, write_note
+from steelyard.people.error_codes import LONGEST_NAME, LONGEST_NOTE
+from steelyard.people.queues import checked_rater
 from steelyard.viewer.codes_page import reading_mode, record_address
 from steelyard.viewer.notes import author_of
 from steelyard.viewer.pages import Pages, form_of, typed_text
@@ -22,8 +22,8 @@ from steelyard.viewer.sample_page import read_sample
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from steelyard.analysis.error_codes import CodingState, ErrorNote
-    from steelyard.store.codings import CodedItem, Coding
+    from steelyard.people.codings import CodedItem, Coding
+    from steelyard.people.error_codes import CodingState, ErrorNote
     from steelyard.viewer.open_codings import OpenCodings
 
 _KEYS: Final = 9

@@ -15,20 +15,20 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from steelyard.analysis.error_codes import LONGEST_DEFINITION, LONGEST_NAME
 from steelyard.errors import ConfigError
-from steelyard.report.code_scorer import PATTERN
-from steelyard.store.codings import MOST_DRAWN, change_code, draw_coding, new_code
-from steelyard.store.queues import checked_rater
+from steelyard.people.code_scorer import PATTERN
+from steelyard.people.codings import MOST_DRAWN, change_code, draw_coding, new_code
+from steelyard.people.error_codes import LONGEST_DEFINITION, LONGEST_NAME
+from steelyard.people.queues import checked_rater
 from steelyard.viewer.notes import author_of, remember_author
 from steelyard.viewer.pages import Pages, fields_of, form_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from steelyard.analysis.error_codes import ErrorCode
+    from steelyard.people.codings import Coding
+    from steelyard.people.error_codes import ErrorCode
     from steelyard.store import Run
-    from steelyard.store.codings import Coding
     from steelyard.viewer.open_codings import OpenCodings, ReadingMode
 
 _DRAWN: Final = 100

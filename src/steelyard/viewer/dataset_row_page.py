@@ -14,9 +14,9 @@ from starlette.routing import Route
 from steelyard.config.dataset_versions import like_cells, suggested_cells
 from steelyard.data.new_version import RowEdit, unwritable
 from steelyard.errors import ConfigError, DataError
+from steelyard.people.dataset_drafts import DatasetDraft, DraftConflictError, change_row, checked_row_id
+from steelyard.people.named_datasets import DatasetVersion, NamedDataset
 from steelyard.prompts.conversation import input_text
-from steelyard.store.dataset_drafts import DatasetDraft, DraftConflictError, change_row, checked_row_id
-from steelyard.store.named_datasets import DatasetVersion, NamedDataset
 from steelyard.viewer.notes import author_of, remember_author
 from steelyard.viewer.open_datasets import OpenDatasets, row_of
 from steelyard.viewer.pages import Pages, form_of

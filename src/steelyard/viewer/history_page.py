@@ -11,10 +11,10 @@ from starlette.routing import Route
 
 from steelyard.analysis.comparison.history import History, history_of
 from steelyard.errors import ConfigError
+from steelyard.people.labels import read_notes
 from steelyard.report.charts.chart import TimelineChart
 from steelyard.report.section import RunLink, Section
 from steelyard.report.sections.history import history_sections, history_title
-from steelyard.store.labels import read_notes
 from steelyard.store.related_runs import past_data
 from steelyard.viewer.named_address import given_name
 from steelyard.viewer.pages import Pages, linked_page

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from steelyard.errors import ConfigError
-from steelyard.store.marks import MarkChange, mark_run
+from steelyard.people.marks import MarkChange, mark_run
 from steelyard.viewer.pages import Pages, fields_of
 
 

@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from steelyard.errors import SteelyardError
-from steelyard.store.labels import add_note
+from steelyard.people.labels import add_note
 from steelyard.viewer.pages import Pages, form_of
 
 _AUTHOR: Final = "steelyard_author"

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.people.codings import coding_sizes, named_coding, read_coding
 from steelyard.report.coding_page import CodingPage
 from steelyard.report.sections.error_codes import codes_section, saturation_chart
-from steelyard.store.codings import coding_sizes, named_coding, read_coding
 
 if TYPE_CHECKING:
-    from steelyard.analysis.error_codes import CodingState
+    from steelyard.people.codings import CodedItem, Coding
+    from steelyard.people.error_codes import CodingState
     from steelyard.report.charts.curve import CurveChart
     from steelyard.report.section import Section
     from steelyard.store import Run
-    from steelyard.store.codings import CodedItem, Coding
     from steelyard.viewer.pages import Pages
 
 ReadingMode = Literal["", "group"]

@@ -16,9 +16,8 @@ from steelyard.data.dataset_file import DatasetFile
 from steelyard.data.new_version import edited_rows
 from steelyard.data.packed_rows import DatasetRow, ids_of
 from steelyard.errors import ConfigError
-from steelyard.report.run_texts import one_line
-from steelyard.store.dataset_drafts import DatasetDraft, DraftRow, read_draft
-from steelyard.store.named_datasets import (
+from steelyard.people.dataset_drafts import DatasetDraft, DraftRow, read_draft
+from steelyard.people.named_datasets import (
     DatasetVersion,
     NamedDataset,
     RunDataset,
@@ -26,6 +25,7 @@ from steelyard.store.named_datasets import (
     named_datasets,
     run_dataset,
 )
+from steelyard.report.run_texts import one_line
 
 if TYPE_CHECKING:
     from steelyard.store import Run

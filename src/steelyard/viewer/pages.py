@@ -18,11 +18,11 @@ from steelyard.analysis.numbers import score_title
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, DataError
 from steelyard.escaping import visible
+from steelyard.people.marks import baselines, read_marks
 from steelyard.report.charts.chart import ConditionLink
 from steelyard.report.render.html import section_environment
 from steelyard.report.section import PageLink, RecordLink, RunLink
-from steelyard.store import Run, Store, read_marks
-from steelyard.store.marks import baselines
+from steelyard.store import Run, Store
 from steelyard.store.reading.run_reading import label_state
 from steelyard.viewer.keys import KEYS
 from steelyard.viewer.named_address import named_address, sample_address, short_name

@@ -20,12 +20,9 @@ from steelyard.analysis.judges.rater_agreement import label_agreement
 from steelyard.analysis.judges.rater_agreement_values import FEWEST
 from steelyard.analysis.label_forms import CANNOT_TELL, NO_OPTION
 from steelyard.errors import ConfigError
-from steelyard.prompts.conversation import is_messages
-from steelyard.report.blind_record import BlindRecord
-from steelyard.report.section import Section
-from steelyard.report.sections.agreement import rater_sections
-from steelyard.store.queue_values import LabelQueue, QueueDesign, QueueItem, RaterVerdict, Verdicts
-from steelyard.store.queues import (
+from steelyard.people.blind_record import BlindRecord
+from steelyard.people.queue_values import LabelQueue, QueueDesign, QueueItem, RaterVerdict, Verdicts
+from steelyard.people.queues import (
     checked_rater,
     count_by_rater,
     given_verdict,
@@ -41,6 +38,9 @@ from steelyard.store.queues import (
     skip_item,
     undo_label,
 )
+from steelyard.prompts.conversation import is_messages
+from steelyard.report.section import Section
+from steelyard.report.sections.agreement import rater_sections
 from steelyard.viewer.notes import author_of, remember_author
 from steelyard.viewer.pages import Pages, form_of
 from steelyard.viewer.path_numbers import number_of

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from steelyard.analysis.conditions import ConditionPart, condition_parts, quoted_name, quoted_value
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.people.marks import RunMarks
 from steelyard.store import Run
-from steelyard.store.marks import RunMarks
 
 _SIGNS: Final[Mapping[str, Callable[[Any, Any], bool]]] = MappingProxyType(
     {

@@ -25,6 +25,7 @@ from steelyard.analysis.preferences.win_rates import preferences
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text
+from steelyard.people.marks import baseline_refusal, marks_of
 from steelyard.prompts.conversation import input_text
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.render.html import contents_of
@@ -33,7 +34,6 @@ from steelyard.report.section import KeyFigure, Section
 from steelyard.report.sections.conclusion import VERDICT_WORDS, preference_figures, run_figure
 from steelyard.report.sections.preferences import NO_PAIRS, Pairwise
 from steelyard.store import Run
-from steelyard.store.marks import baseline_refusal, marks_of
 from steelyard.types import Label, Record
 from steelyard.viewer.compare_page import refuse_unlike
 from steelyard.viewer.named_address import sample_address

@@ -14,8 +14,8 @@ from starlette.routing import Route
 
 from steelyard.analysis.numbers import score_title
 from steelyard.errors import ConfigError
+from steelyard.people.marks import NO_MARKS, RunMarks, baseline_refusal, baselines, read_marks
 from steelyard.store import Run
-from steelyard.store.marks import NO_MARKS, RunMarks, baseline_refusal, baselines, read_marks
 from steelyard.viewer.pages import Pages, asks_for_file
 from steelyard.viewer.run_figures import PATIENCE_S, VERDICTS, BaselineDifference, RunFigures
 from steelyard.viewer.run_filter import STATES, MarkedRun, completions, filtered

@@ -12,8 +12,8 @@ from tests.thorough import times
 
 from steelyard import ConfigError, Label, Options, Output, Sample, Score, ScoreInfo, Store, Suite, evaluate_suite
 from steelyard.analysis.conditions import parse_condition
+from steelyard.people.labels import add_labels
 from steelyard.scorers import ExactMatch
-from steelyard.store.labels import add_labels
 from steelyard.store.reading.page_query import cursor, place_of
 from steelyard.store.reading.pages import MOST_ON_PAGE, matching_places, matching_records
 from steelyard.suite import RunConfig

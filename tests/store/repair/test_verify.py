@@ -12,7 +12,7 @@ from tests.thorough import times
 
 from steelyard import ExactMatch, Label, Prompt, Sample, Score, Store, StoreError, evaluate
 from steelyard.models.scripted import Scripted
-from steelyard.store.labels import add_labels, add_note
+from steelyard.people.labels import add_labels, add_note
 from steelyard.store.records import unpacker_of
 from steelyard.store.repair.verify import verify
 from steelyard.store.run_rows import NewRun

@@ -75,7 +75,7 @@ class GeneralSuite:
     options: Options = Options()
     gate: Mapping[str, str | float | Mapping[str, float]] = field(default_factory=dict)
     judges: Mapping[str, Judge] = field(default_factory=dict)
-    jury: Literal["", "majority", "mean", "dawid_skene"] = ""
+    jury: Literal["", "majority", "mean"] = ""
 
     def build(self) -> Suite:
         """Read and check the whole dataset; no model is called.

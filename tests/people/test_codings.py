@@ -4,11 +4,9 @@ import pytest
 from tests.store.test_delete import length
 
 from steelyard import ConfigError, ExactMatch, Sample, Store, evaluate
-from steelyard.plain_json import json_value
-from steelyard.report.coding_page import CodingPage
-from steelyard.report.coding_sheet import coding_sheet, read_coding_sheet
-from steelyard.store.coding_notes import CodedNote, store_notes
-from steelyard.store.codings import (
+from steelyard.people.coding_notes import CodedNote, store_notes
+from steelyard.people.coding_sheet import coding_sheet, read_coding_sheet
+from steelyard.people.codings import (
     assign_code,
     change_code,
     coded_record,
@@ -26,8 +24,10 @@ from steelyard.store.codings import (
     write_scorer,
     write_trial,
 )
+from steelyard.people.named_codings import find_code, find_coding
+from steelyard.plain_json import json_value
+from steelyard.report.coding_page import CodingPage
 from steelyard.store.delete import delete_runs
-from steelyard.store.named_codings import find_code, find_coding
 from steelyard.store.repair.verify import verify
 
 FORTY = [Sample(f"q{at}", f"What is {at} + {at}?", str(2 * at)) for at in range(40)]

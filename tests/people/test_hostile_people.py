@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import pytest
 
 from steelyard import ConfigError, ExactMatch, Label, Sample, Store, evaluate
-from steelyard.store.codings import draw_coding, edit_code, new_code, read_coding, write_note
-from steelyard.store.labels import add_labels, add_note, read_notes
-from steelyard.store.marks import MarkChange, mark_run
+from steelyard.people.codings import draw_coding, edit_code, new_code, read_coding, write_note
+from steelyard.people.labels import add_labels, add_note, read_notes
+from steelyard.people.marks import MarkChange, mark_run
 from steelyard.store.repair.verify import verify
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from steelyard.errors import ConfigError
-from steelyard.store.queue_values import DrawnItem
+from steelyard.people.queue_values import DrawnItem
 from steelyard.types import Json
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from steelyard.escaping import csv_cell
-from steelyard.store.codings import assign_code, new_code, read_coding, write_notes
+from steelyard.people.codings import assign_code, new_code, read_coding, write_notes
 
 if TYPE_CHECKING:
-    from steelyard.analysis.error_codes import CodingState
-    from steelyard.store.codings import Coding
+    from steelyard.people.codings import Coding
+    from steelyard.people.error_codes import CodingState
     from steelyard.store.store import Store
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard import ConfigError
-from steelyard.analysis.code_shares import trial_result
-from steelyard.analysis.error_codes import CodingEvent, CodingFold, checked_text, folded, saturation
+from steelyard.people.code_shares import trial_result
+from steelyard.people.error_codes import CodingEvent, CodingFold, checked_text, folded, saturation
 
 ITEMS = range(1, 7)
 NAMES = ("c1", "c2", "c3", "c4")

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.analysis.test_error_codes import code, events, note
+from tests.people.test_error_codes import code, events, note
 from tests.thorough import times
 
-from steelyard.analysis.code_shares import code_shares
-from steelyard.analysis.error_codes import folded
+from steelyard.people.code_shares import code_shares
+from steelyard.people.draw import _allocation
+from steelyard.people.error_codes import folded
 from steelyard.stats.stratified_share import SampledStratum, stratified_share
-from steelyard.store.queue_draw import _allocation
 
 
 @dataclass(frozen=True)

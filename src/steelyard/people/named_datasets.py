@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 from steelyard.data.paths import base_name
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.people.dataset_drafts import SavedVersion, saved_versions
 from steelyard.plain_json import to_json
-from steelyard.store.dataset_drafts import SavedVersion, saved_versions
 
 if TYPE_CHECKING:
     from steelyard.store.run import Run

@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from steelyard.analysis.error_codes import (
+from steelyard.analysis.label_forms import MODEL
+from steelyard.errors import ConfigError, did_you_mean
+from steelyard.people.draw import draw_records
+from steelyard.people.error_codes import (
     LONGEST_DEFINITION,
     LONGEST_NAME,
     LONGEST_NOTE,
@@ -21,16 +24,13 @@ from steelyard.analysis.error_codes import (
     EventKind,
     checked_text,
 )
-from steelyard.analysis.label_forms import MODEL
-from steelyard.errors import ConfigError, did_you_mean
+from steelyard.people.queues import checked_rater
 from steelyard.plain_json import from_json, to_json
 from steelyard.store.database import schema
-from steelyard.store.queue_draw import draw_records
-from steelyard.store.queues import checked_rater
 
 if TYPE_CHECKING:
+    from steelyard.people.queue_values import DrawnItem
     from steelyard.store.database.connection import Connection
-    from steelyard.store.queue_values import DrawnItem
     from steelyard.store.run import Run
     from steelyard.store.store import Store
     from steelyard.store.writer import Batch

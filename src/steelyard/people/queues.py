@@ -15,11 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.analysis.label_forms import CANNOT_TELL, COMMENT, MODEL, NO_OPTION, SideOrder, shown_order
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.plain_json import from_json, to_json
-from steelyard.store.database import schema
-from steelyard.store.database.connection import Connection, portions
-from steelyard.store.labels import add_labels
-from steelyard.store.queue_values import (
+from steelyard.people.labels import add_labels
+from steelyard.people.queue_values import (
     DrawnItem,
     LabelQueue,
     QueueDesign,
@@ -29,6 +26,9 @@ from steelyard.store.queue_values import (
     RecordKey,
     Verdicts,
 )
+from steelyard.plain_json import from_json, to_json
+from steelyard.store.database import schema
+from steelyard.store.database.connection import Connection, portions
 from steelyard.store.writer import Batch
 from steelyard.types import Label, Record, Sample
 

@@ -9,8 +9,8 @@ from tests.store.test_store import new
 from tests.store.test_verify import SAMPLES
 
 from steelyard import ConfigError, Store
+from steelyard.people.marks import MarkChange, RunMarks, baselines, mark_run, marks_of, read_marks
 from steelyard.store.delete import delete_runs
-from steelyard.store.marks import MarkChange, RunMarks, baselines, mark_run, marks_of, read_marks
 from steelyard.store.repair.verify import verify
 
 PIN, ARCHIVE = MarkChange(baseline=True), MarkChange(archived=True)

@@ -6,7 +6,7 @@ from tests.browser.hostile_texts import TEXTS
 from steelyard.building.nodes import plain
 from steelyard.building.read import parse
 from steelyard.models.references import references
-from steelyard.report.code_scorer import judge_config, pattern_config, score_name, scorer_yaml
+from steelyard.people.code_scorer import judge_config, pattern_config, score_name, scorer_yaml
 
 
 def readable(text):

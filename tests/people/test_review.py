@@ -9,9 +9,9 @@ from tests.store.exam_run import exam_runs, question
 from steelyard import ConfigError, Label, Store, compare
 from steelyard.analysis.label_forms import LabelForm
 from steelyard.analysis.people_labels import PeopleVerdicts
+from steelyard.people.labels import add_labels
+from steelyard.people.review_list import queue_of
 from steelyard.plain_json import json_value
-from steelyard.store.labels import add_labels
-from steelyard.store.review import queue_of
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 REPLIES = ["A", "B", "maybe A", "maybe B", "A or B", "well", "no", "A"]

@@ -9,10 +9,9 @@ from tests.store.test_delete import run_over
 
 from steelyard import ConfigError, Contains, Sample, Store, evaluate
 from steelyard.analysis.label_forms import CANNOT_TELL, LabelForm
-from steelyard.store.delete import delete_runs
-from steelyard.store.queue_draw import draw_records
-from steelyard.store.queue_values import QueueDesign, RaterVerdict
-from steelyard.store.queues import (
+from steelyard.people.draw import draw_records
+from steelyard.people.queue_values import QueueDesign, RaterVerdict
+from steelyard.people.queues import (
     RESERVED_S,
     create_queue,
     disagreements,
@@ -30,6 +29,7 @@ from steelyard.store.queues import (
     skip_item,
     undo_label,
 )
+from steelyard.store.delete import delete_runs
 from steelyard.store.repair.verify import verify
 
 FORM = LabelForm("pass_fail", "contains", counted=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.store.codings import codings, read_coding
+from steelyard.people.codings import codings, read_coding
 
 if TYPE_CHECKING:
-    from steelyard.analysis.error_codes import CodingState, ErrorCode
-    from steelyard.store.codings import Coding
+    from steelyard.people.codings import Coding
+    from steelyard.people.error_codes import CodingState, ErrorCode
     from steelyard.store.store import Store
 
 

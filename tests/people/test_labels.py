@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 import pytest
 
 from steelyard import ConfigError, ExactMatch, Label, Sample, Store, evaluate
+from steelyard.people.labels import MOST_CHARACTERS, add_labels, add_note, all_labels, read_notes
 from steelyard.store.delete import delete_runs
-from steelyard.store.labels import MOST_CHARACTERS, add_labels, add_note, all_labels, by_record, read_notes
+from steelyard.store.labels import by_record
 from steelyard.store.repair.verify import verify
 from steelyard.types import Remarks
 

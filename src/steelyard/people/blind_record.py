@@ -1,13 +1,13 @@
 """A record as raters see it: question and answer, and nothing that could influence them.
 
 Target, scores, judges, other people's labels and, unless the queue shows it, the expected answer are left out here, so
-that no page, sheet or terminal can show them.
+that no page and no sheet can show them.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from csv import writer
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,19 +15,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.errors import DataError
 from steelyard.escaping import cell_text, csv_cell
+from steelyard.people.review_sheet import table_rows
 from steelyard.prompts.conversation import input_text
-from steelyard.report.record_lines import in_short
-from steelyard.report.review_sheet import table_rows
 
 if TYPE_CHECKING:
     from steelyard.analysis.label_forms import SideOrder
-    from steelyard.store.queue_values import QueueDesign, QueueItem
+    from steelyard.people.queue_values import QueueDesign, QueueItem
     from steelyard.types import Record
 
 _COLUMNS: Final = ("queue", "item", "question", "options", "expected", "answer", "A", "B", "verdict", "comment")
 _REQUIRED: Final = ("queue", "item", "verdict")
-_LONG: Final = 4_000
-"""Characters of an answer on a terminal."""
 _LONGEST_NUMBER: Final = 15
 
 
@@ -73,16 +70,6 @@ class BlindRecord:
         expected = cell_text(sample.reference) if design.show_reference else ""
         hint = design.form.hint(len(options))
         return cls(item.num, sample.input, input_text(sample.input), options, expected, answers, hint)
-
-    def lines(self) -> Iterator[str]:
-        """On a terminal: the question, the options, what is expected, the answers."""
-        yield in_short(self.question, _LONG)
-        for letter, text in self.options:
-            yield f"{letter}. {in_short(text, _LONG)}"
-        if self.expected:
-            yield f"expected: {in_short(self.expected, _LONG)}"
-        for name, text in self.answers:
-            yield f"{name or 'answer'}: {in_short(text, _LONG) or '(empty)'}"
 
 
 def queue_sheet(queue: str, records: Iterable[BlindRecord]) -> str:

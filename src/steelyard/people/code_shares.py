@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from steelyard.analysis.error_codes import CodingState
+from steelyard.people.error_codes import CodingState
 from steelyard.stats.binomial import clopper_pearson
 from steelyard.stats.intervals import Interval
 from steelyard.stats.stratified_share import SampledStratum, StratifiedShare, stratified_share
 
 
 class DrawnRecord(Protocol):
-    """A record of an error analysis; `steelyard.store.codings.CodedItem` is one."""
+    """A record of an error analysis; `steelyard.people.codings.CodedItem` is one."""
 
     @property
     def num(self) -> int:

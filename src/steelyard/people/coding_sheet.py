@@ -12,16 +12,16 @@ from csv import writer
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from steelyard.analysis.error_codes import LONGEST_NAME, LONGEST_NOTE, checked_text
 from steelyard.errors import ConfigError, DataError
 from steelyard.escaping import cell_text, csv_cell
+from steelyard.people.coding_notes import CodedNote
+from steelyard.people.error_codes import LONGEST_NAME, LONGEST_NOTE, checked_text
+from steelyard.people.review_sheet import table_rows
 from steelyard.prompts.conversation import input_text
-from steelyard.report.review_sheet import table_rows
-from steelyard.store.coding_notes import CodedNote
 
 if TYPE_CHECKING:
-    from steelyard.analysis.error_codes import CodingState
-    from steelyard.store.codings import Coding
+    from steelyard.people.codings import Coding
+    from steelyard.people.error_codes import CodingState
     from steelyard.store.store import Store
 
 NOTHING_WRONG: Final = "ok"
