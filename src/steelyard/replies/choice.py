@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 
 from steelyard.replies.choice_letters import (
     asks_for_wrong,
+    called_wrong,
     declared_letters,
     final_sentence,
     is_elsewhere,
@@ -54,7 +55,6 @@ _REASONS: Final = {
     "refused": "the model declined to answer",
     "unparsed": "its JSON names no option",
 }
-_OPENING_SIGNS: Final = 2
 _LEAST_FIGURES: Final = 2
 _ENDS_WITHIN: Final = 200
 """Characters at the end of a reply that hold what it comes to."""
@@ -73,6 +73,7 @@ _BETWEEN_TEXTS: Final = re.compile(
     r"[^\w]{0,8}(?:\b(?:and|or|as well as)\b|和|与|以及|及|或者?)[^\w]{0,8}|[^\w]{1,16}(?:\d[.)、]\s{0,3})?"
 )
 _BETWEEN_WITHIN: Final = 32
+_FEW_SIGNS: Final = re.compile(r"\W{0,2}")
 _ENTRY_MARK: Final = re.compile(r"\W{0,2}1[.)、]\s{0,3}")
 _SHOWN_LABEL: Final = re.compile(r"(?:\A|\n|[.!?:]\s{1,3})[ \t]{0,4}[\"'(\[]{0,2}(?P<letter>[A-Z])[).:\]]{1,2}\s{1,3}")
 _SHOWN_CLOSED: Final = re.compile(r"[\"')\]]{0,2}\s{0,2}(?:[.!]\s{0,3})?(?:\Z|\n)|[\"')\]]{0,2}[.!]\s{1,3}(?=[A-Z\"])")
@@ -266,8 +267,10 @@ def _text_candidates(page: ChoicePage) -> Iterator[Candidate]:
             continue
         texts = _texts_from(page, quote)
         end = texts[-1]
-        opens = quote.start <= _OPENING_SIGNS or _ENTRY_MARK.fullmatch(page.text, 0, quote.start)
-        if opens and (end >= line - 2 or page.text[end] in ",.;:!。"):
+        opens = _FEW_SIGNS.fullmatch(page.text, 0, quote.start) or _ENTRY_MARK.fullmatch(page.text, 0, quote.start)
+        if opens and (
+            end >= line or _FEW_SIGNS.fullmatch(page.text, end, line) or page.text[end : end + 1] in set(",.;:!。")
+        ):
             yield Candidate(*texts, Strength.ANNOUNCED, "leading_text")
         elif DECLARES.before(page.text, quote.start):
             yield Candidate(*texts, Strength.DECLARED, "declared_text")
@@ -365,12 +368,14 @@ def _only_text(page: ChoicePage) -> Candidate | None:
     quoted = quotes(page.text, page.options, page.question)
     if len(quoted) > 2 * _MOST_EXAMINED and len({quote.option for quote in quoted}) > 1:
         return None
+    wrong = called_wrong(page)
     standing = [
         quote
         for quote in (*quoted[:_MOST_EXAMINED], *quoted[_MOST_EXAMINED:][-_MOST_EXAMINED:])
         if not page.is_listed(quote.start)
         and not is_against(page.text, quote.start)
         and not REJECTED.match(page.text, quote.end)
+        and page.labels[quote.option] not in wrong
     ]
     if len({quote.option for quote in standing}) != 1 or page.breaks_off(standing[0].start):
         return None

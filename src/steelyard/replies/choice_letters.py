@@ -8,7 +8,7 @@ only where it opens the reply, is the only one called right, or the only one tha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Final
@@ -163,20 +163,28 @@ _TAKEN: Final = re.compile(
 )
 """Behind a letter that may be what the reply gives; `B is too broad` only speaks of it."""
 _CONCLUDES: Final = re.compile(rf"\s*{any_of(expanded('<conclusion>', language) for language in ('en', 'zh'))}", FLAGS)
-_NUMBER: Final = re.compile(r"[1-9](?!\d|\s?[%°a-zA-Z]|[.,/:]\d)|[①-⑨]|[甲乙丙丁](?=\s*(?:[。.,;:)、\n<]|选项|项|$))")
-_NUMBER_ROWS: Final = ("123456789", "①②③④⑤⑥⑦⑧⑨", "甲乙丙丁")
+_STEM: Final = "[甲乙丙丁戊己]"
+"""A heavenly stem, by which Chinese lists number their entries."""
+_STEMS_BEHIND: Final = rf"(?:(?:[、,;]|和|与|及)?{_STEM}){{0,5}}"
+_NUMBER: Final = re.compile(
+    r"[1-9](?!\d|\s?[%°a-zA-Z]|[.,/:]\d)|[①-⑨]"
+    rf"|{_STEM}(?={_STEMS_BEHIND}\s*(?:[。.,;:)、\n<]|选项|项|$))"
+)
+_NUMBER_ROWS: Final = ("123456789", "①②③④⑤⑥⑦⑧⑨", "甲乙丙丁戊己")
 _COUNTER: Final = rf"\s?{source('choice', 'counter')}"
 """Behind a number that means an option: `4번`."""
 _NUMBERS_JOINED: Final = r"(?:[、,;]|和|与|及|와|과|및|또는|and\b)"
 _NEXT_NUMBER: Final = re.compile(
-    rf"(?:{_COUNTER})?\s?{_NUMBERS_JOINED}?\s?(?P<number>[①-⑨])"
+    rf"(?:{_COUNTER})?\s?{_NUMBERS_JOINED}?\s?(?P<number>[①-⑨]|{_STEM})"
     rf"|(?:{_COUNTER})?\s?{_NUMBERS_JOINED}\s?(?P<digit>[1-9])(?![\d.%])"
 )
 _COUNTED: Final = re.compile(_COUNTER)
 _NUMBER_LABEL: Final = re.compile(rf"^[ \t]{{0,4}}(?P<number>[1-9]){_COUNTER}[ \t]{{0,2}}[:.\n–-]", re.MULTILINE)
 """A counted number at the beginning of a line: `3번: ...`."""
 _NUMBER_ALONE: Final = re.compile(rf"(?:{_COUNTER})?[ ).。、\n]*\Z")
-_TEXT_BEHIND_NUMBER: Final = re.compile(r"\s?[.、)][ \t]{0,2}(?![①-⑨]|[1-9]\s*(?:[、,;。.]|\Z|\n))(\w+)")
+_TEXT_BEHIND_NUMBER: Final = re.compile(
+    rf"\s?[.、)][ \t]{{0,2}}(?![①-⑨]|{_STEM}{_STEMS_BEHIND}(?:\W|\Z)|[1-9]\s*(?:[、,;。.]|\Z|\n))(\w+)"
+)
 
 
 def declared_letters(page: ChoicePage) -> Candidate | None:
@@ -244,7 +252,23 @@ def _candidates(page: ChoicePage, begin: int, stop: int) -> list[Candidate]:
             if letters and _stands(page, lead.strength, letters, start, last):
                 has_answer = True
                 candidates.append(Candidate(letters, start, last, lead.strength, lead.strength.name.lower()))
+    if takes_back and not asks_for_wrong(page):
+        candidates = _without_retracted(page, candidates, stop)
     return [*candidates, *_none_declared(page, stop)] if candidates else []
+
+
+def _without_retracted(page: ChoicePage, candidates: Sequence[Candidate], stop: int) -> list[Candidate]:
+    """The candidates but those of which a correction behind them calls a letter wrong: `Sorry, no: A is wrong`."""
+    corrections = [match.start() for match in phrases("page", "correction", page.text, stop)]
+    for match in islice(_JOINT.finditer(page.text, corrections[0], stop), _MOST_MENTIONS):
+        letters = set(_letters(match.group()))
+        if not letters or not REJECTED.match(page.text, page.behind(match.group()[-1].upper(), match.end())):
+            continue
+        begin = max((start for start in corrections if start <= match.start()), default=0)
+        candidates = [
+            candidate for candidate in candidates if candidate.end > begin or letters.isdisjoint(candidate.value)
+        ]
+    return list(candidates)
 
 
 def _last_groups(text: str, begin: int, stop: int) -> list[tuple[int, int]]:
@@ -427,7 +451,8 @@ def _number_given(page: ChoicePage, match: re.Match[str]) -> Candidate | None:
     row = next(row for row in _NUMBER_ROWS if match.group() in row)
     number = row.index(match.group())
     counted = _COUNTED.match(page.text, match.end())
-    if number >= len(page.options) or (not counted and any(sign in page.asked for sign in row)):
+    named = page.options == tuple(row[: len(page.options)])
+    if number >= len(page.options) or not (counted or named or not any(sign in page.asked for sign in row)):
         return None
     other = _TEXT_BEHIND_NUMBER.match(page.text, match.end())
     restates = restated(page.text, match.end(), page.options[number]) > match.end()
@@ -497,6 +522,11 @@ def asks_for_wrong(page: ChoicePage) -> bool:
     return pattern("choice", "asks_for_wrong").search(fold(page.question)) is not None
 
 
+def called_wrong(page: ChoicePage) -> frozenset[str]:
+    """The letters of which the reply says that they are wrong."""
+    return frozenset(_verdicts(page)[1])
+
+
 _Spans = dict[str, tuple[int, int]]
 
 
@@ -541,6 +571,8 @@ def only_letter(page: ChoicePage) -> Candidate | None:
     spans = list(_lone_letters(page))
     if any(page.text[start] not in page.labels for start, _ in spans):
         return None  # a symbol is among them, and so may be the others
+    if any(DECLARES.is_conditional(page.text, start) for start, _ in spans):
+        return None
     against = {page.text[start] for start, end in spans if _speaks_against(page, start, end)}
     letters = {page.text[start] for start, _ in spans}
     if len(page.text) <= SHORT:

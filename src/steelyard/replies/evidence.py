@@ -61,11 +61,12 @@ def _around(words: Around, languages: tuple[str, ...]) -> re.Pattern[str]:
 
 _DENIED: Final = Around("denied", behind=r"[ \t]*\Z")
 _AGAINST: Final = Around("against", behind=r"[\s\"'(]{0,3}(?:选项|options?\s)?\(?\Z")
-REJECTED: Final = Around("rejected", before=r"[)\]\"':.\s]{0,3}")
+_CONDITION: Final = Around("condition", behind=r"[ \t]*\Z")
+REJECTED: Final = Around("rejected", before=r"[)\]}\"':.\s]{0,3}")
 """Behind an answer: it is called wrong, or holds under a condition alone."""
 CONTINUED: Final = Around("continued")
 """Behind an answer: it is part of another statement."""
-CONFIRMED: Final = Around("confirmed", before=r"[)\]\"':.\s]{0,3}")
+CONFIRMED: Final = Around("confirmed", before=r"[)\]}\"':.\s]{0,3}")
 """Behind an answer: it is called right."""
 
 
@@ -156,7 +157,7 @@ class Lead:
 
     def before(self, text: str, start: int) -> re.Match[str] | None:
         """The phrase that ends where an answer begins at `start`; None where there is none, or where it is denied."""
-        match = _lead(self.kinds, languages_in(text)).search(text, max(0, start - self.reach), start)
+        match = self._phrase(text, start)
         if match is None:
             return None
         begin, phrase = match.start(), match.group()
@@ -166,6 +167,17 @@ class Lead:
             return None
         negated = _NEGATED.search(phrase) or (self.strength == Strength.ANNOUNCED and _NOT.search(phrase))
         return None if negated and not _TURNED.search(phrase, negated.end()) else match
+
+    def is_conditional(self, text: str, start: int) -> bool:
+        """Whether such a phrase ends at `start` and holds under a condition alone: `if the answer is`."""
+        match = self._phrase(text, start)
+        return (
+            match is not None
+            and _CONDITION.search(text, max(0, match.start() - _DENIED_WITHIN), match.start()) is not None
+        )
+
+    def _phrase(self, text: str, start: int) -> re.Match[str] | None:
+        return _lead(self.kinds, languages_in(text)).search(text, max(0, start - self.reach), start)
 
 
 @cache

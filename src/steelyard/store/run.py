@@ -300,7 +300,7 @@ class Run:
         return searched_page(self, request, search, against) if search else read_page(self, request, against)
 
     def search(self, text: str, after: str = "", n: int = 50, **options: Any) -> RecordPage:
-        """Records that have all words of a text, by the index that a run of over 2,000 records gets when it ends.
+        """Records that have all words of a text, by the index that a run of over 20,000 records gets when it ends.
 
         Searched are ids, inputs, references, choices and contexts of samples, outputs, reasons of scores, and messages
         of failures: the first 100,000 characters of each record, whole words without regard to case; Chinese and

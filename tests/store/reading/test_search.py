@@ -182,8 +182,10 @@ def index_of(store):
     return Path(f"{store.path}-search/1.db")
 
 
-def test_a_finished_run_of_over_2000_records_is_indexed_when_it_ends(tmp_path, monkeypatch):
+def test_a_finished_run_is_indexed_when_it_ends_only_where_a_search_cannot_scan_it(tmp_path, monkeypatch):
     monkeypatch.undo()
+    assert search._LEAST_INDEXED == search._MOST_SCANNED
+    monkeypatch.setattr(search, "_LEAST_INDEXED", 2_000)
     for name, n in (("small", 2_000), ("large", 2_001)):
         samples = [Sample(f"{name}{number}", f"Question {number}") for number in range(n)]
         evaluate(lambda sample: "x", samples, [ExactMatch()], store=tmp_path / f"{name}.db")
