@@ -58,8 +58,8 @@ class GeneralSuite:
         gate: rules on the scores that decide the exit code, `{accuracy: ">= 0.8"}`; `no_regression` compares runs with
             a `baseline`.
         judges: several of them, by name, in place of `judge`: each scorer that has none of its own is asked of each.
-        jury: how the verdicts of judges with names become one when a run is read: `majority`, `mean` (of ratings) or
-            `dawid_skene` (from three judges and 100 records on); empty for no jury.
+        jury: how the verdicts of judges with names become one when a run is read: `majority`, or `mean` (of
+            ratings); empty for no jury.
     """
 
     samples: SampleFiles
