@@ -4,9 +4,9 @@ import threading
 
 import pytest
 from tests.store.outside import execute
+from tests.store.repair.test_verify import SAMPLES
 from tests.store.test_delete import run_over
 from tests.store.test_store import new
-from tests.store.test_verify import SAMPLES
 
 from steelyard import ConfigError, Store
 from steelyard.people.marks import MarkChange, RunMarks, baselines, mark_run, marks_of, read_marks

@@ -8,7 +8,7 @@ import time
 
 import pytest
 from tests.store.outside import execute
-from tests.store.test_verify import REPLIES, SAMPLES, length
+from tests.store.repair.test_verify import REPLIES, SAMPLES, length
 from tests.thorough import times
 
 from steelyard import Options, Prompt, Store, StoreError, Suite, evaluate
