@@ -54,6 +54,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
                 "all_of": "steelyard.scorers.combined:AllOf",
                 "answer_relevancy": "steelyard.scorers.judges.relevance:AnswerRelevancy",
                 "any_of": "steelyard.scorers.combined:AnyOf",
+                "checks": "steelyard.scorers.row_checks:Checks",
                 "choice": "steelyard.scorers.choice:Choice",
                 "chrf": "steelyard.scorers.lexical:ChrF",
                 "claim_faithfulness": "steelyard.scorers.judges.faithfulness:ClaimFaithfulness",
