@@ -71,6 +71,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
                 "guideline": "steelyard.scorers.judges.criteria:Guideline",
                 "human_preference": "steelyard.scorers.human_preference:HumanPreference",
                 "json_schema": "steelyard.scorers.formats:JsonSchema",
+                "label": "steelyard.scorers.label:LabelMatch",
                 "lexical_preference": "steelyard.scorers.preference:LexicalPreference",
                 "likelihood": "steelyard.scorers.choice:LikelihoodAccuracy",
                 "not": "steelyard.scorers.combined:Not",
