@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from steelyard.analysis.baseline import read_baseline
+from steelyard.building.read import read
 from steelyard.config.environment import read_dotenv
 from steelyard.config.model_file import build_model
-from steelyard.config.read import read
 from steelyard.errors import ConfigError, SteelyardError
 from steelyard.files import make_private_folder, open_private, read_regular, read_regular_text, replaced, require_within
 from steelyard.generate.question_set import read_rows

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +22,18 @@ from typing import IO, Any, Final
 
 from steelyard.errors import ConfigError
 
-__all__ = ["make_private_folder", "open_private", "read_regular", "read_regular_text", "replaced", "require_within"]
+__all__ = [
+    "NOT_IN_FILE_NAMES",
+    "make_private_folder",
+    "open_private",
+    "read_regular",
+    "read_regular_text",
+    "replaced",
+    "require_within",
+]
+
+NOT_IN_FILE_NAMES: Final = re.compile(r'[\\/:*?"<>|\x00-\x1f\x7f]')
+"""Characters that a file's name cannot have on some common file system."""
 
 _FILE: Final = 0o600
 _FOLDER: Final = 0o700

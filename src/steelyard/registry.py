@@ -19,6 +19,8 @@ from steelyard.errors import ConfigError, did_you_mean
 
 Kind = Literal["model", "target", "scorer", "suite"]
 
+DEFAULT_SUITE: Final = "general"
+"""The suite of a configuration that names none."""
 BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
     {
         "model": MappingProxyType(
@@ -49,7 +51,9 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
         "scorer": MappingProxyType(
             {
                 "agent_steps": "steelyard.scorers.agents:AgentSteps",
+                "all_of": "steelyard.scorers.combined:AllOf",
                 "answer_relevancy": "steelyard.scorers.judges.relevance:AnswerRelevancy",
+                "any_of": "steelyard.scorers.combined:AnyOf",
                 "choice": "steelyard.scorers.choice:Choice",
                 "chrf": "steelyard.scorers.lexical:ChrF",
                 "claim_faithfulness": "steelyard.scorers.judges.faithfulness:ClaimFaithfulness",
@@ -68,6 +72,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
                 "json_schema": "steelyard.scorers.formats:JsonSchema",
                 "lexical_preference": "steelyard.scorers.preference:LexicalPreference",
                 "likelihood": "steelyard.scorers.choice:LikelihoodAccuracy",
+                "not": "steelyard.scorers.combined:Not",
                 "number_match": "steelyard.scorers.numbers:NumberMatch",
                 "per_turn": "steelyard.scorers.per_turn:PerTurn",
                 "plan_followed": "steelyard.scorers.judges.agents:PlanFollowed",
@@ -87,6 +92,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
         "suite": MappingProxyType(
             {
                 "choice": "steelyard.suites.choice.suite:ChoiceSuite",
+                "general": "steelyard.suites.general.suite:GeneralSuite",
                 "pairwise": "steelyard.suites.pairwise.suite:PairwiseSuite",
                 "rag": "steelyard.suites.rag.suite:RagSuite",
                 "tables": "steelyard.suites.tables.suite:TablesSuite",
@@ -162,6 +168,8 @@ def describe(value: Any) -> Any:
 
 
 def _describe_fields(value: Any) -> Any:
+    if hasattr(value, "described"):  # it is written in a configuration as what it wraps is
+        return value.described()
     # A field that the constructor does not take (`init=False`) is not a setting.
     settings = [field for field in dataclasses.fields(value) if field.init]
     fields = {field.name: describe(getattr(value, field.name)) for field in settings}

@@ -388,3 +388,15 @@ A target or scorer that declares `sandbox` is given the session's `steelyard.sql
 
 Scorer = Callable[..., Score | Sequence[Score] | Awaitable[Score | Sequence[Score]]]
 """`(Sample, Output)` or `(Sample, Output, Ask)` -> Score or several; plain or async."""
+
+
+@runtime_checkable
+class WrapsScorers(Protocol):
+    """A scorer that scores by other scorers: judges, prompts and prices reach those inside through it."""
+
+    @property
+    def parts(self) -> tuple[Scorer, ...]:
+        """The scorers inside, in order."""
+
+    def with_parts(self, parts: tuple[Scorer, ...]) -> Scorer:
+        """Return a copy with other scorers in their places."""

@@ -10,8 +10,8 @@ import pytest
 from tests.generate.exam_server import exam_server, failed, fenced, said
 
 from steelyard import ExactMatch, Sample, evaluate
-from steelyard.config.nodes import plain
-from steelyard.config.read import parse
+from steelyard.building.nodes import plain
+from steelyard.building.read import parse
 from steelyard.generate.code_trial import make_scorer
 from steelyard.store import Store
 from steelyard.store.codings import (

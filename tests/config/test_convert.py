@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard import ConfigError, Sample
+from steelyard.building.nodes import plain
+from steelyard.building.read import parse
 from steelyard.config.convert import convert
 from steelyard.config.load import load
-from steelyard.config.nodes import plain
-from steelyard.config.read import parse
 from steelyard.prompts.template import placeholders, render
 
 TEMPLATE = '单选题。\n题目：{question}\n选项：{options}\n只答 {{"answer": "A"}}'

@@ -1,9 +1,9 @@
 import pytest
 
+from steelyard.building.read import parse
+from steelyard.building.scalars import described
 from steelyard.config.environment import environment, read_dotenv
 from steelyard.config.load import load
-from steelyard.config.read import parse
-from steelyard.config.scalars import described
 from steelyard.errors import ConfigError
 
 

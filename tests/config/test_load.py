@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.building.nodes import ConfigErrors
 from steelyard.config.load import load, load_plain
-from steelyard.config.nodes import ConfigErrors
 from steelyard.errors import ConfigError
 
 pytestmark = pytest.mark.usefixtures("toys")
@@ -109,7 +109,7 @@ def test_a_limit_takes_the_first_of_what_the_file_selects(folder, samples, limit
     [
         (
             "suite: choice\nscorers: []\n",
-            "unknown key 'scorers': suites that have it: pairwise, rag, text2sql; keys of choice: few_shot, gate,",
+            "unknown key 'scorers': suites that have it: general, pairwise, rag, text2sql; keys of choice: few_shot, gate,",
         ),
         ("suite: text2sql\nscorer: []\n", "unknown key 'scorer': did you mean 'scorers'?"),
         ("suite: rag\ndocument: []\n", "unknown key 'document': did you mean 'documents'?"),
@@ -125,12 +125,8 @@ HEAD = "suite: toy\nsamples: {file: lines.txt}\n"
 @pytest.mark.parametrize(
     ("text", "place", "words"),
     [
-        ("- a\n", "1:1", "expected a mapping with the key 'suite', but got a list"),
-        (
-            "samples: {file: lines.txt}\n",
-            "1:1",
-            "the key 'suite' is missing; known suites: broken_suite, choice, pairwise, rag, tables, text2sql, toy",
-        ),
+        ("- a\n", "1:1", "expected a mapping with the key 'samples', but got a list"),
+        ("samples: {file: lines.txt}\n", "1:1", "there is no target: name models and their endpoint"),
         ("suit: toy\n", "1:1", "the key 'suite' is missing (did you mean 'suit'?)"),
         ("suite: tox\n", "1:8", "there is no suite 'tox': did you mean 'toy'?"),
         ("suite: [toy]\n", "1:8", "suite: expected one of"),

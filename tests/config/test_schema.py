@@ -3,8 +3,8 @@ import copy
 import jsonschema
 import pytest
 
+from steelyard.building.keys import arguments_of, keys_of
 from steelyard.config import schema
-from steelyard.config.keys import arguments_of, keys_of
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.config.keys import element_of, is_class, keys_of, members, value_of
+from steelyard.building.keys import element_of, is_class, keys_of, members, value_of
 from steelyard.config.stored_needs import is_shown_whole, stored_needs
 from steelyard.errors import ConfigError
 from steelyard.registry import BUILT_IN, find
@@ -49,6 +49,9 @@ def test_a_file_is_listed_under_every_key_that_takes_one_whatever_its_name():
         ({"template": "en/four_options"}, []),
         ({"template": "{{question}} a/b"}, []),
         ({"system": "Be brief."}, []),
+        ({"prompts": {"a": "id_rsa", "b": "Answer: {{text}}"}, "samples": "id_dsa"}, ["files: id_rsa, id_dsa"]),
+        ({"endpoint": {"api_key": "${B}"}}, ["endpoints: https://api.openai.com/v1", "keys: B"]),
+        ({"endpoint": "http://h/v1"}, ["endpoints: http://h/v1"]),
         (
             {"targets": {"a": {"function": "mod:f"}, "b": {"langchain": {"runnable": "m:chain"}}}},
             ["modules: mod:f, m:chain"],

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from steelyard.config.build import Site, build
-from steelyard.config.nodes import from_plain
+from steelyard.building.build import Site, build
+from steelyard.building.nodes import from_plain
 from steelyard.config.stored_scorers import stored_scorers
 from steelyard.errors import ConfigError
 from steelyard.models.prices import Price, PriceTable
@@ -15,6 +15,8 @@ from steelyard.types import Scorer
 
 DESCRIBED = [
     {"agent_steps": {"model": "gpt"}},
+    {"all_of": ["exact_match", {"contains": "a", "name": "has_a"}]},
+    {"any_of": ["exact_match", {"regex": "{{pattern}}", "name": "fits"}]},
     {"choice": {"rule": "last_letter", "also_scored": ["strict_only_letter"]}},
     {"chrf": {}},
     {"contains": {"mode": "any", "ignore_case": True}},
@@ -24,7 +26,9 @@ DESCRIBED = [
     {"json_schema": {"schema": {"type": "object", "required": ["a"]}}},
     {"lexical_preference": {}},
     {"likelihood": {}},
+    {"not": {"contains": ["as an AI"]}, "name": "no_ai_talk"},
     {"number_match": {}},
+    {"number_match": "{{sum}}", "of": "total"},
     {"per_turn": {"scorer": {"rouge_l": {}}}},
     {"regex": {"pattern": "^[0-9]+$"}},
     {"retrieval": {}},

@@ -1,7 +1,7 @@
 import pytest
 
-from steelyard.config.nodes import plain
-from steelyard.config.read import parse
+from steelyard.building.nodes import plain
+from steelyard.building.read import parse
 from steelyard.config.targets import expanded
 from steelyard.errors import ConfigError
 

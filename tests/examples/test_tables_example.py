@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.config.build import Site, build
-from steelyard.config.read import read
+from steelyard.building.build import Site, build
+from steelyard.building.read import read
 from steelyard.suites.tables.suite import TablesSuite
 from steelyard.tables import table_metrics
 from steelyard.tables.measure import ALL_METRICS

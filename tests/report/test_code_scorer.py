@@ -3,8 +3,8 @@
 import pytest
 from tests.browser.hostile_texts import TEXTS
 
-from steelyard.config.nodes import plain
-from steelyard.config.read import parse
+from steelyard.building.nodes import plain
+from steelyard.building.read import parse
 from steelyard.models.references import references
 from steelyard.report.code_scorer import judge_config, pattern_config, score_name, scorer_yaml
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.config.build import Site, build
-from steelyard.config.nodes import from_plain
+from steelyard.building.build import Site, build
+from steelyard.building.nodes import from_plain
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
 from steelyard.scorers.tables import TableMetrics

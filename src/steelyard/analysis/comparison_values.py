@@ -338,7 +338,7 @@ class PromptDifference:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class GridComparison:
     """The runs of prompts x models, compared.
 
     Args:
@@ -405,7 +405,7 @@ class Comparison:
     score_notes: tuple[str, ...] = ()
     only_groups: tuple[str, ...] = ()
     all_pairs: tuple[RunPair, ...] = ()
-    grid: Grid | None = None
+    grid: GridComparison | None = None
 
     def json_fields(self) -> dict[str, Any]:
         """Runs by their ids: their summaries are values of their own."""

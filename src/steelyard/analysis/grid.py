@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from steelyard.analysis.comparison_values import CellState, Grid, GridCell, PromptDifference
+from steelyard.analysis.comparison_values import CellState, GridCell, GridComparison, PromptDifference
 from steelyard.analysis.costs import drawn_samples, quantile, times_of
 from steelyard.analysis.differences import PairedValues, paired_difference, verdict_of
 from steelyard.analysis.joint_values import JointDifference, JointValues, advantages, is_not_worse
@@ -37,19 +37,21 @@ PROMPT: Final = "prompt"
 MODEL: Final = "model"
 """The two tags of a cell's target."""
 MARGIN: Final = 0.03
+_GENERAL: Final = "general"
+"""The suite whose targets are prompts x models; a single prompt need not be named. Elsewhere a tag `model` may be any."""
 
 
 def is_grid(tags: Sequence[Mapping[str, str]]) -> bool:
-    """Whether runs with these tags are cells: each has a prompt and a model, and no two have the same.
+    """Whether runs with these tags are cells: each has a model, and no two have the same prompt and model.
 
-    >>> is_grid([{"prompt": "terse", "model": "small"}, {"prompt": "terse", "model": "large"}])
-    True
+    >>> is_grid([{"prompt": "terse", "model": "small"}, {"model": "small"}]), is_grid([{"model": "small"}])
+    (True, False)
     """
-    cells = {(of_run.get(PROMPT), of_run.get(MODEL)) for of_run in tags}
-    return len(cells) == len(tags) > 1 and not any(None in cell for cell in cells)
+    cells = {(of_run.get(PROMPT, ""), of_run.get(MODEL)) for of_run in tags}
+    return len(cells) == len(tags) > 1 and all(model is not None for _, model in cells)
 
 
-def grid_of(runs: Sequence[ComparedRun], score: str, level: float) -> Grid | None:
+def grid_of(runs: Sequence[ComparedRun], score: str, level: float) -> GridComparison | None:
     """Compare the cells of a grid; None where the runs are none, or a rule ended one early.
 
     Args:
@@ -57,7 +59,8 @@ def grid_of(runs: Sequence[ComparedRun], score: str, level: float) -> Grid | Non
         score: that all of them have.
         level: of all intervals, and at which those of all pairs of cells hold together.
     """
-    if not is_grid([run.run.tags for run in runs]) or any(run.run.stopped_early for run in runs):
+    has_prompts = all(PROMPT in run.run.tags or run.run.kind == _GENERAL for run in runs)
+    if not (has_prompts and is_grid([run.run.tags for run in runs])) or any(run.run.stopped_early for run in runs):
         return None
     kind = compared_score(score, runs)
     margin = (runs[0].run.manifest.get("options") or {}).get("margin", MARGIN)
@@ -72,7 +75,7 @@ def grid_of(runs: Sequence[ComparedRun], score: str, level: float) -> Grid | Non
         scaled = 1 - scaled if kind.meaning.lower_is_better else scaled
         joint = JointValues(scaled, bool(((scaled == 0) | (scaled == 1)).all()), units)
         choice = _choose(cells, joint, margin, level)
-    return Grid(
+    return GridComparison(
         score=score,
         cells=tuple(replace(cell, state=choice.states.get(cell.target, "open")) for cell in cells),
         prompts=_prompt_differences(cells, values, units, kind.meaning, level) if n else (),
@@ -98,7 +101,7 @@ def _cell(side: ComparedRun, score: str) -> GridCell:
     return GridCell(
         run=run.id,
         target=run.target,
-        prompt=run.tags[PROMPT],
+        prompt=run.tags.get(PROMPT, ""),
         model=run.tags[MODEL],
         mean=scored.headline,
         share=scored.is_share,

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from steelyard.config.build import own_entries
-from steelyard.config.keys import keys_of
-from steelyard.config.nodes import MappingEntry, Node
+from steelyard.building.build import own_entries
+from steelyard.building.keys import keys_of, keys_of_kind
+from steelyard.building.nodes import MappingEntry, Node
 from steelyard.errors import Location
-from steelyard.registry import Kind, name_of
+from steelyard.registry import Kind, find, name_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,9 @@ def settings(value: Any, node: Node | None, key: str = "") -> Iterator[Setting]:
         node: the node it was built from; None if nothing was written.
         key: the path so far.
     """
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if hasattr(value, "described"):
+        yield from _of_wrapped(value.described(), node, key)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         yield from _of_fields(value, node, key)
     elif isinstance(value, Mapping) and value:
         for name, member in value.items():
@@ -75,13 +77,24 @@ def _of_fields(value: Any, node: Node | None, key: str) -> Iterator[Setting]:
         yield from settings(getattr(value, field), entry.node if entry else None, _joined(path, field))
 
 
+def _of_wrapped(described: Any, node: Node | None, key: str) -> Iterator[Setting]:
+    """Every key of a scorer with keys that all scorers take, as it is written."""
+    ((name, fields),) = described.items()
+    cls = find("scorer", name)
+    entries = own_entries(name, node, keys_of_kind("scorer", cls), cls) if node and name in node.entries else {}
+    for field, written in fields.items():
+        entry = entries.get(field)
+        yield Setting(_joined(_joined(key, name), field), written, entry.node.location if entry else None)
+
+
 def _entries(value: Any, node: Node | None, name: str) -> Mapping[str, MappingEntry]:
     """The entries of the fields, in whichever of the three forms they were written."""
     if node is None:
         return {}
     if name and name in node.entries:
         cls: type = type(value)
-        return own_entries(name, node, keys_of(cls))
+        kind: Kind = next(kind for kind in get_args(Kind) if name_of(kind, cls))
+        return own_entries(name, node, keys_of_kind(kind, cls), cls)
     return node.entries
 
 

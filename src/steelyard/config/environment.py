@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from steelyard.config.nodes import Node, Problems
-from steelyard.config.read import decoded
+from steelyard.building.nodes import Node, Problems
+from steelyard.building.read import decoded
 from steelyard.config.targets import expanded
 from steelyard.errors import ConfigError, Location
 from steelyard.files import read_regular

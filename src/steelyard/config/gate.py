@@ -21,8 +21,8 @@ from steelyard.analysis.gate_rules import (
     parse_rule,
 )
 from steelyard.analysis.score_infos import jury_score
-from steelyard.config.nodes import MappingEntry, Node, Problems
-from steelyard.config.scalars import described, existing
+from steelyard.building.nodes import MappingEntry, Node, Problems
+from steelyard.building.scalars import described, existing
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.suite import Suite
 from steelyard.suite.scorer_infos import jury_scores_of, scores_of_judges, turn_scores_of

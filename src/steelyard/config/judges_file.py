@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from steelyard.config.build import Site, build
+from steelyard.building.build import Site, build
+from steelyard.building.read import read
 from steelyard.config.environment import Environment, environment
 from steelyard.config.load import SUFFIXES
-from steelyard.config.read import read
 from steelyard.errors import ConfigError
 from steelyard.suite.judge_panel import JudgesFile
 

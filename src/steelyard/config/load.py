@@ -9,16 +9,16 @@ from typing import Any, Final
 
 from steelyard.analysis.baseline import is_baseline_file
 from steelyard.analysis.gate_rules import BASELINE
-from steelyard.config.build import Site, build
+from steelyard.building.build import Site, build
+from steelyard.building.nodes import MappingEntry, Node, Problems, from_plain, plain, texts
+from steelyard.building.read import read
+from steelyard.building.scalars import described
 from steelyard.config.environment import Environment, environment
 from steelyard.config.gate import check_gate, match_gate, with_baseline
-from steelyard.config.nodes import MappingEntry, Node, Problems, from_plain, plain, texts
-from steelyard.config.read import read
-from steelyard.config.scalars import described
 from steelyard.config.targets import check_names, expanded, without_tags
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, Location, boundary, did_you_mean
-from steelyard.registry import find, names
+from steelyard.registry import DEFAULT_SUITE, find, names
 from steelyard.suite import Suite
 from steelyard.suite.objects import constant_prompts
 from steelyard.suite.sample_columns import check_filled_names
@@ -92,7 +92,7 @@ def load(
         neighbours = [entry.name for entry in path.parent.glob("*") if entry.suffix.lower() in SUFFIXES]
         raise ConfigError(f"there is no such file{did_you_mean(path.name, neighbours)}", Location(str(path)))
     text, root = read(path)
-    root = limited(root, limit)
+    root = limited(with_sample_file(root), limit)
     if skip_bad:
         root = without_bad(root)
     return replace(_loaded(root, path.parent, environ, use_dotenv=use_dotenv), text=text, path=path)
@@ -111,7 +111,7 @@ def load_plain(stored: Mapping[str, Any], base: Path, *, environ: Mapping[str, s
         ConfigError: as `load`; positions name the key instead of a line.
         DataError: as `load`.
     """
-    root = from_plain(stored, "stored configuration")
+    root = with_sample_file(from_plain(stored, "stored configuration"))
     return _loaded(root, base, environ, use_dotenv=use_dotenv)
 
 
@@ -142,11 +142,12 @@ def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv:
 
 def _suite_class(root: Node) -> type:
     if not isinstance(root.value, Mapping):
-        raise ConfigError(f"expected a mapping with the key 'suite', but got {described(root)}", root.location)
+        raise ConfigError(f"expected a mapping with the key 'samples', but got {described(root)}", root.location)
     if "suite" not in root.entries:
         suggestion = did_you_mean("suite", root.entries)
-        hint = f" ({suggestion[2:]})" if suggestion[:1] == ":" else f"; known suites: {', '.join(names('suite'))}"
-        raise ConfigError(f"the key 'suite' is missing{hint}", root.location)
+        if suggestion[:1] == ":":
+            raise ConfigError(f"the key 'suite' is missing ({suggestion[2:]})", root.location)
+        return find("suite", DEFAULT_SUITE)
     node = root.entries["suite"].node
     if not isinstance(node.value, str):
         raise ConfigError(
@@ -222,10 +223,24 @@ def _quoted_node(root: Node, message: str) -> Node:
     return next(quoted, entry.key)
 
 
+def with_sample_file(root: Node) -> Node:
+    """`root` with `samples: FILE`, or a list of files, written out as `samples: {file: FILE}`.
+
+    >>> from steelyard.building.nodes import from_plain, plain
+    >>> plain(with_sample_file(from_plain({"samples": "a.csv"}, "")))
+    {'samples': {'file': 'a.csv'}}
+    """
+    samples = root.entries.get("samples")
+    if samples is None or not isinstance(samples.node.value, str | tuple):
+        return root
+    written_out = samples.node.with_value({"file": MappingEntry(samples.key.with_value("file"), samples.node)})
+    return root.with_value({**root.entries, "samples": MappingEntry(samples.key, written_out)})
+
+
 def limited(root: Node, limit: int | None) -> Node:
     """`root` with at most `limit` samples: the first, or fewer of the last or random ones that the file selects.
 
-    >>> from steelyard.config.nodes import from_plain, plain
+    >>> from steelyard.building.nodes import from_plain, plain
     >>> plain(limited(from_plain({"samples": {"file": "a.csv", "last": 30}}, ""), 5))
     {'samples': {'file': 'a.csv', 'last': 5}}
 
@@ -259,7 +274,7 @@ def limited(root: Node, limit: int | None) -> Node:
 def without_bad(root: Node) -> Node:
     """`root` with `skip_bad: true` under `samples`.
 
-    >>> from steelyard.config.nodes import from_plain, plain
+    >>> from steelyard.building.nodes import from_plain, plain
     >>> plain(without_bad(from_plain({"samples": {"file": "a.csv"}}, "")))
     {'samples': {'file': 'a.csv', 'skip_bad': True}}
 

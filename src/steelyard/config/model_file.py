@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.config.build import Site, build
+from steelyard.building.build import Site, build
+from steelyard.building.nodes import Node, from_plain
+from steelyard.building.read import read
 from steelyard.config.environment import Environment, environment
 from steelyard.config.load import SUFFIXES
-from steelyard.config.nodes import Node, from_plain
-from steelyard.config.read import read
 from steelyard.errors import ConfigError
 from steelyard.models.base import Model
 

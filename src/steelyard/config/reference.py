@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from steelyard.config.keys import (
+from steelyard.building.keys import (
     LEAVES,
     Key,
     arguments_of,
@@ -23,12 +23,14 @@ from steelyard.config.keys import (
     is_literal,
     is_writable,
     keys_of,
+    keys_of_kind,
     kind_of,
     members,
     scalar_key,
     summary_of,
     value_of,
 )
+from steelyard.building.wrapped import WRAPPER_KEYS, Adapted
 from steelyard.config.schema import KINDS, suite_keys
 from steelyard.registry import Kind, describe, find, name_of, names
 
@@ -44,6 +46,7 @@ _PAGES: Final[Mapping[Kind, str]] = {"suite": "suites", "target": "targets", "mo
 _PAGE_OF_GROUP: Final[Mapping[str, str]] = {
     "SampleFiles": "samples",
     "FewShot": "suites",
+    "ModelEndpoint": "suites",
     "ResponseMap": "models",
     "Rates": "models",
     "Retry": "models",
@@ -70,6 +73,7 @@ def pages() -> dict[str, str]:
     for name in names("suite"):
         cls = find("suite", name)
         lines["suites"] += ["", f"## suite: {name}", "", summary_of(cls), "", *_table(cls, suite_keys(cls), nested)]
+    lines["scorers"] += _shared_keys(nested)
     for kind in KINDS:
         for name in names(kind):
             lines[_PAGES[kind]] += _section(kind, name, nested)
@@ -95,14 +99,26 @@ def _section(kind: Kind, name: str, nested: dict[str, type]) -> Iterator[str]:
     registered: Any = find(kind, name)
     yield from ("", f"## {name}", "", summary_of(registered))
     keys = keys_of(registered) if is_class(registered) else {}
-    short = scalar_key(name, keys)
-    if short is None:
+    short = scalar_key(name, keys_of_kind(kind, registered), registered)
+    if short is None or not keys:
         yield from ("", f"It has no keys: write `{name}`.")
         return
     if _is_short(short.hint):
         yield from ("", f"Short form: `{{{name}: {short.name.upper()}}}`.")
     yield ""
     yield from _table(registered, keys, nested)
+
+
+def _shared_keys(nested: dict[str, type]) -> Iterator[str]:
+    """The keys that every scorer takes."""
+    keys = {key: keys_of(Adapted)[key] for key in WRAPPER_KEYS}
+    yield from ("", "## Keys of every scorer", "")
+    yield (
+        "They stand among a scorer's own keys or next to its name; a scorer's own key of that name comes first. "
+        "Options that hold texts and numbers take values of columns, `{{max_words}}`, for each sample."
+    )
+    yield ""
+    yield from _table(Adapted, keys, nested)
 
 
 def _is_short(hint: Any) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, get_args, get_origin
 
-from steelyard.config.keys import (
+from steelyard.building.keys import (
     Key,
     arguments_of,
     element_of,
@@ -19,14 +19,17 @@ from steelyard.config.keys import (
     is_literal,
     is_writable,
     keys_of,
+    keys_of_kind,
     kind_of,
     members,
     scalar_key,
     summary_of,
     value_of,
 )
+from steelyard.building.wrapped import Adapted
+from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
-from steelyard.registry import Kind, describe, find, names
+from steelyard.registry import DEFAULT_SUITE, Kind, describe, find, names
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 KINDS: Final[tuple[Kind, ...]] = ("target", "scorer", "model")
@@ -75,7 +78,8 @@ def _suite(name: str, definitions: Definitions) -> dict[str, Any]:
             "description": "variables for {{name}} in targets; each target is copied for the values of those it uses",
         },
     }
-    return _closed({**about, **fields, **targets}, ["suite", *(key.name for key in keys.values() if key.required)])
+    required = [key.name for key in keys.values() if key.required]
+    return _closed({**about, **fields, **targets}, required if name == DEFAULT_SUITE else ["suite", *required])
 
 
 def suite_keys(cls: type) -> Mapping[str, Key]:
@@ -124,9 +128,10 @@ def of_hint(hint: Any, definitions: Definitions) -> dict[str, Any]:
         return {"anyOf": [of_hint(member, definitions) for member in members(hint) if is_json_type(member)]}
     if is_json(hint) or kind_of(hint):
         return {"$ref": f"#/$defs/{kind_of(hint)}"} if kind_of(hint) else {}
-    if is_class(hint):
-        return _reference(hint, definitions)
-    return _of_simple_hint(hint, definitions)
+    if hint is SampleFiles:  # a file, or several, may stand alone: see `load.with_sample_file`
+        files = [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
+        return {"anyOf": [*files, _reference(hint, definitions)]}
+    return _reference(hint, definitions) if is_class(hint) else _of_simple_hint(hint, definitions)
 
 
 def is_json_type(hint: Any) -> bool:
@@ -175,15 +180,17 @@ def _forms(kind: Kind, name: str, definitions: Definitions, extra: Mapping[str, 
     """The forms of a registered class in a file: `{name: {fields}}`, `{name: scalar, ...}`, or the bare name."""
     registered: Any = find(kind, name)
     keys = keys_of(registered) if is_class(registered) else {}
+    shared = {key.name: key for key in keys_of_kind(kind, registered).values() if key.name not in keys}
     reference = f"{kind} {name}"
     if reference not in definitions:
         definitions[reference] = {}
         required = [key.name for key in keys.values() if key.required]
-        fields = _closed(_fields(registered, keys, definitions), required) if keys else _closed({}, [])
+        fields = _closed({**_fields(registered, keys, definitions), **_fields(Adapted, shared, definitions)}, required)
         definitions[reference] = {**fields, "description": summary_of(registered)}
+    beside = {**_fields(Adapted, shared, definitions), **extra}
     return [
-        _closed({name: {"$ref": f"#/$defs/{reference}"}, **extra}, [name]),
-        *_scalar_forms(name, registered, keys, (definitions, extra)),
+        _closed({name: {"$ref": f"#/$defs/{reference}"}, **beside}, [name]),
+        *_scalar_forms(name, registered, {**keys, **shared}, (definitions, extra)),
         *([{"const": name}] if not any(key.required for key in keys.values()) else []),
     ]
 
@@ -192,13 +199,14 @@ def _scalar_forms(
     name: str, registered: Any, keys: Mapping[str, Key], context: tuple[Definitions, Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     definitions, extra = context
-    fields = _fields(registered, keys, definitions) if keys else {}
+    fields = {**_fields(Adapted, keys, definitions), **(_fields(registered, keys, definitions) if keys else {})}
     required = [key.name for key in keys.values() if key.required]
-    key = scalar_key(name, keys)
+    key = scalar_key(name, keys, registered)
     forms = []
     if key is not None:
         others = {other: field for other, field in fields.items() if other not in {key.name, name}}
-        scalar = {"allOf": [fields[key.name], {"not": {"type": "object"}}]}
+        # Below `not` stands the scorer itself, as a mapping too.
+        scalar = fields[key.name] if kind_of(key.hint) else {"allOf": [fields[key.name], {"not": {"type": "object"}}]}
         forms.append(
             _closed({name: scalar, **others, **extra}, [name, *(other for other in required if other != key.name)])
         )

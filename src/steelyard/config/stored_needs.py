@@ -20,7 +20,7 @@ _MODULES: Final = frozenset({"function", "langchain", "llama_index", "chain", "e
 _FILES: Final = frozenset(
     {
         "baseline", "ca_file", "databases", "dataset", "documents", "file", "index", "knowledge", "model_config", "out",
-        "preferences", "prices", "reply", "schema", "store", "system", "template",
+        "preferences", "prices", "prompts", "reply", "samples", "schema", "store", "system", "template",
     }
 )  # fmt: skip
 """Keys whose text is a file or folder, or may be one without looking like it: a private key has no suffix."""
@@ -63,7 +63,8 @@ def _found(stored: Any) -> Iterator[tuple[str, str]]:
     while waiting:
         key, value = waiting.pop()
         if isinstance(value, Mapping):
-            waiting += reversed(list(value.items()))
+            # Under prompts, keys are names of the user's own.
+            waiting += reversed([(key if key == "prompts" else name, part) for name, part in value.items()])
             yield from _unwritten(value)
             if key == "headers":
                 with_keys = ((name, text) for name, text in value.items() if REFERENCE.search(str(text)))
@@ -82,7 +83,8 @@ def _unwritten(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What models in a mapping use without a word of it."""
     for name, part in value.items():
         written = {**value, **part} if isinstance(part, Mapping) else value
-        if name in _OPENAI and not written.get("base_url"):
+        is_endpoint = name in _OPENAI or (name == "endpoint" and isinstance(part, Mapping))
+        if is_endpoint and not written.get("base_url"):
             yield "endpoints", "https://api.openai.com/v1"
         if name == "litellm" and not written.get("api_key"):
             yield "keys", "those that LiteLLM finds in the environment"

@@ -13,14 +13,14 @@ from itertools import product
 from math import prod
 from typing import Final
 
-from steelyard.config.nodes import MappingEntry, Node, Problems, from_plain, texts
-from steelyard.config.scalars import as_text, described
+from steelyard.building.nodes import MappingEntry, Node, Problems, from_plain, texts
+from steelyard.building.scalars import as_text, described
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.files import NOT_IN_FILE_NAMES
 from steelyard.normal_form import stream_safe
 from steelyard.prompts.template import placeholders
 
 MAX_TARGETS: Final = 500
-NOT_IN_FILE_NAMES: Final = re.compile(r'[\\/:*?"<>|\x00-\x1f\x7f]')
 MAX_NAME_BYTES: Final = 150
 _RESERVED: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 
@@ -133,7 +133,7 @@ def _name(template: str, choice: Choice) -> str:
 def substituted(node: Node, choice: Choice) -> Node:
     """`node` with the placeholders of `choice` filled in; a text that is only a placeholder becomes the value itself.
 
-    >>> from steelyard.config.nodes import from_plain, plain
+    >>> from steelyard.building.nodes import from_plain, plain
     >>> k = from_plain(5, "")
     >>> plain(substituted(from_plain({"k": "{{k}}", "q": "top {{k}} of {{n}}"}, ""), {"k": k}))
     {'k': 5, 'q': 'top 5 of {{n}}'}

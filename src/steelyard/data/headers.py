@@ -125,6 +125,21 @@ def rivals(
     return {role.name: others for role in required if (others := _columns(free, role, normalized))}
 
 
+def fitting(headers: Mapping[Column, str], role: Role) -> tuple[Column, ...]:
+    """Every column whose header is a synonym of the role, the first synonym first.
+
+    >>> fitting({0: "text", 1: "channel", 2: "question"}, Role("input", words="general_input"))
+    (2, 0)
+    """
+    words = _synonyms().get(role.words or role.name, {})
+    ranked = sorted(
+        (words[text], position, column)
+        for position, (column, header) in enumerate(headers.items())
+        if (text := normalized(header)) in words
+    )
+    return tuple(column for _, _, column in ranked)
+
+
 def rival_note(title: str, role: str, used: str, other: str, about: str = "") -> str:
     """A sentence on a second column that may have a role, and on how to choose it.
 

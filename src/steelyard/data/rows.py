@@ -168,8 +168,26 @@ def cluster_of(row: Row, layout: ColumnLayout) -> str:
     return render(cell_at(row.cells, column)) or ("" if own_id is None else render(cell_at(row.cells, own_id)))
 
 
-def open_tables(files: SampleFiles, roles: Sequence[Role]) -> tuple[tuple[OpenTable, ...], tuple[str, ...]]:
+OpenTables = tuple[tuple[OpenTable, ...], tuple[str, ...]]
+"""Tables with their columns, and notes for people."""
+LayoutOf = Callable[[Table, Sequence[Role], SampleFiles], ColumnLayout]
+"""Finds the columns of a table, as `find_layout` does."""
+
+
+def open_tables(
+    files: SampleFiles,
+    roles: Sequence[Role],
+    *,
+    layout_of: LayoutOf = find_layout,
+    unused: UnusedColumns | None = None,
+) -> OpenTables:
     """Every table of every file with its columns, and notes for people.
+
+    Args:
+        files: the files.
+        roles: what a column may be.
+        layout_of: finds the columns of each table.
+        unused: collects the columns without a role; by default a new one.
 
     Raises:
         ConfigError: a file, sheet or column does not exist, or a file is named twice.
@@ -178,9 +196,9 @@ def open_tables(files: SampleFiles, roles: Sequence[Role]) -> tuple[tuple[OpenTa
     tables, notes = read_tables(files)
     if not tables:
         raise DataError(f"{files.names}: no sheet with a filled cell")
-    unused = UnusedColumns()
+    unused = unused or UnusedColumns()
     opened = tuple(
-        open_table(table, find_layout(table, roles, files), prefix, (files, unused))
+        open_table(table, layout_of(table, roles, files), prefix, (files, unused))
         for table, prefix in zip(tables, id_prefixes(files, tables), strict=True)
     )
     return opened, (*notes, *(note for table in opened for note in _on_rivals(table, roles, files)))
@@ -259,14 +277,22 @@ SampleOf = Callable[[OpenTable, Row, int, tuple[dict[str, str], list[Defect]]], 
 It returns None after adding a defect."""
 
 
-def read_rows(files: SampleFiles, roles: Sequence[Role], sample_of: SampleOf) -> RowDataset:
+def read_rows(
+    files: SampleFiles, roles: Sequence[Role], sample_of: SampleOf, *, opened: OpenTables | None = None
+) -> RowDataset:
     """Read and check a complete dataset in which each row is a sample.
+
+    Args:
+        files: which rows of which files.
+        roles: what a column may be.
+        sample_of: makes a sample from a row.
+        opened: the tables and notes, where they were opened before.
 
     Raises:
         ConfigError: a file, sheet or column does not exist.
         DataError: a file cannot be read, rows have defects and `skip_bad` is off, or no valid row is left.
     """
-    tables, notes = open_tables(files, roles)
+    tables, notes = opened or open_tables(files, roles)
     defects: list[Defect] = []
     collected: tuple[dict[str, str], list[Defect]] = ({}, defects)
     positions = count()

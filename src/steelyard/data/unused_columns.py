@@ -30,12 +30,14 @@ class UnusedColumns:
 
     Attributes:
         names: keys of the samples' metadata, in order of first appearance.
+        own_keys: keys of metadata that the suite sets.
         too_long: how many values were left out for their length.
         too_many: whether columns were left out.
         unread: notes on cells that hold more than text.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, own_keys: Collection[str] = OWN_KEYS) -> None:
+        self.own_keys = own_keys
         self.names: dict[str, None] = {}
         self.too_long = 0
         self.too_many = False
@@ -45,18 +47,22 @@ class UnusedColumns:
         """The unused columns of one table."""
         return TableColumns(self, table, layout)
 
+    def about_names(self, listed: str, example: str) -> str:
+        """The note that lists the columns; `example` is the name of one of them."""
+        which, are = (f"{len(self.names)} columns have", "are") if len(self.names) > 1 else ("1 column has", "is")
+        return (
+            f"{which} no role and {are} only metadata: {listed}; give a role under columns, or write "
+            f"{{{{metadata.{example}}}}} into a template"
+        )
+
     def notes(self) -> Iterator[str]:
         """One note that names the columns, one on values that were left out, and those on cells with more than text."""
         yield from self.unread
         if self.names:
             names = [name if len(name) <= _SHOWN_CHARACTERS else f"{name[:_SHOWN_CHARACTERS]}…" for name in self.names]
             listed = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-            which = f"{len(names)} columns have" if len(names) > 1 else "1 column has"
             example = next((name for name in self.names if len(name) <= _SHOWN_CHARACTERS), "NAME")
-            yield (
-                f"{which} no role and {'are' if len(names) > 1 else 'is'} only metadata: {listed}; give a role under "
-                f"columns, or write {{{{metadata.{example}}}}} into a template"
-            )
+            yield self.about_names(listed, example)
         if self.too_many:
             yield f"columns without a role after the first {MOST_COLUMNS} are left out"
         if self.too_long:
@@ -71,8 +77,14 @@ class TableColumns:
         self._known = {column for columns in layout.columns.values() for column in columns}
         if _is_row_number(table, layout):
             self._known.add(0)
-        self._pending: dict[Column, str] = {} if table.keyed else dict(_grid_names(layout, self._known))
+        grid = () if table.keyed else _grid_names(layout, self._known, dataset.own_keys)
+        self._pending: dict[Column, str] = dict(grid)
         self._kept: dict[Column, str] = {}
+
+    @property
+    def kept(self) -> Mapping[Column, str]:
+        """Column -> its key of the metadata, for the columns that had a value in a row so far."""
+        return self._kept
 
     def leave(self, columns: Collection[Column]) -> None:
         """Take out columns that the suite reads under no role."""
@@ -87,7 +99,7 @@ class TableColumns:
             for key in cells:
                 if key not in self._known:
                     self._known.add(key)
-                    self._pending[key] = _free_name(str(key), self._kept.values())
+                    self._pending[key] = _free_name(str(key), self._kept.values(), self.dataset.own_keys)
         for column in [column for column in self._pending if not is_blank_cell(cell_at(cells, column))]:
             name = self._pending.pop(column)
             if name in self.dataset.names or len(self.dataset.names) < MOST_COLUMNS:
@@ -130,21 +142,23 @@ def _is_row_number(table: Table, layout: ColumnLayout) -> bool:
     return counts_rows([row for row in islice(layout.rows(table), HEAD_ROWS) if not is_blank(row)])
 
 
-def _grid_names(layout: ColumnLayout, taken: Collection[Column]) -> Iterator[tuple[int, str]]:
+def _grid_names(
+    layout: ColumnLayout, taken: Collection[Column], own_keys: Collection[str]
+) -> Iterator[tuple[int, str]]:
     """The header of each free column of a sheet, or its letter; a header that occurs twice has its letter behind it."""
     names: set[str] = set()
     for column in range(layout.width):
         if column not in taken:
             header = " ".join(layout.headers.get(column, "").split())
-            name = _free_name(header or column_letter(column), names, column_letter(column))
+            name = _free_name(header or column_letter(column), names, own_keys, column_letter(column))
             names.add(name)
             yield column, name
 
 
-def _free_name(name: str, names: Collection[str], letter: str = "") -> str:
+def _free_name(name: str, names: Collection[str], own_keys: Collection[str], letter: str = "") -> str:
     """A name that no key of a suite and no other column has; braces cannot stand in a placeholder."""
     free = name.replace("{", "(").replace("}", ")").strip() or "column"
-    free = f"{free} column" if free in OWN_KEYS else free
+    free = f"{free} column" if free in own_keys else free
     return f"{free} {letter}" if letter and free in names else free
 
 

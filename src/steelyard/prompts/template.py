@@ -230,6 +230,20 @@ def render(template: str, values: Mapping[str, Any]) -> str:
     return _PLACEHOLDER.sub(replacement, template)
 
 
+def renamed(template: str, names: Mapping[str, str]) -> str:
+    """`template` with other names in its placeholders; those that `names` lacks are kept.
+
+    >>> renamed("{{ text }} ({{channel}}, {{id}}) {{{{text}}}}", {"text": "question", "channel": "metadata.channel"})
+    '{{question}} ({{metadata.channel}}, {{id}}) {{{{text}}}}'
+    """
+
+    def replacement(match: re.Match[str]) -> str:
+        name = None if match["name"] is None else names.get(match["name"].strip())
+        return match[0] if name is None else f"{{{{{name}}}}}"
+
+    return _PLACEHOLDER.sub(replacement, template) if names else template
+
+
 @lru_cache(maxsize=64)
 def placeholders(template: str) -> tuple[tuple[str, int], ...]:
     """Every placeholder in `template`, in order: its name and the offset of its first brace.

@@ -22,6 +22,7 @@ from steelyard.sql.sandbox import Sandbox
 from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, StageInfo
 
 _NOT_AWAITABLE: Final = frozenset({str, int, float, bool, list, tuple, dict, Score, Output})
+_MOST_STEPS: Final = 100
 _STORED_VALUES: Final = frozenset({float, type(None)})
 _STORED_VERDICTS: Final = frozenset({bool, type(None)})
 
@@ -40,6 +41,7 @@ class Step:
         infos: what it declares of its scores, by name; empty for a target.
         number: the score that a returned number or truth value becomes: its only one, else one named after its stage.
         judge: the name of its judge, in which its scores end; "" where there is none.
+        given_as: the target or scorer as it was given.
     """
 
     stage: str
@@ -51,6 +53,7 @@ class Step:
     infos: Mapping[str, ScoreInfo] = field(default_factory=dict)
     number: ScoreInfo = ScoreInfo("")
     judge: str = ""
+    given_as: Any = None
 
     @classmethod
     def of(cls, stage: str, given: Any, sandbox: Sandbox | None = None) -> Step:
@@ -86,7 +89,7 @@ class Step:
         threaded = not (is_async or info.inline)
         if stage != "target":
             function = bound_by_name(stage, function)
-        return cls(stage, function, asks, threaded, extra, info, infos, number, judge_name(function))
+        return cls(stage, function, asks, threaded, extra, info, infos, number, judge_name(function), given)
 
     async def __call__(self, ask: Asks | None, *values: Any) -> Any:
         """Call it with `values`; a user's plain function runs in a thread of its own."""
@@ -117,9 +120,10 @@ class Step:
         if self.judge:
             # A bare number has its declared name already, which ends in the judge's.
             scores = [score if score.name in self.infos else _of_judge(score, self.judge) for score in scores]
-        return [self._judged(score) for score in scores]
+        return [self.with_verdict(score) for score in scores]
 
-    def _judged(self, score: Score) -> Score:
+    def with_verdict(self, score: Score) -> Score:
+        """The score with `passed` as its declared threshold decides, where the scorer left it open."""
         info = self.infos.get(score.name)
         if info is None or info.threshold is None or score.value is None or score.passed is not None:
             return score
@@ -168,22 +172,28 @@ class ScorerCaller:
 
     def __init__(self, sandbox: Sandbox | None) -> None:
         self._sandbox = sandbox
-        self._step: Step | None = None
+        self._steps: dict[int, Step] = {}
 
     async def __call__(self, scorer: Any, name: str, sample: Sample, output: Output, ask: Asks) -> list[Score]:
         """Score one output.
 
         Args:
-            scorer: always the same one.
+            scorer: what scores; one that was made for this sample may be given as well.
             name: of the score where it returns a bare number.
             sample: the sample to score.
             output: what is scored.
             ask: of the sample. In a dry run scorers that call no model are not run.
         """
-        step = self._step = self._step or Step.of(name, scorer, self._sandbox)
+        step = self._steps.get(id(scorer))
+        if step is None or step.given_as is not scorer:
+            step = Step.of(name, scorer, self._sandbox)
+            if len(self._steps) >= _MOST_STEPS:
+                self._steps.clear()
+            self._steps[id(scorer)] = step
         if not step.asks and getattr(ask, "is_dry_run", False):
             return []
-        return as_scores(ScoreInfo(name), await step(ask if step.asks else None, sample, output))
+        scores = as_scores(ScoreInfo(name), await step(ask if step.asks else None, sample, output))
+        return [step.with_verdict(score) for score in scores]
 
 
 def _of_judge(score: Score, judge: str) -> Score:

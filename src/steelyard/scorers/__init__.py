@@ -9,6 +9,7 @@ from steelyard.lazy import lazy_names
 if TYPE_CHECKING:
     from steelyard.scorers.agents import AgentSteps, ForbiddenTools, ToolCalls
     from steelyard.scorers.choice import Choice, LikelihoodAccuracy
+    from steelyard.scorers.combined import AllOf, AnyOf, Not
     from steelyard.scorers.formats import JsonSchema, Regex
     from steelyard.scorers.human_preference import HumanPreference
     from steelyard.scorers.judges.agents import GoalReached, PlanFollowed, StepsJustified
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
+        "steelyard.scorers.combined:AllOf",
+        "steelyard.scorers.combined:AnyOf",
+        "steelyard.scorers.combined:Not",
         "steelyard.scorers.agents:AgentSteps",
         "steelyard.scorers.agents:ForbiddenTools",
         "steelyard.scorers.agents:ToolCalls",
@@ -69,7 +73,9 @@ else:
 
 __all__ = [
     "AgentSteps",
+    "AllOf",
     "AnswerRelevancy",
+    "AnyOf",
     "Choice",
     "ChrF",
     "ClaimFaithfulness",
@@ -89,6 +95,7 @@ __all__ = [
     "Judge",
     "LexicalPreference",
     "LikelihoodAccuracy",
+    "Not",
     "NumberMatch",
     "PerTurn",
     "PlanFollowed",

@@ -188,6 +188,7 @@ class Contains:
     1.0
     """
 
+    short_key: ClassVar[str] = "value"
     stage_info: ClassVar[StageInfo] = INLINE
 
     mode: Literal["any", "all", "share"] = "any"
@@ -310,6 +311,7 @@ class ExactMatch:
     1.0
     """
 
+    short_key: ClassVar[str] = "value"
     score_infos: ClassVar[tuple[ScoreInfo, ...]] = (ScoreInfo("exact_match", (0.0, 1.0), threshold=1.0),)
     stage_info: ClassVar[StageInfo] = INLINE
 

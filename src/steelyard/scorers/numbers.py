@@ -55,6 +55,7 @@ class NumberMatch:
     1.0
     """
 
+    short_key: ClassVar[str] = "value"
     stage_info: ClassVar[StageInfo] = INLINE
 
     mode: Literal["all", "any", "share", "final"] = "all"

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
+from steelyard.building.wrapped import WrapsOne, infos_of_part, stage_of_part
 from steelyard.errors import ConfigError, DataError
 from steelyard.prompts.agent_messages import (
     CONTEXTS,
@@ -23,8 +24,7 @@ from steelyard.prompts.agent_messages import (
 )
 from steelyard.prompts.conversation import is_messages
 from steelyard.prompts.trajectory import TURNS
-from steelyard.registry import name_of
-from steelyard.types import LACKS, Asks, Message, Output, Sample, Score, ScoreInfo, Scorer, StageInfo
+from steelyard.types import LACKS, Asks, Message, Output, Sample, Score, ScoreInfo, StageInfo
 
 _END: Final = "_per_turn"
 _MOST_REASON: Final = 300
@@ -40,7 +40,7 @@ class ConversationTurn(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class PerTurn:
+class PerTurn(WrapsOne):
     """Scores each turn of a conversation by another scorer; the score is the mean over the turns of the conversation.
 
     A turn is what the target answered to one message of the user: an answer to the conversation so far, with the calls
@@ -59,23 +59,7 @@ class PerTurn:
     'exact_match_per_turn'
     """
 
-    scorer: Scorer
     key: str = "turn_references"
-
-    @property
-    def judge(self) -> Any:
-        """The judge of the scorer; None where it has none."""
-        return getattr(self.scorer, "judge", None)
-
-    def with_judge(self, judge: Any) -> PerTurn:
-        """Return a copy whose scorer has another judge."""
-        inner: Any = self.scorer
-        return replace(self, scorer=replace(inner, judge=judge))
-
-    @property
-    def prompts(self) -> Mapping[str, Any]:
-        """The prompts of the scorer."""
-        return getattr(self.scorer, "prompts", {})
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -90,18 +74,12 @@ class PerTurn:
     @property
     def stage_info(self) -> StageInfo:
         """That of the scorer; its name is that of its only score, or of the scorer."""
-        inner = getattr(self.scorer, "stage_info", StageInfo())
-        names = [info.name for info in self._infos]
-        name = names[0] if len(names) == 1 else inner.name or name_of("scorer", type(self.scorer)) or names[0]
-        return StageInfo(name=f"{name}{_END}", mock_reply=inner.mock_reply, mock_output=inner.mock_output)
+        inner = stage_of_part(self.scorer)
+        return replace(inner, name=f"{inner.name}{_END}")
 
     @property
     def _infos(self) -> Sequence[ScoreInfo]:
-        declared: Sequence[ScoreInfo] = getattr(self.scorer, "score_infos", ())
-        name = (
-            getattr(self.scorer, "__name__", "") or name_of("scorer", type(self.scorer)) or type(self.scorer).__name__
-        )
-        return declared or (ScoreInfo(name),)
+        return infos_of_part(self.scorer)
 
     def check(self) -> None:
         """Check the settings.

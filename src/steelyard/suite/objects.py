@@ -16,6 +16,8 @@ from typing import Any, Final, Literal, get_args
 from steelyard.analysis.grid import MARGIN
 from steelyard.analysis.intervals import Intervals
 from steelyard.analysis.stopping import Question
+from steelyard.building.row_values import WithRowValues
+from steelyard.building.wrapped import rebound
 from steelyard.errors import ConfigError, boundary, expect_number
 from steelyard.models.base import ModelInfo, is_model
 from steelyard.models.budget import Budget
@@ -231,8 +233,11 @@ class Suite:
     def scorers_for(self, target: str) -> tuple[Scorer, ...]:
         """The scorers of one target, bound to it if they depend on what it was shown."""
         scorers = self.scorers_of.get(target, self.scorers)
-        bound = (_for_target(scorer, self.targets.get(target)) for scorer in scorers)
-        return tuple(_with_prices(scorer, self.options) for scorer in bound)
+
+        def bound(scorer: Any) -> Any:
+            return _with_prices(_for_target(scorer, self.targets.get(target)), self.options)
+
+        return tuple(rebound(scorer, bound) for scorer in scorers)
 
     @property
     def pairs(self) -> dict[str, Pair]:
@@ -324,9 +329,11 @@ def check_parts(value: Any) -> None:
     if hasattr(value, "check"):
         with boundary("config", type(value).__name__):
             value.check()
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if dataclasses.is_dataclass(value) and not isinstance(value, type | WithRowValues):
         for part_field in dataclasses.fields(value):
-            check_parts(getattr(value, part_field.name))
+            part = getattr(value, part_field.name)
+            for inner in part if isinstance(part, tuple) else (part,):
+                check_parts(inner)
 
 
 def build_targets(suite: Suite) -> None:

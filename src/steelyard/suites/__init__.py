@@ -1,4 +1,4 @@
-"""The five kinds of evaluation. Each class describes one and builds a `Suite`; each function loads its dataset."""
+"""The kinds of evaluation. Each class describes one and builds a `Suite`; each function loads its dataset."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from steelyard.lazy import lazy_names
 if TYPE_CHECKING:
     from steelyard.suites.choice.rows import load_choice
     from steelyard.suites.choice.suite import ChoiceSuite
+    from steelyard.suites.general.rows import load_general
+    from steelyard.suites.general.suite import GeneralSuite
     from steelyard.suites.pairwise.rows import load_pairwise
     from steelyard.suites.pairwise.suite import PairwiseSuite
     from steelyard.suites.rag.rows import load_rag
@@ -21,11 +23,13 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         "steelyard.suites.choice.suite:ChoiceSuite",
+        "steelyard.suites.general.suite:GeneralSuite",
         "steelyard.suites.pairwise.suite:PairwiseSuite",
         "steelyard.suites.rag.suite:RagSuite",
         "steelyard.suites.tables.suite:TablesSuite",
         "steelyard.suites.text2sql.suite:Text2SqlSuite",
         "steelyard.suites.choice.rows:load_choice",
+        "steelyard.suites.general.rows:load_general",
         "steelyard.suites.pairwise.rows:load_pairwise",
         "steelyard.suites.rag.rows:load_rag",
         "steelyard.suites.tables.rows:load_tables",
@@ -34,11 +38,13 @@ else:
 
 __all__ = [
     "ChoiceSuite",
+    "GeneralSuite",
     "PairwiseSuite",
     "RagSuite",
     "TablesSuite",
     "Text2SqlSuite",
     "load_choice",
+    "load_general",
     "load_pairwise",
     "load_rag",
     "load_tables",

@@ -23,7 +23,7 @@ from steelyard.prompts.sample_values import (
     shows_passage,
     values_with_examples,
 )
-from steelyard.prompts.template import load_template, load_words, names_of, render, words_of_file
+from steelyard.prompts.template import load_template, load_words, names_of, renamed, render, words_of_file
 from steelyard.types import Asks, Message, Output, Sample
 
 
@@ -46,6 +46,8 @@ class Prompt:
             sample's options), `choice_reasoned` (with the reasoning first), `choices` (several letters), `sql` (one
             text of that name), `create_select` (two), the path of a .json file, or the schema itself. Empty: none.
         examples: solved questions for `{{examples}}`; a suite sets it.
+        columns: what names of your own stand for in template and system message, such as
+            `{ticket: question, channel: metadata.channel}`; the general suite sets it from the dataset's columns.
     """
 
     model: Model
@@ -54,6 +56,7 @@ class Prompt:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     reply: Path | str | Mapping[str, Any] = ""
     examples: Draw | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     def check(self) -> None:
         """Find an unknown placeholder, a missing file or schema, or a key in the parameters before anything is sent.
@@ -105,19 +108,14 @@ class Prompt:
 
     def messages(self, sample: Sample) -> list[Message]:
         """What is sent for a sample; an input that is a list of messages already is sent as it is."""
-        if is_messages(sample.input) and self.template == "{{question}}":
+        if is_messages(sample.input) and self._texts[0] == "{{question}}":
             conversation: list[Message] = list(sample.input)
         else:
-            template = load_template(self.template)
             shows_all_turns = has_transcript(*self._texts)
             conversation = conversation_asked(
-                sample.input, self._filled(template, sample), has_transcript=shows_all_turns
+                sample.input, self._filled(self._texts[0], sample), has_transcript=shows_all_turns
             )
-        return (
-            with_system(self._filled(load_words(self.system, "system"), sample), conversation)
-            if self.system
-            else conversation
-        )
+        return with_system(self._filled(self._texts[1], sample), conversation) if self.system else conversation
 
     @property
     def _offers_tools(self) -> bool:
@@ -125,8 +123,9 @@ class Prompt:
 
     @property
     def _texts(self) -> tuple[str, str]:
-        """The words of the template and of the system message."""
-        return load_template(self.template), load_words(self.system, "system")
+        """The words of the template and of the system message, with the names that samples have."""
+        words = load_template(self.template), load_words(self.system, "system")
+        return (renamed(words[0], self.columns), renamed(words[1], self.columns)) if self.columns else words
 
     def _filled(self, template: str, sample: Sample) -> str:
         apart = shows_passage(*self._texts)

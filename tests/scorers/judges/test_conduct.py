@@ -7,8 +7,8 @@ import pytest
 from tests.scorers.judges.judge_server import judged, said, sample, token
 
 from steelyard import OpenAICompatible, Store, Suite
-from steelyard.config.build import Site, build
-from steelyard.config.read import parse
+from steelyard.building.build import Site, build
+from steelyard.building.read import parse
 from steelyard.scorers.judges.criteria import Guideline, Rubric
 from steelyard.scorers.judges.g_eval import GEval
 from steelyard.scorers.judges.judge import Judge

@@ -29,9 +29,11 @@ from steelyard.report.section import (
 )
 
 if TYPE_CHECKING:
-    from steelyard.analysis.comparison_values import CellState, Grid, GridCell, PromptDifference, Verdict
+    from steelyard.analysis.comparison_values import CellState, GridCell, GridComparison, PromptDifference, Verdict
 
 _STATES: Final[Mapping[CellState, str]] = {"within": "yes", "worse": "no", "open": "cannot tell"}
+_UNNAMED: Final = "the only one"
+"""The row of a single prompt that has no name."""
 _VERDICTS: Final[Mapping[Verdict, str]] = {
     "better": "better",
     "worse": "worse",
@@ -41,7 +43,7 @@ _VERDICTS: Final[Mapping[Verdict, str]] = {
 }
 
 
-def grid_section(grid: Grid | None) -> Section:
+def grid_section(grid: GridComparison | None) -> Section:
     """Which prompt and model to ship, with the matrix of rates; empty where the runs are no grid."""
     if grid is None:
         return Section("Which to ship", key="grid")
@@ -49,13 +51,13 @@ def grid_section(grid: Grid | None) -> Section:
     return Section("Which to ship", parts=(Section("", _matrix(grid), notes=(conclusion,)),), key="grid")
 
 
-def grid_details_section(grid: Grid | None) -> Section:
+def grid_details_section(grid: GridComparison | None) -> Section:
     """Cost and time of each cell, and each prompt against the first; empty where the runs are no grid."""
     parts = non_empty([_costs(grid), _prompts(grid)]) if grid else ()
     return Section("Costs, times and prompts", parts=parts, key="grid_details")
 
 
-def _matrix(grid: Grid) -> SectionTable:
+def _matrix(grid: GridComparison) -> SectionTable:
     by_place = {(cell.prompt, cell.model): cell for cell in grid.cells}
     pairs = {pair.prompt: pair for pair in reversed(grid.prompts) if pair.run}
     rows = []
@@ -64,7 +66,7 @@ def _matrix(grid: Grid) -> SectionTable:
         link = RunLink(pair.run, pair.against, grid.score) if pair else None
         tag = "baseline" if prompt == grid.baseline and len(grid.prompt_names) > 1 else ""
         cells = (_rate(by_place.get((prompt, model)), grid.chosen) for model in grid.model_names)
-        rows.append((TableCell(prompt, link=link, tag=tag), *cells))
+        rows.append((TableCell(prompt or _UNNAMED, link=link, tag=tag), *cells))
     columns = (TableColumn("prompt", "name"), *(TableColumn(model, series=True) for model in grid.model_names))
     return SectionTable(columns, tuple(rows), f"{score_title(grid.score)} with 95 % CI")
 
@@ -82,7 +84,7 @@ def _rate(cell: GridCell | None, chosen: str) -> TableCell:
     )
 
 
-def _costs(grid: Grid) -> Section:
+def _costs(grid: GridComparison) -> Section:
     width = width_text(grid.margin, share=grid.cells[0].share)
     priced = any(cell.cost is not None for cell in grid.cells)
     columns = (
@@ -120,7 +122,7 @@ def _cost(cell: GridCell, *, priced: bool) -> TableCell:
     return TableCell(f"{cell.tokens:,.0f}" if cell.tokens else MISSING, value=cell.tokens or None)
 
 
-def _prompts(grid: Grid) -> Section:
+def _prompts(grid: GridComparison) -> Section:
     """Each prompt against the baseline prompt: over all models, then on each."""
     if not grid.prompts:
         return Section("")

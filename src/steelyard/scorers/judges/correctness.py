@@ -53,6 +53,7 @@ class Correctness:
         system: a system message before it, as a text or a file, which may name the same values.
     """
 
+    short_key: ClassVar[str] = "value"
     stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="5")
 
     judge: Judge = Judge()

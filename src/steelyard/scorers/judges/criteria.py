@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from steelyard.errors import ConfigError, expect_number
 from steelyard.prompts.conversation import transcript_of
@@ -202,6 +202,8 @@ class Guideline:
             (numbered), `{{count}}` and `{{mark}}`.
         system: a system message before it, as a text or a file, which may name the same values.
     """
+
+    short_key: ClassVar[str] = "guidelines"
 
     judge: Judge = Judge()
     guidelines: tuple[str, ...] = ()

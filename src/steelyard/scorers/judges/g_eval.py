@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from steelyard.errors import ConfigError
 from steelyard.prompts.conversation import transcript_of
@@ -68,8 +68,10 @@ class GEval:
         system: a system message before it, as a text or a file, which may name the same values.
     """
 
+    short_key: ClassVar[str] = "criteria"
+
     judge: Judge = Judge()
-    name: str = ""
+    name: str = "g_eval"
     criteria: str = ""
     task: str = ""
     steps: tuple[str, ...] = ()

@@ -44,6 +44,7 @@ from steelyard.types import (
     Sample,
     Score,
     Scorer,
+    WrapsScorers,
 )
 
 STEADY: Final[Mapping[str, Any]] = MappingProxyType(
@@ -283,9 +284,12 @@ async def together(calls: Sequence[Callable[[], Awaitable[T]]]) -> tuple[T, ...]
 
 
 def judged_by(scorer: Any, judge: Judge) -> Any:
-    """Return the scorer with another judge; one that wraps another scorer, such as `PerTurn`, passes the judge on."""
-    pass_on = getattr(scorer, "with_judge", None)
-    return pass_on(judge) if pass_on else replace(scorer, judge=judge)
+    """Return the scorer with another judge; one that wraps scorers passes it on to those that have the same as it."""
+    if not isinstance(scorer, WrapsScorers):
+        return replace(scorer, judge=judge)
+    shared = getattr(scorer, "judge", None)
+    parts = (judged_by(part, judge) if getattr(part, "judge", None) == shared else part for part in scorer.parts)
+    return scorer.with_parts(tuple(parts))
 
 
 def with_stored_prompts(scorer: Scorer, described: Any) -> Scorer:
@@ -298,6 +302,10 @@ def with_stored_prompts(scorer: Scorer, described: Any) -> Scorer:
         scorer: any; one that sends no prompts is returned as it is.
         described: what the run's manifest has of it; None where it has nothing.
     """
+    given: Any = scorer
+    if isinstance(given, WrapsScorers):
+        parts = zip(given.parts, _described_parts(given, described), strict=False)
+        return given.with_parts(tuple(with_stored_prompts(part, stored) for part, stored in parts))
     prompts: Mapping[str, FencedPrompt] = getattr(scorer, "prompts", {})
     judge = getattr(scorer, "judge", None)
     stored = _stored_prompts(described)
@@ -311,12 +319,19 @@ def with_stored_prompts(scorer: Scorer, described: Any) -> Scorer:
     return cast("Scorer", judged_by(scorer, judge))
 
 
+def _described_parts(scorer: WrapsScorers, described: Any) -> Sequence[Any]:
+    """What a manifest has of each scorer inside of another one; None for each where it has nothing."""
+    if hasattr(scorer, "described"):
+        return [described] * len(scorer.parts)
+    fields = next(iter(described.values()), None) if isinstance(described, Mapping) else None
+    stored = fields.get("scorers", [fields.get("scorer")]) if isinstance(fields, Mapping) else ()
+    return stored if len(stored) == len(scorer.parts) else [None] * len(scorer.parts)
+
+
 def _stored_prompts(described: Any) -> Mapping[str, Any]:
     """The prompts in a manifest's entry of a scorer, which is `{name: {fields}}`; empty where it has none."""
     fields = next(iter(described.values()), None) if isinstance(described, Mapping) else None
     stored = fields.get("prompts") if isinstance(fields, Mapping) else None
-    if stored is None and isinstance(fields, Mapping) and isinstance(fields.get("scorer"), Mapping):
-        return _stored_prompts(fields["scorer"])  # of a scorer that scores by another one
     return stored if isinstance(stored, Mapping) else {}
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from steelyard.building.wrapped import WrapsOne, infos_of_part
 from steelyard.replies.sql import Wanted
-from steelyard.scorers.judges.judge import judged_by
 from steelyard.scorers.judges.relevance import Relevance
 from steelyard.scorers.sql import SqlResult
 from steelyard.scorers.sql_replies import mock_sql, sql_reply
@@ -16,7 +16,7 @@ from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, Scorer, Stag
 
 
 @dataclass(frozen=True, slots=True)
-class OfSql:
+class OfSql(WrapsOne):
     """Lets a judge score the SQL of a reply, in place of the whole reply; not applicable where there is none.
 
     The suite `text2sql` puts it around judges that know nothing of SQL.
@@ -27,33 +27,13 @@ class OfSql:
         key: see `read_sql`.
     """
 
-    scorer: Scorer
     form: Wanted = "auto"
     key: str = ""
 
     @property
-    def _inner(self) -> Any:
-        return self.scorer
-
-    @property
-    def judge(self) -> Any:
-        """The judge of the scorer."""
-        return self._inner.judge
-
-    def with_judge(self, judge: Any) -> OfSql:
-        """Return a copy whose scorer has another judge."""
-        return replace(self, scorer=judged_by(self.scorer, judge))
-
-    @property
-    def prompts(self) -> Any:
-        """The prompts of the scorer."""
-        return getattr(self.scorer, "prompts", {})
-
-    @property
     def score_infos(self) -> Sequence[ScoreInfo]:
         """Those of the scorer."""
-        infos: Sequence[ScoreInfo] = self._inner.score_infos
-        return infos
+        return infos_of_part(self.scorer)
 
     @property
     def stage_info(self) -> StageInfo:

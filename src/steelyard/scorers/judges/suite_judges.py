@@ -50,9 +50,18 @@ class SuiteJudges:
         Raises:
             ConfigError: both `judge` and `judges` are set.
         """
-        if suite.judges and suite.judge != Judge():
+        return cls.given(suite.judge, suite.judges, suite.jury)
+
+    @classmethod
+    def given(cls, judge: Judge, judges: Mapping[str, Judge], jury: JuryVote | Literal[""]) -> SuiteJudges:
+        """The judges from the values of the three keys.
+
+        Raises:
+            ConfigError: both `judge` and `judges` are set.
+        """
+        if judges and judge != Judge():
             raise ConfigError("judge and judges: name one judge, or several by their names")
-        return cls(suite.judges, suite.judge, {"vote": suite.jury} if suite.jury else {})
+        return cls(judges, judge, {"vote": jury} if jury else {})
 
     @property
     def can_ask(self) -> bool:

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
+from steelyard.building.wrapped import WRAPPER_KEYS, Adapted
 from steelyard.errors import ConfigError
 from steelyard.registry import Kind
 from steelyard.types import Json, Scorer, Target
@@ -65,9 +66,21 @@ def _key(field: dataclasses.Field[Any], hint: Any) -> Key:
     return Key(field.name, hint, field.default is _MISSING, None if field.default is _MISSING else field.default)
 
 
-def scalar_key(name: str, keys: Mapping[str, Key]) -> Key | None:
-    """The key that the scalar of `{name: scalar}` belongs to: the key called `name`, else the first one."""
-    return keys.get(name) or next(iter(keys.values()), None)
+def keys_of_kind(kind: Kind, registered: Any) -> Mapping[str, Key]:
+    """The keys of a registered class or function of a kind: its own, and those that every scorer takes."""
+    own = keys_of(registered) if is_class(registered) else {}
+    if kind != "scorer":
+        return own
+    shared = keys_of(Adapted)
+    return {**own, **{name: shared[name] for name in WRAPPER_KEYS if name not in own}}
+
+
+def scalar_key(name: str, keys: Mapping[str, Key], registered: Any = None) -> Key | None:
+    """The key that the scalar of `{name: scalar}` belongs to: that of `short_key`, the key called `name`, the first."""
+    short = keys.get(getattr(registered, "short_key", ""))
+    shared = keys_of(Adapted)
+    own = (key for key in keys.values() if key is not shared.get(key.name))
+    return short or keys.get(name) or next(own, None)
 
 
 @cache

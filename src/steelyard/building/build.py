@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Final, get_origin
 
-from steelyard.config.keys import (
+from steelyard.building.keys import (
     LEAVES,
     Key,
     element_of,
@@ -21,16 +21,19 @@ from steelyard.config.keys import (
     is_json,
     is_literal,
     keys_of,
+    keys_of_kind,
     kind_of,
     members,
     scalar_key,
     value_of,
     words,
 )
-from steelyard.config.nodes import MappingEntry, Node, Problems, plain
-from steelyard.config.scalars import described, is_path, leaf, suits
+from steelyard.building.nodes import MappingEntry, Node, Problems, from_plain, plain
+from steelyard.building.row_values import WithRowValues, columns_in, refusal, refuse_columns, with_stand_ins
+from steelyard.building.scalars import described, is_path, leaf, suits
+from steelyard.building.wrapped import WRAPPER_KEYS, Adapted
 from steelyard.errors import ConfigError, SteelyardError, boundary, did_you_mean
-from steelyard.prompts.template import looks_like_file, no_such_file, packaged_prompts
+from steelyard.prompts.template import looks_like_file, names_in, no_such_file, packaged_prompts
 from steelyard.registry import BUILT_IN, Kind, find, name_of, names
 
 _MAY_BE_FOLDERS: Final = frozenset({"dataset"})
@@ -48,12 +51,16 @@ class Site:
         folder: of the configuration.
         what: the key, for messages.
         stored: whether the values come from a store and not from this person; then nothing is built that names a file,
-            a model, a target or a class of another package.
+            a model, a target, code or a class of another package.
+        in_scorer: whether it belongs to a scorer, where no column may name a model.
+        unchecked: whether the object's own `check` is left to the caller.
     """
 
     folder: Path
     what: str = ""
     stored: bool = False
+    in_scorer: bool = False
+    unchecked: bool = False
 
     def at(self, what: str) -> Site:
         """The site of another key, with the same folder."""
@@ -81,7 +88,7 @@ def build(hint: Any, node: Node, site: Site) -> Any:
         return _one_of(hint, node, site)
     kind = kind_of(hint)
     if kind is not None:
-        return named(kind, node, site)
+        return node.value if kind == "scorer" and callable(node.value) else named(kind, node, site)
     return plain(node) if is_json(hint) else _structure(hint, node, site)
 
 
@@ -112,6 +119,9 @@ def _one_of(hint: Any, node: Node, site: Site) -> Any:
         fitting = [
             member for member in fitting if not is_class(member) or set(node.value) <= set(keys_of(member))
         ] or fitting
+    # A mapping that names no registered class is one of names that the user gives.
+    if len(fitting) > 1 and isinstance(node.value, Mapping):
+        fitting = [m for m in fitting if not (kind := kind_of(m)) or set(names(kind)) & set(node.value)][:1] or fitting
     alternatives = [member for member in members(hint) if member is not type(None)]
     # A number where a text is expected is accepted if it is written the same way as a text; else the error asks for
     # quotes.
@@ -238,7 +248,7 @@ def _filled(cls: type, entries: Mapping[str, MappingEntry], node: Node, site: Si
     for name, entry in entries.items():
         if name in keys:
             with problems.gathered(entry.node):
-                values[name] = build(keys[name].hint, entry.node, site.at(name))
+                values[name] = build(keys[name].hint, entry.node, replace(site, what=name, unchecked=False))
         else:
             problems.add(f"unknown key {name!r}{_meant(name, keys, cls)}", entry.key)
     for key in keys.values():
@@ -281,7 +291,7 @@ def _checked(make: Callable[[], Any], node: Node, site: Site, entries: Mapping[s
         with boundary("config", site.what):
             built = make()
             check = getattr(built, "check", None)
-            if callable(check):
+            if callable(check) and not site.unchecked:
                 check()
     except SteelyardError as error:
         problems.note(error, _named_by(error, entries or {}) or node)
@@ -303,6 +313,8 @@ def named(kind: Kind, node: Node, site: Site) -> Any:
         ConfigError: as `build`; for an unknown name the message suggests the nearest registered one.
     """
     if isinstance(node.value, str):
+        if kind == "model" and site.in_scorer and (columns := list(names_in(node.value))):
+            raise site.wrong(node, refusal("model", columns[0]))
         if node.value not in names(kind):
             raise site.wrong(node, _unknown(kind, node.value, node.value))
         return _of_class(_class_of(kind, node.value, node, site), {}, node, site.at(node.value))
@@ -311,8 +323,46 @@ def named(kind: Kind, node: Node, site: Site) -> Any:
         raise site.wrong(node, f"expected a {kind}, as {{name: {{...}}}}, but got {actual}")
     key = _name(kind, node, site)
     registered = _class_of(kind, key.value, key, site)
-    keys = keys_of(registered) if is_class(registered) else {}
-    return _of_class(registered, own_entries(key.value, node, keys), key, site.at(key.value))
+    keys = keys_of_kind(kind, registered)
+    entries = own_entries(key.value, node, keys, registered)
+    if kind == "scorer":
+        return _scorer(registered, entries, key, site.at(key.value))
+    if site.in_scorer and kind == "model":
+        refuse_columns(entries, keys)
+    return _of_class(registered, entries, key, site.at(key.value))
+
+
+def _scorer(registered: Any, entries: Mapping[str, MappingEntry], node: Node, site: Site) -> Any:
+    """A scorer with the keys that every scorer takes and with values of columns in its options."""
+    site = replace(site, in_scorer=True)
+    own = keys_of(registered) if is_class(registered) else {}
+    shared = {name: entry for name, entry in entries.items() if name in WRAPPER_KEYS and name not in own}
+    problems = Problems()
+    built: Any = None
+    with problems.gathered(node):
+        built = _with_columns(registered, {n: entry for n, entry in entries.items() if n not in shared}, node, site)
+    if not shared:
+        problems.raise_any()
+        return built
+    scorer = MappingEntry(node, node.with_value(built))
+    with problems.gathered(node):
+        built = _with_columns(Adapted, {"scorer": scorer, **shared}, node, site)
+    problems.raise_any()
+    return built
+
+
+def _with_columns(cls: Any, entries: Mapping[str, MappingEntry], node: Node, site: Site) -> Any:
+    keys = keys_of(cls) if is_class(cls) else {}
+    options = columns_in(cls, entries, keys)
+    if not options:
+        return _of_class(cls, entries, node, site)
+    scorer = _of_class(cls, with_stand_ins(entries, keys, options), node, replace(site, unchecked=True))
+    return _checked(lambda: WithRowValues(scorer, options, _option), node, site, entries)
+
+
+def _option(hint: Any, value: Any, name: str) -> Any:
+    """An option of a scorer from a value of a row, which names no file, model or code."""
+    return build(hint, from_plain(value, ""), Site(Path(), name, stored=True))
 
 
 _OPENAI_PROTOCOL: Final = frozenset(
@@ -365,22 +415,20 @@ def _class_of(kind: Kind, name: str, node: Node, site: Site) -> Any:
     with problems.gathered(node), boundary("config", f"the {kind} {name!r} cannot be loaded"):
         registered = find(kind, name)
     problems.raise_any()
+    if site.stored and getattr(registered, "runs_code", False):
+        raise site.wrong(node, f"the {kind} {name!r} runs code")
     return registered
 
 
-def own_entries(name: str, node: Node, keys: Mapping[str, Key]) -> Mapping[str, MappingEntry]:
+def own_entries(name: str, node: Node, keys: Mapping[str, Key], registered: Any = None) -> Mapping[str, MappingEntry]:
     """The entries with the fields of the class registered as `name`: from the mapping below the name or next to it."""
     inner = node.entries[name]
     siblings = {key: entry for key, entry in node.entries.items() if key != name}
-    scalar = scalar_key(name, keys)
-    if isinstance(inner.node.value, Mapping):
-        problems = Problems()
-        for entry in siblings.values():
-            problems.add(
-                f"{entry.key.value!r} is next to {name!r}; the options of {name!r} belong inside it", entry.key
-            )
-        problems.raise_any()
-        return inner.node.entries
+    scalar = scalar_key(name, keys, registered)
+    # `not: {contains: ...}`: below the name stands the scorer itself.
+    is_value = scalar is not None and kind_of(scalar.hint) and not set(inner.node.entries) & set(keys)
+    if isinstance(inner.node.value, Mapping) and not (is_value and inner.node.entries):
+        return {**inner.node.entries, **_siblings_of_mapping(name, inner.node.entries, siblings, keys)}
     if inner.node.value is None:
         return siblings  # `- correctness:` with its options in the lines below, no deeper than the name
     if scalar is None:
@@ -388,7 +436,33 @@ def own_entries(name: str, node: Node, keys: Mapping[str, Key]) -> Mapping[str, 
     if scalar.name in siblings:
         key = siblings[scalar.name].key
         raise ConfigError(f"{scalar.name!r} is given twice: it is the value of {name!r} too", key.location)
+    option = next((key for key in keys.values() if is_literal(key.hint)), None)
+    if scalar.name == "value" and option is not None and suits(option.hint, inner.node):
+        word = f"{option.name}: {inner.node.value}"
+        raise ConfigError(f"{name}: write {word} for the option, or value: for this text", inner.node.location)
+    if (
+        element_of(scalar.hint) is not None
+        and scalar.name == getattr(registered, "short_key", "")
+        and isinstance(inner.node.value, str)
+    ):
+        inner = MappingEntry(inner.key, inner.node.with_value((inner.node,)))  # one text of a list
     return {scalar.name: inner, **siblings}
+
+
+def _siblings_of_mapping(
+    name: str, inside: Collection[str], siblings: Mapping[str, MappingEntry], keys: Collection[str]
+) -> Mapping[str, MappingEntry]:
+    """The keys next to a mapping of options: only those that every scorer takes may stand there."""
+    problems = Problems()
+    for key, entry in siblings.items():
+        if key in inside:
+            problems.add(f"{key!r} is given twice", entry.key)
+        elif key not in WRAPPER_KEYS or key not in keys:
+            problems.add(
+                f"{entry.key.value!r} is next to {name!r}; the options of {name!r} belong inside it", entry.key
+            )
+    problems.raise_any()
+    return siblings
 
 
 def _of_class(registered: Any, entries: Mapping[str, MappingEntry], node: Node, site: Site) -> Any:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.config.nodes import MAX_NODES, plain
-from steelyard.config.read import parse
+from steelyard.building.nodes import MAX_NODES, plain
+from steelyard.building.read import parse
 from steelyard.errors import ConfigError
 
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.config import nodes
-from steelyard.config.nodes import plain
-from steelyard.config.read import parse
+from steelyard.building import nodes
+from steelyard.building.nodes import plain
+from steelyard.building.read import parse
 from steelyard.errors import ConfigError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from steelyard.config.nodes import MAX_DEPTH, MAX_NODES, MappingEntry, Node, SourceFile, Weight, finite
+from steelyard.building.nodes import MAX_DEPTH, MAX_NODES, MappingEntry, Node, SourceFile, Weight, finite
 from steelyard.errors import ConfigError, Location
 
 _BLANK: Final = re.compile(r"(?:[ \t\n]|#[^\n]*)*")

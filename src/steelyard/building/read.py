@@ -19,8 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.config.nodes import MAX_DEPTH, MappingEntry, Node, SourceFile, Weight, finite, size, whole_text
-from steelyard.config.toml_text import parse_toml
+from steelyard.building.nodes import MAX_DEPTH, MappingEntry, Node, SourceFile, Weight, finite, size, whole_text
+from steelyard.building.toml_text import parse_toml
 from steelyard.errors import ConfigError, Location
 from steelyard.files import read_regular
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.config.nodes import plain
-from steelyard.config.read import parse
+from steelyard.building.nodes import plain
+from steelyard.building.read import parse
 from steelyard.errors import ConfigError
 
 EXAM = '''# an exam

@@ -5,9 +5,9 @@ from typing import Any, Literal
 import pytest
 import steelyard_toys as toys
 
-from steelyard.config.build import Site, build
-from steelyard.config.nodes import ConfigErrors
-from steelyard.config.read import parse
+from steelyard.building.build import Site, build
+from steelyard.building.nodes import ConfigErrors
+from steelyard.building.read import parse
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
 from steelyard.models.base import Model

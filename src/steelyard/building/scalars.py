@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from steelyard.config.keys import is_literal, words
-from steelyard.config.nodes import Node
+from steelyard.building.keys import is_literal, words
+from steelyard.building.nodes import Node
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.models.references import masked
 
@@ -18,7 +18,7 @@ _SHOWN: Final = 40
 def described(node: Node) -> str:
     """Describe a value for an error message; secrets are masked.
 
-    >>> from steelyard.config.nodes import from_plain
+    >>> from steelyard.building.nodes import from_plain
     >>> described(from_plain(0.5, "")), described(from_plain([], ""))
     ('the number 0.5', 'a list')
     """
@@ -143,7 +143,7 @@ def _expected(hint: Any, node: Node) -> ConfigError:
 def suits(hint: Any, node: Node) -> bool:
     """Whether the scalar at `node` has the type `hint` without conversion, except from a whole number to a float.
 
-    >>> from steelyard.config.nodes import from_plain
+    >>> from steelyard.building.nodes import from_plain
     >>> suits(float, from_plain(3, "")), suits(str, from_plain(3, ""))
     (True, False)
     """

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.config.nodes import from_plain, plain
-from steelyard.config.read import MAX_BYTES, read
+from steelyard.building.nodes import from_plain, plain
+from steelyard.building.read import MAX_BYTES, read
 from steelyard.errors import ConfigError
 
 

@@ -1,0 +1,214 @@
+"""Scorers made of other scorers: one that must not pass, several of which any or all must pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+from steelyard.building.wrapped import WrapsOne, infos_of_part, judge_of_parts, prompts_of_parts, stage_of_part
+from steelyard.errors import ConfigError
+from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, Scorer, StageInfo
+
+_MOST_REASON = 300
+_WORST = ("unparsed", "refused")
+_LABELS = ("holds", "does not hold")
+
+
+@dataclass(frozen=True, slots=True)
+class Not(WrapsOne):
+    """Whether another scorer's verdict does not pass: 1 where its first score fails, 0 where it passes.
+
+    What has no verdict there (not applicable, unparsed, refused) has none here.
+
+    Args:
+        scorer: what must not pass; its first score passes or fails, by a threshold or as a verdict of 1 and 0.
+
+    >>> from steelyard.scorers import Contains
+    >>> Not(Contains()).score_infos[0].name
+    'not_contains'
+    """
+
+    @property
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """1 or 0."""
+        name = infos_of_part(self.scorer)[0].name
+        return (_verdict_info(f"not_{name}", [self.scorer]),)
+
+    @property
+    def stage_info(self) -> StageInfo:
+        """That of the scorer, under its own name."""
+        return replace(stage_of_part(self.scorer), name=self.score_infos[0].name)
+
+    def check(self) -> None:
+        """Check the scorer.
+
+        Raises:
+            ConfigError: no value of its first score passes or fails.
+        """
+        _check_parts([self.scorer])
+
+    async def __call__(self, sample: Sample, output: Output, ask: Asks, call_scorer: Any) -> list[Score]:
+        """Score one output; `call_scorer` is as for `PerTurn`."""
+        name = self.score_infos[0].name
+        scores = await call_scorer(self.scorer, infos_of_part(self.scorer)[0].name, sample, output, ask)
+        return [
+            replace(
+                score, name=name, value=None if held is None else float(not held), passed=held is not None and not held
+            )
+            if (held := _holds(score)) is not None
+            else replace(score, name=name, passed=None)
+            for score in scores[:1]
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """Whether the first score of one scorer or more passes.
+
+    One that passes decides. Else a verdict that is unparsed or refused leaves this one without a verdict too; scorers
+    that do not apply are left out.
+
+    Args:
+        scorers: of which one must pass.
+    """
+
+    scorers: tuple[Scorer, ...]
+
+    _name: ClassVar[str] = "any_of"
+
+    @property
+    def parts(self) -> tuple[Scorer, ...]:
+        """The scorers."""
+        return self.scorers
+
+    def with_parts(self, parts: tuple[Scorer, ...]) -> Self:
+        """Return a copy with other scorers."""
+        return replace(self, scorers=parts)
+
+    @property
+    def judge(self) -> Any:
+        """The judge of the scorers that have none of their own."""
+        return judge_of_parts(self.parts)
+
+    @property
+    def prompts(self) -> Mapping[str, Any]:
+        """The prompts of the scorers."""
+        return prompts_of_parts(self.parts)
+
+    @property
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """1 or 0."""
+        return (_verdict_info(self._name, self.scorers),)
+
+    @property
+    def stage_info(self) -> StageInfo:
+        """Its mock reply is that of the first scorer that asks."""
+        stages = [stage_of_part(part) for part in self.parts]
+        asking = [stage for stage in stages if stage.mock_reply] or stages
+        return replace(asking[0], name=self._name) if asking else StageInfo()
+
+    def check(self) -> None:
+        """Check the scorers.
+
+        Raises:
+            ConfigError: there are none, or no value of one's first score passes or fails.
+        """
+        _check_parts(self.scorers)
+
+    async def __call__(self, sample: Sample, output: Output, ask: Asks, call_scorer: Any) -> list[Score]:
+        """Score one output; `call_scorer` is as for `PerTurn`."""
+        return _combined(self._name, await _first_scores(self.scorers, sample, output, (ask, call_scorer)), any)
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf(AnyOf):
+    """Whether the first score of each of the scorers passes; `all_of_share` is the share that does.
+
+    One that fails decides. Else a verdict that is unparsed or refused leaves this one without a verdict too; scorers
+    that do not apply are left out.
+
+    Args:
+        scorers: which must all pass.
+    """
+
+    _name: ClassVar[str] = "all_of"
+
+    @property
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """1 or 0, and the share."""
+        verdict = _verdict_info(self._name, self.scorers)
+        return (verdict, replace(verdict, name="all_of_share", threshold=None, labels=None))
+
+    async def __call__(self, sample: Sample, output: Output, ask: Asks, call_scorer: Any) -> list[Score]:
+        """Score one output; `call_scorer` is as for `PerTurn`."""
+        firsts = await _first_scores(self.scorers, sample, output, (ask, call_scorer))
+        scores = _combined(self._name, firsts, all)
+        held = [holds for score in firsts if (holds := _holds(score)) is not None]
+        share = sum(held) / len(held) if held else None
+        return [
+            *scores,
+            *(
+                replace(score, name="all_of_share", value=share if score.value is not None else None, passed=None)
+                for score in scores
+            ),
+        ]
+
+
+def _holds(score: Score) -> bool | None:
+    """Whether a score passes; a verdict of 1 or 0 without a threshold passes with 1."""
+    if score.passed is not None or score.value not in (0.0, 1.0):
+        return score.passed
+    return bool(score.value)
+
+
+async def _first_scores(
+    scorers: Sequence[Scorer], sample: Sample, output: Output, means: tuple[Asks, Any]
+) -> list[Score]:
+    ask, call_scorer = means
+    firsts = []
+    for scorer in scorers:  # one after the other, so that equal calls keep their order in the journal
+        name = infos_of_part(scorer)[0].name
+        scores = await call_scorer(scorer, name, sample, output, ask)
+        firsts += [next((score for score in scores if score.name == name), scores[0])] if scores else []
+    return firsts
+
+
+def _combined(name: str, scores: Sequence[Score], rule: Any) -> list[Score]:
+    """The verdict over those of several scorers; none in a dry run, where scorers that ask nothing are not run."""
+    if not scores:
+        return []
+    holds = [_holds(score) for score in scores]
+    known = [held for held in holds if held is not None]
+    verdict = rule(known)
+    shown = "; ".join(
+        f"{score.name}: {'holds' if held else 'does not hold' if held is not None else score.outcome}"
+        for score, held in zip(scores, holds, strict=True)
+    )[:_MOST_REASON]
+    open_verdicts = [score for score in scores if score.outcome in _WORST]
+    decided = bool(known) and verdict is (rule is any)
+    if open_verdicts and not decided:
+        worst = open_verdicts[0]
+        return [Score(name, None, outcome=worst.outcome, reason=shown, detail=worst.detail)]
+    if not known:
+        return [Score(name, None, outcome="not_applicable", reason=shown, detail=scores[0].detail)]
+    return [Score(name, float(verdict), passed=verdict, reason=shown)]
+
+
+def _verdict_info(name: str, parts: Sequence[Any]) -> ScoreInfo:
+    """A verdict counts unparsed replies as 0 where one of the scorers does."""
+    counted = any(infos_of_part(part)[0].denominator == "all" for part in parts)
+    return ScoreInfo(name, (0.0, 1.0), threshold=1.0, labels=_LABELS, denominator="all" if counted else "answered")
+
+
+def _check_parts(parts: Sequence[Any]) -> None:
+    if not parts:
+        raise ConfigError("scorers: name one or more")
+    for part in parts:
+        if not callable(part) or isinstance(part, type):
+            raise ConfigError(f"scorers: expected a scorer, but got {part!r:.80}")
+        info = infos_of_part(part)[0]
+        if getattr(getattr(part, "stage_info", None), "compares_pairs", False):
+            raise ConfigError(f"{info.name} compares two answers, which passes or fails nothing")
+        if info.range not in (None, (0.0, 1.0)) and info.threshold is None:
+            raise ConfigError(f"{info.name} needs a threshold from which it passes")

@@ -1,0 +1,152 @@
+"""Reads any table of inputs into samples of the `general` suite; all defects are reported in one pass.
+
+Every column without a role is a value of its row: prompts and scorers may name it, and it is kept with the sample.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from steelyard.data.rows import OpenTable, RowDataset, cluster_of, open_tables, read_rows
+from steelyard.data.sample_files import SampleFiles
+from steelyard.data.table import Defect, Row, is_blank_cell, list_in, render
+from steelyard.data.unused_columns import UnusedColumns
+from steelyard.prompts.conversation import flaw_in, messages_in
+from steelyard.suites.general.roles import ROLES, Roles, places
+from steelyard.types import Sample
+
+_OWN_KEYS: Final = frozenset({"position", "source", "sheet", "passage", "sources", "predictions", "order", "several"})
+"""Keys of metadata that mean something to other parts; a column of that name is kept as `NAME column`."""
+
+
+@dataclass(frozen=True, slots=True)
+class GeneralRows:
+    """A table of inputs, completely read and checked.
+
+    Args:
+        data: the samples, notes and defects.
+        places: header -> where a sample has the value of that column: `question`, `metadata.channel` ...
+    """
+
+    data: RowDataset
+    places: Mapping[str, str]
+
+
+class ValueColumns(UnusedColumns):
+    """Columns without a role, which are values for prompts and scorers."""
+
+    def about_names(self, listed: str, example: str) -> str:
+        """The note that lists them."""
+        many = len(self.names) > 1
+        return (
+            f"{f'{len(self.names)} columns are values' if many else '1 column is a value'} of each row: {listed}; "
+            f"a prompt or a scorer may use {'them' if many else 'it'}, as {{{{{example}}}}}"
+        )
+
+
+def load_general(files: SampleFiles, *, named: tuple[str, ...] = ()) -> GeneralRows:
+    """Read and check a whole table of inputs.
+
+    Of a sample, `input` is a text, a list of messages or any other JSON value; `reference` the expected output: a text,
+    a list of texts where several are right, an object, or None. `metadata` has the value of every other column.
+
+    Args:
+        files: which rows of which files.
+        named: the placeholders of all prompts: they decide which column is the input where headers do not.
+
+    Raises:
+        ConfigError: a file, sheet or column does not exist, no column is the input, or two may be.
+        DataError: a file cannot be read, rows have defects and `skip_bad` is off, or no sound row is left.
+    """
+    opened = open_tables(files, ROLES, layout_of=Roles(named).layout_of, unused=ValueColumns(_OWN_KEYS))
+    data = read_rows(files, ROLES, _sample, opened=opened)
+    found = dict(place for table in opened[0] for place in places(table.layout, table.unused.kept))
+    return GeneralRows(replace(data, notes=(*data.notes, *_notes_on(data.samples))), found)
+
+
+def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, str], list[Defect]]) -> Sample | None:
+    """The sample of a row; None where the row has defects, which are collected."""
+    ids, defects = noted
+    earlier_defects = len(defects)
+    asked = _input(table, row, defects)
+    contexts = table.cell(row, "contexts")
+    texts = _texts(contexts)
+    if texts is None:
+        defects.append(table.defect("bad contexts", row, "contexts", "contexts is neither a text nor a list of texts"))
+    name = table.id_of(row, ids, defects)
+    if len(defects) > earlier_defects:
+        return None
+    metadata: dict[str, Any] = {"position": position}
+    if cluster := cluster_of(row, table.layout):
+        metadata[table.layout.headers[table.layout.columns["cluster"][0]]] = cluster
+    return Sample(
+        name,
+        asked,
+        expected_in(table.cell(row, "expected")),
+        contexts=texts or (),
+        group=table.text(row, "group"),
+        cluster=cluster,
+        metadata=metadata,
+    )
+
+
+def _input(table: OpenTable, row: Row, defects: list[Defect]) -> Any:
+    """The input of a row: messages, a text, or any other JSON value as it is."""
+    value = table.cell(row, "input")
+    if (messages := messages_in(value)) is not None:
+        if flaw := flaw_in(messages):
+            defects.append(table.defect("blank input", row, "input", flaw))
+        return messages
+    if is_blank_cell(value):
+        defects.append(table.defect("blank input", row, "input", "the input is blank"))
+    return value if isinstance(value, list | dict) else render(value)
+
+
+def expected_in(cell: Any) -> Any:
+    """The expected output in a cell: a text, several right texts, an object or list of JSON, or None where it is blank.
+
+    >>> expected_in(" Rome "), expected_in('["Rome", "Roma"]'), expected_in('{"city": "Rome"}'), expected_in("")
+    ('Rome', ['Rome', 'Roma'], {'city': 'Rome'}, None)
+    >>> expected_in(True), expected_in([1, 2])
+    ('true', ['1', '2'])
+    """
+    if is_blank_cell(cell):
+        return None
+    if isinstance(cell, str):
+        value = list_in(cell) if cell.lstrip().startswith("[") else _object_in(cell)
+        return cell.strip() if value is None else expected_in(value)
+    if isinstance(cell, list) and not any(isinstance(part, list | dict) or part is None for part in cell):
+        return [_scalar(part) for part in cell]
+    return cell if isinstance(cell, list | dict) else _scalar(cell)
+
+
+def _scalar(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else render(value)
+
+
+def _object_in(cell: str) -> Any:
+    """The object in a cell that holds JSON; None for any other text."""
+    if not cell.lstrip().startswith("{"):
+        return None
+    try:
+        value = json.loads(cell)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _texts(cell: Any) -> tuple[str, ...] | None:
+    """The passages in a cell; None where they are no texts."""
+    value = list_in(cell) if isinstance(cell, str) else cell
+    if isinstance(value, list):
+        return tuple(value) if all(isinstance(text, str) for text in value) else None
+    return () if is_blank_cell(cell) else None if isinstance(cell, dict) else (render(cell),)
+
+
+def _notes_on(samples: tuple[Sample, ...]) -> Iterator[str]:
+    missing = sum(sample.reference is None for sample in samples)
+    if 0 < missing < len(samples):
+        yield f"{missing} of {len(samples)} rows have no expected output"
