@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
+from steelyard.analysis.grid import MARGIN
 from steelyard.analysis.intervals import Intervals
 from steelyard.analysis.stopping import Question
 from steelyard.building.row_values import WithRowValues
@@ -109,6 +110,8 @@ class Options:
         repeats: how often each sample is asked; each repeat is a call of its own. Reports then show pass@k (at least
             one of k repeats passes) and pass^k (each does) for k = 1 and for all repeats.
         pass_k: another k for which they are shown, at most `repeats`; 0 is none.
+        margin: of prompts x models, by how much one may be worse than the best and still be as good, as a share of the
+            score's scale: 0.03 is three points of a rate. The cheapest of those is named.
         seed: of every random choice (baselines, random subsets).
         max_errors: share of records in [0, 1] that may end in an error. A run is broken (exit code 4) if more than this
             share and more than 2 records failed, or all. By default 0.01, and 0.2 if the target is your own code: a
@@ -129,6 +132,7 @@ class Options:
     concurrency: int = 16
     repeats: int = 1
     pass_k: int = 0
+    margin: float = MARGIN
     seed: int = 0
     max_errors: float | None = None
     sample_timeout_s: float = 900.0
@@ -150,6 +154,7 @@ class Options:
         expect_number("concurrency", self.concurrency, 1, whole=True)
         expect_number("repeats", self.repeats, 1, whole=True)
         expect_number("pass_k", self.pass_k, 0, self.repeats, whole=True)
+        expect_number("margin", self.margin, 0.0001, 1)
         expect_number("seed", self.seed, 0, whole=True)
         if self.max_errors is not None:
             expect_number("max_errors", self.max_errors, 0, 1)
