@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
-from steelyard.analysis.grid import MARGIN
+from steelyard.analysis.comparison.grid import MARGIN
 from steelyard.analysis.intervals import Intervals
 from steelyard.analysis.stopping import Question
 from steelyard.building.row_values import WithRowValues

@@ -52,8 +52,8 @@ from steelyard.analysis.comparison.differences import (
     verdict_of,
     with_needed,
 )
+from steelyard.analysis.comparison.grid import grid_of
 from steelyard.analysis.comparison.multiplicity import (
-from steelyard.analysis.grid import grid_of
     adjust_groups,
     adjust_pairs,
     adjust_runs,

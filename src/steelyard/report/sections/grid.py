@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from steelyard.analysis.grid import width_text
+from steelyard.analysis.comparison.grid import width_text
 from steelyard.analysis.numbers import (
     MISSING,
     count_text,
