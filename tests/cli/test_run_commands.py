@@ -71,6 +71,19 @@ def test_a_dry_run_counts_and_sends_nothing(steelyard, write, says, tmp_path):
     assert [one["in_journal"] for one in steelyard("run", path, "--dry-run", "--json", code=0).json()] == [40, 0]
 
 
+def test_what_sends_nothing_needs_no_key(steelyard, write, monkeypatch):
+    model = {"openai_compatible": {"name": "m", "base_url": "http://127.0.0.1:9/v1", "api_key": "${A_KEY_OF_MY_OWN}"}}
+    path = write({"a": {"prompt": {"template": "{{question}}", "model": model}}}, options={"retry": {"attempts": 1}})
+    missing = "set A_KEY_OF_MY_OWN or put it into"
+    assert "20 calls would be sent" in steelyard("run", path, "--dry-run", code=0).out
+    assert missing in steelyard("run", path, code=2).err
+    monkeypatch.setenv("A_KEY_OF_MY_OWN", "sk-0123456789abcdef")
+    steelyard("run", path, code=4)  # nobody listens there
+    monkeypatch.delenv("A_KEY_OF_MY_OWN")
+    assert "scored again without a call" in steelyard("rescore", "a", code=0).out
+    assert missing in steelyard("resume", "a", code=2).err
+
+
 def test_a_dry_run_of_what_asks_no_model_says_so(steelyard, quiz):
     out = steelyard("run", "choice.yaml", "--dry-run", code=0).out
     assert out.splitlines()[-1] == "No target or scorer calls a model: no call would be sent."
