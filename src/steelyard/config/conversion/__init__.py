@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Final
 
 from steelyard.building.nodes import Node, plain
+from steelyard.building.read import read
 from steelyard.config.conversion import exam_script
 from steelyard.config.conversion.foreign_files import ForeignFiles
 from steelyard.config.conversion.openai_evals import convert_hosted, convert_registry, is_hosted, is_registry
 from steelyard.config.conversion.promptfoo import convert_promptfoo
 from steelyard.config.conversion.pydantic_evals import convert_pydantic_evals
 from steelyard.config.conversion.result import Converted
-from steelyard.building.read import read
 from steelyard.errors import ConfigError
 
 __all__ = ["Converted", "converted"]
