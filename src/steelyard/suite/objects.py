@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -27,7 +27,7 @@ from steelyard.registry import name_of
 from steelyard.runner import Step
 from steelyard.targets.pair import Pair
 from steelyard.targets.prompt import Prompt
-from steelyard.types import Sample, Scorer, Target
+from steelyard.types import Sample, Scorer, Target, WrapsScorers
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +309,37 @@ def with_chosen(suite: Suite, ids: Collection[str], why: str) -> Suite:
     if not count:
         raise ConfigError(f"none of these samples is {why}; samples of two runs are matched by their ids")
     return replace(suite, samples=chosen, notes=(*suite.notes, f"{count} samples were asked: {why}"))
+
+
+def with_references(suite: Suite) -> Suite:
+    """The suite with scorers that know all expected outputs of its dataset, for those that need them.
+
+    Raises:
+        ConfigError: a scorer refuses one of them.
+    """
+    scorers_of = {name: know_references(scorers, suite.samples) for name, scorers in suite.scorers_of.items()}
+    return replace(suite, scorers=know_references(suite.scorers, suite.samples), scorers_of=scorers_of)
+
+
+def know_references(scorers: Sequence[Scorer], samples: Iterable[Sample]) -> tuple[Scorer, ...]:
+    """The scorers, bound to the expected outputs of all samples; these are read only if a scorer needs them.
+
+    Raises:
+        ConfigError: a scorer refuses one of them.
+    """
+    if not any(map(_needs_references, scorers)):
+        return tuple(scorers)
+    references = [(sample.id, sample.reference) for sample in samples if isinstance(sample, Sample)]
+
+    def bound(scorer: Any) -> Any:
+        return scorer.with_references(references) if hasattr(scorer, "with_references") else scorer
+
+    return tuple(rebound(scorer, bound) for scorer in scorers)
+
+
+def _needs_references(scorer: Any) -> bool:
+    inner = scorer.parts if isinstance(scorer, WrapsScorers) else ()
+    return hasattr(scorer, "with_references") or any(map(_needs_references, inner))
 
 
 def check_parts(value: Any) -> None:
