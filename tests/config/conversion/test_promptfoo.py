@@ -34,7 +34,7 @@ def convert(tmp_path):
     return write_and_convert
 
 
-def test_assertions_of_every_test_become_scorers_and_those_of_one_its_checks(convert):
+def test_assertions_of_every_test_are_checks_of_every_row_and_those_of_one_its_own(convert):
     new, rows, notes = convert(
         BASE
         + """
@@ -46,11 +46,11 @@ tests:
   - vars: {question: Hello}
 """
     )
-    assert new["scorers"] == [
-        "checks",
+    every = [
         {"not": {"contains": "sorry", "ignore_case": False, "whole_words": False}},
         {"guideline": "answers {{question}} politely"},
     ]
+    assert new["scorers"] == [{"checks": {"every": every}}]
     assert rows == [{"question": "1+1?", "checks": [{"exact_match": "2"}]}, {"question": "Hello"}]
     assert (new["samples"], new["prompts"]) == (
         {"file": "new.jsonl", "columns": {"input": "question"}},
@@ -59,6 +59,17 @@ tests:
     assert (new["models"], new["endpoint"]) == (["small"], LOCAL)
     assert "grader" in notes
     assert new["judge"]["model"]["openai_compatible"]["name"] == "gpt-5"
+
+
+def test_one_assertion_for_all_is_a_scorer_and_one_of_weight_0_stands_apart(convert):
+    tests = "tests: [{vars: {question: a}}]\n"
+    new, _, _ = convert(BASE + "defaultTest: {assert: [{type: is-refusal}]}\n" + tests)
+    assert new["scorers"] == ["refusal"]
+    both = "[{type: is-refusal}, {type: equals, value: x}, {type: is-json, weight: 0, metric: json}]"
+    new, _, _ = convert(BASE + f"defaultTest: {{assert: {both}}}\n" + tests)
+    first, apart = new["scorers"]
+    assert first == {"checks": {"every": ["refusal", {"exact_match": "x"}]}}
+    assert apart["name"] == "json"
 
 
 def test_lists_of_values_and_patterns_of_files_make_every_combination(convert):

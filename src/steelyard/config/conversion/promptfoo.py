@@ -1,7 +1,7 @@
 """Converts promptfoo's configuration to one of the general suite: prompts, models, and a dataset with checks.
 
-A test with one set of values is a row. The assertions of `defaultTest` that are the same for every row become scorers,
-those of a test become the checks of its row; what is said in promptfoo by a list of values, a CSV file or a scenario
+A test with one set of values is a row. The assertions of `defaultTest` that are the same for every row are checks of
+every row, those of a test are checks of its own, so that `checks` is what promptfoo calls a pass; what is said in promptfoo by a list of values, a CSV file or a scenario
 stands in the rows. Nothing of it is run: JavaScript is read in a few forms, everything else is named in a comment.
 
 Source: the behaviour of promptfoo 0.121.20 (MIT), https://www.promptfoo.dev/docs/configuration/reference.
@@ -81,8 +81,7 @@ class _Conversion:
     def converted(self) -> Converted:
         shared = self._shared()
         rows = [self._row(test, shared) for test in self.tests]
-        own = ["checks"] if any("checks" in row for row in rows) else []
-        scorers = own + [check.scorer for check in shared.values()]
+        scorers = _scorers([*shared.values()], has_own=any("checks" in row for row in rows))
         if not scorers:
             raise ConfigError("no assertion has a scorer, so there is nothing to score", self.root.location)
         description = settings(self.root).get("description")
@@ -264,6 +263,15 @@ class _Conversion:
         ours = {"repeats": given.get("repeat"), "concurrency": given.get("maxConcurrency")}
         kept = {key: value for key, value in ours.items() if isinstance(value, int) and value > 0}
         return {"options": kept} if kept else {}
+
+
+def _scorers(shared: Sequence[Check], *, has_own: bool) -> list[Any]:
+    """What is scored: first the score that is promptfoo's pass, then what it does not depend on."""
+    every = [check.scorer for check in shared if check.counts]
+    apart = [check.scorer for check in shared if not check.counts]
+    if len(every) + has_own < 2:
+        return every + ["checks"] * has_own + apart
+    return [{"checks": {"every": every}} if every else "checks", *apart]
 
 
 def _template(prompt: Prompt, text: str, places: Mapping[str, str]) -> str:
