@@ -54,6 +54,8 @@ class EvaluationOptions(TypedDict, total=False):
     resume: str
     allow_changed: bool
     unsafe_sql: bool
+    allow_commands: bool
+    unsafe_code: bool
     environment: Mapping[str, str]
     config: Mapping[str, Any] | None
     executor: Executor | None
