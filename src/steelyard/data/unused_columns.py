@@ -21,6 +21,8 @@ OWN_KEYS: Final = frozenset(
     | {"answerable", "schema", "db_id", "evidence", "dialect"}
 )
 """Keys of metadata that suites set; a column of that name is kept as `NAME column`."""
+_OF_GENERATED: Final = frozenset({"heading", "kind"})
+"""Keys of generated question sets beside `chunk` that no role reads, and that need none."""
 _SHOWN: Final = 10
 _SHOWN_CHARACTERS: Final = 40
 
@@ -30,6 +32,7 @@ class UnusedColumns:
 
     Attributes:
         names: keys of the samples' metadata, in order of first appearance.
+        expected: those of them that no note names: we wrote them.
         too_long: how many values were left out for their length.
         too_many: whether columns were left out.
         unread: notes on cells that hold more than text.
@@ -37,6 +40,7 @@ class UnusedColumns:
 
     def __init__(self) -> None:
         self.names: dict[str, None] = {}
+        self.expected: set[str] = set()
         self.too_long = 0
         self.too_many = False
         self.unread: list[str] = []
@@ -48,11 +52,13 @@ class UnusedColumns:
     def notes(self) -> Iterator[str]:
         """One note that names the columns, one on values that were left out, and those on cells with more than text."""
         yield from self.unread
-        if self.names:
-            names = [name if len(name) <= _SHOWN_CHARACTERS else f"{name[:_SHOWN_CHARACTERS]}…" for name in self.names]
+        if without_role := [name for name in self.names if name not in self.expected]:
+            names = [
+                name if len(name) <= _SHOWN_CHARACTERS else f"{name[:_SHOWN_CHARACTERS]}…" for name in without_role
+            ]
             listed = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
             which = f"{len(names)} columns have" if len(names) > 1 else "1 column has"
-            example = next((name for name in self.names if len(name) <= _SHOWN_CHARACTERS), "NAME")
+            example = next((name for name in without_role if len(name) <= _SHOWN_CHARACTERS), "NAME")
             yield (
                 f"{which} no role and {'are' if len(names) > 1 else 'is'} only metadata: {listed}; give a role under "
                 f"columns, or write {{{{metadata.{example}}}}} into a template"
@@ -73,6 +79,8 @@ class TableColumns:
             self._known.add(0)
         self._pending: dict[Column, str] = {} if table.keyed else dict(_grid_names(layout, self._known))
         self._kept: dict[Column, str] = {}
+        if {"chunk", *_OF_GENERATED} <= {*layout.headers.values()}:
+            dataset.expected |= _OF_GENERATED
 
     def leave(self, columns: Collection[Column]) -> None:
         """Take out columns that the suite reads under no role."""
