@@ -8,7 +8,7 @@ import pytest
 @pytest.fixture
 def quiz(steelyard, tmp_path, monkeypatch):
     """The starter's folder, entered."""
-    steelyard("init", "quiz", code=0)
+    steelyard("init", "quiz", "--suite", "choice", code=0)
     monkeypatch.chdir(tmp_path / "quiz")
 
 

@@ -84,7 +84,7 @@ def test_the_settings_of_an_endpoint_reach_its_models_and_the_judge_named_there(
     [
         ("models: small\nscorers: [exact_match]\n", ":2:", "'small' is only a name, and there is no endpoint"),
         (
-            "judge: j\ntargets: {a: {http: {url: 'http://127.0.0.1:9', body: {q: '{{question}}'}, response: {text: a}}}}\n",
+            "judge: j\ntargets: {a: {http: {url: 'http://h:9', body: {q: '{{question}}'}, response: {text: a}}}}\n",
             ":2:",
             "write endpoint: ",
         ),
