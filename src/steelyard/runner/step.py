@@ -19,7 +19,7 @@ from steelyard.runner.scorer_parameters import bound_by_name
 from steelyard.session.replies import plain_output
 from steelyard.session.session import Ask
 from steelyard.sql.sandbox import Sandbox
-from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import CALLS, Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 _NOT_AWAITABLE: Final = frozenset({str, int, float, bool, list, tuple, dict, Score, Output})
 _MOST_STEPS: Final = 100
@@ -128,6 +128,20 @@ class Step:
         if info is None or info.threshold is None or score.value is None or score.passed is not None:
             return score
         return replace(score, passed=info.passes(score.value))
+
+
+def with_calls(output: Output, replies: Sequence[Reply]) -> Output:
+    """The output as scorers see it that ask for the target's calls; unchanged where it made none through `ask`."""
+    if not replies:
+        return output
+    costs = [reply.metadata.get("cost") for reply in replies]
+    known = [cost for cost in costs if isinstance(cost, float)]
+    calls = {
+        "seconds": sum(reply.latency for reply in replies),
+        "cost": sum(known) if len(known) == len(costs) else None,
+        "finish": replies[-1].finish,
+    }
+    return replace(output, metadata={**output.metadata, CALLS: calls})
 
 
 class TargetCaller:
