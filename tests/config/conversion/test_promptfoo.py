@@ -1,7 +1,6 @@
 """A configuration of promptfoo becomes one of the general suite with its dataset; nothing of it is run or dropped."""
 
 import json
-import os
 
 import pytest
 
@@ -326,7 +325,7 @@ tests:
 )
 def test_a_file_that_reaches_out_or_makes_no_sense_is_refused_with_its_line(convert, tmp_path, text, message):
     (tmp_path.parent / "secret.txt").write_text("secret")
-    os.symlink(tmp_path.parent / "secret.txt", tmp_path / "link.txt")
+    (tmp_path / "link.txt").symlink_to(tmp_path.parent / "secret.txt")
     for name in (".env", "make.py", "make.js", "photo.png"):
         (tmp_path / name).write_text("x")
     with pytest.raises(ConfigError, match=message) as raised:

@@ -41,30 +41,27 @@ class ForeignFiles:
             ConfigError: there is none, it is code, it is hidden or outside of the root.
         """
         bare = name.removeprefix("file://")
-        try:
-            if Path(bare.split(":")[0]).suffix.lower() in _CODE:
-                raise ConfigError(f"{bare} is code, which is not run: write what it gives into a data file")
-            pattern = any(sign in bare for sign in "*?[")
-            names = sorted(glob.glob(bare, root_dir=self.folder, recursive=True)) if pattern else [bare]
-            if not names or len(names) > _MOST_FILES:
-                raise ConfigError(f"{bare} names {len(names) or 'no'} files; at most {_MOST_FILES:,} are read")
-            found = [self.folder / path for path in names]
-            for path in found:
-                self._require_within(path)
-                if path.name.startswith("."):
-                    raise ConfigError(f"{bare} is a hidden file, which is not read")
-        except (ConfigError, ValueError) as error:
-            raise ConfigError(str(error), at.location) from error
-        return found
+        if Path(bare.split(":")[0]).suffix.lower() in _CODE:
+            raise ConfigError(f"{bare} is code, which is not run: write what it gives into a data file", at.location)
+        is_pattern = any(sign in bare for sign in "*?[")
+        # `Path.glob` takes no pattern that leads upwards, which `--root` allows.
+        names = sorted(glob.glob(bare, root_dir=self.folder, recursive=True)) if is_pattern else [bare]  # noqa: PTH207
+        if not names or len(names) > _MOST_FILES:
+            raise ConfigError(f"{bare} names {len(names) or 'no'} files; at most {_MOST_FILES:,} are read", at.location)
+        paths = [self.folder / found for found in names]
+        for path in paths:
+            if path.name.startswith("."):
+                raise ConfigError(f"{path.name} is a hidden file, which is not read", at.location)
+            self._require_within(path, at)
+        return paths
 
-    def _require_within(self, path: Path) -> None:
+    def _require_within(self, path: Path, at: Node) -> None:
         root = self.root or self.folder
         try:
             require_within(root, path)
-        except ConfigError as error:
-            raise ConfigError(
-                f"{path} leads out of the folder {root}: name one that holds both, --root FOLDER"
-            ) from error
+        except (ConfigError, ValueError) as error:
+            message = f"{path} leads out of the folder {root}: name one that holds both, --root FOLDER"
+            raise ConfigError(message, at.location) from error
 
     def text(self, path: Path, at: Node) -> str:
         """The text of a file.
