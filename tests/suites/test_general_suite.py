@@ -218,6 +218,24 @@ def test_a_value_that_an_option_refuses_is_told_with_its_row(configured):
         configured(f"models: a\n{ENDPOINT}scorers: [{{number_match: {{relative_tolerance: '{{{{most}}}}'}}}}]\n", rows)
 
 
+def test_a_label_outside_of_the_set_is_told_with_its_row_before_anything_is_sent(configured):
+    with pytest.raises(ConfigError) as caught:
+        configured(f"models: a\n{ENDPOINT}scorers: [{{label: {{labels: [bug, other]}}}}]\n")
+    assert "'rows.csv line 3 column A' expects 'billing', which is not among labels" in str(caught.value)
+
+
+def test_few_short_expected_outputs_are_labels(configured):
+    suite = configured(f"models: a\n{ENDPOINT}")
+    assert suite.scorers[0].labels == ("bug", "billing")
+    assert any(note.startswith("no scorer is named: label, since") for note in suite.notes)
+
+
+def test_expected_objects_are_fields_of_json(configured):
+    rows = [{"text": "a", "expected": {"total": 1}}, {"text": "b", "expected": {"total": 2}}]
+    suite = configured(f"models: a\n{ENDPOINT}", rows, "rows.jsonl")
+    assert [type(scorer).__name__ for scorer in suite.scorers] == ["JsonFields"]
+
+
 def test_a_suite_is_the_same_object_from_python(tmp_path):
     from steelyard.data.sample_files import SampleFiles
     from steelyard.models import OpenAICompatible
