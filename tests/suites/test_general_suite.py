@@ -184,6 +184,11 @@ def test_checks_of_every_row_join_those_of_single_rows_and_take_values_of_column
         configured(f"models: a\n{ENDPOINT}{every.replace('{{word}}', '{{wrd}}')}", rows, "rows.jsonl")
 
 
+def test_checks_of_every_row_cannot_be_the_checks_of_the_row(configured):
+    with pytest.raises(ConfigError, match="a check cannot be `checks` itself"):
+        configured(f"models: a\n{ENDPOINT}scorers: [{{checks: {{every: [checks]}}}}]\n", CHECKED[:1], "rows.jsonl")
+
+
 def test_checks_of_every_row_decide_with_those_of_the_row(configured, tmp_path):
     rows = [{"question": "ab", "checks": {"contains": "a", "whole_words": False}}, {"question": "b", "checks": []}]
     outputs = tmp_path / "outputs.jsonl"
@@ -226,6 +231,8 @@ def test_checks_that_no_scorer_reads_are_named(configured):
         ("guideline: Be kind.\njudge: {model: {openai_compatible: {name: m}}}", "needs the model"),
         ("g_eval: Good?", "needs a threshold"),
         ("regex: a\ntimeout_s: 3600", "may set"),
+        ("checks: {}\nname: mine", "a check cannot be `checks` itself"),
+        ("any_of: [checks]", "a check cannot be `checks` itself"),
     ],
 )
 def test_a_broken_cell_of_checks_is_told_with_file_line_and_column(configured, cell, words):
