@@ -112,6 +112,16 @@ def test_a_table_of_tests_has_columns_with_a_meaning(convert):
     assert (new["scorers"], notes) == (["checks"], "")
 
 
+def test_lines_of_json_are_tests_whose_mistakes_have_their_line(convert):
+    tests = [{"vars": {"question": kind}, "assert": [{"type": kind}]} for kind in ("is-refusal", "pi")]
+    lines = "\n\n".join(map(json.dumps, tests))
+    _, rows, notes = convert(BASE + "tests: file://cases.jsonl\n", cases__jsonl=lines)
+    assert [row.get("checks") for row in rows] == [["refusal"], None]
+    assert "cases.jsonl:3, assert[0]: pi: no scorer" in notes
+    with pytest.raises(ConfigError, match=r"cases\.jsonl:2: not valid JSON"):
+        convert(BASE + "tests: file://cases.jsonl\n", cases__jsonl='{"vars": {}}\n{vars}')
+
+
 def test_scenarios_cross_their_data_with_their_tests(convert):
     _, rows, _ = convert(
         BASE

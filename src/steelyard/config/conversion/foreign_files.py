@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.building.nodes import Node, plain
+from steelyard.building.nodes import Node, from_plain, plain
 from steelyard.building.read import parse
 from steelyard.errors import ConfigError
 from steelyard.files import read_regular_text, require_within
@@ -82,12 +82,14 @@ class ForeignFiles:
         text = self.text(path, at)
         if path.suffix.lower() != ".jsonl":
             return parse(text, str(path))
-        lines = [(no, line) for no, line in enumerate(text.split("\n"), start=1) if line.strip()]
-        return at.with_value(tuple(parse(line, f"{path}:{no}.json") for no, line in lines))
-
-    def one(self, name: str, at: Node) -> Node:
-        """The tree of the one file of a name."""
-        return self.tree(self.paths(name, at)[0], at)
+        nodes = []
+        for number, line in enumerate(text.split("\n"), start=1):
+            if line.strip():
+                try:
+                    nodes.append(from_plain(plain(parse(line, "line.json")), f"{path}:{number}"))
+                except ConfigError as error:
+                    raise ConfigError(f"{path}:{number}: {error.message}", at.location) from error
+        return at.with_value(tuple(nodes))
 
     def value(self, name: str, at: Node) -> Any:
         """What a value `file://...` stands for: the data of YAML and JSON, the text of any other file."""
