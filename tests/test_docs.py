@@ -78,6 +78,14 @@ def test_the_page_of_the_command_line_is_what_the_commands_say():
     assert written == page(), "python -m steelyard.cli.reference > docs/reference/command-line.md"
 
 
+def test_the_page_on_promptfoo_says_what_becomes_of_each_assertion():
+    page_lines = text_of(DOCS / "how-to/from-promptfoo.md").splitlines()
+    rules = json.loads(text_of(ROOT / "src/steelyard/config/conversion/promptfoo_assertions.json"))
+    for kind, rule in rules.items():
+        (line,) = [line for line in page_lines if line.startswith(f"| `{kind}` |")]
+        assert rule.get("instead", rule.get("deviation", "")) in line
+
+
 def test_the_page_on_exams_shows_what_convert_and_json_dir_write():
     page = text_of(HOW_TO / "exams.md")
     old, row = map(json.loads, blocks(HOW_TO / "exams.md", "json"))

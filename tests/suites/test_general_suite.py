@@ -184,6 +184,11 @@ def test_checks_of_every_row_join_those_of_single_rows_and_take_values_of_column
         configured(f"models: a\n{ENDPOINT}{every.replace('{{word}}', '{{wrd}}')}", rows, "rows.jsonl")
 
 
+def test_checks_of_every_row_cannot_be_the_checks_of_the_row(configured):
+    with pytest.raises(ConfigError, match="a check cannot be `checks` itself"):
+        configured(f"models: a\n{ENDPOINT}scorers: [{{checks: {{every: [checks]}}}}]\n", CHECKED[:1], "rows.jsonl")
+
+
 def test_checks_of_every_row_decide_with_those_of_the_row(configured, tmp_path):
     rows = [{"question": "ab", "checks": {"contains": "a", "whole_words": False}}, {"question": "b", "checks": []}]
     outputs = tmp_path / "outputs.jsonl"
@@ -226,6 +231,8 @@ def test_checks_that_no_scorer_reads_are_named(configured):
         ("guideline: Be kind.\njudge: {model: {openai_compatible: {name: m}}}", "needs the model"),
         ("g_eval: Good?", "needs a threshold"),
         ("regex: a\ntimeout_s: 3600", "may set"),
+        ("checks: {}\nname: mine", "a check cannot be `checks` itself"),
+        ("any_of: [checks]", "a check cannot be `checks` itself"),
     ],
 )
 def test_a_broken_cell_of_checks_is_told_with_file_line_and_column(configured, cell, words):
@@ -240,6 +247,24 @@ def test_a_value_that_an_option_refuses_is_told_with_its_row(configured):
     rows = "text,expected,most\na,1,0.5\nb,2,many\n"
     with pytest.raises(DataError, match=r"rows.csv line 3.*number_match: relative_tolerance"):
         configured(f"models: a\n{ENDPOINT}scorers: [{{number_match: {{relative_tolerance: '{{{{most}}}}'}}}}]\n", rows)
+
+
+def test_a_label_outside_of_the_set_is_told_with_its_row_before_anything_is_sent(configured):
+    with pytest.raises(ConfigError) as caught:
+        configured(f"models: a\n{ENDPOINT}scorers: [{{label: {{labels: [bug, other]}}}}]\n")
+    assert "'rows.csv line 3 column A' expects 'billing', which is not among labels" in str(caught.value)
+
+
+def test_few_short_expected_outputs_are_labels(configured):
+    suite = configured(f"models: a\n{ENDPOINT}")
+    assert suite.scorers[0].labels == ("bug", "billing")
+    assert any(note.startswith("no scorer is named: label, since") for note in suite.notes)
+
+
+def test_expected_objects_are_fields_of_json(configured):
+    rows = [{"text": "a", "expected": {"total": 1}}, {"text": "b", "expected": {"total": 2}}]
+    suite = configured(f"models: a\n{ENDPOINT}", rows, "rows.jsonl")
+    assert [type(scorer).__name__ for scorer in suite.scorers] == ["JsonFields"]
 
 
 def test_a_suite_is_the_same_object_from_python(tmp_path):

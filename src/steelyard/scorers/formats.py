@@ -5,7 +5,6 @@ What a model wrote is hostile: patterns have a time limit (`patterns`), schemas 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +13,7 @@ from typing import Any, ClassVar, Final, Literal
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.plain_json import from_json, to_json
 from steelyard.prompts.reply_schema import load_reply_schema
-from steelyard.replies.clean import unfenced
-from steelyard.replies.json_value import values_in
+from steelyard.replies.json_value import read_json, read_plain_json, values_in
 from steelyard.scorers.json_validation import CheckSteps, check_schema, first_error
 from steelyard.scorers.lexical import share_info, text_of, unscored
 from steelyard.scorers.patterns import FLAGS, SHOWN_PATTERN, TIMEOUT_S, Flag, compile_pattern
@@ -154,20 +152,11 @@ class JsonSchema:
         if isinstance(output.value, Mapping | list | tuple):
             return [from_json(to_json(output.value))], ""
         text = text_of(output).strip()
-        if not text:
-            return [], "the output is empty"
-        try:
-            return [json.loads(unfenced(text) if self.fenced else text, parse_constant=_no_json)], ""
-        except (ValueError, RecursionError) as error:
-            if self.embedded and (values := values_in(text)):
-                return values, ""
-            cut_off = "; it was cut off at its length limit" if output.metadata.get("finish") == "length" else ""
-            cause = "nested too deep" if isinstance(error, RecursionError) else error
-            return [], f"no JSON: {cause}{cut_off}"
-
-
-def _no_json(word: str) -> Any:
-    raise ValueError(f"{word} is not a value of JSON")
+        value, problem = read_json(text, around=False) if self.fenced else read_plain_json(text)
+        if problem and self.embedded and (values := values_in(text)):
+            return values, ""
+        cut_off = "; it was cut off at its length limit" if output.metadata.get("finish") == "length" else ""
+        return ([], f"{problem}{cut_off}") if problem else ([value], "")
 
 
 def _score(label: str, problem: str) -> Score:

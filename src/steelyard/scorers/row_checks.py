@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import Any, ClassVar, Final
 
 from steelyard.building.plain_scorers import build_row_scorer
-from steelyard.building.wrapped import infos_of_part
+from steelyard.building.wrapped import infos_of_part, rebound
+from steelyard.errors import ConfigError
 from steelyard.scorers.combined import check_verdicts, combined_verdict, first_scores
 from steelyard.scorers.judges.judge import Judge, takes_model
 from steelyard.scorers.judges.suite_judges import with_judge
@@ -33,8 +34,21 @@ def row_scorers(given: Any) -> tuple[Scorer, ...]:
     ['number_match', 'word']
     """
     checks = tuple(build_row_scorer(each, CHECKS) for each in (given if isinstance(given, list) else [given]))
-    check_verdicts(checks)
+    _check_all(checks)
     return checks
+
+
+def _check_all(checks: Sequence[Scorer]) -> None:
+    """Refuse checks that say nothing of a pass, and the checks of a row among them, which would never end."""
+
+    def seen(part: Any) -> Any:
+        if isinstance(part, Checks):
+            raise ConfigError("a check cannot be `checks` itself: write what is checked")
+        return part
+
+    for check in checks:
+        rebound(check, seen)
+    check_verdicts(checks)
 
 
 @lru_cache(maxsize=1024)
@@ -85,7 +99,7 @@ class Checks:
             ConfigError: one that does not say whether an output passes.
         """
         if self.every:
-            check_verdicts(self.every)
+            _check_all(self.every)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks, call_scorer: Any) -> list[Score]:
         """Score one output; `call_scorer` is as for `PerTurn`."""

@@ -87,9 +87,9 @@ def convert(tmp_path):
         paths = []
         for name, content in files.items():
             path = tmp_path / name.replace("__", ".")
-            if isinstance(content, list):
-                content = "\n".join(map(json.dumps, content))
-            path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+            lines = content if isinstance(content, list) else [content]
+            text = "\n".join(one if isinstance(one, str) else json.dumps(one) for one in lines)
+            path.write_text(text, encoding="utf-8")
             paths.append(path)
         result = converted(paths[0], paths[1:])
         return result.configuration, list(result.rows), "\n".join(result.notes.lines())

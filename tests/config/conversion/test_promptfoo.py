@@ -1,7 +1,6 @@
 """A configuration of promptfoo becomes one of the general suite with its dataset; nothing of it is run or dropped."""
 
 import json
-import os
 
 import pytest
 
@@ -111,6 +110,16 @@ def test_a_table_of_tests_has_columns_with_a_meaning(convert):
     }
     assert rows[1] == {"question": "Why?", "city": ""}
     assert (new["scorers"], notes) == (["checks"], "")
+
+
+def test_lines_of_json_are_tests_whose_mistakes_have_their_line(convert):
+    tests = [{"vars": {"question": kind}, "assert": [{"type": kind}]} for kind in ("is-refusal", "pi")]
+    lines = "\n\n".join(map(json.dumps, tests))
+    _, rows, notes = convert(BASE + "tests: file://cases.jsonl\n", cases__jsonl=lines)
+    assert [row.get("checks") for row in rows] == [["refusal"], None]
+    assert "cases.jsonl:3, assert[0]: pi: no scorer" in notes
+    with pytest.raises(ConfigError, match=r"cases\.jsonl:2: not valid JSON"):
+        convert(BASE + "tests: file://cases.jsonl\n", cases__jsonl='{"vars": {}}\n{vars}')
 
 
 def test_scenarios_cross_their_data_with_their_tests(convert):
@@ -326,7 +335,7 @@ tests:
 )
 def test_a_file_that_reaches_out_or_makes_no_sense_is_refused_with_its_line(convert, tmp_path, text, message):
     (tmp_path.parent / "secret.txt").write_text("secret")
-    os.symlink(tmp_path.parent / "secret.txt", tmp_path / "link.txt")
+    (tmp_path / "link.txt").symlink_to(tmp_path.parent / "secret.txt")
     for name in (".env", "make.py", "make.js", "photo.png"):
         (tmp_path / name).write_text("x")
     with pytest.raises(ConfigError, match=message) as raised:

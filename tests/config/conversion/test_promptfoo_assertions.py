@@ -8,10 +8,12 @@ from steelyard.config.conversion.foreign_files import ForeignFiles
 from steelyard.config.conversion.javascript import Term
 from steelyard.config.conversion.promptfoo_assertions import (
     UnconvertedError,
+    _folded,
     _table,
     assertion_of_cell,
     check_of,
 )
+from steelyard.scorers.row_checks import row_scorers
 
 ANY_JSON = ["object", "array", "string", "number", "boolean", "null"]
 CONVERTED = {
@@ -83,6 +85,12 @@ def test_the_table_has_every_type_of_promptfoo_and_converts_39():
 def test_an_assertion_becomes_the_scorer_of_the_table(kind):
     given, scorer = CONVERTED[kind]
     assert check(type=kind, **given).scorer == scorer
+
+
+@pytest.mark.parametrize("kind", sorted(CONVERTED.keys() - {"python", "similar", "similar:cosine"}))
+def test_the_scorer_of_an_assertion_may_stand_in_a_row(kind):
+    scorer = CONVERTED[kind][1]
+    row_scorers([scorer, *([] if kind == "assert-set" else [{"not": _folded(scorer)}])])
 
 
 @pytest.mark.parametrize("kind", sorted(_table().keys() - CONVERTED.keys()))

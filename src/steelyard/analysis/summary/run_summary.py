@@ -17,6 +17,7 @@ from steelyard.analysis.scores.score_columns import CODES, DAMAGED_DETAIL, ROW_O
 from steelyard.analysis.scores.score_infos import names_where
 from steelyard.analysis.scores.score_summary import summarize
 from steelyard.analysis.scores.score_summary_values import NO_GROUP, Consistency, ScoreSummary, TurnSummary
+from steelyard.analysis.summary.classification import classifications
 from steelyard.analysis.summary.contingency import contingency_tables
 from steelyard.analysis.summary.exam import exams
 from steelyard.analysis.summary.label_effect import labelled_summary
@@ -71,6 +72,7 @@ def summarize_run(data: RunData) -> RunSummary:
             breakdowns=_breakdowns(data, order),
             consistency=_consistency(data),
             exams=tuple(exam_as_stopped(exam, data.stopping) for exam in exams(data.scores, scores, infos)),
+            classifications=classifications(data.scores, infos),
             also_scored=names_where(infos, lambda info: info.also_scored),
             turns=_turn_summaries(data),
             pass_rates=pass_rates(data),

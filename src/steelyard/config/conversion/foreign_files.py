@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.building.nodes import Node, plain
+from steelyard.building.nodes import Node, from_plain, plain
 from steelyard.building.read import parse
 from steelyard.errors import ConfigError
 from steelyard.files import read_regular_text, require_within
@@ -41,30 +41,27 @@ class ForeignFiles:
             ConfigError: there is none, it is code, it is hidden or outside of the root.
         """
         bare = name.removeprefix("file://")
-        try:
-            if Path(bare.split(":")[0]).suffix.lower() in _CODE:
-                raise ConfigError(f"{bare} is code, which is not run: write what it gives into a data file")
-            pattern = any(sign in bare for sign in "*?[")
-            names = sorted(glob.glob(bare, root_dir=self.folder, recursive=True)) if pattern else [bare]
-            if not names or len(names) > _MOST_FILES:
-                raise ConfigError(f"{bare} names {len(names) or 'no'} files; at most {_MOST_FILES:,} are read")
-            found = [self.folder / path for path in names]
-            for path in found:
-                self._require_within(path)
-                if path.name.startswith("."):
-                    raise ConfigError(f"{bare} is a hidden file, which is not read")
-        except (ConfigError, ValueError) as error:
-            raise ConfigError(str(error), at.location) from error
-        return found
+        if Path(bare.split(":")[0]).suffix.lower() in _CODE:
+            raise ConfigError(f"{bare} is code, which is not run: write what it gives into a data file", at.location)
+        is_pattern = any(sign in bare for sign in "*?[")
+        # `Path.glob` takes no pattern that leads upwards, which `--root` allows.
+        names = sorted(glob.glob(bare, root_dir=self.folder, recursive=True)) if is_pattern else [bare]  # noqa: PTH207
+        if not names or len(names) > _MOST_FILES:
+            raise ConfigError(f"{bare} names {len(names) or 'no'} files; at most {_MOST_FILES:,} are read", at.location)
+        paths = [self.folder / found for found in names]
+        for path in paths:
+            if path.name.startswith("."):
+                raise ConfigError(f"{path.name} is a hidden file, which is not read", at.location)
+            self._require_within(path, at)
+        return paths
 
-    def _require_within(self, path: Path) -> None:
+    def _require_within(self, path: Path, at: Node) -> None:
         root = self.root or self.folder
         try:
             require_within(root, path)
-        except ConfigError as error:
-            raise ConfigError(
-                f"{path} leads out of the folder {root}: name one that holds both, --root FOLDER"
-            ) from error
+        except (ConfigError, ValueError) as error:
+            message = f"{path} leads out of the folder {root}: name one that holds both, --root FOLDER"
+            raise ConfigError(message, at.location) from error
 
     def text(self, path: Path, at: Node) -> str:
         """The text of a file.
@@ -85,12 +82,14 @@ class ForeignFiles:
         text = self.text(path, at)
         if path.suffix.lower() != ".jsonl":
             return parse(text, str(path))
-        lines = [(no, line) for no, line in enumerate(text.split("\n"), start=1) if line.strip()]
-        return at.with_value(tuple(parse(line, f"{path}:{no}.json") for no, line in lines))
-
-    def one(self, name: str, at: Node) -> Node:
-        """The tree of the one file of a name."""
-        return self.tree(self.paths(name, at)[0], at)
+        nodes = []
+        for number, line in enumerate(text.split("\n"), start=1):
+            if line.strip():
+                try:
+                    nodes.append(from_plain(plain(parse(line, "line.json")), f"{path}:{number}"))
+                except ConfigError as error:
+                    raise ConfigError(f"{path}:{number}: {error.message}", at.location) from error
+        return at.with_value(tuple(nodes))
 
     def value(self, name: str, at: Node) -> Any:
         """What a value `file://...` stands for: the data of YAML and JSON, the text of any other file."""

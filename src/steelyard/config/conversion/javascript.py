@@ -26,7 +26,8 @@ _STEP: Final = re.compile(
     rf"\.(?P<method>trim|toLowerCase|toUpperCase|toString)\(\)"
     rf"|\.split\((?P<split>{_TEXT}|{_REGEX})\)(?:\.filter\(Boolean\))?\.length|\.(?P<length>length)(?!\w)|\.(?P<name>[A-Za-z_$][\w$]*)(?!\(|\w)|\[(?P<key>{_TEXT}|\d+)\]"
 )
-_TERM: Final = rf"(?P<parse>JSON\.parse\(output(?:\.trim\(\))?\)|output)(?P<steps>(?:{re.sub(r'[?]P<[a-z]+>', '?:', _STEP.pattern)})*)"
+_STEPS: Final = re.sub(r"[?]P<[a-z]+>", "?:", _STEP.pattern)
+_TERM: Final = rf"(?P<parse>JSON\.parse\(output(?:\.trim\(\))?\)|output)(?P<steps>(?:{_STEPS})*)"
 _CLAUSES: Final = tuple(
     re.compile(form)
     for form in (

@@ -1,8 +1,8 @@
 """Converts OpenAI's hosted Evals and evals of its registry; the first by way of the shape of a promptfoo configuration.
 
 The hosted product closes on 30 November 2026. What it keeps is three things: the eval (`data_source_config`,
-`testing_criteria`), its runs (`data_source` with the messages, the model and `sampling_params`), and the items, exported
-as JSON lines. Each is a file, and any of them may come in one.
+`testing_criteria`), its runs (`data_source` with the messages, the model and `sampling_params`), and the items, which
+are exported as JSON lines. Each is a file; the items may also stand in the run.
 
 Source: https://platform.openai.com/docs/api-reference/evals; https://github.com/openai/evals (registry, MIT).
 """

@@ -1,8 +1,9 @@
 """Converts promptfoo's configuration to one of the general suite: prompts, models, and a dataset with checks.
 
 A test with one set of values is a row. The assertions of `defaultTest` that are the same for every row are checks of
-every row, those of a test are checks of its own, so that `checks` is what promptfoo calls a pass; what is said in promptfoo by a list of values, a CSV file or a scenario
-stands in the rows. Nothing of it is run: JavaScript is read in a few forms, everything else is named in a comment.
+every row, those of a test are checks of its own, so that `checks` is what promptfoo calls a pass. What is said there by
+a list of values, a CSV file or a scenario stands in the rows. Nothing is run: JavaScript is read in a few forms,
+everything else is named in a comment.
 
 Source: the behaviour of promptfoo 0.121.20 (MIT), https://www.promptfoo.dev/docs/configuration/reference.
 """
@@ -42,8 +43,10 @@ from steelyard.data.headers import normalized
 from steelyard.errors import ConfigError
 
 _READ: Final = frozenset(
-    ("description", "prompts", "providers", "targets", "tests", "defaultTest", "scenarios", "evaluateOptions")
-    + ("commandLineOptions", "assertionTemplates", "$schema", "tags", "sharing", "outputPath", "metadata", "env")
+    (
+        *("description", "prompts", "providers", "targets", "tests", "defaultTest", "scenarios", "evaluateOptions"),
+        *("commandLineOptions", "assertionTemplates", "$schema", "tags", "sharing", "outputPath", "metadata", "env"),
+    )
 )
 _INSTEAD: Final = {
     "derivedMetrics": "derivedMetrics. Instead: compute them from steelyard show --json",
@@ -56,8 +59,10 @@ _INPUT: Final = frozenset(
     ("input", "prompt", "question", "query", "text", "document", "article", "content", "messages")
 )
 _RESERVED: Final = frozenset(
-    ("expected", "expected output", "reference", "answer", "ideal", "target", "label", "id", "group", "cluster")
-    + ("context", "contexts", "checks")
+    (
+        *("expected", "expected output", "reference", "answer", "ideal", "target", "label", "id", "group", "cluster"),
+        *("context", "contexts", "checks"),
+    )
 )
 """Headers with a meaning of their own: a variable that a prompt shows takes another name in the dataset."""
 _ASSERTION: Final = frozenset(("type", "value", "threshold", "weight", "metric", "transform", "assert"))
@@ -153,9 +158,9 @@ class _Conversion:
             if not is_same or (names and str(given.get("type")).removeprefix("not-") in _BY_ROW):
                 continue
             # What decides nothing may be scored where it was switched off.
-            if is_alike or given.get("weight") == 0:
-                if check := self._check(assertion, places, self.tests[0]):
-                    shared[number] = check
+            is_scored = is_alike or given.get("weight") == 0
+            if is_scored and (check := self._check(assertion, places, self.tests[0])):
+                shared[number] = check
         return shared
 
     def _row(self, test: Test, shared: Mapping[int, Check]) -> dict[str, Any]:
@@ -204,7 +209,7 @@ class _Conversion:
             return scorers
 
     def _compare(self, scorer: Any, similarity: dict[str, Any], row: dict[str, Any]) -> None:
-        """Score a row's similarity by a scorer of the configuration, since no row names a model; its text is a column."""
+        """Score a row's similarity by a scorer of the configuration, since no row names a model."""
         value = similarity.pop("value")
         number = next(number for number in range(1, len(row) + 2) if f"similar_{number}" not in row)
         key = json.dumps([scorer, number], sort_keys=True)
