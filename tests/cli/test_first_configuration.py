@@ -55,3 +55,19 @@ def test_objects_that_are_expected_are_asked_for_by_their_keys(steelyard, tmp_pa
     first = steelyard("init", "--samples", "bills.jsonl")
     assert "scored by json_fields" in first.out
     assert "these keys: no, total.\n\n{{document}}" in (tmp_path / "prompt.txt").read_text(encoding="utf-8")
+
+
+def test_a_run_without_a_single_verdict_ends_with_its_own_code(steelyard, tmp_path):
+    (tmp_path / "own.csv").write_text(TICKETS, encoding="utf-8")
+    (tmp_path / "mute.yaml").write_text(
+        """
+samples: {file: own.csv, columns: {input: body}}
+models: {scripted: {default: bug}}
+judge: {model: {scripted: {default: "I would rather not say."}}}
+scorers: [{g_eval: {criteria: Is it right?, steps: [Look.]}}]
+""",
+        encoding="utf-8",
+    )
+    assert (
+        "nothing was scored for scripted: no scorer gave a single verdict" in steelyard("run", "mute.yaml", code=3).err
+    )

@@ -107,3 +107,109 @@ def test_7_an_agent_calls_its_tools_as_its_rule_says(run, server):
         right += made == row["tools"]
     assert total(run("7-agent.yaml")["agent"], "tool_calls") == (right, 20)
     assert right == 16
+
+
+def prompt_of(name):
+    """The only prompt of a job, before the place for the input."""
+    template = yaml(name)["prompts"]
+    return template[: template.index("{{")], template[template.index("}}") + 2 :]
+
+
+def yaml(name):
+    from steelyard.building.nodes import plain
+    from steelyard.building.read import read
+
+    return plain(read(EXAMPLE / name)[1])
+
+
+def replies(server, model, job, data, key):
+    before, after = prompt_of(job)
+    return [(asked(server, model, before + row[key] + after), row) for row in rows(data)]
+
+
+def json_in(reply):
+    try:
+        return json.loads(reply.removeprefix("```json\n").removesuffix("\n```"))
+    except ValueError:
+        return None
+
+
+def test_2_fields_of_json_are_right_as_often_as_the_models_are(run, server):
+    runs = run("2-extract.yaml")
+    for model in ("small", "large"):
+        replied = replies(server, model, "2-extract.yaml", "invoices.jsonl", "document")
+        said = [(json_in(reply), row["expected"]) for reply, row in replied]
+        read = [(found, expected) for found, expected in said if found is not None]
+        assert total(runs[model], "json_fields") == (sum(found == expected for found, expected in read), len(read))
+        for field in ("total", "date", "vendor"):
+            right = sum(found[field] == expected[field] for found, expected in read)
+            assert total(runs[model], f"field_{field}") == (right, len(read))
+    assert total(runs["small"], "json_fields") == (19, 29)
+
+
+def test_3_summaries_are_short_and_plain_where_the_models_are_good(run, server):
+    runs = run("3-summarise.yaml")
+    for model, each in runs.items():
+        said = [reply for reply, _ in replies(server, model, "3-summarise.yaml", "articles.jsonl", "article")]
+        short, plain = (
+            sum(len(reply.split()) <= 25 for reply in said),
+            sum("as an AI" not in reply.replace("As", "as") for reply in said),
+        )
+        assert (total(each, "length"), total(each, "no_ai_talk")) == ((short, 25), (plain, 25))
+        passed = [score.passed for record in each.records() for score in record.scores if score.name == "quality"]
+        assert passed.count(True) == sum("[[bad]]" not in reply for reply in said)
+    assert total(runs["small"], "length") == (18, 25)
+
+
+def test_5_a_grid_has_a_target_for_every_prompt_and_model(run, server):
+    runs = run("5-grid.yaml")
+    pairs = [(prompt, model) for prompt in ("terse", "chatty") for model in ("small", "medium", "large")]
+    assert list(runs) == [f"{prompt}@{model}" for prompt, model in pairs]
+    for prompt, model in pairs:
+        each = runs[f"{prompt}@{model}"]
+        assert each.manifest["tags"] == {"prompt": prompt, "model": model}
+        assert total(each, "accuracy")[0] == right_labels(server, model, prompt)
+        assert {score.name for record in each.records() for score in record.scores} >= {"latency", "cost"}
+
+
+def test_6_conversations_are_scored_as_a_whole_and_turn_by_turn(run, server):
+    reached = held = 0
+    for row in rows("chats.jsonl"):
+        talk = [{"role": "system", "content": "You help customers of a parcel service."}]
+        for turn, must in zip(row["messages"], row["turn_must"], strict=True):
+            talk.append(turn)
+            talk.append({"role": "assistant", "content": server.answer("small", talk)})
+            held += must[0] in talk[-1]["content"]
+        reached += "Tuesday" in talk[-1]["content"]
+    bot = run("6-chat.yaml")["bot"]
+    assert total(bot, "goal_reached") == (reached, 12)
+    turns = [
+        turn["value"]
+        for record in bot.records()
+        for score in record.scores
+        if score.name == "contains_per_turn"
+        for turn in score.detail["turns"]
+    ]
+    assert (sum(turns), len(turns)) == (held, 36)
+    assert (reached, held) == (9, 27)
+
+
+def test_8_code_passes_the_test_of_its_row_where_it_is_right(run, server):
+    runs = run("8-code.yaml")
+    for model, each in runs.items():
+        # The wrong `uniq` sorts, which the test of its rows does not notice.
+        right = sum(
+            server.chance(model, row["prompt"] + " Only code.") < server.SKILL[model] or "uniq" in row["entry_point"]
+            for row in rows("code.jsonl")
+        )
+        assert total(each, "python_test") == (right, 16)
+
+
+def test_9_checks_of_rows_hold_where_the_models_are_good(run, server):
+    runs = run("9-rows.yaml")
+    for model, each in runs.items():
+        right = sum(server.chance(model, row["question"]) < server.SKILL[model] for row in rows("rows.jsonl"))
+        assert total(each, "checks") == (right, 30)
+    assert total(runs["small"], "checks") == (24, 30)
+    assert total(runs["small"], "refusal") == (3, 5)
+    assert total(runs["large"], "guideline") == (10, 10)

@@ -1,5 +1,6 @@
 """The general suite: prompts x models, what is scored, the rows' own checks, and what is refused before any call."""
 
+import asyncio
 import json
 import os
 
@@ -10,6 +11,7 @@ from steelyard.config.load import load
 from steelyard.errors import ConfigError, DataError
 from steelyard.scorers import ExactMatch
 from steelyard.scorers.judges.judge import Judge
+from steelyard.suite.dry_run import estimate
 
 ENDPOINT = "endpoint: http://127.0.0.1:9/v1\n"
 EXACT = "scorers: [exact_match]\n"
@@ -168,6 +170,13 @@ def test_checks_of_rows_are_scored_together_and_by_kind_with_the_judge_of_the_co
     assert list(suite.samples)[1].metadata["checks"] == {"exact_match": "Ann"}
 
 
+def test_a_dry_run_counts_the_calls_of_checks_behind_others_that_call_nothing(configured):
+    rows = [{"text": "a", "checks": [{"contains": ["x"]}, {"not": {"contains": "y"}}, {"guideline": "It is kind."}]}]
+    suite = configured(f"models: a\njudge: strict\n{ENDPOINT}", rows * 3, "rows.jsonl")
+    (target,) = asyncio.run(estimate(suite))
+    assert {stage.stage: stage.calls for stage in target.stages} == {"target": 3, "checks": 3}
+
+
 def test_checks_without_a_judge_need_none(configured):
     suite = configured(f"models: a\n{ENDPOINT}", CHECKED[:2], "rows.jsonl")
     assert suite.scorers[0].judge is None
@@ -207,6 +216,24 @@ def test_a_value_that_an_option_refuses_is_told_with_its_row(configured):
     rows = "text,expected,most\na,1,0.5\nb,2,many\n"
     with pytest.raises(DataError, match=r"rows.csv line 3.*number_match: relative_tolerance"):
         configured(f"models: a\n{ENDPOINT}scorers: [{{number_match: {{relative_tolerance: '{{{{most}}}}'}}}}]\n", rows)
+
+
+def test_a_label_outside_of_the_set_is_told_with_its_row_before_anything_is_sent(configured):
+    with pytest.raises(ConfigError) as caught:
+        configured(f"models: a\n{ENDPOINT}scorers: [{{label: {{labels: [bug, other]}}}}]\n")
+    assert "'rows.csv line 3 column A' expects 'billing', which is not among labels" in str(caught.value)
+
+
+def test_few_short_expected_outputs_are_labels(configured):
+    suite = configured(f"models: a\n{ENDPOINT}")
+    assert suite.scorers[0].labels == ("bug", "billing")
+    assert any(note.startswith("no scorer is named: label, since") for note in suite.notes)
+
+
+def test_expected_objects_are_fields_of_json(configured):
+    rows = [{"text": "a", "expected": {"total": 1}}, {"text": "b", "expected": {"total": 2}}]
+    suite = configured(f"models: a\n{ENDPOINT}", rows, "rows.jsonl")
+    assert [type(scorer).__name__ for scorer in suite.scorers] == ["JsonFields"]
 
 
 def test_a_suite_is_the_same_object_from_python(tmp_path):

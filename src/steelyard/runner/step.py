@@ -204,9 +204,13 @@ class ScorerCaller:
             if len(self._steps) >= _MOST_STEPS:
                 self._steps.clear()
             self._steps[id(scorer)] = step
-        if not step.asks and getattr(ask, "is_dry_run", False):
+        is_dry_run = getattr(ask, "is_dry_run", False)
+        if not step.asks and is_dry_run:
             return []
-        scores = as_scores(ScoreInfo(name), await step(ask if step.asks else None, sample, output))
+        given = await step(ask if step.asks else None, sample, output)
+        if is_dry_run and given == []:  # it scores by scorers that call no model
+            return []
+        scores = as_scores(ScoreInfo(name), given)
         return [step.with_verdict(score) for score in scores]
 
 

@@ -67,7 +67,10 @@ class LabelMatch:
         Raises:
             ConfigError: an expected output is not among the labels.
         """
-        expected = {label: name for name, reference in references for label in reversed(_labels_in(reference))}
+        expected: dict[str, str] = {}
+        for name, reference in references:
+            for label in reversed(_labels_in(reference)):
+                expected.setdefault(label, name)
         if not self.labels:
             first = {plain_label(label): label for label in reversed(expected)}
             return replace(self, labels=tuple(label for label in expected if first[plain_label(label)] == label))

@@ -15,7 +15,7 @@ from steelyard.scorers.judges.judge import Judge, takes_model
 from steelyard.scorers.judges.suite_judges import SuiteJudges
 from steelyard.scorers.row_checks import CHECKS, Checks
 from steelyard.suite.objects import Options, Suite
-from steelyard.suites.general.checks import try_on_rows, with_columns, with_kinds
+from steelyard.suites.general.checks import try_on_rows, with_columns, with_expected, with_kinds
 from steelyard.suites.general.defaults import default_scorers, refuse_nothing
 from steelyard.suites.general.grid import (
     Grid,
@@ -119,7 +119,7 @@ class GeneralSuite:
         """The scorers with what the rows bring for them, and notes."""
         data = rows.data
         scorers, about = default_scorers(data.samples) if not self.scorers else (self.scorers, ())
-        scorers = with_kinds(with_columns(scorers, rows.names), data.samples)
+        scorers = with_expected(with_kinds(with_columns(scorers, rows.names), data.samples), data)
         try_on_rows(scorers, data)
         refuse_nothing(scorers, data.samples)
         has_checks = any(sample.metadata.get(CHECKS) for sample in data.samples)
