@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from steelyard.stats.binomial import clopper_pearson, jeffreys, share_up_to
 from steelyard.stats.bootstrap import bca_bootstrap, percentile_bootstrap
+from steelyard.stats.classification import classification_figures
 from steelyard.stats.intervals import Interval, mean_interval, wilson, wilson_clustered
 from steelyard.stats.paired import (
     bootstrap_difference,
@@ -32,6 +33,12 @@ from steelyard.stats.stratified import stratified_mean
 Array = NDArray[np.float64]
 
 Z = normal_quantile(0.975)
+CLASSIFIED = tuple(
+    (n, classes, recall)
+    for n, classes in ((60, 3), (100, 3), (100, 5), (200, 5), (200, 8), (500, 8), (2000, 3), (2000, 8))
+    for recall in (0.6, 0.8, 0.95)
+)
+CLASSIFIED_DRAWS = 3000
 DRAWS = 6000
 RESAMPLED = 150
 """Draws of what resamples 9,999 times for each of them."""
@@ -131,7 +138,7 @@ GROUPED_DRAWS = 2000
 
 
 def measure() -> list[str]:
-    """Five tables."""
+    """Six tables."""
     return [
         "Independent samples, exactly: coverage of a nominal 95 %, mean / worst over the rates 0.01 to 0.99.",
         "",
@@ -144,6 +151,11 @@ def measure() -> list[str]:
         "Macro averages, over groups of independent questions: coverage, and mean width.",
         "",
         *_lines(("groups", "stratified", "width"), _macro()),
+        "",
+        "Macro F1 and balanced accuracy of classifications (samples, classes, recall): coverage of those with 10",
+        "references of every class, and mean width.",
+        "",
+        *_lines(("samples, classes, recall", "macro F1", "balanced accuracy", "width macro F1"), _classified()),
         "",
         "Two sides without a difference: how often a test at 5 % sees one, or a 95 % interval leaves 0 out.",
         "",
@@ -217,6 +229,29 @@ def _macro() -> Iterator[Sequence[str]]:
         found = [stratified_mean(values, numbers).interval for values in drawn]
         held = np.mean([_holds(one, float(np.mean(rates))) for one in found])
         yield [label, f"{held:.3f}", f"{np.mean([one.high - one.low for one in found if one]):.3f}"]
+
+
+def _classified() -> Iterator[Sequence[str]]:
+    for seed, (n, classes, recall) in enumerate(CLASSIFIED):
+        rng = np.random.default_rng([11, seed])
+        shares = _confusion_shares(classes, recall)
+        truth = classification_figures(shares * 1e9)
+        drawn = (rng.multinomial(n, shares.ravel()).reshape(classes, classes + 1) for _ in range(CLASSIFIED_DRAWS))
+        found = [figures for counts in drawn if (figures := classification_figures(counts)).macro_f1_interval]
+        held = np.mean([_holds(figures.macro_f1_interval, truth.macro_f1) for figures in found])
+        balanced = [_holds(figures.balanced_accuracy_interval, truth.balanced_accuracy) for figures in found]
+        widths = [figures.macro_f1_interval.high - figures.macro_f1_interval.low for figures in found]
+        yield [f"{n}, {classes}, {recall:g}", f"{held:.3f}", f"{np.mean(balanced):.3f}", f"{np.mean(widths):.3f}"]
+
+
+def _confusion_shares(classes: int, recall: float) -> Array:
+    """Shares of the cells: classes of about one size, recalls around `recall`, a fifth of the errors unread."""
+    recalls = recall + (1 - recall) * np.linspace(-0.4, 0.4, classes)
+    shares = np.zeros((classes, classes + 1))
+    shares[:, :-1] = ((1 - recalls) * 0.8 / (classes - 1))[:, None]
+    shares[:, -1] = (1 - recalls) * 0.2
+    shares[range(classes), range(classes)] = recalls
+    return shares / classes
 
 
 def _holds(interval: Interval | None, truth: float) -> bool:

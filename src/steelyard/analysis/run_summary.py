@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from steelyard.analysis.classification import classifications
 from steelyard.analysis.contingency import contingency_tables
 from steelyard.analysis.exam import exams
 from steelyard.analysis.histograms import histograms
@@ -71,6 +72,7 @@ def summarize_run(data: RunData) -> RunSummary:
             breakdowns=_breakdowns(data, order),
             consistency=_consistency(data),
             exams=tuple(exam_as_stopped(exam, data.stopping) for exam in exams(data.scores, scores, infos)),
+            classifications=classifications(data.scores, infos),
             also_scored=names_where(infos, lambda info: info.also_scored),
             turns=_turn_summaries(data),
             pass_rates=pass_rates(data),

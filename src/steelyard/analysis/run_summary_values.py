@@ -16,6 +16,7 @@ from steelyard.types import COMPARISON, PASSAGES
 
 if TYPE_CHECKING:
     # Not at run time: most summaries hold none of these, and the modules that make them import them.
+    from steelyard.analysis.classification import Classification
     from steelyard.analysis.contingency import ContingencyTable
     from steelyard.analysis.exam_values import Exam
     from steelyard.analysis.histograms import Histogram
@@ -46,6 +47,7 @@ class ScoreDetails:
             appearance; no entry for a key that no sample has.
         consistency: per score whose judge was asked repeatedly, how far it agreed with itself.
         exams: details of each exam score.
+        classifications: a report of each score with a closed set of classes.
         also_scored: scores of the same replies by the rules of other tools; shown separately from the run's own.
         turns: each score of single turns, over all turns of the run's conversations.
         pass_rates: pass@k and pass^k of the headline score, where samples were asked several times.
@@ -57,6 +59,7 @@ class ScoreDetails:
     breakdowns: Mapping[str, Mapping[str, tuple[ScoreSummary, ...]]] = field(default_factory=dict)
     consistency: Mapping[str, Consistency] = field(default_factory=dict)
     exams: tuple[Exam, ...] = ()
+    classifications: tuple[Classification, ...] = ()
     also_scored: tuple[str, ...] = ()
     turns: tuple[TurnSummary, ...] = ()
     pass_rates: tuple[PassRate, ...] = ()

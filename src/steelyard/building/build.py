@@ -341,8 +341,8 @@ def _scorer(registered: Any, entries: Mapping[str, MappingEntry], node: Node, si
     built: Any = None
     with problems.gathered(node):
         built = _with_columns(registered, {n: entry for n, entry in entries.items() if n not in shared}, node, site)
+    problems.raise_any()
     if not shared:
-        problems.raise_any()
         return built
     scorer = MappingEntry(node, node.with_value(built))
     with problems.gathered(node):

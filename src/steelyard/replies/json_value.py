@@ -23,16 +23,23 @@ def read_json(text: str, *, around: bool = True) -> tuple[Any, str]:
     (({'a': 1}, ''), 'several JSON values that differ')
     """
     text = without_reasoning(text)[0].strip()
-    if not text:
-        return None, "the output is empty"
-    try:
-        return _decoder.decode(unfenced(text).strip()), ""
-    except (ValueError, RecursionError) as error:
-        problem = f"no JSON: {'nested too deep' if isinstance(error, RecursionError) else error}"
+    value, problem = read_plain_json(unfenced(text).strip())
+    if not problem:
+        return value, ""
     values = _values_in(text) if around else []
     if any(value != values[0] for value in values):
         return None, "several JSON values that differ"
     return (values[0], "") if values else (None, problem)
+
+
+def read_plain_json(text: str) -> tuple[Any, str]:
+    """The value of a text that is JSON and nothing else, and the problem where it is not."""
+    if not text:
+        return None, "the output is empty"
+    try:
+        return _decoder.decode(text), ""
+    except (ValueError, RecursionError) as error:
+        return None, f"no JSON: {'nested too deep' if isinstance(error, RecursionError) else error}"
 
 
 def _values_in(text: str) -> list[Any]:

@@ -15,6 +15,7 @@ from steelyard.report.section import (
     sentences,
 )
 from steelyard.report.sections.agreement import agreement_section
+from steelyard.report.sections.classification import classification_section
 from steelyard.report.sections.conclusion import conclusion_section
 from steelyard.report.sections.costs import cached_sentence, costs_section, read_again_sentence, saved_calls
 from steelyard.report.sections.exam import exam_section
@@ -42,7 +43,10 @@ if TYPE_CHECKING:
     from steelyard.analysis.gate import GateVerdict
 
 Medium = Literal["terminal", "markdown", "html"]
-_RATERS: Final = ("pass_rates", "turns", "agreement", "held_to_people", "judge_checks", "panels", "labels", "exam")
+_RATERS: Final = (
+    *("pass_rates", "turns", "agreement", "held_to_people", "judge_checks", "panels", "labels", "exam"),
+    "classification",
+)
 # A comment may be cut at its end and a page is read from its beginning, so both begin with what may be concluded; a
 # terminal shows the end of what was printed. A page has a table of all samples.
 _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
@@ -63,7 +67,8 @@ _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
     ),
     "markdown": (
         *("alarms", "conclusion", "grid", "grid_details", "gate", "standings", "preferences", "answers", "targets"),
-        *("scores", "pass_rates", "turns", "panels", "agreement", "held_to_people", "judge_checks", "groups"),
+        *("scores", "pass_rates", "turns", "classification"),
+        *("panels", "agreement", "held_to_people", "judge_checks", "groups"),
         *(
             "regressions",
             "wrong_results",
@@ -224,6 +229,7 @@ def _sections(content: ReportContent, chance: float | None, included: Container[
         _behind_grid(costs_section(content.summaries, labels), comparison, folded=False),
         labels_section(content.summaries, labels),
         exam_section(summaries, names),
+        classification_section(summaries, names),
         groups_section(summaries, names, score, alone=alone),
         further_groups_section(summaries, names, score, on_terminal=content.group_scores),
         breakdowns_section(summaries, names, score, alone=alone),

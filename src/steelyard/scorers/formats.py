@@ -5,7 +5,6 @@ What a model wrote is hostile: patterns have a time limit (`patterns`), schemas 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any, ClassVar, Final, Literal
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.plain_json import from_json, to_json
 from steelyard.prompts.reply_schema import load_reply_schema
-from steelyard.replies.clean import unfenced
+from steelyard.replies.json_value import read_json, read_plain_json
 from steelyard.scorers.json_validation import check_schema, first_error
 from steelyard.scorers.lexical import share_info, text_of, unscored
 from steelyard.scorers.patterns import FLAGS, SHOWN_PATTERN, TIMEOUT_S, Flag, compile_pattern
@@ -96,6 +95,7 @@ class JsonSchema:
     Args:
         schema: `sql`, `create_select`, a JSON file, or the schema itself (draft 2020-12 unless it names another).
         fenced: also take an output that is one fenced block of JSON and nothing else.
+        embedded: also take the one object or list that stands in other words.
 
     >>> schema = {"type": "object", "required": ["answer"], "properties": {"answer": {"type": "string"}}}
     >>> score = JsonSchema(schema)(Sample("1", "Which city?"), Output('{"answer": 7}'))
@@ -109,6 +109,7 @@ class JsonSchema:
 
     schema: Path | str | Mapping[str, Any]
     fenced: bool = True
+    embedded: bool = False
 
     def check(self) -> None:
         """Validate the options.
@@ -142,18 +143,12 @@ class JsonSchema:
         if isinstance(output.value, Mapping | list | tuple):
             return from_json(to_json(output.value)), ""
         text = text_of(output).strip()
-        if not text:
-            return None, "the output is empty"
-        try:
-            return json.loads(unfenced(text) if self.fenced else text, parse_constant=_no_json), ""
-        except (ValueError, RecursionError) as error:
-            cut_off = "; it was cut off at its length limit" if output.metadata.get("finish") == "length" else ""
-            cause = "nested too deep" if isinstance(error, RecursionError) else error
-            return None, f"no JSON: {cause}{cut_off}"
-
-
-def _no_json(word: str) -> Any:
-    raise ValueError(f"{word} is not a value of JSON")
+        if self.fenced or self.embedded or not text:
+            value, problem = read_json(text, around=self.embedded)
+        else:
+            value, problem = read_plain_json(text)
+        cut_off = "; it was cut off at its length limit" if output.metadata.get("finish") == "length" else ""
+        return value, f"{problem}{cut_off}" if problem else ""
 
 
 def _score(label: str, problem: str) -> Score:

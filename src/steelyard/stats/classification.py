@@ -22,6 +22,7 @@ LEAST_REFERENCES: Final = 10
 """References that each class needs for an interval of a figure over all classes: with fewer its coverage falls."""
 _RESAMPLES: Final = 1_999
 _OF_CLASS: Final = ("precision", "recall", "f1")
+_MEANS: Final = ("macro_f1", "balanced_accuracy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +87,8 @@ def classification_figures(
     which is a rate over the replies that are or should be of the class, so its limits are those of Wilson's interval of
     J. The means of F1 and of recall over the classes have Wilson's interval with the number of independent trials that
     would give the variance of the mean, n_eff = M (1 - M) / Var(M), which follows from the multinomial confusion matrix
-    by the delta method. They are given where every class has 10 references or more. With `clusters` all intervals are
-    percentiles of a bootstrap over clusters.
+    by the delta method. They are given where every class has 10 references or more. With `clusters` the variance is
+    that of a bootstrap over clusters, and the intervals of the classes are its percentiles.
 
     Args:
         confusion: k rows and k + 1 columns of counts; the last column is of unread replies.
@@ -181,13 +182,21 @@ def _by_formula(counts: Array, level: float) -> dict[str, Any]:
     intervals: dict[str, Any] = {"precision": rates(read), "recall": rates(support)}
     intervals["f1"] = [f1(interval) for interval in rates(support + read - right)]
     n, p = counts.sum(), _smoothed(counts)
-    values = _values(counts[None])
     for name, gradient in (("macro_f1", _f1_gradient(p)), ("balanced_accuracy", _recall_gradient(p))):
-        mean = float(_values(p[None])[name][0])
         variance = float((gradient**2 * p).sum() - (gradient * p).sum() ** 2) / n
-        trials = mean * (1 - mean) / variance
-        intervals[name] = score_interval(float(values[name][0]), trials, normal_quantile((1 + level) / 2))
+        trials = _trials(float(_values(p[None])[name][0]), variance, 2 * n, n)
+        intervals[name] = _of_mean(float(_values(counts[None])[name][0]), trials, level)
     return intervals
+
+
+def _trials(mean: float, variance: float, most: float, units: float) -> float:
+    """Independent trials that would give a mean this variance, `most` at most; `units` where there is no spread."""
+    spread = mean * (1 - mean)
+    return min(most, spread / variance) if variance > 0 and spread > 0 else units
+
+
+def _of_mean(mean: float, trials: float, level: float) -> Interval:
+    return score_interval(mean, trials, normal_quantile((1 + level) / 2))
 
 
 def _smoothed(counts: Array) -> Array:
@@ -237,4 +246,11 @@ def _by_bootstrap(clusters: Array, level: float, seed: int) -> dict[str, Any]:
         return Interval(*map(float, np.quantile(known, ends))) if len(known) and g > 1 else None
 
     per_class = {name: [interval(values[name][:, at]) for at in range(k)] for name in _OF_CLASS}
-    return per_class | {name: interval(values[name]) for name in ("macro_f1", "balanced_accuracy")}
+    if g < 2:
+        return per_class | dict.fromkeys(_MEANS)
+    found = _values(clusters.sum(axis=0)[None])
+    means = {}
+    for name in _MEANS:
+        mean, variance = float(found[name][0]), float(values[name].var())
+        means[name] = _of_mean(mean, _trials(mean, variance, 2 * clusters.sum(), g), level)
+    return per_class | means

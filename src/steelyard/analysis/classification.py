@@ -1,0 +1,98 @@
+"""The classification report of a run: its confusion matrix, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from steelyard.analysis.score_columns import CODES, ScoreColumns
+from steelyard.plain_json import field_values
+from steelyard.stats.classification import ClassificationFigures, classification_figures
+from steelyard.types import ScoreInfo
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+_COUNTED: Final = ("scored", "unparsed", "refused")
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """How a score's classes were told apart.
+
+    Args:
+        score: its name.
+        classes: the closed set.
+        confusion: a row per expected class and a column per class that was read, with a last column of unread replies.
+        figures: of the matrix, with intervals.
+        clustered: whether repeats or clusters were resampled for the intervals.
+    """
+
+    score: str
+    classes: tuple[str, ...]
+    confusion: tuple[tuple[int, ...], ...]
+    figures: ClassificationFigures
+    clustered: bool = False
+
+    def json_fields(self) -> dict[str, Any]:
+        """With each class's figures under its name."""
+        figures = field_values(self.figures) | {"classes": dict(zip(self.classes, self.figures.classes, strict=True))}
+        return field_values(self) | {"figures": figures}
+
+
+def classifications(columns: ScoreColumns, infos: Mapping[str, ScoreInfo]) -> tuple[Classification, ...]:
+    """A report of each score with classes; none of one without a reply whose expected class is among them.
+
+    >>> from steelyard.analysis.score_columns import ScoreRow
+    >>> rows = [ScoreRow("1", "", "", 0, "accuracy", "scored", 1.0, {"label": "bug", "wanted": "bug"})]
+    >>> infos = {"accuracy": ScoreInfo("accuracy", classes=("bug", "other"))}
+    >>> classifications(ScoreColumns.of(rows), infos)[0].confusion
+    ((1, 0, 0), (0, 0, 0))
+    """
+    reports = (_classification(columns, name, info.classes) for name, info in infos.items() if info.classes)
+    return tuple(report for report in reports if report is not None)
+
+
+def _classification(columns: ScoreColumns, name: str, classes: tuple[str, ...]) -> Classification | None:
+    import numpy as np
+
+    if name not in columns.names:
+        return None
+    counted = np.isin(columns.outcome, [CODES[outcome] for outcome in _COUNTED])
+    rows = np.flatnonzero((columns.name == columns.names.index(name)) & counted)
+    k = len(classes)
+    number = {label: at for at, label in enumerate(classes)}
+    cell_of_detail = np.asarray([_cell(detail, number, k) for detail in columns.details])
+    cells = cell_of_detail[columns.detail[rows]]
+    rows, cells = rows[cells >= 0], cells[cells >= 0]
+    if not len(rows):
+        return None
+    size = k * (k + 1)
+    confusion = np.bincount(cells, minlength=size).reshape(k, k + 1)
+    units = _units(columns, rows)
+    clusters = None
+    if units.max() + 1 < len(rows):
+        flat = np.bincount(units * size + cells, minlength=(units.max() + 1) * size)
+        clusters = flat.reshape(-1, k, k + 1)
+    figures = classification_figures(confusion, clusters=clusters)
+    counts = tuple(tuple(map(int, row)) for row in confusion)
+    return Classification(name, classes, counts, figures, clusters is not None)
+
+
+def _cell(detail: Mapping[str, Any], number: Mapping[str, int], k: int) -> int:
+    """The number of a reply's cell in the matrix; -1 where the expected class is not among the classes."""
+    row = number.get(detail.get("wanted", ""), -1)
+    return row * (k + 1) + number.get(detail.get("label", ""), k) if row >= 0 else -1
+
+
+def _units(columns: ScoreColumns, rows: Array) -> Array:
+    """Per row the number of what is independent: its cluster, or its sample where it is in none."""
+    import numpy as np
+
+    alone, clusters = columns.clusters.are("")[rows], columns.clusters.codes[rows]
+    units = np.where(alone, columns.sample[rows], len(columns.samples) + clusters)
+    numbers: Array = np.unique(units, return_inverse=True)[1]
+    return numbers
