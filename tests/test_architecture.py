@@ -29,6 +29,7 @@ VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "han
 READS_ENVIRONMENT = {
     *("config/given.py", "config/check_dataset.py", "models/litellm.py", "session/secrets.py"),
     *("cli/app.py", "cli/diagnose_command.py", "cli/options.py", "cli/stored_configuration.py"),
+    "pytest_plugin.py",
 }
 """`session` resolves references; the command line hands `os.environ` to `config`, which takes it as an argument;
 `config.given` finds the folder of a person's notes, `config.check_dataset` that of a person's cache; `models.litellm`

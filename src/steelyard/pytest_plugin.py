@@ -150,15 +150,19 @@ def pytest_configure(config: Any) -> None:
     @pytest.fixture(scope="session")
     def steelyard_run(steelyard_store: Any, pytestconfig: pytest.Config) -> Any:
         """The finished run of an evaluation or of a configuration; made only with --steelyard-run and a budget."""
+        import os
+
         from steelyard.from_python.kept_runs import NotRunError, kept_or_run
+
+        told = {"may_run": pytestconfig.getoption("--steelyard-run"), "environ": os.environ}
+        told["calls"] = pytestconfig.getoption("--steelyard-budget")
 
         def run(*given: Any, **options: Any) -> Any:
             __tracebackhide__ = True
-            may_run, calls = (pytestconfig.getoption(f"--steelyard-{name}") for name in ("run", "budget"))
             try:
-                return kept_or_run(given, options, steelyard_store, may_run=may_run, calls=calls)
+                return kept_or_run(given, options, steelyard_store, **told)
             except NotRunError as error:
-                if may_run:
+                if told["may_run"]:
                     pytest.fail(str(error))
                 pytest.skip(str(error))
 

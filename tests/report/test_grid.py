@@ -8,7 +8,7 @@ import re
 import pytest
 from tests.report.sections_read import notes, rows
 
-from steelyard import Options, Sample, Scripted, Store, Suite, compare, evaluate_suite
+from steelyard import Options, Sample, Scripted, Store, Suite, compare, evaluate, evaluate_suite
 from steelyard.cli.outcome import evaluate_runs, print_outcome
 from steelyard.models.prices import Price, PriceTable
 from steelyard.plain_json import json_value
@@ -65,12 +65,24 @@ def test_a_single_model_makes_the_row_of_a_prompt_lead_to_its_comparison(runs):
     assert matrix.table.rows[1][0].link == RunLink(runs[2].id, runs[0].id, "right")
 
 
+def test_many_models_are_rows_and_their_prompts_columns():
+    models = {f"m{no}": Scripted(default="A") for no in range(5)}
+    several = evaluate({"a": "{{input}}", "b": "Hm. {{input}}"}, SAMPLES[:20], [right], model=models, progress=False)
+    section = grid_section(several.compare().grid)
+    assert list(rows(section, "model")) == list(models)
+    assert [column.title for column in section.parts[0].table.columns] == ["model", "a", "b"]
+    single = evaluate({"a": "{{input}}", "b": "Hm. {{input}}"}, SAMPLES, [right], model=models["m0"], progress=False)
+    assert rows(grid_details_section(single.compare().grid), "against a")["b"][0] == "scripted"
+
+
 def test_a_run_prints_the_grid_in_place_of_pairs_within_80_columns(runs, capsys):
     outcome = evaluate_runs(runs)
     print_outcome(outcome, as_json=False)
     printed = capsys.readouterr().out
     assert max(map(len, printed.splitlines())) <= 80
     assert "regressions" not in printed
+    assert "Cost by stage" not in printed
+    assert f"steelyard compare {' '.join(run.id for run in runs)}" in printed
     assert re.search(r"terse\s+10\.0 % \(.*\)\s+90\.0 % \(.*\)", printed)
     assert "is one of 2 cells shown to be within 3 points of the best" in " ".join(printed.split())
 

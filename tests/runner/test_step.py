@@ -229,7 +229,7 @@ def test_two_scorers_that_give_the_same_name_do_not_end_the_run():
 @pytest.mark.parametrize(
     ("target", "said_so"),
     [
-        ("not a function", "target is a str, not a function"),
+        ("not a function", "a prompt needs a model that answers it"),
         (PlainCallable, "target is the class PlainCallable, not a function"),
         (lambda sample, ask: "A", "takes `ask`, so it must be an `async def`"),
     ],

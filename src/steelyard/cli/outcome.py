@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _MOST_NAMED: Final = 4
 """Maximum number of runs named in the suggested next command."""
+_MOST_CELLS: Final = 12
+"""The same of prompts x models, which are compared together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +221,8 @@ def _next_steps(outcome: EvaluatedRuns, *, detailed: bool, reported: bool) -> li
         kind = "errors" if outcome.runs[0].errors == outcome.runs[0].done else kind
         steps.append(f"steelyard show {ids[0]} --only {kind}{where}")
     elif not detailed and outcome.comparison is not None:
-        steps.append(f"steelyard compare {' '.join(ids if len(ids) <= _MOST_NAMED else ids[:2])}{where}")
+        most = _MOST_CELLS if outcome.comparison.grid else _MOST_NAMED
+        steps.append(f"steelyard compare {' '.join(ids if len(ids) <= most else ids[:2])}{where}")
     if not reported and len(ids) <= _MOST_NAMED:
         steps.append(f"steelyard report {' '.join(ids)}{where}")
     return [f"{'      ' if at else 'more: '}{step}" for at, step in enumerate(steps)]

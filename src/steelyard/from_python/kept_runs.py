@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,8 +28,14 @@ class NotRunError(ConfigError):
     """A suite has no run yet, and nobody allowed one; the message says how."""
 
 
-def kept_or_run(
-    given: tuple[Any, ...], options: Mapping[str, Any], store: Store, *, may_run: bool, calls: int | None
+def kept_or_run(  # what is evaluated, and what pytest was told
+    given: tuple[Any, ...],
+    options: Mapping[str, Any],
+    store: Store,
+    *,
+    environ: Mapping[str, str],
+    may_run: bool,
+    calls: int | None,
 ) -> Run | Runs:
     """The newest finished runs of exactly this evaluation; where the store lacks one, all targets are run.
 
@@ -38,6 +43,7 @@ def kept_or_run(
         given: the path of a configuration, or target, samples and scorers as `evaluate` takes them.
         options: the keywords of `evaluate`.
         store: where runs are looked up and kept.
+        environ: where a configuration looks its references up first.
         may_run: whether something may be run.
         calls: the most calls of the evaluation; None where the budget of the options holds.
 
@@ -46,7 +52,7 @@ def kept_or_run(
         ConfigError: what is given cannot be used.
         RunError: a run ended as broken.
     """
-    described, suite = _suite_of(given, options)
+    described, suite = _suite_of(given, options, environ)
     suite = with_references(with_samples(suite, store.path))
     check_suite(suite)
     kept = _kept(suite, store)
@@ -71,11 +77,13 @@ def kept_or_run(
     return runs if described is None or described.is_several else runs[0]
 
 
-def _suite_of(given: tuple[Any, ...], options: Mapping[str, Any]) -> tuple[GivenEvaluation | None, Suite]:
+def _suite_of(
+    given: tuple[Any, ...], options: Mapping[str, Any], environ: Mapping[str, str]
+) -> tuple[GivenEvaluation | None, Suite]:
     if len(given) == 1:
         if options:
             raise ConfigError(f"a configuration has its own options; leave out {', '.join(options)}")
-        return None, load(Path(given[0]), environ=os.environ).suite
+        return None, load(Path(given[0]), environ=environ).suite
     described = GivenEvaluation(*given, **{key: value for key, value in options.items() if key in _OWN})
     return described, described.suite(Options(**{key: value for key, value in options.items() if key not in _OWN}))
 

@@ -67,8 +67,8 @@ _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
     ),
     "markdown": (
         *("alarms", "conclusion", "grid", "grid_details", "gate", "standings", "preferences", "answers", "targets"),
-        *("scores", "pass_rates", "turns", "classification", "panels", "agreement", "held_to_people", "judge_checks"),
-        "groups",
+        *("scores", "pass_rates", "turns", "classification"),
+        *("panels", "agreement", "held_to_people", "judge_checks", "groups"),
         *(
             "regressions",
             "wrong_results",
@@ -226,7 +226,7 @@ def _sections(content: ReportContent, chance: float | None, included: Container[
         checks_section(content.summaries, labels),
         panels_section(content.summaries, labels),
         _regressions(content) if "regressions" in included else Section(""),
-        costs_section(content.summaries, labels),
+        _behind_grid(costs_section(content.summaries, labels), comparison, folded=False),
         labels_section(content.summaries, labels),
         exam_section(summaries, names),
         classification_section(summaries, names),
@@ -263,9 +263,9 @@ def _comparison(content: ReportContent, names: Sequence[str]) -> Section:
     return _behind_grid(comparison_section(content.comparison, content.runs, names), content.comparison)
 
 
-def _behind_grid(section: Section, comparison: Comparison) -> Section:
-    """A section of pairs against the first run, which are details where the runs are a grid."""
-    return replace(section, level="detail", folded=True) if comparison.grid else section
+def _behind_grid(section: Section, comparison: Comparison | None, *, folded: bool = True) -> Section:
+    """A section whose figures are details where the runs are a grid: pairs against the first run, costs by stage."""
+    return replace(section, level="detail", folded=folded) if comparison and comparison.grid else section
 
 
 def _remarks(content: ReportContent, scored: Sequence[int]) -> list[Sentence]:

@@ -13,7 +13,7 @@ from steelyard.stats.bootstrap import percentile_bootstrap
 from steelyard.stats.intervals import Interval, check_level, mean_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from numpy.typing import ArrayLike
 
 
 def pass_at_k(n: int, passed: int, k: int) -> float:
@@ -64,7 +64,7 @@ class MeanPass(NamedTuple):
     interval: Interval | None
 
 
-def mean_pass(chances: Sequence[float], *, clusters: Sequence[int] | None = None, level: float = 0.95) -> MeanPass:
+def mean_pass(chances: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> MeanPass:
     """The mean of the tasks' chances, with the percentile bootstrap interval over tasks.
 
     The attempts at a task are not resampled: an estimate without bias has their spread in it. Where all tasks have the
@@ -80,11 +80,13 @@ def mean_pass(chances: Sequence[float], *, clusters: Sequence[int] | None = None
     >>> mean_pass([1.0] * 10).interval.rounded(2)
     (0.66, 1.0)
     """
+    import numpy as np
+
     check_level(level)
     interval = percentile_bootstrap(chances, clusters=clusters, level=level)
     if interval is None:
         interval = mean_interval(chances, clusters=clusters, level=level, scale=(0.0, 1.0))
-    return MeanPass(sum(chances) / len(chances), interval)
+    return MeanPass(float(np.asarray(chances, dtype=float).mean()), interval)
 
 
 def _check(n: int, passed: int, k: int) -> None:

@@ -96,13 +96,18 @@ def _passed(values: Array, info: ScoreInfo | None) -> Array | None:
 
 
 def _rate(score: str, k: int, n: Array, passed: Array, clusters: Array) -> PassRate:
+    import numpy as np
+
     asked = n >= k
-    counts = list(zip(n[asked].tolist(), passed[asked].tolist(), strict=True))
-    units = clusters[asked].tolist()
+    # Few different counts: each chance is computed once.
+    pairs, of_sample = np.unique(np.stack([n[asked], passed[asked]]), axis=1, return_inverse=True)
+    units = clusters[asked]
 
     def mean(chance: Callable[[int, int, int], float]) -> Mean:
-        if not counts:
+        if not len(units):
             return Mean(None, None, 0)
-        return Mean(*mean_pass([chance(*count, k) for count in counts], clusters=units), len(counts))
+        chances = np.array([chance(attempts, passes, k) for attempts, passes in pairs.T.tolist()])[of_sample.ravel()]
+        return Mean(*mean_pass(chances, clusters=None if is_alone else units), len(units))
 
+    is_alone = bool((units < len(n)).all())
     return PassRate(score, k, mean(pass_at_k), mean(pass_hat_k))

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     )
 
 _STATES: Final[Mapping[CellState, str]] = {"within": "yes", "worse": "no", "open": "cannot tell"}
+_NONE: Final = TableCell(MISSING)
+_MOST_COLUMNS: Final = 3
 _UNNAMED: Final = "the only one"
 """The row of a single prompt that has no name."""
 _VERDICTS: Final[Mapping[Verdict, str]] = {
@@ -64,22 +66,29 @@ def grid_details_section(grid: GridComparison | None) -> Section:
 
 
 def _matrix(grid: GridComparison) -> SectionTable:
-    by_place = {(cell.prompt, cell.model): cell for cell in grid.cells}
-    first = [cell.run for cell in grid.cells if cell.prompt == grid.baseline]
-    rows = []
-    for prompt in grid.prompt_names:
-        others = [*first[1:], *(cell.run for cell in grid.cells if cell.prompt == prompt != grid.baseline)]
-        link = RunLink(others[-1], first[0], grid.score, tuple(others[:-1])) if prompt != grid.baseline else None
-        tag = "baseline" if prompt == grid.baseline and len(grid.prompt_names) > 1 else ""
-        cells = (_rate(by_place.get((prompt, model)), grid.chosen) for model in grid.model_names)
-        rows.append((TableCell(prompt or _UNNAMED, link=link, tag=tag), *cells))
-    columns = (TableColumn("prompt", "name"), *(TableColumn(model, series=True) for model in grid.model_names))
+    """A row per prompt and a column per model; with many models and few prompts, the reverse, as columns cost width."""
+    by_place = {(cell.prompt, cell.model): _rate(cell, grid.chosen) for cell in grid.cells}
+    prompts, models = grid.prompt_names, grid.model_names
+    of_prompts = {prompt: _prompt_name(grid, prompt) for prompt in prompts}
+    if len(models) > _MOST_COLUMNS >= len(prompts):
+        rows = [(TableCell(model), *(by_place.get((prompt, model), _NONE) for prompt in prompts)) for model in models]
+        names = ["model", *(cell.text for cell in of_prompts.values())]
+    else:
+        rows = [(of_prompts[prompt], *(by_place.get((prompt, model), _NONE) for model in models)) for prompt in prompts]
+        names = ["prompt", *models]
+    columns = (TableColumn(names[0], "name"), *(TableColumn(name, series=True) for name in names[1:]))
     return SectionTable(columns, tuple(rows), f"{score_title(grid.score)} with 95 % CI")
 
 
-def _rate(cell: GridCell | None, chosen: str) -> TableCell:
-    if cell is None:
-        return TableCell(MISSING)
+def _prompt_name(grid: GridComparison, prompt: str) -> TableCell:
+    """The name of a prompt, with the comparison of its runs with those of the baseline prompt."""
+    if prompt == grid.baseline:
+        return TableCell(prompt or _UNNAMED, tag="baseline" if len(grid.prompt_names) > 1 else "")
+    first, *others = (cell.run for at in (grid.baseline, prompt) for cell in grid.cells if cell.prompt == at)
+    return TableCell(prompt or _UNNAMED, link=RunLink(others[-1], first, grid.score, tuple(others[:-1])))
+
+
+def _rate(cell: GridCell, chosen: str) -> TableCell:
     limits = interval_text(cell.mean.interval, share=cell.share)
     return TableCell(
         value_text(cell.mean.value, share=cell.share),
@@ -141,15 +150,15 @@ def _prompts(grid: GridComparison) -> Section:
     )
     several = len(grid.model_names) > 1
     caption = "Differences sample by sample" + ("; over all models they are averaged first" if several else "")
-    return Section("", SectionTable(columns, tuple(map(_prompt_row, grid.prompts)), caption))
+    return Section("", SectionTable(columns, tuple(_prompt_row(grid, pair) for pair in grid.prompts), caption))
 
 
-def _prompt_row(pair: PromptDifference) -> tuple[TableCell, ...]:
+def _prompt_row(grid: GridComparison, pair: PromptDifference) -> tuple[TableCell, ...]:
     difference = pair.difference
     link = RunLink(pair.run, pair.against) if pair.run else None
     return (
         TableCell(pair.prompt),
-        TableCell(pair.model or "all models", link=link),
+        TableCell(pair.model or ("all models" if len(grid.model_names) > 1 else grid.model_names[0]), link=link),
         TableCell(signed_text(difference.difference, share=difference.unit), value=difference.difference),
         *text_row(
             interval_text(difference.interval, share=difference.unit, sign=True) or MISSING, _VERDICTS[pair.verdict]
