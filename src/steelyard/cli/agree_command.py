@@ -12,7 +12,7 @@ from steelyard.cli.options import JsonOption, RunArgument, StoreOption, named_ru
 from steelyard.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
-    from steelyard.analysis.judges.judge_agreement_values import JudgeAgreement
+    from steelyard.analysis.judges.findings import JudgeAgreement
     from steelyard.analysis.run_data import RunData
     from steelyard.store import Run
 

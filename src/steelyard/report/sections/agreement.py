@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from steelyard.analysis.judges.rater_agreement_values import Agreement, RaterPair
+from steelyard.analysis.judges.findings import Agreement, RaterPair
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, score_phrase, value_text
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.section import (

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from steelyard.analysis.judges.judge_agreement_values import JudgeAgreement
-from steelyard.analysis.judges.rater_agreement_values import FEWEST
+from steelyard.analysis.judges.findings import FEWEST, JudgeAgreement
 from steelyard.analysis.numbers import (
     MISSING,
     count_text,

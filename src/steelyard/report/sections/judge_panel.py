@@ -30,7 +30,7 @@ from steelyard.report.section import (
 )
 
 if TYPE_CHECKING:
-    from steelyard.analysis.judges.judge_panel_values import JudgeCheck, JudgePanel, PanelJudge
+    from steelyard.analysis.judges.findings import JudgeCheck, JudgePanel, PanelJudge
     from steelyard.analysis.summary.run_summary_values import RunSummary
     from steelyard.stats.intervals import Interval
     from steelyard.stats.rating_bootstrap import Coefficient
@@ -198,12 +198,12 @@ def _kappa(judge: PanelJudge) -> Coefficient | None:
 
 
 def _notes(panel: JudgePanel) -> Iterator[Sentence]:
-    if panel.vote:
-        why = f", because of: {panel.vote_reason}" if panel.vote_reason else ""
-        yield Sentence(f"{_VOTES[panel.vote]}{why}", "fact", "Jury")
-    elif panel.vote_reason:
-        yield Sentence(f"no jury: {panel.vote_reason}", "warning")
-    yield from sentences((panel.few_votes_note, panel.divided_note), "warning")
+    if panel.votes.vote:
+        why = f", because of: {panel.votes.why}" if panel.votes.why else ""
+        yield Sentence(f"{_VOTES[panel.votes.vote]}{why}", "fact", "Jury")
+    elif panel.votes.why:
+        yield Sentence(f"no jury: {panel.votes.why}", "warning")
+    yield from sentences(panel.votes.missing, "warning")
     if not panel.against:
         yield Sentence("Nobody labelled these answers: which judge is closest to people is not known")
     elif not panel.differences and panel.reason:
