@@ -304,6 +304,9 @@ def columns_of(name: str, *others: str | TableColumn) -> tuple[TableColumn, ...]
     Args:
         name: title of the first column.
         others: the further ones: a title alone is of numbers, or of intervals where it ends with "CI".
+
+    >>> [(column.title, column.kind) for column in columns_of("score", "mean", "95 % CI")]
+    [('score', 'name'), ('mean', 'number'), ('95 % CI', 'interval')]
     """
     kinds: dict[bool, ColumnKind] = {True: "interval", False: "number"}
     columns = (

@@ -180,6 +180,12 @@ def interval_of_influence(
         level: confidence level in (0, 1).
 
     Returns None for fewer than two clusters, and where no row has an influence.
+
+    Source: a t interval with the variance of a sum over clusters, CR1; of a mean it is `mean_interval`.
+
+    >>> import numpy as np
+    >>> interval_of_influence(0.75, np.array([-3, 1, 1, 1]) / 16).rounded(3), mean_interval([0, 1, 1, 1]).rounded(3)
+    ((-0.046, 1.0), (-0.046, 1.546))
     """
     import numpy as np
 

@@ -241,7 +241,11 @@ class JudgeDifference:
     n: int
 
     def seen_from(self, judge: str) -> JudgeDifference:
-        """The same difference with this one of the two judges as the first."""
+        """The same difference with this one of the two judges as the first.
+
+        >>> JudgeDifference("a", "b", 0.25, Interval(0.125, 0.5), 40).seen_from("b").interval
+        Interval(low=-0.5, high=-0.125)
+        """
         if judge == self.first:
             return self
         limits = Interval(-self.interval.high, -self.interval.low) if self.interval else None

@@ -7,6 +7,7 @@ judge may be picked by them: the best of several is partly the luckiest.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -182,10 +183,9 @@ class _Paired:
             return mean, wilson(int(values.sum()), len(values), level)
         if self.clusters is not None:
             return mean, newcombe_clustered(values, second, clusters=self.clusters, level=level)
-        both_right, only_first = int((values * second).sum()), int((values * (1 - second)).sum())
-        only_second = int(((1 - values) * second).sum())
-        neither = len(values) - both_right - only_first - only_second
-        return mean, newcombe_paired(both_right, only_first, only_second, neither, level)
+        counts = Counter(zip(values.tolist(), second.tolist(), strict=True))
+        cells = (counts[right] for right in ((1.0, 1.0), (1.0, 0.0), (0.0, 1.0), (0.0, 0.0)))
+        return mean, newcombe_paired(*cells, level=level)
 
 
 def _closeness(labels: Array, verdicts: Array, scale: tuple[float, float] | None) -> Array:

@@ -254,12 +254,9 @@ def _rater(
     within = limits and limits[0] <= min(values) and max(values) <= limits[1]
     mean = mean_over(rater.values, cluster_of, limits if within else None)
     if 0.5 in values and set(values) <= {0.0, 0.5, 1.0}:
-        independent = len(set(units)) == len(values)
-        interval = (
-            wilson_with_ties(*(values.count(value) for value in (1.0, 0.5, 0.0)))
-            if independent
-            else wilson_with_ties_clustered(values, clusters=units)
-        )
+        interval = wilson_with_ties_clustered(values, clusters=units)
+        if len(set(units)) == len(values):
+            interval = wilson_with_ties(*(values.count(value) for value in (1.0, 0.5, 0.0)))
         mean = replace(mean, interval=interval)
     return Rater(name, rater.kind, replace(mean, standard_error=standard_error(values, units)), len(values))
 
