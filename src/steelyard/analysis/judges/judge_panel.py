@@ -184,8 +184,10 @@ class _Paired:
         if self.clusters is not None:
             return mean, newcombe_clustered(values, second, clusters=self.clusters, level=level)
         counts = Counter(zip(values.tolist(), second.tolist(), strict=True))
-        cells = (counts[right] for right in ((1.0, 1.0), (1.0, 0.0), (0.0, 1.0), (0.0, 0.0)))
-        return mean, newcombe_paired(*cells, level=level)
+        both, first_alone, second_alone, neither = (
+            counts[right] for right in ((1.0, 1.0), (1.0, 0.0), (0.0, 1.0), (0.0, 0.0))
+        )
+        return mean, newcombe_paired(both, first_alone, second_alone, neither, level)
 
 
 def _closeness(labels: Array, verdicts: Array, scale: tuple[float, float] | None) -> Array:
