@@ -48,7 +48,7 @@ def jury_held_to_people(
         run: the run; a rule did not end it early.
         score: of the jury, see `jury_scores_of`.
         against: labels of this name; "" takes those of what the judges rate, as for their panel.
-        half_width: see `analysis.judge_agreement.judge_agreements`.
+        half_width: see `judge_agreement.judge_agreements`.
 
     Raises:
         ConfigError: there is no jury, as its judges rate on different scales.
