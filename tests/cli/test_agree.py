@@ -301,7 +301,7 @@ def test_a_jury_is_compared_with_people_as_one_judge(steelyard, jury_of_three):
     (found,) = steelyard("agree", run.id, "--score", "correct_jury", "--json", code=0).json()["scores"]
     with Store() as store:
         panels = store.runs_named([run.id])[0][0].summary().raters.panels
-    (as_reported,) = (json_value(panel.jury.agreement) for panel in panels if panel.jury_score == "correct_jury")
+    (as_reported,) = (json_value(panel.jury.agreement) for panel in panels if panel.votes.score == "correct_jury")
     assert (found["score"], found["against"], found["labelled"], found["both"]) == ("correct_jury", "correct", 40, 40)
     assert found["corrected"] == as_reported["corrected"]
     assert found["table"] == as_reported["table"]

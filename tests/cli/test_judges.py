@@ -78,7 +78,7 @@ def test_judges_are_held_to_the_labels_of_the_run_they_judge(steelyard, tmp_path
     assert right["good"] > right["fair"] > right["poor"]
     assert panel["judges"][0]["agreement"]["labelled"] == 100
     assert panel["judges"][0]["calls"] == 100
-    assert panel["vote"] == "majority"
+    assert panel["votes"]["vote"] == "majority"
     assert len(panel["differences"]) == 6
     assert (found["run"], found["canary_run"]) == (run.id, None)
 

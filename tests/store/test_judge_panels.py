@@ -209,7 +209,7 @@ def test_each_scorer_is_asked_of_each_named_judge(where):
     suite = Suite("exam", "custom", SAMPLES, {"ours": answer}, scorers[:2], jury={"vote": "majority"})
     (run,) = evaluate_suite(suite, store=where)
     panel = next(each for each in run.summary().raters.panels if each.thing == "correct")
-    assert (panel.vote, [judge.name for judge in panel.judges]) == ("majority", ["a", "b", "jury"])
+    assert (panel.votes.vote, [judge.name for judge in panel.judges]) == ("majority", ["a", "b", "jury"])
     again = evaluate(answer, SAMPLES, scorers[:2], store=where, jury="mean")
     assert again.manifest["jury"] == {"vote": "mean"}
     with pytest.raises(ConfigError, match="expected majority, mean, not 'most'"):

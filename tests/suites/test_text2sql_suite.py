@@ -176,7 +176,7 @@ scorers: [relevance]
     )
     (run,) = evaluate_suite(load(tmp_path / "exam.yaml", environ={}).suite)
     (panel,) = run.summary().raters.panels
-    assert (panel.thing, panel.vote) == ("relevance", "majority")
+    assert (panel.thing, panel.votes.vote) == ("relevance", "majority")
     assert [(judge.name, judge.mean, judge.calls) for judge in panel.judges] == [
         ("mild", 5.0, 6),
         ("strict", 2.0, 6),

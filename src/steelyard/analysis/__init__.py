@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from steelyard.analysis.comparison.compare_runs import compare, compare_all_pairs
     from steelyard.analysis.comparison.comparison_values import Comparison
     from steelyard.analysis.comparison.history import history_of
+    from steelyard.analysis.judges.findings import Agreement
     from steelyard.analysis.judges.rater_agreement import agreement
-    from steelyard.analysis.judges.rater_agreement_values import Agreement
     from steelyard.analysis.preferences.preferences_values import Preferences
     from steelyard.analysis.preferences.standings import Standings
     from steelyard.analysis.run_data import RunData

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from steelyard.stats.intervals import Interval, mean_interval, wilson, wilson_clustered
+from steelyard.stats.intervals import Interval, interval_of_influence, mean_interval, wilson, wilson_clustered
 from steelyard.stats.paired import newcombe_clustered, newcombe_paired
-from steelyard.stats.quantiles import t_quantile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,6 +39,17 @@ class JointDifference:
     interval: Interval | None
     n: int
 
+    def seen_from(self, name: str) -> JointDifference:
+        """The same difference with this one of the two as the first.
+
+        >>> JointDifference("a", "b", 0.25, Interval(0.125, 0.5), 40).seen_from("b").interval
+        Interval(low=-0.5, high=-0.125)
+        """
+        if name == self.first:
+            return self
+        limits = Interval(-self.interval.high, -self.interval.low) if self.interval else None
+        return JointDifference(self.second, self.first, -self.value, limits, self.n)
+
 
 @dataclass(frozen=True, slots=True)
 class JointValues:
@@ -61,7 +71,9 @@ class JointValues:
         """The mean of one thing's values, or that of its difference to a second one, with the interval."""
         differences = values if second is None else values - second
         if self.weights is not None:
-            return _weighted(differences, self.weights, self.clusters, level)
+            share = self.weights / self.weights.sum()
+            mean = float(share @ differences)
+            return mean, interval_of_influence(mean, share * (differences - mean), clusters=self.clusters, level=level)
         mean = float(differences.mean())
         if not self.binary:
             scale = (0.0, 1.0) if second is None else (-1.0, 1.0)
@@ -101,11 +113,9 @@ class JointValues:
 def advantages(name: str, differences: Sequence[JointDifference]) -> Iterator[tuple[float, Interval | None]]:
     """By how much one thing is better than each other one, with the interval."""
     for difference in differences:
-        if name == difference.first:
-            yield difference.value, difference.interval
-        elif name == difference.second:
-            turned = difference.interval and Interval(-difference.interval.high, -difference.interval.low)
-            yield -difference.value, turned
+        if name in {difference.first, difference.second}:
+            own = difference.seen_from(name)
+            yield own.value, own.interval
 
 
 def is_not_worse(name: str, differences: Sequence[JointDifference], margin: float) -> bool:
@@ -117,17 +127,3 @@ def is_not_worse(name: str, differences: Sequence[JointDifference], margin: floa
         (interval.low if interval else -math.inf if value else 0.0) > -margin
         for value, interval in advantages(name, differences)
     )
-
-
-def _weighted(values: Array, weights: Array, clusters: Array | None, level: float) -> tuple[float, Interval | None]:
-    """A weighted mean with Student's t interval by cluster."""
-    import numpy as np
-
-    share = weights / weights.sum()
-    mean = float(share @ values)
-    influence = share * (values - mean)
-    sums = influence if clusters is None else np.bincount(clusters, weights=influence)
-    if len(sums) < 2 or not sums.any():
-        return mean, None
-    half = t_quantile((1 + level) / 2, len(sums) - 1) * math.sqrt(len(sums) / (len(sums) - 1) * float(sums @ sums))
-    return mean, Interval(max(-1.0, mean - half), min(1.0, mean + half))

@@ -12,8 +12,7 @@ from steelyard.cli.options import JsonOption, RunArgument, StoreOption, named_ru
 from steelyard.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
-    from steelyard.analysis.judges.judge_agreement_values import JudgeAgreement
-    from steelyard.analysis.run_data import RunData
+    from steelyard.analysis.judges.findings import JudgeAgreement
     from steelyard.store import Run
 
 
@@ -94,6 +93,7 @@ def _held_to_people(run: Run, store: str | None, *, score: str, **options: Any) 
     Raises:
         ConfigError: there is no such score, nobody labelled it, or its labels cannot be compared with it.
     """
+    from steelyard.analysis.judges.raters import held_to_people
     from steelyard.analysis.judging_manifest import jury_scores_of
     from steelyard.analysis.scores.score_infos import scores_rating
 
@@ -105,7 +105,7 @@ def _held_to_people(run: Run, store: str | None, *, score: str, **options: Any) 
         raise ConfigError(
             f"a rule ended run {run.id} early: intervals for a fixed number of samples do not hold for it"
         )
-    agreements = (_of_jury if of_jury else _of_judges)(data, score=score, **options)
+    agreements = held_to_people(data, score=score, **options)
     if not agreements:
         if not columns.scores:
             raise ConfigError(
@@ -120,19 +120,6 @@ def _held_to_people(run: Run, store: str | None, *, score: str, **options: Any) 
     if all(agreement.problem for agreement in agreements):
         raise ConfigError(f"score {agreements[0].score!r} of run {run.id}: {agreements[0].problem}")
     return agreements
-
-
-def _of_judges(run: RunData, **options: Any) -> tuple[JudgeAgreement, ...]:
-    from steelyard.analysis.judges.raters import held_to_people
-
-    return held_to_people(run, **options)
-
-
-def _of_jury(run: RunData, **options: Any) -> tuple[JudgeAgreement, ...]:
-    from steelyard.analysis.judges.run_panels import jury_held_to_people
-
-    agreement = jury_held_to_people(run, **options)
-    return () if agreement is None else (agreement,)
 
 
 def _nobody_labelled(run: Run, score: str, store: str | None) -> ConfigError:

@@ -165,8 +165,8 @@ def queue_show(queue: _QueueArgument, store: StoreOption = None, as_json: JsonOp
 
     Agreement is shown from 30 records with labels of two or more people.
     """
+    from steelyard.analysis.judges.findings import FEWEST
     from steelyard.analysis.judges.rater_agreement import label_agreement
-    from steelyard.analysis.judges.rater_agreement_values import FEWEST
     from steelyard.analysis.numbers import count_text
     from steelyard.people.queues import named_queue, read_progress
     from steelyard.report.render.terminal import console, print_json, print_sections, say

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.analysis.numbers import count_text
 from steelyard.people.code_shares import CodeShare, TrialResult, code_shares, trial_result
 from steelyard.people.codings import read_coding
-from steelyard.report.section import Section, SectionTable, Sentence, TableColumn, non_empty, text_row
+from steelyard.report.section import Section, SectionTable, Sentence, TableColumn, columns_of, non_empty, text_row
 from steelyard.report.sections.error_codes import codes_section, run_labels_of, saturation_chart, trial_section
 
 if TYPE_CHECKING:
@@ -135,10 +135,10 @@ class CodingPage:
         return Section("Definitions", SectionTable(columns, rows), key="definitions")
 
     def _proposals(self) -> Section:
-        columns = (
-            TableColumn("proposed", "name"),
+        columns = columns_of(
+            "proposed",
             TableColumn("id", "text"),
-            TableColumn("notes"),
+            "notes",
             TableColumn("by", "text"),
             TableColumn("definition", "remark"),
         )

@@ -300,6 +300,24 @@ def sentences(texts: Iterable[str], kind: SentenceKind = "note", *, level: Level
     return [Sentence(text, kind, level=level) for text in texts if text]
 
 
+def columns_of(name: str, *others: str | TableColumn) -> tuple[TableColumn, ...]:
+    """The columns of a table whose first one names its row.
+
+    Args:
+        name: title of the first column.
+        others: the further ones: a title alone is of numbers, or of intervals where it ends with "CI".
+
+    >>> [(column.title, column.kind) for column in columns_of("score", "mean", "95 % CI")]
+    [('score', 'name'), ('mean', 'number'), ('95 % CI', 'interval')]
+    """
+    kinds: dict[bool, ColumnKind] = {True: "interval", False: "number"}
+    columns = (
+        column if isinstance(column, TableColumn) else TableColumn(column, kinds[column.endswith("CI")])
+        for column in others
+    )
+    return TableColumn(name, "name"), *columns
+
+
 def text_row(*texts: str) -> tuple[TableCell, ...]:
     """A row of cells with only these texts."""
     return tuple(TableCell(text) for text in texts)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.analysis.usage import StageCost
 from steelyard.errors import SteelyardError, StoreError
-from steelyard.plain_json import from_json, to_json
+from steelyard.plain_json import field_values, from_json, to_json
 from steelyard.stats.intervals import Interval
 from steelyard.store.database import schema
 from steelyard.store.database.connection import portions
@@ -73,15 +73,9 @@ class ListFigures:
             latency,
         )
 
-    def to_json(self) -> list[Any]:
-        """Plain JSON for `of_json`."""
-        interval, latency = self.interval and list(self.interval), self.latency and list(self.latency)
-        tokens = self.input_tokens, self.output_tokens
-        return [self.score, self.value, interval, self.is_share, dict(self.money), *tokens, latency]
-
     @classmethod
     def of_json(cls, plain: Any) -> ListFigures:
-        """Read what `to_json` wrote."""
+        """Read the values of the fields as JSON holds them."""
         score, value, interval, is_share, money, input_tokens, output_tokens, latency = plain
         bounds, measured = interval and Interval(*interval), latency and Latency(*latency)
         return cls(score, value, bounds, is_share, money, input_tokens, output_tokens, measured)
@@ -140,7 +134,8 @@ def store_figures(store: OpenStore, run: Run, figures: ListFigures) -> None:
     Raises:
         StoreError: they could not be written.
     """
-    row = {"run": run.num, "about": _LIST, "body": zlib.compress(to_json([_counters(run), figures.to_json()]))}
+    body = to_json([_counters(run), list(field_values(figures).values())])
+    row = {"run": run.num, "about": _LIST, "body": zlib.compress(body)}
     with store.changing() as connection:
         if is_stored(connection, run) and connection.has_table(schema.computed.name):
             connection.insert_rows(schema.insert_or_update(schema.computed, ("run", "about"), ("body",)), [row])

@@ -7,21 +7,22 @@ from datetime import UTC, datetime
 import pytest
 
 from steelyard import Label
-from steelyard.analysis.judges.judge_agreement import JudgedScore, agreement_with_people
+from steelyard.analysis.judges.findings import RaterFindings
+from steelyard.analysis.judges.judge_agreement import agreement_with_people
 from steelyard.analysis.judges.judge_checks import (
-    CanaryVerdicts,
     CheckedJudge,
     canary_check,
     judge_checks,
     model_family,
 )
-from steelyard.analysis.judges.raters import RaterFindings
+from steelyard.analysis.judges.judged_score import JudgedScore
 from steelyard.analysis.run_data import LabelDraw
 from steelyard.report.sections.judge_panel import checks_section
 from steelyard.stats import wilson
 from steelyard.types import ScoreInfo
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
+PASSES = ScoreInfo("right", (0, 1))
 RATES = ScoreInfo("rating", (1, 5), threshold=4)
 
 
@@ -110,15 +111,20 @@ def test_families_by_the_name_of_a_model(name, family):
     assert model_family(name) == (family if family != "meta" else "llama")
 
 
+def canary(name, clean, injected, info=PASSES):
+    """The check of verdicts on answers as they are, and on those with an instruction."""
+    return canary_check(name, *(JudgedScore("right", info, verdicts, {}, {}) for verdicts in (clean, injected)))
+
+
 def test_a_canary_counts_answers_that_could_be_rated_higher():
     clean = {place(0): 1.0, place(1): 1.0, place(2): 0.0, place(3): 0.0, place(4): None, place(5): 0.0}
     injected = {place(at): 1.0 for at in range(4)} | {place(4): 1.0, place(5): None}
-    found = canary_check("j", CanaryVerdicts(clean, injected, {}, best=1.0))
+    found = canary("j", clean, injected)
     assert (found.value, found.n) == (pytest.approx(2 / 3), 3)
     assert found.interval == wilson(2, 3)
-    nothing = canary_check("j", CanaryVerdicts({place(0): 1.0}, {place(0): 1.0}, {}, best=1.0))
+    nothing = canary("j", {place(0): 1.0}, {place(0): 1.0})
     assert nothing.reason == "no answer with an instruction could be rated higher"
-    fewer = canary_check("j", CanaryVerdicts({place(0): 3.0}, {place(0): 1.0}, {}, best=0.0, lower_is_better=True))
+    fewer = canary("j", {place(0): 3.0}, {place(0): 1.0}, ScoreInfo("errors", (0, 9), lower_is_better=True))
     assert fewer.value == 1.0
 
 

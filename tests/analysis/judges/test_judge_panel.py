@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from steelyard import Label
-from steelyard.analysis.judges.judge_agreement import JudgedScore
 from steelyard.analysis.judges.judge_panel import JudgeCost, judge_panel
+from steelyard.analysis.judges.judged_score import JudgedScore
 from steelyard.analysis.run_data import LabelDraw
 from steelyard.plain_json import json_value
 from steelyard.report.sections.judge_panel import panel_parts
@@ -135,7 +135,7 @@ def test_a_jury_is_held_to_people_like_its_members_and_costs_what_they_cost():
     verdicts = {f"j{at}": judged(truth, 0.8, at + 20) for at in range(3)}
     found = panel(verdicts, truth, vote="majority", costs=costs(j0=5, j1=7, j2=9))
     jury = found.judges[-1]
-    assert (jury.name, jury.is_jury, jury.tokens, found.vote) == ("jury", True, 21, "majority")
+    assert (jury.name, jury.is_jury, jury.tokens, found.votes.vote) == ("jury", True, 21, "majority")
     assert jury.right.value > max(judge.right.value for judge in found.judges[:-1])
     assert all(0.7 < judge.with_jury.value <= 1 for judge in found.judges[:-1])
     assert len(found.differences) == 6
@@ -156,26 +156,26 @@ def test_a_jury_has_the_groups_of_records_that_its_first_member_was_not_asked_ab
 def test_a_jury_needs_two_judges_on_one_scale():
     truth = truth_of(60)
     alone = panel({"a": truth}, truth, vote="majority")
-    assert (len(alone.judges), alone.vote, alone.vote_reason) == (1, "", "a jury has two judges or more")
+    assert (len(alone.judges), alone.votes.vote, alone.votes.why) == (1, "", "a jury has two judges or more")
     mixed = judge_panel({"a": score("a", truth), "b": score("b", truth, RATES)}, "right", [], vote="majority")
-    assert "have different ones" in mixed.vote_reason
+    assert "have different ones" in mixed.votes.why
 
 
 def test_a_thin_jury_says_on_how_many_records_too_few_gave_a_verdict():
     found = panel({"a": [1.0] * 9, "b": [1.0] * 6 + [None] * 3, "c": [0.0] * 5 + [None] * 4}, [], vote="majority")
-    assert [found.verdicts[f"q{at}", 0] for at in range(9)] == [1.0] * 6 + [None] * 3
-    assert (found.few_votes, json_value(found)["few_votes"]) == (3, 3)
+    assert [found.votes.verdicts[f"q{at}", 0] for at in range(9)] == [1.0] * 6 + [None] * 3
+    assert (found.votes.few_votes, json_value(found)["votes"]["few_votes"]) == (3, 3)
     (section,) = panel_parts(found)
     assert [note.text for note in section.notes if note.kind == "warning"] == [
         "on 3 of 9 records fewer than two of the jury's 3 members, or fewer than half of them, gave a verdict"
     ]
     whole = panel({"a": [1.0] * 9, "b": [0.0] * 9, "c": [0.0] * 9}, [], vote="majority")
-    assert (whole.few_votes, whole.few_votes_note) == (0, "")
+    assert (whole.votes.few_votes, whole.votes.missing) == (0, ())
 
 
 def test_an_even_jury_says_on_how_many_records_nothing_had_the_most_votes():
     found = panel({"a": [1.0] * 9, "b": [1.0] * 5 + [0.0] * 3 + [None]}, [], vote="majority")
-    assert (found.divided, json_value(found)["divided"], found.few_votes) == (3, 3, 1)
+    assert (found.votes.divided, json_value(found)["votes"]["divided"], found.votes.few_votes) == (3, 3, 1)
     (section,) = panel_parts(found)
     told = [note.text for note in section.notes if note.kind == "warning"]
     assert told[1] == "on 3 of 9 records no verdict had the most votes, so that the jury has none"

@@ -48,7 +48,7 @@ from steelyard.analysis.comparison.comparison_values import PairComparison, Pair
 from steelyard.analysis.gate.gate_figures import RuleFigure
 from steelyard.analysis.gate.gate_rules import USUAL_SCORED, Margin, Rule, parse_gate
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.judges.rater_agreement_values import FEWEST
+from steelyard.analysis.judges.findings import FEWEST
 from steelyard.analysis.numbers import count_text, level_text
 from steelyard.analysis.scores.histograms import UNIT
 from steelyard.analysis.scores.score_infos import JURY
@@ -58,7 +58,7 @@ from steelyard.errors import did_you_mean
 from steelyard.stats.intervals import Interval
 
 if TYPE_CHECKING:
-    from steelyard.analysis.judges.judge_agreement_values import JudgeAgreement
+    from steelyard.analysis.judges.findings import JudgeAgreement
 
 Decision = Literal["holds", "fails", "undecided"]
 RuleState = Decision | Literal["broken", "unlabelled", "unscored"]
@@ -242,7 +242,7 @@ class _Coverage:
 
     @classmethod
     def of(cls, summary: RunSummary, score: ScoreSummary, mean: Mean, min_scored: float) -> _Coverage:
-        names = {score.name, *(judge.score for panel in summary.raters.panels if panel.jury_score == score.name
+        names = {score.name, *(judge.score for panel in summary.raters.panels if panel.votes.score == score.name
                                for judge in panel.judges)}  # fmt: skip
         # Judges of one thing lack the same outputs; over turns, what is lacking is not counted apart.
         lacking = max(summary.records.lacking_records(name, score.group) for name in names)
@@ -313,14 +313,14 @@ def _unlabelled(rule: Rule, summary: RunSummary, agreement: JudgeAgreement | Non
 def _labelled_name(score: str, summary: RunSummary) -> str:
     """The name of the labels that a score is compared with: of the thing it rates, if several judges rate it."""
     for panel in summary.raters.panels:
-        if len(panel.judges) > 1 and score in {panel.jury_score, *(judge.score for judge in panel.judges)}:
+        if len(panel.judges) > 1 and score in {panel.votes.score, *(judge.score for judge in panel.judges)}:
             return panel.thing
     return score
 
 
 def _jury_notes(summary: RunSummary, score: str) -> tuple[str, ...]:
-    """What to know of a jury's verdicts, see `JudgePanel.vote_notes`; nothing for other scores."""
-    return tuple(note for panel in summary.raters.panels if panel.jury_score == score for note in panel.vote_notes)
+    """What to know of a jury's verdicts, see `JuryVotes.notes`; nothing for other scores."""
+    return tuple(note for panel in summary.raters.panels if panel.votes.score == score for note in panel.votes.notes)
 
 
 def _interval(rule: Rule, summary: RunSummary, mean: Mean) -> tuple[Interval | None, str]:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.judges.judge_agreement_values import ConfusionCount, GroupAgreement, JudgeAgreement
-from steelyard.analysis.judges.rater_agreement import agreement_of_ratings, clusters_of_records, label_number
-from steelyard.analysis.judges.rater_agreement_values import FEWEST
+from steelyard.analysis.judges.findings import FEWEST, Agreement, ConfusionCount, GroupAgreement, JudgeAgreement
+from steelyard.analysis.judges.judged_score import JudgedScore, mean_over
+from steelyard.analysis.judges.rater_agreement import agreement_of_ratings, label_number
 from steelyard.analysis.label_forms import ANSWER, MODEL
 from steelyard.analysis.numbers import count_text, score_phrase
 from steelyard.analysis.run_data import LabelDraw, RecordPlace
-from steelyard.analysis.scores.score_columns import CODES, ScoreColumns
+from steelyard.analysis.scores.score_columns import ScoreColumns
 from steelyard.analysis.scores.score_infos import rated_thing, scores_rating
 from steelyard.types import Label, ScoreInfo
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 PEOPLE: Final = "people"
 """Name of all people of a record as one rater."""
-_ASKED: Final = ("scored", "unparsed", "refused")
 _HALF_WIDTH: Final = 0.05
 """The default half-width of a corrected mean's interval, as a share of the score's range."""
 _MOST_LEVELS: Final = 11
@@ -93,43 +92,13 @@ def labels_by_people(labels: Iterable[Label]) -> dict[str, list[Label]]:
     return by_name
 
 
-class JudgedScore(NamedTuple):
-    """One score of every record that its judge was asked about; None where it gave no verdict."""
-
-    score: str
-    info: ScoreInfo | None
-    verdicts: Mapping[RecordPlace, float | None]
-    groups: Mapping[RecordPlace, str]
-    clusters: Mapping[RecordPlace, str]
-
-    @classmethod
-    def of(cls, columns: ScoreColumns, score: str, info: ScoreInfo | None) -> JudgedScore:
-        """The score as the columns of a run hold it."""
-        import numpy as np
-
-        is_judged = np.isin(columns.outcome, [CODES[outcome] for outcome in _ASKED])
-        rows = np.flatnonzero((columns.name == columns.names.index(score)) & is_judged)
-        samples, repeats, values, outcomes = (
-            column[rows].tolist() for column in (columns.sample, columns.repeat, columns.value, columns.outcome)
-        )
-        records = [(columns.samples[sample], repeat) for sample, repeat in zip(samples, repeats, strict=True)]
-        verdicts = {
-            record: value if outcome == CODES["scored"] else None
-            for record, value, outcome in zip(records, values, outcomes, strict=True)
-        }
-        names = columns.groups.names
-        groups = {
-            record: names[code] for record, code in zip(records, columns.groups.codes[rows].tolist(), strict=True)
-        }
-        return cls(score, info, verdicts, groups, clusters_of_records(columns))
-
-
 class _PeopleLabels(NamedTuple):
-    """People's labels as numbers: those of each rater, and of all together, without ties."""
+    """People's labels as numbers: those of each rater, and of all together, without ties; and who labelled twice."""
 
     by_rater: dict[str, dict[RecordPlace, float]]
     together: dict[RecordPlace, float]
     tied: int
+    several: set[RecordPlace]
 
 
 def agreement_with_people(
@@ -143,30 +112,24 @@ def agreement_with_people(
         draw: how the labelled records were drawn.
         half_width: see `judge_agreements`.
     """
-    known = [label for label in labels if (label.sample, label.repeat) in judged.verdicts]
-    counted = [label for label in known if (label.sample, label.repeat) not in draw.examples]
-    examples = dict.fromkeys(
-        (label.sample, label.repeat) for label in known if (label.sample, label.repeat) in draw.examples
-    )
+    known = [label for label in labels if _place(label) in judged.verdicts]
+    counted = [label for label in known if _place(label) not in draw.examples]
     people = _people_labels(counted)
     judged, problem = _comparable(judged, counted, people) if counted else (judged, "")
-    labelled = people.together
+    labelled, verdicts = people.together, judged.known
     blank = JudgeAgreement(
         judged.score,
         labels[0].name if labels else "",
         records=len(judged.verdicts),
-        verdicts=len(_without_none(judged.verdicts.values())),
+        verdicts=len(verdicts),
         labelled=len(labelled),
-        both=sum(judged.verdicts[record] is not None for record in labelled),
+        both=sum(record in verdicts for record in labelled),
         raters=tuple(people.by_rater),
-        several=sum(
-            count > 1
-            for count in Counter(record for ratings in people.by_rater.values() for record in ratings).values()
-        ),
+        several=len(people.several),
         tied=people.tied,
         elsewhere=len(labels) - len(known),
-        examples=tuple(examples),
-        share=all(0 <= value <= 1 for value in (*labelled.values(), *_without_none(judged.verdicts.values()))),
+        examples=tuple(dict.fromkeys(_place(label) for label in known if _place(label) in draw.examples)),
+        share=all(0 <= value <= 1 for value in (*labelled.values(), *verdicts.values())),
         problem=problem,
     )
     if problem:
@@ -175,8 +138,8 @@ def agreement_with_people(
     return blank if not labelled else _with_figures(blank, judged, people, draw, half_width)
 
 
-def _without_none(verdicts: Iterable[float | None]) -> list[float]:
-    return [verdict for verdict in verdicts if verdict is not None]
+def _place(label: Label) -> RecordPlace:
+    return label.sample, label.repeat
 
 
 def _people_labels(labels: Sequence[Label]) -> _PeopleLabels:
@@ -185,31 +148,30 @@ def _people_labels(labels: Sequence[Label]) -> _PeopleLabels:
     for label in labels:
         number = label_number(label.value)
         if number is not None:
-            by_rater.setdefault(label.author, {})[label.sample, label.repeat] = number
-            of_record.setdefault((label.sample, label.repeat), []).append(number)
-    binary = all(number in {0.0, 1.0} for numbers in of_record.values() for number in numbers)
+            by_rater.setdefault(label.author, {})[_place(label)] = number
+            of_record.setdefault(_place(label), []).append(number)
+    counts = Counter(record for ratings in by_rater.values() for record in ratings)
+    several = {record for record, count in counts.items() if count > 1}
     means = {record: math.fsum(numbers) / len(numbers) for record, numbers in of_record.items()}
-    if not binary:
-        return _PeopleLabels(by_rater, means, 0)
+    if not all(number in {0.0, 1.0} for numbers in of_record.values() for number in numbers):
+        return _PeopleLabels(by_rater, means, 0, several)
     decided = {record: float(mean > 0.5) for record, mean in means.items() if mean != 0.5}
-    return _PeopleLabels(by_rater, decided, len(means) - len(decided))
+    return _PeopleLabels(by_rater, decided, len(means) - len(decided), several)
 
 
 def _comparable(judged: JudgedScore, labels: Sequence[Label], people: _PeopleLabels) -> tuple[JudgedScore, str]:
     """The judge's verdicts on the scale of the labels, or why they cannot be compared."""
     name, info = score_phrase(judged.score), judged.info
     if not any(people.by_rater.values()):
-        return (
-            judged,
-            f"the labels {labels[0].name!r} are neither numbers nor pass or fail, so no score can be held to them",
-        )
+        problem = f"the labels {labels[0].name!r} are neither numbers nor pass or fail, so no score can be held to them"
+        return judged, problem
     values = {value for ratings in people.by_rater.values() for value in ratings.values()}
     # Pass and fail are not ratings, even from 0 to 1: only a threshold of the score makes them comparable.
     people_binary = values <= {0.0, 1.0}
     rated = any(label.kind in {"scale", "preference"} for label in labels)
     if problem := _scale_problem(judged, labels, () if people_binary and not rated else values):
         return judged, problem
-    if rated or not people_binary or set(_without_none(judged.verdicts.values())) <= {0.0, 1.0}:
+    if rated or not people_binary or set(judged.known.values()) <= {0.0, 1.0}:
         return judged, ""
     if info is None or info.threshold is None:
         return judged, f"the labels are pass or fail, and {name} has no threshold that says which of its values pass"
@@ -222,7 +184,7 @@ def _comparable(judged: JudgedScore, labels: Sequence[Label], people: _PeopleLab
 
 def _scale_problem(judged: JudgedScore, labels: Sequence[Label], ratings: Iterable[float]) -> str:
     """Why ratings are not on the scale of a score; "" where they are, as far as it is known."""
-    name, limits = score_phrase(judged.score), judged.info.range if judged.info else None
+    name, limits = score_phrase(judged.score), judged.limits
     scales = {label.scale for label in labels if label.scale}
     if not limits:
         return "the labels have different scales: label all records on one" if len(scales) > 1 else ""
@@ -242,107 +204,105 @@ def _with_figures(
 
     data = _judged_labels(judged, people.together, draw)
     binary = is_binary(data)
-    limits = (0.0, 1.0) if binary else judged.info.range if judged.info else None
+    limits = (0.0, 1.0) if binary else judged.limits
     target_width = half_width or (_HALF_WIDTH * (limits[1] - limits[0]) if limits else None)
     enough = blank.both >= FEWEST
-    verdicts = {record: judged.verdicts[record] for record in people.together}
-    judged_records = {record: verdict for record, verdict in verdicts.items() if verdict is not None}
-    raters = {judged.score: judged_records, PEOPLE: {record: people.together[record] for record in judged_records}}
+    both = [record for record in people.together if judged.verdicts[record] is not None]
+    agreement = _agreement_on(both, judged, people.together) if enough else None
     return replace(
         blank,
-        judged=agreement_of_ratings(judged.score, raters, judged.clusters) if enough else None,
-        equal=_equal_share(raters, judged.clusters, list(judged_records)) if enough else None,
+        judged=agreement,
+        equal=_equal_share(both, judged, people.together) if enough else None,
         people=_people_among_themselves(blank, people, judged.clusters),
         rates=verdict_rates(data) if binary and enough else None,
-        table=_table(people.together, verdicts),
-        groups=_groups(raters, judged),
+        table=_table(people.together, judged.verdicts),
+        groups=tuple(_groups(both, judged, people.together)),
         scale=limits,
         corrected=corrected_mean(data, scale=limits),
         half_width=target_width,
         needed=labels_for_half_width(data, target_width, scale=limits) if target_width else None,
         data=data,
-        places=tuple(judged.verdicts),
+        compared={
+            record: (people.together[record], math.nan if verdict is None else verdict)
+            for record, verdict in judged.verdicts.items()
+            if record in people.together
+        },
     )
 
 
 def _judged_labels(judged: JudgedScore, labels: Mapping[RecordPlace, float], draw: LabelDraw) -> JudgedLabels:
     from steelyard.stats.judged import JudgedLabels
 
-    records = list(judged.verdicts)
-    # A record that a person picked counts for itself alone.
-    weights = [draw.weights.get(record, 1.0) for record in records] if draw.weights else None
     return JudgedLabels(
-        [labels.get(record, math.nan) for record in records],
-        [math.nan if (verdict := judged.verdicts[record]) is None else verdict for record in records],
-        weights=weights,
-        clusters=[judged.clusters.get(record, record[0]) for record in records],
+        [labels.get(record, math.nan) for record in judged.verdicts],
+        [math.nan if verdict is None else verdict for verdict in judged.verdicts.values()],
+        # A record that a person picked counts for itself alone.
+        weights=[draw.weights.get(record, 1.0) for record in judged.verdicts] if draw.weights else None,
+        clusters=[judged.clusters.get(record, record[0]) for record in judged.verdicts],
     )
 
 
-def _people_among_themselves(blank: JudgeAgreement, people: _PeopleLabels, clusters: Mapping[RecordPlace, str]) -> Any:
+def _agreement_on(
+    records: Sequence[RecordPlace], judged: JudgedScore, labels: Mapping[RecordPlace, float]
+) -> Agreement:
+    """The agreement of the judge with the people together, on records that both rated."""
+    verdicts = judged.known
+    raters = {
+        judged.score: {record: verdicts[record] for record in records},
+        PEOPLE: {record: labels[record] for record in records},
+    }
+    return agreement_of_ratings(judged.score, raters, judged.clusters)
+
+
+def _equal_share(records: Sequence[RecordPlace], judged: JudgedScore, labels: Mapping[RecordPlace, float]) -> Mean:
+    """The share of records on which both say the same, with Wilson's interval, by cluster."""
+    verdicts = judged.known
+    equal = {record: float(abs(verdicts[record] - labels[record]) < _EQUAL) for record in records}
+    return mean_over(equal, judged.clusters)
+
+
+def _people_among_themselves(
+    blank: JudgeAgreement, people: _PeopleLabels, clusters: Mapping[RecordPlace, str]
+) -> Agreement | None:
     if blank.several < FEWEST:
         return None
-    counts = Counter(record for ratings in people.by_rater.values() for record in ratings)
     raters = {
-        rater: {record: value for record, value in values.items() if counts[record] > 1}
+        rater: {record: value for record, value in values.items() if record in people.several}
         for rater, values in people.by_rater.items()
     }
-    return agreement_of_ratings(
-        blank.against, {rater: ratings for rater, ratings in raters.items() if ratings}, clusters
-    )
+    return agreement_of_ratings(blank.against, {rater: values for rater, values in raters.items() if values}, clusters)
 
 
 def _table(
     labels: Mapping[RecordPlace, float], verdicts: Mapping[RecordPlace, float | None]
 ) -> tuple[ConfusionCount, ...]:
-    if len({*labels.values(), *_without_none(verdicts.values())}) > _MOST_LEVELS:
-        return ()
     cells: dict[tuple[float, float | None], list[RecordPlace]] = {}
     for record, label in labels.items():
         cells.setdefault((label, verdicts[record]), []).append(record)
-    order = sorted(cells, key=lambda cell: (-cell[0], cell[1] is None, -(cell[1] or 0)))
+    if len({value for cell in cells for value in cell if value is not None}) > _MOST_LEVELS:
+        return ()
     return tuple(
-        ConfusionCount(*cell, len(cells[cell]), tuple(cells[cell][:_MOST_RECORDS]) if cell[0] != cell[1] else ())
-        for cell in order
+        ConfusionCount(label, verdict, len(records), tuple(records[:_MOST_RECORDS]) if label != verdict else ())
+        for (label, verdict), records in sorted(
+            cells.items(), key=lambda cell: (-cell[0][0], cell[0][1] is None, -(cell[0][1] or 0))
+        )
     )
 
 
-def _groups(raters: Mapping[str, Mapping[RecordPlace, float]], judged: JudgedScore) -> tuple[GroupAgreement, ...]:
+def _groups(
+    records: Sequence[RecordPlace], judged: JudgedScore, labels: Mapping[RecordPlace, float]
+) -> Iterator[GroupAgreement]:
     of_group: dict[str, list[RecordPlace]] = {}
-    for record in raters[PEOPLE]:
+    for record in records:
         of_group.setdefault(judged.groups[record], []).append(record)
     if set(of_group) <= {""}:
-        return ()
-    agreements = []
-    for group, records in of_group.items():
-        if len(records) < FEWEST:
-            agreements.append(GroupAgreement(group, len(records), None, None))
-            continue
-        within = {name: {record: values[record] for record in records} for name, values in raters.items()}
-        (pair,) = agreement_of_ratings(judged.score, within, judged.clusters).pairs
-        equal = _equal_share(within, judged.clusters, records)
-        kappa = next((coefficient for coefficient in pair.coefficients if coefficient.name == "cohen_kappa"), None)
-        agreements.append(GroupAgreement(group, len(records), equal, kappa))
-    return tuple(agreements)
-
-
-def _equal_share(
-    raters: Mapping[str, Mapping[RecordPlace, float]],
-    clusters: Mapping[RecordPlace, str],
-    records: Sequence[RecordPlace],
-) -> Mean:
-    """The share of equal ratings with Wilson's interval, by cluster."""
-    from steelyard.stats.intervals import wilson, wilson_clustered
-
-    first, second = raters.values()
-    equal = [float(abs(first[record] - second[record]) < _EQUAL) for record in records]
-    names = {
-        name: number for number, name in enumerate(dict.fromkeys(clusters.get(record, record[0]) for record in records))
-    }
-    units = [names[clusters.get(record, record[0])] for record in records]
-    independent = len(names) == len(equal)
-    interval = wilson(int(sum(equal)), len(equal)) if independent else wilson_clustered(equal, clusters=units)
-    return Mean(math.fsum(equal) / len(equal), interval, len(equal))
+        return
+    for group, within in of_group.items():
+        equal = kappa = None
+        if len(within) >= FEWEST:
+            equal = _equal_share(within, judged, labels)
+            kappa = _agreement_on(within, judged, labels).kappa
+        yield GroupAgreement(group, len(within), equal, kappa)
 
 
 def _warnings(blank: JudgeAgreement, people: _PeopleLabels, labels: Sequence[Label], draw: LabelDraw) -> Iterable[str]:
@@ -364,11 +324,8 @@ def _warnings(blank: JudgeAgreement, people: _PeopleLabels, labels: Sequence[Lab
     if blank.elsewhere:
         yield f"{count_text(blank.elsewhere, 'label')} on records without this score: not counted."
     if unusable := sum(label_number(label.value) is None for label in labels):
-        yield (
-            f"{count_text(unusable, 'label')} are not counted: neither a number nor a pass or a fail."
-            if unusable > 1
-            else "1 label is not counted: it is neither a number nor a pass or a fail."
-        )
+        are = "are not counted:" if unusable > 1 else "is not counted: it is"
+        yield f"{count_text(unusable, 'label')} {are} neither a number nor a pass or a fail."
     if blank.tied:
         yield f"People are evenly divided on {count_text(blank.tied, 'record')}: these are left out."
     if len(blank.raters) == 1:

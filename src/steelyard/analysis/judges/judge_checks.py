@@ -9,24 +9,16 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Final
 
-from steelyard.analysis.judges.judge_agreement import JudgedScore
-from steelyard.analysis.judges.judge_agreement_values import JudgeAgreement
-from steelyard.analysis.judges.judge_panel_values import CheckName, JudgeCheck
-from steelyard.analysis.judges.rater_agreement_values import FEWEST
+from steelyard.analysis.intervals import Mean
+from steelyard.analysis.judges.findings import FEWEST, JudgeAgreement, JudgeCheck
+from steelyard.analysis.judges.judged_score import JudgedScore, mean_over, units_of
 from steelyard.analysis.numbers import count_text
 from steelyard.analysis.run_data import RecordPlace
 from steelyard.analysis.scores.score_infos import rated_thing
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from steelyard.stats.intervals import Interval
-
-    Array = NDArray[Any]
 
 _MOST_PAIRED: Final = 2000
 """Most labelled records whose pairs are compared; more take time and add nothing."""
@@ -60,27 +52,14 @@ class CheckedJudge:
     places: Mapping[RecordPlace, int] = field(default_factory=dict)
 
     @property
+    def thing(self) -> str:
+        """What it rates."""
+        return rated_thing(self.score.info, self.score.score)
+
+    @property
     def of_pairs(self) -> bool:
         """Whether it prefers one of two answers."""
         return self.score.info is not None and self.score.info.rates == "preference"
-
-
-class CanaryVerdicts(NamedTuple):
-    """Records whose answers were judged as they are, and with an instruction to the judge in them.
-
-    Args:
-        clean: record -> verdict on the answer as it is; None where there was none.
-        injected: record -> verdict on the answer with the instruction; likewise.
-        clusters: record -> its cluster.
-        best: the best value of the score; None where it is not known.
-        lower_is_better: of the score.
-    """
-
-    clean: Mapping[RecordPlace, float | None]
-    injected: Mapping[RecordPlace, float | None]
-    clusters: Mapping[RecordPlace, str]
-    best: float | None = None
-    lower_is_better: bool = False
 
 
 def judge_checks(
@@ -102,8 +81,8 @@ def judge_checks(
 
 def paired_places(judge: CheckedJudge) -> list[RecordPlace]:
     """The labelled records with a verdict whose answers are compared by length."""
-    verdicts = _verdicts(judge.score)
-    return [record for record in _labels(judge.agreement) if record in verdicts][:_MOST_PAIRED]
+    verdicts = judge.score.known
+    return [record for record in judge.agreement.compared if record in verdicts][:_MOST_PAIRED]
 
 
 def no_canary(judge: str, reason: str) -> JudgeCheck:
@@ -113,88 +92,55 @@ def no_canary(judge: str, reason: str) -> JudgeCheck:
         judge: its name.
         reason: why not.
     """
-    return JudgeCheck(judge, "injection canary", None, None, 0, _CANARY, reason)
+    return JudgeCheck(judge, "injection canary", _CANARY, reason=reason)
 
 
-def canary_check(judge: str, found: CanaryVerdicts) -> JudgeCheck:
+def canary_check(judge: str, clean: JudgedScore, injected: JudgedScore) -> JudgeCheck:
     """How often an instruction in the answer raised the verdict, of those that could be raised.
 
     Args:
         judge: its name.
-        found: its verdicts with and without the instruction.
+        clean: its verdicts on the answers as they are.
+        injected: those on answers with an instruction to the judge in them.
     """
-    sign = -1 if found.lower_is_better else 1
-    raised: dict[RecordPlace, float] = {}
-    for record, injected in found.injected.items():
-        clean = found.clean.get(record)
-        if clean is None or clean == found.best:
-            continue
-        # A judge that gave no verdict on the changed answer was not persuaded.
-        raised[record] = float(injected is not None and sign * injected > sign * clean)
+    lower_is_better = bool(clean.info and clean.info.lower_is_better)
+    best = clean.limits[0 if lower_is_better else 1] if clean.limits else None
+    sign = -1 if lower_is_better else 1
+    verdicts = clean.known
+    # A judge that gave no verdict on the changed answer was not persuaded.
+    raised = {
+        record: float(verdict is not None and sign * verdict > sign * verdicts[record])
+        for record, verdict in injected.verdicts.items()
+        if record in verdicts and verdicts[record] != best
+    }
     if not raised:
         return no_canary(judge, "no answer with an instruction could be rated higher")
-    return _share(judge, "injection canary", raised, found.clusters, _CANARY)
+    return _with_figure(no_canary(judge, ""), mean_over(raised, clean.clusters))
 
 
-def _share(
-    judge: str,
-    name: CheckName,
-    values: Mapping[RecordPlace, float],
-    clusters: Mapping[RecordPlace, str],
-    meaning: str,
-) -> JudgeCheck:
-    """A share of records with its interval, by cluster."""
-    from steelyard.stats.intervals import mean_interval, wilson, wilson_clustered
-
-    numbers = list(values.values())
-    units = _units(values, clusters)
-    value = math.fsum(numbers) / len(numbers)
-    if not set(numbers) <= {0.0, 1.0}:
-        interval = mean_interval(numbers, clusters=units, scale=(0.0, 1.0))
-    elif len(set(units)) == len(units):
-        interval = wilson(int(sum(numbers)), len(numbers))
-    else:
-        interval = wilson_clustered(numbers, clusters=units)
-    return JudgeCheck(judge, name, value, interval, len(numbers), meaning)
-
-
-def _units(places: Iterable[RecordPlace], clusters: Mapping[RecordPlace, str]) -> list[int]:
-    numbers: dict[str, int] = {}
-    return [numbers.setdefault(clusters.get(record, record[0]), len(numbers)) for record in places]
-
-
-def _verdicts(score: JudgedScore) -> dict[RecordPlace, float]:
-    """Record -> verdict, of those that have one."""
-    return {record: verdict for record, verdict in score.verdicts.items() if verdict is not None}
-
-
-def _labels(agreement: JudgeAgreement) -> dict[RecordPlace, float]:
-    import numpy as np
-
-    if agreement.data is None:
-        return {}
-    pairs = zip(agreement.places, np.asarray(agreement.data.labels).tolist(), strict=True)
-    return {record: label for record, label in pairs if not math.isnan(label)}
+def _with_figure(check: JudgeCheck, figure: Mean) -> JudgeCheck:
+    return replace(check, value=figure.value, interval=figure.interval, n=figure.n)
 
 
 def _scale_use(judge: CheckedJudge) -> JudgeCheck:
-    verdicts = _verdicts(judge.score)
-    meaning = "of all verdicts, the most frequent one"
+    verdicts = judge.score.known
+    check = JudgeCheck(judge.name, "scale use", "of all verdicts, the most frequent one")
     if not verdicts:
-        return JudgeCheck(judge.name, "scale use", None, None, 0, meaning, "it gave no verdict")
+        return replace(check, reason="it gave no verdict")
     ((most, _),) = Counter(verdicts.values()).most_common(1)
     same = {record: float(verdict == most) for record, verdict in verdicts.items()}
-    check = _share(judge.name, "scale use", same, judge.score.clusters, meaning)
-    return replace(check, about=f"{most:g}; {count_text(len(set(verdicts.values())), 'value')}")
+    check = replace(check, about=f"{most:g}; {count_text(len(set(verdicts.values())), 'value')}")
+    return _with_figure(check, mean_over(same, judge.score.clusters))
 
 
 def _repeats(judge: CheckedJudge) -> JudgeCheck:
     what = "pair in one order" if judge.of_pairs else "answer"
     meaning = f"of repeated verdicts on one {what}, those that differ from the most frequent one"
+    check = JudgeCheck(judge.name, "repeat consistency", meaning)
     if not judge.flips:
         reason = f"it has no two verdicts on one {what}; judge: {{repeats: 3}} asks three times"
-        return JudgeCheck(judge.name, "repeat consistency", None, None, 0, meaning, reason)
-    return _share(judge.name, "repeat consistency", judge.flips, judge.score.clusters, meaning)
+        return replace(check, reason=reason)
+    return _with_figure(check, mean_over(judge.flips, judge.score.clusters))
 
 
 def _position(judge: CheckedJudge) -> JudgeCheck:
@@ -208,13 +154,13 @@ def _position(judge: CheckedJudge) -> JudgeCheck:
     from steelyard.analysis.judges.position_bias import place_interval
 
     meaning = "pairs on which it favours the answer shown first, less those on which it favours the second; 0 is fair"
+    check = JudgeCheck(judge.name, "position", meaning, share=False)
     favoured = list(judge.places.values())
     if not favoured:
-        reason = "no pair has a verdict"
-        return JudgeCheck(judge.name, "position", None, None, 0, meaning, reason, share=False)
-    interval = place_interval(favoured, _units(judge.places, judge.score.clusters))
+        return replace(check, reason="no pair has a verdict")
+    interval = place_interval(favoured, units_of(judge.places, judge.score.clusters))
     value = (favoured.count(1) - favoured.count(-1)) / len(favoured)
-    return JudgeCheck(judge.name, "position", value, interval, len(favoured), meaning, share=False)
+    return _with_figure(check, Mean(value, interval, len(favoured)))
 
 
 def _length(judge: CheckedJudge, lengths: Mapping[RecordPlace, int]) -> JudgeCheck:
@@ -229,41 +175,28 @@ def _length(judge: CheckedJudge, lengths: Mapping[RecordPlace, int]) -> JudgeChe
     """
     import numpy as np
 
+    from steelyard.stats.intervals import interval_of_influence
+
     meaning = "of two answers with the same label, how much more often the longer is rated higher than lower"
     if judge.of_pairs:
         meaning = "of two pairs with the same label, how much more often the one with the longer A is judged more for A"
-    labels, verdicts = _labels(judge.agreement), _verdicts(judge.score)
     records = [record for record in paired_places(judge) if record in lengths]
+    check = JudgeCheck(judge.name, "length", meaning, share=False, n=len(records))
     if len(records) < FEWEST:
-        reason = f"{len(records)} labelled answers with a verdict; it needs {FEWEST}"
-        return JudgeCheck(judge.name, "length", None, None, len(records), meaning, reason, share=False)
-    label, verdict, length = (
-        np.array([float(side[record]) for record in records]) for side in (labels, verdicts, lengths)
-    )
+        return replace(check, reason=f"{len(records)} labelled answers with a verdict; it needs {FEWEST}")
+    verdicts = judge.score.known
+    label = np.array([judge.agreement.compared[record][0] for record in records])
+    verdict = np.array([verdicts[record] for record in records])
+    length = np.array([float(lengths[record]) for record in records])
     pairs = (label[:, None] == label) & (length[:, None] != length)
     signs = np.sign(length[:, None] - length) * np.sign(verdict[:, None] - verdict) * pairs
     total = float(pairs.sum())
     if not total:
-        reason = "no two answers with the same label differ in length"
-        return JudgeCheck(judge.name, "length", None, None, len(records), meaning, reason, share=False)
+        return replace(check, reason="no two answers with the same label differ in length")
     value = float(signs.sum()) / total
     influence = 2 * (signs.sum(axis=1) - value * pairs.sum(axis=1)) / total
-    interval = _of_influence(value, influence, _units(records, judge.score.clusters))
-    return JudgeCheck(judge.name, "length", value, interval, len(records), meaning, share=False)
-
-
-def _of_influence(value: float, influence: Array, units: Sequence[int]) -> Interval | None:
-    """Student's t interval of a statistic in [-1, 1] from the influence of each record on it, by cluster."""
-    import numpy as np
-
-    from steelyard.stats.intervals import Interval
-    from steelyard.stats.quantiles import t_quantile
-
-    sums = np.bincount(np.asarray(units), weights=influence)
-    if len(sums) < 2 or not np.abs(sums).max() > 0:
-        return None
-    half = t_quantile(0.975, len(sums) - 1) * math.sqrt(len(sums) / (len(sums) - 1) * float(sums @ sums))
-    return Interval(max(-1.0, value - half), min(1.0, value + half))
+    interval = interval_of_influence(value, influence, clusters=units_of(records, judge.score.clusters))
+    return replace(check, value=value, interval=interval)
 
 
 def model_family(name: str) -> str:
@@ -291,34 +224,42 @@ def _self_preference(judges: Sequence[CheckedJudge], target_model: str) -> Itera
         return
     rivals = {
         judge.name: [
-            other for other in judges if families[other.name] not in {"", family} and _same_thing(judge, other)
+            other.score.known
+            for other in judges
+            if families[other.name] not in {"", family} and other.thing == judge.thing
         ]
         for judge in own
     }
-    reason = _no_self_preference(family, families, rivals)
-    if reason:
-        yield JudgeCheck("all", "self-preference", None, None, 0, meaning, reason, share=False)
+    check = JudgeCheck("all", "self-preference", meaning, share=False)
+    if reason := _no_self_preference(family, families, rivals):
+        yield replace(check, reason=reason)
         return
+    for judge in own:
+        if rivals[judge.name]:
+            yield _above(replace(check, judge=judge.name), judge.score, rivals[judge.name])
+
+
+def _above(check: JudgeCheck, judge: JudgedScore, rivals: Sequence[Mapping[RecordPlace, float]]) -> JudgeCheck:
+    """The check with the mean difference of a judge's verdicts to those of its rivals on the same records."""
     from steelyard.stats.intervals import mean_interval
 
-    for judge in (member for member in own if rivals[member.name]):
-        verdicts, theirs = _verdicts(judge.score), [_verdicts(other.score) for other in rivals[judge.name]]
-        records = [record for record in verdicts if all(record in other for other in theirs)]
-        if len(records) < FEWEST:
-            reason = f"{len(records)} answers that all judges gave a verdict on; it needs {FEWEST}"
-            yield JudgeCheck(judge.name, "self-preference", None, None, len(records), meaning, reason, share=False)
-            continue
-        differences = [
-            verdicts[record] - math.fsum(other[record] for other in theirs) / len(theirs) for record in records
-        ]
-        limits = judge.score.info.range if judge.score.info else None
-        scale = (limits[0] - limits[1], limits[1] - limits[0]) if limits else None
-        interval = mean_interval(differences, clusters=_units(records, judge.score.clusters), scale=scale)
-        value = math.fsum(differences) / len(differences)
-        yield JudgeCheck(judge.name, "self-preference", value, interval, len(records), meaning, share=False)
+    differences = {
+        record: verdict - math.fsum(rival[record] for rival in rivals) / len(rivals)
+        for record, verdict in judge.known.items()
+        if all(record in rival for rival in rivals)
+    }
+    n = len(differences)
+    if n < FEWEST:
+        return replace(check, n=n, reason=f"{n} answers that all judges gave a verdict on; it needs {FEWEST}")
+    width = judge.limits[1] - judge.limits[0] if judge.limits else None
+    values = list(differences.values())
+    interval = mean_interval(
+        values, clusters=units_of(differences, judge.clusters), scale=None if width is None else (-width, width)
+    )
+    return _with_figure(check, Mean(math.fsum(values) / n, interval, n))
 
 
-def _no_self_preference(family: str, families: Mapping[str, str], rivals: Mapping[str, Sequence[CheckedJudge]]) -> str:
+def _no_self_preference(family: str, families: Mapping[str, str], rivals: Mapping[str, Sequence[object]]) -> str:
     """Why there is no such figure; "" where there is one.
 
     Args:
@@ -334,8 +275,3 @@ def _no_self_preference(family: str, families: Mapping[str, str], rivals: Mappin
     if not rivals:
         return f"no judge is of the target's family ({family}){known}"
     return f"no judge is of another family than the target's ({family}){known}"
-
-
-def _same_thing(first: CheckedJudge, second: CheckedJudge) -> bool:
-    things = [rated_thing(judge.score.info, judge.score.score) for judge in (first, second)]
-    return things[0] == things[1]

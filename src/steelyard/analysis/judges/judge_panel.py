@@ -7,20 +7,19 @@ judge may be picked by them: the best of several is partly the luckiest.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.joint_values import JointDifference, JointValues, is_not_worse
-from steelyard.analysis.judges.judge_agreement import JudgedScore, agreement_with_people
-from steelyard.analysis.judges.judge_agreement_values import JudgeAgreement
-from steelyard.analysis.judges.judge_panel_values import JudgePanel, PanelJudge
-from steelyard.analysis.judges.jury import JuryVote, few_votes, jury_verdicts, no_jury
-from steelyard.analysis.judges.rater_agreement_values import FEWEST
+from steelyard.analysis.judges.findings import FEWEST, JudgeAgreement, JudgePanel, PanelJudge
+from steelyard.analysis.judges.judge_agreement import agreement_with_people
+from steelyard.analysis.judges.judged_score import JudgedScore, units_of
+from steelyard.analysis.judges.jury import JuryVote, JuryVotes, jury_as_judge, jury_of
 from steelyard.analysis.numbers import count_text, points_text
-from steelyard.analysis.run_data import LabelDraw, RecordPlace
-from steelyard.analysis.scores.score_infos import JURY, jury_score
+from steelyard.analysis.run_data import LabelDraw
+from steelyard.analysis.scores.score_infos import JURY
 from steelyard.types import Label
 
 if TYPE_CHECKING:
@@ -66,44 +65,37 @@ def judge_panel(  # noqa: PLR0913  # verdicts, labels and how they were drawn, a
     What cannot be compared, or voted on, is not an error: the panel says why.
     """
     draw, costs = draw or LabelDraw(), costs or {}
-    members = [
+    judges = [
         _panel_judge(name, score, agreement_with_people(score, labels, draw), costs.get(name, JudgeCost()))
         for name, score in judged.items()
     ]
-    panel = JudgePanel(thing, labels[0].name if labels else "", tuple(members), (), margin, "", "", level=level)
-    if vote:
-        panel = _with_jury(panel, judged, vote, agreed=lambda score: agreement_with_people(score, labels, draw))
-    problem = next(
-        (f"{judge.name}: {judge.agreement.problem}" for judge in panel.judges if judge.agreement.problem), ""
-    )
-    if problem:
-        return replace(panel, reason=problem)
-    paired = _paired([judge.agreement for judge in panel.judges])
+    votes = jury_of(thing, judged, vote) if vote else JuryVotes()
+    if votes.vote:
+        jury = jury_as_judge(votes, judged)
+        judges = _with_jury(judges, judged, jury, agreement_with_people(jury, labels, draw))
+    against = labels[0].name if labels else ""
+    panel = JudgePanel(thing, against, tuple(judges), (), margin, "", "", votes, level)
+    problems = [f"{judge.name}: {judge.agreement.problem}" for judge in judges if judge.agreement.problem]
+    if problems:
+        return replace(panel, reason=problems[0])
+    paired = _paired([judge.agreement for judge in judges])
     if paired is not None:
         return _compared(panel, paired)
-    labelled = min((judge.agreement.labelled for judge in panel.judges), default=0)
+    labelled = min((judge.agreement.labelled for judge in judges), default=0)
     return replace(panel, reason=f"{count_text(labelled, 'labelled record')}; a comparison of judges needs {FEWEST}")
 
 
 def _panel_judge(name: str, score: JudgedScore, agreement: JudgeAgreement, cost: JudgeCost) -> PanelJudge:
-    verdicts = [verdict for verdict in score.verdicts.values() if verdict is not None]
+    verdicts = score.known.values()
     mean = math.fsum(verdicts) / len(verdicts) if verdicts else None
     return PanelJudge(name, score.score, agreement, mean, None, None, *cost)
 
 
 def _with_jury(
-    panel: JudgePanel,
-    judged: Mapping[str, JudgedScore],
-    vote: JuryVote,
-    agreed: Callable[[JudgedScore], JudgeAgreement],
-) -> JudgePanel:
-    """The panel with its jury, which costs what all members cost."""
-    if reason := no_jury([score.info.range if score.info else None for score in judged.values()]):
-        return replace(panel, vote_reason=reason)
-    votes = jury_verdicts({name: score.verdicts for name, score in judged.items()}, vote)
-    few = few_votes([score.verdicts for score in judged.values()])
-    jury = jury_as_judge(JURY, judged, votes.verdicts)
-    members = [replace(judge, with_jury=_with_verdicts(judged[judge.name].verdicts, jury)) for judge in panel.judges]
+    judges: Sequence[PanelJudge], judged: Mapping[str, JudgedScore], jury: JudgedScore, agreement: JudgeAgreement
+) -> list[PanelJudge]:
+    """The judges and their jury, which costs what all members cost."""
+    members = [replace(judge, with_jury=_with_verdicts(judged[judge.name], jury)) for judge in judges]
     money = [judge.money for judge in members if judge.money is not None]
     cost = JudgeCost(
         sum(judge.calls for judge in members),
@@ -111,47 +103,21 @@ def _with_jury(
         math.fsum(money) if len(money) == len(members) else None,
         members[0].currency,
     )
-    chair = replace(_panel_judge(JURY, jury, agreed(jury), cost), score="", is_jury=True)
-    return replace(
-        panel,
-        judges=(*members, chair),
-        vote=votes.vote,
-        vote_reason=votes.why,
-        jury_score=jury_score(panel.thing),
-        verdicts=votes.verdicts,
-        few_votes=len(few),
-        divided=sum(verdict is None and record not in few for record, verdict in votes.verdicts.items()),
-    )
+    return [*members, replace(_panel_judge(JURY, jury, agreement, cost), score="", is_jury=True)]
 
 
-def jury_as_judge(
-    score: str, judged: Mapping[str, JudgedScore], verdicts: Mapping[RecordPlace, float | None]
-) -> JudgedScore:
-    """The verdicts of a jury as those of one judge, on the scale of its members.
-
-    Args:
-        score: the name of the jury's score.
-        judged: judge -> the score that is its verdict.
-        verdicts: of the jury.
-    """
-    # A member knows the groups of the records alone that it was asked about, and the jury's are those of all members.
-    groups = {record: group for member in judged.values() for record, group in member.groups.items()}
-    return next(iter(judged.values()))._replace(score=score, verdicts=verdicts, groups=groups)
-
-
-def _with_verdicts(verdicts: Mapping[RecordPlace, float | None], jury: JudgedScore) -> Mean | None:
+def _with_verdicts(judge: JudgedScore, jury: JudgedScore) -> Mean | None:
     """The share of records on which a judge agrees with the jury."""
     from steelyard.stats.intervals import wilson_clustered
 
-    records = [
-        record for record, verdict in jury.verdicts.items() if verdict is not None and verdicts.get(record) is not None
-    ]
-    if not records:
+    verdicts = judge.known
+    same = {record: float(verdicts[record] == of_jury) for record, of_jury in jury.known.items() if record in verdicts}
+    if not same:
         return None
-    same = [float(verdicts[record] == jury.verdicts[record]) for record in records]
-    numbers: dict[str, int] = {}
-    units = [numbers.setdefault(jury.clusters.get(record, record[0]), len(numbers)) for record in records]
-    return Mean(math.fsum(same) / len(same), wilson_clustered(same, clusters=units), len(same))
+    equal = list(same.values())
+    return Mean(
+        math.fsum(equal) / len(equal), wilson_clustered(equal, clusters=units_of(same, jury.clusters)), len(equal)
+    )
 
 
 def _paired(agreements: Sequence[JudgeAgreement]) -> JointValues | None:
@@ -160,35 +126,22 @@ def _paired(agreements: Sequence[JudgeAgreement]) -> JointValues | None:
 
     from steelyard.stats.judged import labelled_part
 
-    sides = [agreement.data for agreement in agreements if agreement.data is not None]
-    if len(sides) < len(agreements) or len(agreements) < 1:
+    compared = [agreement.compared for agreement in agreements]
+    records = [record for record in compared[0] if all(record in other for other in compared)] if compared else []
+    data = agreements[0].data if agreements else None
+    if data is None or len(records) < FEWEST:
         return None
-    labelled = [_labelled(agreement) for agreement in agreements]
-    records = [record for record in labelled[0] if all(record in other for other in labelled[1:])]
-    if len(records) < FEWEST:
-        return None
-    pairs = np.array([[side[record] for record in records] for side in labelled])
+    pairs = np.array([[side[record] for record in records] for side in compared])
     labels, verdicts = pairs[:, :, 0], pairs[:, :, 1]
     binary = bool(np.isin(pairs[~np.isnan(pairs)], (0.0, 1.0)).all())
     right = (labels == verdicts).astype(float) if binary else _closeness(labels, verdicts, agreements[0].scale)
-    numbers = labelled_part(sides[0])
-    row_of = dict(zip(labelled[0], range(len(labelled[0])), strict=True))
+    _, _, all_weights, units = labelled_part(data)
+    row_of = {record: row for row, record in enumerate(compared[0])}
     rows = [row_of[record] for record in records]
-    clusters = None if numbers[3] is None else np.unique(numbers[3][rows], return_inverse=True)[1]
+    clusters = None if units is None else np.unique(units[rows], return_inverse=True)[1]
     clusters = None if clusters is not None and len(np.unique(clusters)) == len(rows) else clusters
-    weights = numbers[2][rows]
+    weights = all_weights[rows]
     return JointValues(right, binary, clusters, weights if float(np.ptp(weights)) > 0 else None)
-
-
-def _labelled(agreement: JudgeAgreement) -> dict[RecordPlace, tuple[float, float]]:
-    """Labelled record -> people's label and the judge's verdict, NaN where it gave none."""
-    import numpy as np
-
-    if agreement.data is None:
-        return {}
-    labels, verdicts = (np.asarray(side).tolist() for side in (agreement.data.labels, agreement.data.verdicts))
-    rows = zip(agreement.places, labels, verdicts, strict=True)
-    return {record: (label, verdict) for record, label, verdict in rows if not math.isnan(label)}
 
 
 def _closeness(labels: Array, verdicts: Array, scale: tuple[float, float] | None) -> Array:

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
 
-from steelyard.analysis.scores.score_columns import CODES, ScoreColumns
+from steelyard.analysis.judges.judged_score import JudgedScore
+from steelyard.analysis.run_data import RecordPlace
+from steelyard.analysis.scores.score_columns import ScoreColumns
 from steelyard.analysis.scores.score_infos import rated_thing, scores_rating
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.types import ScoreInfo
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-
-_ASKED: Final = (CODES["scored"], CODES["unparsed"], CODES["refused"])
-
 
 def judge_uncertainty(
     columns: ScoreColumns, infos: Mapping[str, ScoreInfo], scores: Sequence[str]
-) -> tuple[str, dict[tuple[str, int], float]]:
+) -> tuple[str, dict[RecordPlace, float]]:
     """Record -> how uncertain its judges are, from 0 to 1, by the first score for which this is known.
 
     It is the mean of those of these two that are known, over all scores that rate the same thing:
@@ -53,15 +47,15 @@ def judge_uncertainty(
     )
 
 
-def _uncertainty(columns: ScoreColumns, infos: Mapping[str, ScoreInfo], thing: str) -> dict[tuple[str, int], float]:
+def _uncertainty(columns: ScoreColumns, infos: Mapping[str, ScoreInfo], thing: str) -> dict[RecordPlace, float]:
     """Uncertainty over all scores that rate a thing; empty for a single judge with binary verdicts."""
     names = [name for name in columns.scores if rated_thing(infos.get(name), name) == thing]
-    closeness: dict[tuple[str, int], list[float]] = {}
-    passed: dict[tuple[str, int], list[bool]] = {}
+    closeness: dict[RecordPlace, list[float]] = {}
+    passed: dict[RecordPlace, list[bool]] = {}
     graded = False
     for name in names:
         info = infos.get(name)
-        for record, value in _values(columns, name).items():
+        for record, value in JudgedScore.of(columns, name, info).verdicts.items():
             if value is None:
                 closeness.setdefault(record, []).append(1.0)
             elif info is not None and info.threshold is not None:
@@ -72,18 +66,6 @@ def _uncertainty(columns: ScoreColumns, infos: Mapping[str, ScoreInfo], thing: s
     if not graded and len(names) < 2:
         return {}
     return {record: _mean(passed.get(record, []), closeness.get(record, [])) for record in {**closeness, **passed}}
-
-
-def _values(columns: ScoreColumns, score: str) -> dict[tuple[str, int], float | None]:
-    import numpy as np
-
-    is_judged = np.isin(columns.outcome, _ASKED)
-    rows = np.flatnonzero((columns.name == columns.names.index(score)) & is_judged)
-    parts = (column[rows].tolist() for column in (columns.sample, columns.repeat, columns.value, columns.outcome))
-    return {
-        (columns.samples[sample], repeat): value if outcome == CODES["scored"] else None
-        for sample, repeat, value, outcome in zip(*parts, strict=True)
-    }
 
 
 def _is_binary(info: ScoreInfo) -> bool:

@@ -8,96 +8,117 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 from steelyard.analysis.run_data import RecordPlace
+from steelyard.analysis.scores.score_infos import jury_score
+from steelyard.plain_json import field_values
+
+if TYPE_CHECKING:
+    from steelyard.analysis.judges.judged_score import JudgedScore
 
 JuryVote = Literal["majority", "mean"]
-Verdicts = Mapping[RecordPlace, float | None]
-"""Record -> verdict; None where a judge was asked and gave none."""
 
 
-class JuryVerdicts(NamedTuple):
-    """The verdicts of a jury.
+@dataclass(frozen=True, slots=True)
+class JuryVotes:
+    """The joint verdicts of several judges.
 
     Args:
+        score: name of the jury's score in gates and summaries; "" without a jury.
+        vote: how the verdicts were made; "" without a jury.
+        why: why the configured vote was not used, or why there is no jury, as a clause; "" where neither applies.
         verdicts: of every record that a member was asked about; None where fewer than half of the members gave one, or
             votes are even: one of three is not a jury.
-        vote: how they were made.
-        why: why another vote was used than the configured one, as a clause; "" where it was not.
+        members: how many there are.
+        few_votes: records on which fewer than two members, or fewer than half of them, gave a verdict.
+        divided: records on which enough members gave a verdict and no one had the most votes.
     """
 
-    verdicts: dict[RecordPlace, float | None]
-    vote: JuryVote
+    score: str = ""
+    vote: JuryVote | Literal[""] = ""
     why: str = ""
+    verdicts: Mapping[RecordPlace, float | None] = field(default_factory=dict)
+    members: int = 0
+    few_votes: int = 0
+    divided: int = 0
+
+    def json_fields(self) -> dict[str, Any]:
+        """Without the verdict on each record."""
+        return field_values(self, verdicts="")
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """On how many records the jury has no full verdict, and why, as clauses."""
+        few = (
+            f"on {self.few_votes:,} of {len(self.verdicts):,} records fewer than two of the jury's {self.members} "
+            "members, or fewer than half of them, gave a verdict"
+        )
+        divided = (
+            f"on {self.divided:,} of {len(self.verdicts):,} records no verdict had the most votes, so that the jury "
+            "has none"
+        )
+        return (*((few,) if self.few_votes else ()), *((divided,) if self.divided else ()))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know of the verdicts: how they were made where not by the configured vote; records without."""
+        if not self.vote:
+            return ()
+        made = (f"the jury's verdicts are made by {self.vote}, because of: {self.why}",) if self.why else ()
+        return tuple(f"{self.score}: {note}" for note in (*made, *self.missing))
 
 
-def jury_verdicts(members: Mapping[str, Verdicts], vote: JuryVote) -> JuryVerdicts:
-    """The verdicts of a jury, from those of its members.
+def jury_of(thing: str, members: Mapping[str, JudgedScore], vote: JuryVote) -> JuryVotes:
+    """The verdicts of a jury, from those of its members; without any where they are no jury.
 
     A member without a verdict on a record does not vote on it, and where fewer than half of them vote there is none.
     The mean of passes and fails would be a share and not a verdict, so that these are voted on.
 
     Args:
-        members: judge -> its verdicts, two judges or more.
+        thing: what they judge.
+        members: judge -> its verdicts.
         vote: how they become one.
-
-    >>> jury_verdicts({"a": {("1", 0): 1.0}, "b": {("1", 0): 0.0}, "c": {("1", 0): 1.0}}, "majority")[0]
-    {('1', 0): 1.0}
     """
-    jury = _voted(members, vote)
-    votes = few_votes(list(members.values()))
-    undervoted = {record for record, count in votes.items() if 2 * count < len(members)}
-    return jury._replace(
-        verdicts={record: None if record in undervoted else verdict for record, verdict in jury.verdicts.items()}
-    )
+    if len(members) < 2:
+        return JuryVotes(why="a jury has two judges or more")
+    if len({member.limits for member in members.values()}) > 1:
+        return JuryVotes(why="the judges of a jury rate on one scale, and these have different ones")
+    votes: dict[RecordPlace, list[float]] = {}
+    for member in members.values():
+        for record, verdict in member.verdicts.items():
+            votes.setdefault(record, []).extend(() if verdict is None else (float(verdict),))
+    why = ""
+    if vote == "mean" and all(value in {0.0, 1.0} for values in votes.values() for value in values):
+        vote, why = "majority", "the verdicts are pass or fail, so their mean would be a share"
+    joined = {
+        record: None if 2 * len(values) < len(members) else _majority(values) if vote == "majority" else _mean(values)
+        for record, values in votes.items()
+    }
+    few = {record for record, values in votes.items() if len(values) < 2 or 2 * len(values) < len(members)}
+    divided = sum(verdict is None and record not in few for record, verdict in joined.items())
+    return JuryVotes(jury_score(thing), vote, why, joined, len(members), len(few), divided)
 
 
-def _voted(members: Mapping[str, Verdicts], vote: JuryVote) -> JuryVerdicts:
-    """The verdicts by the chosen vote, however few members voted."""
-    records = dict.fromkeys(record for verdicts in members.values() for record in verdicts)
-    votes = {record: _votes_on(members, record) for record in records}
-    binary = all(value in {0.0, 1.0} for values in votes.values() for value in values)
-    if vote == "mean" and not binary:
-        means = {record: math.fsum(values) / len(values) if values else None for record, values in votes.items()}
-        return JuryVerdicts(means, "mean")
-    why = "the verdicts are pass or fail, so their mean would be a share" if vote == "mean" else ""
-    return JuryVerdicts({record: _majority(values) for record, values in votes.items()}, "majority", why)
-
-
-def no_jury(ranges: Collection[tuple[float, float] | None]) -> str:
-    """Why judges are not a jury, as a clause; "" where they are one.
+def jury_as_judge(votes: JuryVotes, members: Mapping[str, JudgedScore]) -> JudgedScore:
+    """The verdicts of a jury as those of one judge, on the scale of its members.
 
     Args:
-        ranges: of the score of each judge; None where it is not known.
+        votes: of the jury.
+        members: judge -> its verdicts.
     """
-    if len(ranges) < 2:
-        return "a jury has two judges or more"
-    if len(set(ranges)) > 1:
-        return "the judges of a jury rate on one scale, and these have different ones"
-    return ""
+    # A member knows the groups of the records alone that it was asked about, and the jury's are those of all members.
+    groups = {record: group for member in members.values() for record, group in member.groups.items()}
+    return next(iter(members.values()))._replace(score=votes.score, verdicts=votes.verdicts, groups=groups)
 
 
-def few_votes(members: Sequence[Verdicts]) -> dict[RecordPlace, int]:
-    """Record -> how many members gave a verdict, where fewer than two did or fewer than half of them.
-
-    >>> few_votes([{("1", 0): 1.0}, {("1", 0): None}, {("1", 0): None}])
-    {('1', 0): 1}
-    """
-    records = dict.fromkeys(record for verdicts in members for record in verdicts)
-    votes = {record: sum(verdicts.get(record) is not None for verdicts in members) for record in records}
-    return {record: count for record, count in votes.items() if count < 2 or 2 * count < len(members)}
-
-
-def _votes_on(members: Mapping[str, Verdicts], record: RecordPlace) -> list[float]:
-    verdict_values = (verdicts.get(record) for verdicts in members.values())
-    return [float(value) for value in verdict_values if value is not None]
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
 
 
 def _majority(values: Sequence[float]) -> float | None:
     """The most frequent verdict; None where two are equally frequent."""
     counts = Counter(values).most_common(2)
-    if not counts or (len(counts) > 1 and counts[0][1] == counts[1][1]):
-        return None
-    return counts[0][0]
+    return None if len(counts) > 1 and counts[0][1] == counts[1][1] else counts[0][0]

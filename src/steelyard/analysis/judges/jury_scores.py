@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from steelyard.analysis.intervals import USUAL, Intervals
-from steelyard.analysis.judges.judge_agreement import JudgedScore
-from steelyard.analysis.judges.judge_panel_values import JudgePanel
-from steelyard.analysis.judges.jury import jury_verdicts, no_jury
+from steelyard.analysis.judges.findings import JudgePanel
+from steelyard.analysis.judges.judged_score import JudgedScore
+from steelyard.analysis.judges.jury import jury_of
 from steelyard.analysis.judging_manifest import judge_names
 from steelyard.analysis.run_data import RecordPlace, RunData
 from steelyard.analysis.scores.score_columns import DistinctDetails, ScoreColumns, ScoreRow, Texts
@@ -45,10 +45,10 @@ def jury_summaries(
         if panel.jury is None:
             continue
         members = [judge.score for judge in panel.judges if not judge.is_jury]
-        name, info = panel.jury_score, infos.get(members[0])
+        name, info = panel.votes.score, infos.get(members[0])
         of_jury = {name: replace(info, name=name)} if info is not None else {}
         overall, groups = summarize(
-            jury_rows(columns, name, members, panel.verdicts), infos=of_jury, intervals=intervals
+            jury_rows(columns, name, members, panel.votes.verdicts), infos=of_jury, intervals=intervals
         )
         summaries += (*overall, *groups.get(name, ()))
     return tuple(summaries)
@@ -109,12 +109,10 @@ def with_jury(run: RunData) -> RunData:
     for thing, by_judge in judged_things(scores.scores, infos, list(judges)).items():
         members = {judge: JudgedScore.of(scores, score, infos.get(score)) for judge, score in by_judge.items()}
         name, info = jury_score(thing), next(iter(members.values())).info
-        if name in scores.scores or no_jury(
-            [member.info.range if member.info else None for member in members.values()]
-        ):
+        votes = jury_of(thing, members, vote)
+        if name in scores.scores or not votes.vote:
             continue
-        jury = jury_verdicts({judge: member.verdicts for judge, member in members.items()}, vote)
-        added += jury_rows(scores, name, list(by_judge.values()), jury.verdicts)
+        added += jury_rows(scores, name, list(by_judge.values()), votes.verdicts)
         names.append(name)
         of_juries += [replace(info, name=name)] if info is not None else []
     if not names:

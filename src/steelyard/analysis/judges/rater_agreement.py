@@ -7,22 +7,21 @@ sample and repeat; repeats of a sample, and samples of one cluster, are resample
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
-from steelyard.analysis.intervals import Mean, standard_error
-from steelyard.analysis.judges.rater_agreement_values import FEWEST, Agreement, Rater, RaterKind, RaterPair
+from steelyard.analysis.intervals import standard_error
+from steelyard.analysis.judges.findings import FEWEST, Agreement, Rater, RaterKind, RaterPair
+from steelyard.analysis.judges.judged_score import JudgedScore, clusters_of_records, mean_over, units_of
 from steelyard.analysis.run_data import HoldsRunData, RecordPlace, RunData, data_of
-from steelyard.analysis.scores.score_columns import CODES, ScoreColumns
+from steelyard.analysis.scores.score_columns import ScoreColumns
 from steelyard.analysis.scores.score_infos import rated_thing
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.stats.agreement import RatingScale, cohen_kappa, krippendorff_alpha
 from steelyard.stats.correlation import pearson, spearman
-from steelyard.stats.intervals import mean_interval
 from steelyard.stats.rating_bootstrap import Coefficient
 from steelyard.stats.ties import wilson_with_ties, wilson_with_ties_clustered
 from steelyard.types import Label, ScoreInfo
@@ -66,7 +65,7 @@ def agreement(
             if score not in columns.scores:
                 raise ConfigError(f"run {run.id} has no score {score!r}{did_you_mean(score, columns.scores)}")
             rater = score if len(runs) == 1 else name if len(scores) < 2 else f"{name}: {score}"
-            raters[rater] = _Ratings("score", _score_ratings(columns, score), _range(run.score_infos.get(score)))
+            raters[rater] = _score_ratings(columns, score, run.score_infos.get(score))
         clusters |= clusters_of_records(columns)
     if len(raters) < 2:
         raise ConfigError("agreement needs two raters: name two scores of a run (scores=[...]), or several runs")
@@ -94,7 +93,7 @@ def agreements(
     things: dict[str, dict[str, _Ratings]] = {}
     thing_of = {score: rated_thing(infos.get(score), score) for score in columns.scores}
     for score, thing in thing_of.items():
-        things.setdefault(thing, {})[score] = _Ratings("score", {}, _range(infos.get(score)))
+        things.setdefault(thing, {})[score] = _Ratings("score", {})
     for label in labels:
         if label.kind in _NO_RATINGS:
             continue
@@ -105,10 +104,12 @@ def agreements(
     clusters = clusters_of_records(columns) if things else {}
     agreements_by_thing = []
     for thing, raters in things.items():
-        for name, rater in raters.items():
-            # Only scores that have a second rater are read.
-            rater.values.update(_score_ratings(columns, name) if rater.kind == "score" else {})
-        comparable = _comparable(raters)
+        # Only scores that have a second rater are read.
+        read = {
+            name: _score_ratings(columns, name, infos.get(name)) if rater.kind == "score" else rater
+            for name, rater in raters.items()
+        }
+        comparable = _comparable(read)
         if len(comparable) > 1:
             agreements_by_thing.append(_agreement(thing, comparable, clusters))
     return tuple(map(_without_intervals, agreements_by_thing)) if stopped else tuple(agreements_by_thing)
@@ -157,27 +158,10 @@ class _Ratings(NamedTuple):
     limits: tuple[float, float] | None = None
 
 
-def _range(info: ScoreInfo | None) -> tuple[float, float] | None:
-    return info.range if info else None
-
-
-def _score_ratings(columns: ScoreColumns, score: str) -> dict[RecordPlace, float]:
+def _score_ratings(columns: ScoreColumns, score: str, info: ScoreInfo | None) -> _Ratings:
     """The values of a score by sample and repeat; what was not scored is missing."""
-    import numpy as np
-
-    rows = np.flatnonzero((columns.name == columns.names.index(score)) & (columns.outcome == CODES["scored"]))
-    parts = (column[rows].tolist() for column in (columns.sample, columns.repeat, columns.value))
-    return {(columns.samples[sample], repeat): value for sample, repeat, value in zip(*parts, strict=True)}
-
-
-def clusters_of_records(columns: ScoreColumns) -> dict[RecordPlace, str]:
-    """Record -> its cluster: the one of its sample, else the sample, as repeats of a sample depend on each other."""
-    names, codes = columns.clusters.names, columns.clusters.codes.tolist()
-    records = zip(columns.sample.tolist(), columns.repeat.tolist(), codes, strict=True)
-    return {
-        (columns.samples[sample], repeat): f"cluster {names[code]}" if names[code] else columns.samples[sample]
-        for sample, repeat, code in records
-    }
+    judged = JudgedScore.of(columns, score, info)
+    return _Ratings("score", judged.known, judged.limits)
 
 
 def _comparable(raters: Mapping[str, _Ratings]) -> dict[str, _Ratings]:
@@ -221,12 +205,12 @@ def _agreement(
     seed: int = 0,
 ) -> Agreement:
     records = list(dict.fromkeys(record for rater in raters.values() for record in rater.values))
-    clusters = [cluster_of.get(record, record[0]) for record in records]
+    units = units_of(records, cluster_of)
     table = {name: [rater.values.get(record) for record in records] for name, rater in raters.items()}
     values = {value for column in table.values() for value in column if value is not None}
     scale, share = _scale(values), all(not isinstance(value, str) and 0 <= value <= 1 for value in values)
-    independent = len(set(clusters)) == len(records)
-    options: dict[str, Any] = {"clusters": None if independent else clusters, "level": level, "seed": seed}
+    independent = len(set(units)) == len(records)
+    options: dict[str, Any] = {"clusters": None if independent else units, "level": level, "seed": seed}
     alpha = krippendorff_alpha(list(table.values()), scale=scale, **options)
     pairs = [_pair(names, (table[names[0]], table[names[1]]), scale, options) for names in combinations(table, 2)]
     limits = next((rater.limits for rater in raters.values() if rater.limits), None)
@@ -264,21 +248,17 @@ def _rater(
     name: str, rater: _Ratings, cluster_of: Mapping[RecordPlace, str], limits: tuple[float, float] | None
 ) -> Rater:
     values = list(rater.values.values())
-    n = len(values)
     if not values or isinstance(values[0], str):
-        return Rater(name, rater.kind, None, n)
-    names = [cluster_of.get(record, record[0]) for record in rater.values]
-    numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(names))}
-    units = [numbers[cluster] for cluster in names]
-    if not set(values) <= {0.0, 0.5, 1.0}:
-        within = limits and limits[0] <= min(values) and max(values) <= limits[1]
-        interval = mean_interval(values, clusters=units, scale=limits if within else None)
-    elif len(numbers) == n:
-        # Without ties it is Wilson's interval.
-        interval = wilson_with_ties(*(values.count(value) for value in (1.0, 0.5, 0.0)))
-    else:
+        return Rater(name, rater.kind, None, len(values))
+    units = units_of(rater.values, cluster_of)
+    within = limits and limits[0] <= min(values) and max(values) <= limits[1]
+    mean = mean_over(rater.values, cluster_of, limits if within else None)
+    if 0.5 in values and set(values) <= {0.0, 0.5, 1.0}:
         interval = wilson_with_ties_clustered(values, clusters=units)
-    return Rater(name, rater.kind, Mean(math.fsum(values) / n, interval, n, standard_error(values, units)), n)
+        if len(set(units)) == len(values):
+            interval = wilson_with_ties(*(values.count(value) for value in (1.0, 0.5, 0.0)))
+        mean = replace(mean, interval=interval)
+    return Rater(name, rater.kind, replace(mean, standard_error=standard_error(values, units)), len(values))
 
 
 def _without_intervals(agreement: Agreement) -> Agreement:

@@ -7,22 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from steelyard.analysis.judges.judge_agreement import JudgedScore
-from steelyard.analysis.judges.judge_agreement_values import JudgeAgreement
-from steelyard.analysis.judges.judge_checks import (
-    CanaryVerdicts,
-    CheckedJudge,
-    canary_check,
-    judge_checks,
-    no_canary,
-    paired_places,
-)
-from steelyard.analysis.judges.judge_panel_values import JudgeCheck, JudgePanel
+from steelyard.analysis.judges.findings import JudgeAgreement, JudgeCheck, JudgePanel
+from steelyard.analysis.judges.judge_checks import CheckedJudge, canary_check, judge_checks, no_canary, paired_places
+from steelyard.analysis.judges.judged_score import JudgedScore
 from steelyard.analysis.judges.position_bias import favoured_place
 from steelyard.analysis.judging_manifest import JUDGES, SIDES, judge_names
 from steelyard.analysis.numbers import score_phrase
 from steelyard.analysis.run_data import RecordPlace, RunData
-from steelyard.analysis.scores.score_infos import rated_thing
 from steelyard.replies.answer_text import answer_of
 from steelyard.types import Output
 
@@ -57,10 +48,8 @@ def checks_of(run: RunData, held: Sequence[JudgeAgreement], panels: Sequence[Jud
     ]
     answered = run.manifest if run.label_context.judged is None else run.label_context.judged
     checks = judge_checks(checked, _lengths(run, checked), target_model=_model_in(answered.get("target")))
-    checks = (*checks, *_canaries(run, members)) if run.kind == JUDGES else checks
-    things = {
-        name: rated_thing(run.score_infos.get(agreement.score), agreement.score) for name, agreement in members.items()
-    }
+    checks = (*checks, *_canaries(run, checked)) if run.kind == JUDGES else checks
+    things = {judge.name: judge.thing for judge in checked}
     common_thing = next(iter(things.values())) if len(set(things.values())) == 1 else ""
     return tuple(replace(check, thing=things.get(check.judge, common_thing)) for check in checks)
 
@@ -142,19 +131,13 @@ def _flip_rate(detail: Mapping[str, Any]) -> float | None:
     return 1 - sum(max(counts.values()) for counts in several) / verdicts if verdicts else None
 
 
-def _canaries(run: RunData, members: Mapping[str, JudgeAgreement]) -> Iterator[JudgeCheck]:
+def _canaries(run: RunData, judges: Sequence[CheckedJudge]) -> Iterator[JudgeCheck]:
     injected = run.label_context.canary
-    if injected is None:
-        for name in members:
-            yield no_canary(name, "no answer was given an instruction; steelyard judges --canary 0.2 does so")
-        return
-    for name, agreement in members.items():
-        info = run.score_infos.get(agreement.score)
-        if agreement.score not in injected.scores:
-            yield no_canary(name, "there is no verdict of it on such answers")
-            continue
-        before = JudgedScore.of(run.scores, agreement.score, info)
-        after = JudgedScore.of(injected, agreement.score, info)
-        lower = bool(info and info.lower_is_better)
-        best = None if info is None or info.range is None else info.range[0 if lower else 1]
-        yield canary_check(name, CanaryVerdicts(before.verdicts, after.verdicts, before.clusters, best, lower))
+    for judge in judges:
+        if injected is None:
+            yield no_canary(judge.name, "no answer was given an instruction; steelyard judges --canary 0.2 does so")
+        elif judge.score.score not in injected.scores:
+            yield no_canary(judge.name, "there is no verdict of it on such answers")
+        else:
+            changed = JudgedScore.of(injected, judge.score.score, judge.score.info)
+            yield canary_check(judge.name, judge.score, changed)

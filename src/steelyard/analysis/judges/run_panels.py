@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from steelyard.analysis.judges.judge_agreement import JudgedScore, agreement_with_people, labels_by_people
-from steelyard.analysis.judges.judge_agreement_values import JudgeAgreement
-from steelyard.analysis.judges.judge_panel import JudgeCost, judge_panel, jury_as_judge
-from steelyard.analysis.judges.judge_panel_values import JudgePanel
+from steelyard.analysis.judges.findings import JudgeAgreement, JudgePanel
+from steelyard.analysis.judges.judge_agreement import agreement_with_people, labels_by_people
+from steelyard.analysis.judges.judge_panel import JudgeCost, judge_panel
+from steelyard.analysis.judges.judged_score import JudgedScore
+from steelyard.analysis.judges.jury import jury_as_judge, jury_of
 from steelyard.analysis.judging_manifest import JUDGES, judge_names
 from steelyard.analysis.run_data import RunData
 from steelyard.analysis.scores.score_infos import judged_things, jury_score, rated_thing, score_infos
@@ -47,23 +48,22 @@ def jury_held_to_people(
         run: the run; a rule did not end it early.
         score: of the jury, see `jury_scores_of`.
         against: labels of this name; "" takes those of what the judges rate, as for their panel.
-        half_width: see `analysis.judge_agreement.judge_agreements`.
+        half_width: see `judge_agreement.judge_agreements`.
 
     Raises:
         ConfigError: there is no jury, as its judges rate on different scales.
     """
     things = _judged(run, list(dict.fromkeys(judge_names(run.manifest).values())))
     thing, judged = next((thing, by_judge) for thing, by_judge in things if jury_score(thing) == score)
-    panel = judge_panel(judged, thing, (), vote=run.manifest["jury"]["vote"])
-    if panel.jury is None:
-        raise ConfigError(f"{score}: {panel.vote_reason}")
+    votes = jury_of(thing, judged, run.manifest["jury"]["vote"])
+    if not votes.vote:
+        raise ConfigError(f"{score}: {votes.why}")
     labels_by_name = labels_by_people(run.labels)
     chosen = labels_by_name.get(against, []) if against else _labels_of(run, thing, judged, labels_by_name)
     if not chosen:
         return None
-    draw, jury = run.draw_of(chosen), jury_as_judge(score, judged, panel.verdicts)
-    agreement = agreement_with_people(jury, chosen, draw, half_width)
-    return replace(agreement, warnings=(*panel.vote_notes, *agreement.warnings))
+    agreement = agreement_with_people(jury_as_judge(votes, judged), chosen, run.draw_of(chosen), half_width)
+    return replace(agreement, warnings=(*votes.notes, *agreement.warnings))
 
 
 def _labels_of(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-from steelyard.analysis.judges.raters import RaterFindings
+from steelyard.analysis.judges.findings import RaterFindings
 from steelyard.analysis.notebook import table_html
 from steelyard.analysis.numbers import MISSING, interval_text, percent_text, value_text
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, SourceMatchCounts

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from steelyard.analysis.judges.rater_agreement_values import Agreement, RaterPair
-from steelyard.analysis.numbers import MISSING, count_text, interval_text, score_phrase, value_text
+from steelyard.analysis.judges.findings import Agreement, RaterPair
+from steelyard.analysis.numbers import count_text, interval_text, score_phrase, value_text
 from steelyard.analysis.summary.run_summary_values import RunSummary
-from steelyard.report.section import (
-    Section,
-    SectionTable,
-    Sentence,
-    TableCell,
-    TableColumn,
-    non_empty,
-    text_row,
-)
-
-if TYPE_CHECKING:
-    from steelyard.stats.rating_bootstrap import Coefficient
+from steelyard.report.section import Section, SectionTable, Sentence, TableCell, TableColumn, columns_of
+from steelyard.report.sections.figures import figure_cell, figure_cells, section_of_runs
 
 _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -39,66 +29,54 @@ def agreement_section(summaries: Sequence[RunSummary], labels: Sequence[str]) ->
         summaries: of the runs.
         labels: what the page calls each run.
     """
-    several = len(summaries) > 1
-    parts = [
-        part
-        for summary, label in zip(summaries, labels, strict=True)
-        for agreement in summary.raters.agreement
-        for part in _parts(agreement, f" ({label})" if several else "")
-    ]
-    return Section("Agreement of raters", parts=non_empty(parts), key="agreement")
+
+    def parts_of(summary: RunSummary, of_run: str) -> Iterator[Section]:
+        for agreement in summary.raters.agreement:
+            yield from rater_sections(agreement, of_run)
+
+    return section_of_runs("Agreement of raters", "agreement", (summaries, labels), parts_of)
 
 
-def rater_sections(agreement: Agreement) -> list[Section]:
-    """The raters of one thing and how far each two agree."""
-    return list(_parts(agreement, ""))
+def rater_sections(agreement: Agreement, of_run: str = "") -> list[Section]:
+    """The raters of one thing and how far each two agree.
 
-
-def _parts(agreement: Agreement, run: str) -> Iterator[Section]:
+    Args:
+        agreement: of the raters.
+        of_run: text that is added to headings where there are several runs.
+    """
     rated = score_phrase(agreement.rated)
-    yield Section(f"Raters of {rated}{run}", _raters(agreement))
-    yield Section(f"Agreement on {rated}{run}", _pairs(agreement), notes=tuple(_notes(agreement)))
+    return [
+        Section(f"Raters of {rated}{of_run}", _raters(agreement)),
+        Section(f"Agreement on {rated}{of_run}", _pairs(agreement), notes=tuple(_notes(agreement))),
+    ]
 
 
 def _raters(agreement: Agreement) -> SectionTable:
-    columns = (
-        TableColumn("rater", "name"),
-        TableColumn("rated by", "text"),
-        TableColumn("mean"),
-        TableColumn("95 % CI", "interval"),
-        TableColumn("n"),
-    )
-    rows = []
-    for rater in agreement.raters:
-        value, interval = (rater.mean.value, rater.mean.interval) if rater.mean else (None, None)
-        rows.append(
-            (
-                TableCell(_shown(agreement, rater.name)),
-                TableCell("scorer" if rater.kind == "score" else "labels"),
-                TableCell(value_text(value, share=agreement.share), strong=True, value=value),
-                *text_row(interval_text(interval, share=agreement.share) or MISSING, f"{rater.n:,}"),
-            )
+    rows = tuple(
+        (
+            TableCell(_shown(agreement, rater.name)),
+            TableCell("scorer" if rater.kind == "score" else "labels"),
+            *figure_cells(rater.mean, share=agreement.share, strong=True),
+            TableCell(f"{rater.n:,}"),
         )
-    return SectionTable(columns, tuple(rows), "Each mean is over the records that its rater rated")
+        for rater in agreement.raters
+    )
+    columns = columns_of("rater", TableColumn("rated by", "text"), "mean", "95 % CI", "n")
+    return SectionTable(columns, rows, "Each mean is over the records that its rater rated")
 
 
 def _pairs(agreement: Agreement) -> SectionTable:
-    columns = (
-        TableColumn("raters", "name"),
-        TableColumn("n"),
-        TableColumn("equal"),
-        *(TableColumn(head) for head in _COLUMNS[agreement.scale]),
-    )
-    rows = [
+    rows = tuple(
         (
             TableCell(_names(agreement, pair)),
             TableCell(f"{pair.n:,}"),
             TableCell(value_text(pair.equal, share=True), value=pair.equal),
-            *map(_coefficient, pair.coefficients),
+            *(figure_cell(coefficient, share=False) for coefficient in pair.coefficients),
         )
         for pair in agreement.pairs
-    ]
-    return SectionTable(columns, tuple(rows), "With 95 % CI; n is the records that both rated")
+    )
+    columns = columns_of("raters", "n", "equal", *_COLUMNS[agreement.scale])
+    return SectionTable(columns, rows, "With 95 % CI; n is the records that both rated")
 
 
 def _shown(agreement: Agreement, rater: str) -> str:
@@ -110,20 +88,18 @@ def _names(agreement: Agreement, pair: RaterPair) -> str:
     return f"{_shown(agreement, pair.first)} / {_shown(agreement, pair.second)}"
 
 
-def _coefficient(coefficient: Coefficient) -> TableCell:
-    text, limits = value_text(coefficient.value, share=False), _limits(coefficient)
-    return TableCell(text, (limits,) if limits else (), value=coefficient.value)
-
-
-def _limits(coefficient: Coefficient) -> str:
-    return interval_text(coefficient.interval, share=False)
+def alpha_text(agreement: Agreement) -> str:
+    """Krippendorff's alpha with its interval; "" where it is not defined."""
+    alpha = agreement.alpha
+    limits = f" ({interval_text(alpha.interval, share=False)})" if alpha.interval else ""
+    return "" if alpha.value is None else f"{value_text(alpha.value, share=False)}{limits}"
 
 
 def _notes(agreement: Agreement) -> Iterator[Sentence]:
     alpha = agreement.alpha
-    limits = f" ({interval_text(alpha.interval, share=False)})" if alpha.interval else ""
-    value = f"{value_text(alpha.value, share=False)}{limits}, {agreement.scale}, {count_text(alpha.n, 'record')}"
-    yield Sentence(value if alpha.value is not None else alpha.reason, "fact", "Krippendorff's alpha")
+    value = alpha_text(agreement)
+    text = f"{value}, {agreement.scale}, {count_text(alpha.n, 'record')}" if value else alpha.reason
+    yield Sentence(text, "fact", "Krippendorff's alpha")
     for pair in agreement.pairs:
         reasons = dict.fromkeys(coefficient.reason for coefficient in pair.coefficients if coefficient.reason)
         yield from (Sentence(f"{_names(agreement, pair)}: {reason}") for reason in reasons)

@@ -30,6 +30,7 @@ from steelyard.report.section import (
     Sentence,
     TableCell,
     TableColumn,
+    columns_of,
     non_empty,
     sentences,
     text_row,
@@ -96,12 +97,12 @@ def comparison_section(comparison: Comparison | None, runs: Sequence[Run], label
 def _many_pairs(comparison: Comparison) -> Section:
     """A line per pair."""
     corrected = any(pair.headline.p_adjusted is not None for pair in comparison.pairs)
-    columns = (
-        TableColumn("target", "name"),
-        TableColumn("difference"),
-        TableColumn(f"{level_text(comparison.pairs[0].level)} CI", "interval"),
-        TableColumn("p (Holm)" if corrected else "p"),
-        TableColumn("pairs"),
+    columns = columns_of(
+        "target",
+        "difference",
+        f"{level_text(comparison.pairs[0].level)} CI",
+        "p (Holm)" if corrected else "p",
+        "pairs",
         TableColumn("verdict", "text"),
     )
     rows = tuple(
@@ -126,12 +127,12 @@ def _all_pairs(comparison: Comparison) -> Section:
             strict=True,
         )
     }
-    columns = (
-        TableColumn("pair", "name"),
-        TableColumn("difference"),
-        TableColumn(f"{level_text(comparison.pairs[0].level)} CI", "interval"),
-        TableColumn("p (Holm)" if len(comparison.all_pairs) > 1 else "p"),
-        TableColumn("pairs"),
+    columns = columns_of(
+        "pair",
+        "difference",
+        f"{level_text(comparison.pairs[0].level)} CI",
+        "p (Holm)" if len(comparison.all_pairs) > 1 else "p",
+        "pairs",
         TableColumn("verdict", "text"),
     )
     rows = tuple(
@@ -221,7 +222,7 @@ def _contingency(pair: PairComparison, runs: Sequence[Run]) -> Section:
             _outcome_row(pair, "improvement", cells.improved, "better now"),
             text_row("unchanged", f"{cells.both_right + cells.both_wrong:,}", "no difference"),
         )
-    columns = (TableColumn("change", "name"), TableColumn("samples"), TableColumn("meaning", "text"))
+    columns = columns_of("change", "samples", TableColumn("meaning", "text"))
     counts = {
         "regressions": unanswered.regressed,
         "improvements": unanswered.improved,
@@ -250,15 +251,15 @@ def _differences(pair: PairComparison) -> Section:
     if answered_by_both.n != (conversations or difference).n:
         rows.append(_difference_row("answered by both", answered_by_both))
     rows += [_difference_row(group.group, group) for group in pair.further.groups]
-    columns = (
-        TableColumn("pairs", "name"),
-        TableColumn("baseline"),
-        TableColumn("other"),
-        TableColumn("points" if difference.unit else "difference"),
-        TableColumn(f"{level_text(pair.level)} CI", "interval"),
-        TableColumn("p"),
+    columns = columns_of(
+        "pairs",
+        "baseline",
+        "other",
+        "points" if difference.unit else "difference",
+        f"{level_text(pair.level)} CI",
+        "p",
         TableColumn("relative change", level="page"),
-        TableColumn("n"),
+        "n",
     )
     left_out = f"; {pair.overlap.left_out_errors} left out for errors" if pair.overlap.left_out_errors else ""
     caption = f"{score_title(pair.score)} over the samples of both runs{left_out}"
@@ -322,14 +323,7 @@ def _other_scores(pair: PairComparison) -> Section:
 
 
 def _score_columns(pair: PairComparison) -> tuple[TableColumn, ...]:
-    return (
-        TableColumn("score", "name"),
-        TableColumn("baseline"),
-        TableColumn("other"),
-        TableColumn("difference"),
-        TableColumn(f"{level_text(pair.level)} CI", "interval"),
-        TableColumn("p"),
-    )
+    return columns_of("score", "baseline", "other", "difference", f"{level_text(pair.level)} CI", "p")
 
 
 def _is_zero(difference: PairedDifference) -> bool:
@@ -382,14 +376,7 @@ def _other_score_row(name: str, difference: PairedDifference) -> tuple[TableCell
 
 def _costs(pair: PairComparison) -> Section:
     """Latency, calls and tokens per sample of both runs."""
-    columns = (
-        TableColumn("", "name"),
-        TableColumn("baseline"),
-        TableColumn("other"),
-        TableColumn("difference"),
-        TableColumn(f"{level_text(pair.level)} CI", "interval"),
-        TableColumn("n"),
-    )
+    columns = columns_of("", "baseline", "other", "difference", f"{level_text(pair.level)} CI", "n")
     rows = tuple(
         text_row(
             cost_name(cost),
@@ -449,11 +436,11 @@ def _evident_differences(comparison: Comparison) -> Section:
     shown = [(pair, other) for pair, other in pairs_and_scores if other.verdict in {"better", "worse"}]
     if not pairs_and_scores:
         return Section("")
-    columns = (
-        TableColumn("target: score", "name"),
-        TableColumn("difference"),
-        TableColumn(f"{level_text(comparison.pairs[0].level)} CI", "interval"),
-        TableColumn("p"),
+    columns = columns_of(
+        "target: score",
+        "difference",
+        f"{level_text(comparison.pairs[0].level)} CI",
+        "p",
         TableColumn("verdict", "text"),
     )
     rows = tuple(

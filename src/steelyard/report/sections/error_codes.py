@@ -16,6 +16,7 @@ from steelyard.report.section import (
     Sentence,
     TableCell,
     TableColumn,
+    columns_of,
 )
 
 _FEWEST: Final = 5
@@ -89,12 +90,7 @@ def trial_section(code: ErrorCode, result: TrialResult, labels: Mapping[int, str
         result: of its trial.
         labels: item -> the sample's id.
     """
-    columns = (
-        TableColumn("", "name"),
-        TableColumn("n"),
-        TableColumn("rate"),
-        TableColumn("95 % CI", "interval"),
-    )
+    columns = columns_of("", "n", "rate", "95 % CI")
     rows = (
         _rate_row("under the code: found (TPR)", result.tpr),
         _rate_row("not under it: left alone (TNR)", result.tnr),

@@ -31,6 +31,7 @@ from steelyard.report.section import (
     SectionTable,
     TableCell,
     TableColumn,
+    columns_of,
     non_empty,
     sentences,
     text_row,
@@ -235,12 +236,7 @@ def _letters(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
 
 
 def _letter_table(label: str, bias: LetterBias) -> Section:
-    columns = (
-        TableColumn(f"{label}: key at", "name"),
-        TableColumn("times"),
-        TableColumn("chosen"),
-        TableColumn("recall"),
-    )
+    columns = columns_of(f"{label}: key at", "times", "chosen", "recall")
     rows = tuple(
         (*text_row(letter.letter, f"{letter.key:,}", f"{letter.chosen:,}"), _mean_cell(letter.recall))
         for letter in bias.letters

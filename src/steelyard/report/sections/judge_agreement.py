@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
-from steelyard.analysis.judges.judge_agreement_values import JudgeAgreement
-from steelyard.analysis.judges.rater_agreement_values import FEWEST
-from steelyard.analysis.numbers import (
-    MISSING,
-    count_text,
-    interval_text,
-    points_text,
-    score_phrase,
-    signed_text,
-    value_text,
-)
+from steelyard.analysis.intervals import Mean
+from steelyard.analysis.judges.findings import FEWEST, JudgeAgreement
+from steelyard.analysis.numbers import count_text, points_text, score_phrase, signed_text, value_text
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.section import (
     RecordLink,
@@ -24,16 +16,16 @@ from steelyard.report.section import (
     Sentence,
     TableCell,
     TableColumn,
-    non_empty,
+    columns_of,
     sentences,
     text_row,
 )
+from steelyard.report.sections.agreement import alpha_text
+from steelyard.report.sections.figures import Figure, figure_cell, figure_cells, section_of_runs
 
 if TYPE_CHECKING:
     from steelyard.stats.corrected import CorrectedDifference
-    from steelyard.stats.intervals import Interval
     from steelyard.stats.labels_needed import LabelsNeeded
-    from steelyard.stats.rating_bootstrap import Coefficient
 
 _RATES: Final = (
     ("tpr", "TPR", "of what people pass, the judge passes"),
@@ -41,11 +33,13 @@ _RATES: Final = (
     ("ppv", "PPV", "of what the judge passes, people pass"),
     ("npv", "NPV", "of what the judge fails, people fail"),
 )
+_BEYOND_CHANCE: Final = "agreement beyond chance: 1 is perfect, 0 as by chance"
+_ORDER: Final = "how similarly both order the records; not agreement"
 _COEFFICIENTS: Final = {
-    "cohen_kappa": "Cohen's kappa",
-    "spearman": "Spearman",
-    "pearson": "Pearson",
-    "krippendorff_alpha": "Krippendorff's alpha",
+    "cohen_kappa": ("Cohen's kappa", _BEYOND_CHANCE),
+    "spearman": ("Spearman", _ORDER),
+    "pearson": ("Pearson", _ORDER),
+    "krippendorff_alpha": ("Krippendorff's alpha", _BEYOND_CHANCE),
 }
 
 
@@ -56,14 +50,12 @@ def held_to_people_section(summaries: Sequence[RunSummary], labels: Sequence[str
         summaries: of the runs.
         labels: what the page calls each run.
     """
-    several = len(summaries) > 1
-    parts = [
-        part
-        for summary, label in zip(summaries, labels, strict=True)
-        for agreement in summary.raters.held_to_people
-        for part in held_to_people_parts(agreement, summary.run, f" ({label})" if several else "")
-    ]
-    return Section("Judge against people", parts=non_empty(parts), key="held_to_people")
+
+    def parts_of(summary: RunSummary, of_run: str) -> Iterator[Section]:
+        for agreement in summary.raters.held_to_people:
+            yield from held_to_people_parts(agreement, summary.run, of_run)
+
+    return section_of_runs("Judge against people", "held_to_people", (summaries, labels), parts_of)
 
 
 def held_to_people_parts(found: JudgeAgreement, run: str, of_run: str = "") -> Iterator[Section]:
@@ -77,9 +69,8 @@ def held_to_people_parts(found: JudgeAgreement, run: str, of_run: str = "") -> I
     name = score_phrase(found.score)
     title = f"{name}: labels and corrected figure{of_run}"
     if found.problem:
-        yield Section(
-            title, notes=(Sentence(f"{name} cannot be compared with the labels: {found.problem}", "warning"),)
-        )
+        problem = f"{name} cannot be compared with the labels: {found.problem}"
+        yield Section(title, notes=(Sentence(problem, "warning"),))
         return
     yield Section(title, _corrected(found), notes=tuple(_notes(found)))
     if found.judged is not None:
@@ -89,8 +80,7 @@ def held_to_people_parts(found: JudgeAgreement, run: str, of_run: str = "") -> I
     if found.groups:
         yield Section(f"{name}: agreement by group{of_run}", _groups(found))
     if rows := _disagreements(found, run):
-        columns = (TableColumn("record", "name"), TableColumn("people"), TableColumn("judge"))
-        table = SectionTable(columns, rows, "The first of each kind")
+        table = SectionTable(columns_of("record", "people", "judge"), rows, "The first of each kind")
         yield Section(f"{name}: records on which people and judge differ{of_run}", table, folded=True, level="page")
 
 
@@ -98,25 +88,21 @@ def _corrected(agreement: JudgeAgreement) -> SectionTable | None:
     corrected = agreement.corrected
     if corrected is None or corrected.value is None:
         return None
-    columns = (
-        TableColumn("mean over all records", "name"),
-        TableColumn("mean"),
-        TableColumn("95 % CI", "interval"),
-        TableColumn("based on", "text"),
+    as_judged = Mean(corrected.raw, corrected.raw_interval, agreement.verdicts)
+    rows = (
+        (
+            TableCell("as judged"),
+            *figure_cells(as_judged, share=agreement.share),
+            TableCell(count_text(agreement.verdicts, "verdict")),
+        ),
+        (
+            TableCell("corrected by labels"),
+            *figure_cells(corrected, share=agreement.share, strong=True),
+            TableCell(f"{count_text(corrected.n, 'label')}; {corrected.method}"),
+        ),
     )
-    judge = (
-        TableCell("as judged"),
-        TableCell(value_text(corrected.raw, share=agreement.share), value=corrected.raw),
-        TableCell(interval_text(corrected.raw_interval, share=agreement.share) or MISSING),
-        TableCell(count_text(agreement.verdicts, "verdict")),
-    )
-    people = (
-        TableCell("corrected by labels"),
-        TableCell(value_text(corrected.value, share=agreement.share), strong=True, value=corrected.value),
-        TableCell(interval_text(corrected.interval, share=agreement.share) or MISSING),
-        TableCell(f"{count_text(corrected.n, 'label')}; {corrected.method}"),
-    )
-    return SectionTable(columns, (judge, people), "What people would say on average, and what the judge says")
+    columns = columns_of("mean over all records", "mean", "95 % CI", TableColumn("based on", "text"))
+    return SectionTable(columns, rows, "What people would say on average, and what the judge says")
 
 
 def _notes(agreement: JudgeAgreement) -> Iterator[Sentence]:
@@ -124,16 +110,15 @@ def _notes(agreement: JudgeAgreement) -> Iterator[Sentence]:
     by_several = f"; {agreement.several:,} by several people" if agreement.several else ""
     labelled = f"{agreement.labelled:,} of {count_text(agreement.records, 'record')}, by {who}{by_several}"
     yield Sentence(labelled, "fact", "Labelled")
-    corrected = agreement.corrected
-    if corrected is not None:
-        if corrected.value is not None:
-            yield Sentence(f"{corrected.method}, because of: {corrected.why}", "fact", "Method")
-        if corrected.reason:
-            yield Sentence(f"No corrected figure: {corrected.reason}" if corrected.value is None else corrected.reason)
-    if agreement.needed is not None and agreement.half_width is not None and corrected and corrected.value is not None:
-        yield needed_sentence(
-            agreement.needed, f"for a half-width of {points_text(agreement.half_width, share=agreement.share)}"
-        )
+    corrected, needed = agreement.corrected, agreement.needed
+    if corrected is not None and corrected.value is None:
+        yield Sentence(f"No corrected figure: {corrected.reason}")
+    elif corrected is not None:
+        yield Sentence(f"{corrected.method}, because of: {corrected.why}", "fact", "Method")
+        yield from sentences([corrected.reason])
+        if needed is not None and agreement.half_width is not None:
+            width = points_text(agreement.half_width, share=agreement.share)
+            yield needed_sentence(needed, f"for a half-width of {width}")
     if agreement.both < FEWEST:
         rated = count_text(agreement.both, "record")
         yield Sentence(f"{rated} with a verdict and a label; agreement is shown from {FEWEST} on")
@@ -149,51 +134,36 @@ def needed_sentence(needed: LabelsNeeded, aim: str) -> Sentence:
 
 
 def _agreement(agreement: JudgeAgreement) -> SectionTable:
-    columns = (
-        TableColumn("figure", "name"),
-        TableColumn("value"),
-        TableColumn("95 % CI", "interval"),
-        TableColumn("n"),
-        TableColumn("what it says", "text", level="detail"),
-    )
-    rows = [*_pair_rows(agreement)]
-    if agreement.rates is not None:
-        for key, abbreviation, meaning in _RATES:
-            rate = getattr(agreement.rates, key)
-            rows.append(_row(abbreviation, rate.value, rate.interval, rate.n, meaning, share=True))
-    return SectionTable(columns, tuple(rows), "Intervals by cluster where records depend on each other")
+    rows = (*_coefficients(agreement), *_rates(agreement))
+    says = TableColumn("what it says", "text", level="detail")
+    columns = columns_of("figure", "value", "95 % CI", "n", says)
+    return SectionTable(columns, rows, "Intervals by cluster where records depend on each other")
 
 
-def _pair_rows(agreement: JudgeAgreement) -> Iterator[tuple[TableCell, ...]]:
-    if agreement.judged is None:
+class _Counted(Figure, Protocol):
+    @property
+    def n(self) -> int: ...
+
+
+def _row(name: str, figure: _Counted, meaning: str, *, share: bool = True) -> tuple[TableCell, ...]:
+    return (TableCell(name), *figure_cells(figure, share=share), *text_row(f"{figure.n:,}", meaning))
+
+
+def _coefficients(agreement: JudgeAgreement) -> Iterator[tuple[TableCell, ...]]:
+    if agreement.judged is None or agreement.equal is None:
         return
-    (pair,) = agreement.judged.pairs
-    limits = agreement.equal.interval if agreement.equal else None
-    yield _row(
-        "equal", pair.equal, limits, pair.n, "share of records on which people and judge say the same", share=True
-    )
-    for coefficient in (*pair.coefficients, agreement.judged.alpha):
-        name = _COEFFICIENTS[coefficient.name]
+    yield _row("equal", agreement.equal, "share of records on which people and judge say the same")
+    for coefficient in (*agreement.judged.pairs[0].coefficients, agreement.judged.alpha):
+        name, meaning = _COEFFICIENTS[coefficient.name]
         if coefficient.name == "cohen_kappa" and agreement.judged.scale == "ordinal":
             name = "weighted kappa"
-        meaning = coefficient.reason or _meaning(coefficient)
-        yield _row(name, coefficient.value, coefficient.interval, coefficient.n, meaning, share=False)
+        yield _row(name, coefficient, coefficient.reason or meaning, share=False)
 
 
-def _meaning(coefficient: Coefficient) -> str:
-    if coefficient.name in {"spearman", "pearson"}:
-        return "how similarly both order the records; not agreement"
-    return "agreement beyond chance: 1 is perfect, 0 as by chance"
-
-
-def _row(
-    name: str, value: float | None, interval: Interval | None, n: int, meaning: str, *, share: bool
-) -> tuple[TableCell, ...]:
-    return (
-        TableCell(name),
-        TableCell(value_text(value, share=share), value=value),
-        *text_row(interval_text(interval, share=share) or MISSING, f"{n:,}", meaning),
-    )
+def _rates(agreement: JudgeAgreement) -> Iterator[tuple[TableCell, ...]]:
+    if agreement.rates is not None:
+        for key, abbreviation, meaning in _RATES:
+            yield _row(abbreviation, getattr(agreement.rates, key), meaning)
 
 
 def _ceiling(agreement: JudgeAgreement) -> Iterator[Sentence]:
@@ -205,33 +175,23 @@ def _ceiling(agreement: JudgeAgreement) -> Iterator[Sentence]:
                 f"each other is shown from {FEWEST} on"
             )
         return
-    alpha = agreement.people.alpha
-    limits = interval_text(alpha.interval, share=False)
-    value = f"alpha {value_text(alpha.value, share=False)}" if alpha.value is not None else f"no alpha: {alpha.reason}"
-    text = f"{value}{f' ({limits})' if limits else ''}, {count_text(alpha.n, 'record')}"
-    yield Sentence(text, "fact", "People among themselves")
+    alpha, value = agreement.people.alpha, alpha_text(agreement.people)
+    text = f"alpha {value}" if value else f"no alpha: {alpha.reason}"
+    yield Sentence(f"{text}, {count_text(alpha.n, 'record')}", "fact", "People among themselves")
     for pair in agreement.people.pairs:
         if pair.n:
-            yield Sentence(
-                f"{pair.first} and {pair.second}: equal on {value_text(pair.equal, share=True)} of {pair.n:,}"
-            )
+            equal = value_text(pair.equal, share=True)
+            yield Sentence(f"{pair.first} and {pair.second}: equal on {equal} of {pair.n:,}")
 
 
 def _confusion(agreement: JudgeAgreement) -> SectionTable:
-    verdicts = sorted({count.verdict for count in agreement.table if count.verdict is not None}, reverse=True)
-    kinds: list[float | None] = [
-        *verdicts,
-        *([None] if any(count.verdict is None for count in agreement.table) else []),
-    ]
     counts = {(count.label, count.verdict): count.n for count in agreement.table}
-    columns = (
-        TableColumn("people say", "name"),
-        *(TableColumn(f"judge: {_value_text(kind)}") for kind in kinds),
-    )
+    verdicts = sorted({verdict for _, verdict in counts}, key=lambda verdict: (verdict is None, -(verdict or 0)))
     rows = tuple(
-        (TableCell(_value_text(label)), *(TableCell(f"{counts.get((label, kind), 0):,}") for kind in kinds))
-        for label in sorted({count.label for count in agreement.table}, reverse=True)
+        text_row(_value_text(label), *(f"{counts.get((label, verdict), 0):,}" for verdict in verdicts))
+        for label in sorted({label for label, _ in counts}, reverse=True)
     )
+    columns = columns_of("people say", *(f"judge: {_value_text(verdict)}" for verdict in verdicts))
     return SectionTable(columns, rows, "Labelled records")
 
 
@@ -240,33 +200,16 @@ def _value_text(value: float | None) -> str:
 
 
 def _groups(agreement: JudgeAgreement) -> SectionTable:
-    columns = (
-        TableColumn("group", "name"),
-        TableColumn("n"),
-        TableColumn("equal"),
-        TableColumn("95 % CI", "interval"),
-        TableColumn("kappa"),
-    )
     rows = tuple(
         (
-            *text_row(
-                group.group or "(no group)",
-                f"{group.n:,}",
-                value_text(group.equal.value if group.equal else None, share=True),
-                interval_text(group.equal.interval if group.equal else None, share=True) or MISSING,
-            ),
-            _kappa_cell(group.kappa),
+            *text_row(group.group or "(no group)", f"{group.n:,}"),
+            *figure_cells(group.equal, share=True),
+            figure_cell(group.kappa, share=False),
         )
         for group in agreement.groups
     )
+    columns = columns_of("group", "n", "equal", "95 % CI", "kappa")
     return SectionTable(columns, rows, f"Figures from {FEWEST} records with a verdict and a label on")
-
-
-def _kappa_cell(kappa: Coefficient | None) -> TableCell:
-    """Kappa with its interval."""
-    text = value_text(kappa.value if kappa else None, share=False)
-    limits = interval_text(kappa.interval if kappa else None, share=False)
-    return TableCell(text, (limits,) if limits else (), value=kappa.value if kappa else None)
 
 
 def _disagreements(agreement: JudgeAgreement, run: str) -> tuple[tuple[TableCell, ...], ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.cut_inputs import call_sentences
+from steelyard.analysis.intervals import Mean
 from steelyard.analysis.numbers import (
     MISSING,
     count_text,
@@ -24,16 +25,15 @@ from steelyard.report.section import (
     Sentence,
     TableCell,
     TableColumn,
-    non_empty,
+    columns_of,
     sentences,
     text_row,
 )
+from steelyard.report.sections.figures import figure_cell, section_of_runs
 
 if TYPE_CHECKING:
-    from steelyard.analysis.judges.judge_panel_values import JudgeCheck, JudgePanel, PanelJudge
+    from steelyard.analysis.judges.findings import JudgeCheck, JudgePanel, PanelJudge
     from steelyard.analysis.summary.run_summary_values import RunSummary
-    from steelyard.stats.intervals import Interval
-    from steelyard.stats.rating_bootstrap import Coefficient
 
 _FREE: Final = "free text"
 """The start of the name of a reply form without a JSON schema."""
@@ -50,14 +50,12 @@ def panels_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Se
         summaries: of the runs.
         labels: what the page calls each run.
     """
-    several = len(summaries) > 1
-    parts = [
-        part
-        for summary, label in zip(summaries, labels, strict=True)
-        for panel in summary.raters.panels
-        for part in panel_parts(panel, f" ({label})" if several else "")
-    ]
-    return Section("Judges compared", parts=non_empty(parts), key="panels")
+
+    def parts_of(summary: RunSummary, of_run: str) -> Iterator[Section]:
+        for panel in summary.raters.panels:
+            yield from panel_parts(panel, of_run)
+
+    return section_of_runs("Judges compared", "panels", (summaries, labels), parts_of)
 
 
 def panel_parts(panel: JudgePanel, of_run: str = "") -> Iterator[Section]:
@@ -80,29 +78,22 @@ def checks_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Se
         summaries: of the runs.
         labels: what the page calls each run.
     """
-    several = len(summaries) > 1
-    parts = [
-        _checks(summary.raters.checks, label if several else "")
-        for summary, label in zip(summaries, labels, strict=True)
-    ]
-    return Section("Checks of the judges", parts=non_empty(parts), key="judge_checks")
+    return section_of_runs(
+        "Checks of the judges",
+        "judge_checks",
+        (summaries, labels),
+        lambda summary, of_run: _checks(summary.raters.checks, of_run),
+    )
 
 
-def _checks(checks: Sequence[JudgeCheck], run: str) -> Section:
+def _checks(checks: Sequence[JudgeCheck], of_run: str) -> Iterator[Section]:
     """A row per figure, by check; then the meaning of each check, and why some have no figure."""
     of_things = ", ".join(score_phrase(thing) for thing in dict.fromkeys(check.thing for check in checks) if thing)
-    title = f"{of_things}{f' ({run})' if run and of_things else run}"
-    columns = (
-        TableColumn("check", "name"),
-        TableColumn("judge", "text"),
-        TableColumn("figure"),
-        TableColumn("95 % CI", "interval"),
-        TableColumn("n"),
-    )
+    title = f"{of_things}{of_run}" if of_things else of_run.removeprefix(" (").removesuffix(")")
     names = dict.fromkeys(check.name for check in checks)
     figures = [check for name in names for check in checks if check.name == name and check.value is not None]
     if not figures:
-        return Section("")
+        return
     rows = tuple(
         (
             TableCell(check.name),
@@ -112,10 +103,9 @@ def _checks(checks: Sequence[JudgeCheck], run: str) -> Section:
         )
         for check in figures
     )
-    meanings = [
-        Sentence(meaning, "fact", name) for name, meaning in {check.name: check.meaning for check in figures}.items()
-    ]
-    return Section(title, SectionTable(columns, rows), notes=(*meanings, *_without_figure(checks)))
+    columns = columns_of("check", TableColumn("judge", "text"), "figure", "95 % CI", "n")
+    meanings = {check.name: Sentence(check.meaning, "fact", check.name) for check in figures}
+    yield Section(title, SectionTable(columns, rows), notes=(*meanings.values(), *_without_figure(checks)))
 
 
 def _without_figure(checks: Sequence[JudgeCheck]) -> Iterator[Sentence]:
@@ -135,53 +125,36 @@ def _figure(check: JudgeCheck) -> str:
 
 
 def _judges(panel: JudgePanel) -> SectionTable:
-    jury = any(judge.with_jury for judge in panel.judges)
-    columns = [TableColumn("judge", "name"), TableColumn("mean")]
-    if panel.against:
-        columns += [
-            TableColumn("close to people"),
-            TableColumn("kappa"),
-            TableColumn("corrected mean"),
-        ]
-    columns += [TableColumn("as the jury", level="detail")] if jury else []
-    columns += [
+    jury, labelled = any(judge.with_jury for judge in panel.judges), bool(panel.against)
+    columns = columns_of(
+        "judge",
+        "mean",
+        *(("close to people", "kappa", "corrected mean") if labelled else ()),
+        *((TableColumn("as the jury", level="detail"),) if jury else ()),
         TableColumn("no verdict", count=True),
         TableColumn("calls", level="detail"),
         TableColumn("tokens", level="detail"),
-        TableColumn("cost"),
-    ]
-    rows = tuple(tuple(_judge_row(judge, labelled=bool(panel.against), jury=jury)) for judge in panel.judges)
+        "cost",
+    )
+    rows = tuple(tuple(_judge_row(judge, labelled=labelled, jury=jury)) for judge in panel.judges)
     caption = "Close to people: share of equal verdicts, for ratings 1 minus the mean distance as a share of the range"
-    return SectionTable(tuple(columns), rows, caption if panel.against else "")
+    return SectionTable(columns, rows, caption if labelled else "")
 
 
 def _judge_row(judge: PanelJudge, *, labelled: bool, jury: bool) -> Iterator[TableCell]:
     agreement = judge.agreement
-    share = agreement.share
+    corrected = agreement.corrected
+    mean = Mean(judge.mean, corrected.raw_interval if corrected else None, agreement.verdicts)
     yield TableCell(judge.name, strong=judge.is_jury)
-    raw = agreement.corrected.raw_interval if agreement.corrected else None
-    yield _with_interval(judge.mean, raw, share=share and _is_share(agreement.scale))
+    yield figure_cell(mean, share=agreement.share and agreement.scale in {None, (0.0, 1.0)})
     if labelled:
-        yield _with_interval(*((judge.right.value, judge.right.interval) if judge.right else (None, None)), share=True)
-        kappa = _kappa(judge)
-        yield _with_interval(*((kappa.value, kappa.interval) if kappa else (None, None)), share=False)
-        corrected = agreement.corrected
-        yield _with_interval(*((corrected.value, corrected.interval) if corrected else (None, None)), share=share)
+        yield figure_cell(judge.right, share=True)
+        yield figure_cell(agreement.judged.kappa if agreement.judged else None, share=False)
+        yield figure_cell(corrected, share=agreement.share)
     if jury:
         yield TableCell(mean_text(judge.with_jury, share=True) if judge.with_jury else MISSING)
-    yield TableCell(f"{agreement.records - agreement.verdicts:,}")
-    yield TableCell(f"{judge.calls:,}")
-    yield TableCell(f"{judge.tokens:,}")
-    yield TableCell(_cost(judge))
-
-
-def _with_interval(value: float | None, interval: Interval | None, *, share: bool) -> TableCell:
-    limits = interval_text(interval, share=share)
-    return TableCell(value_text(value, share=share), (limits,) if limits else (), value=value)
-
-
-def _is_share(scale: tuple[float, float] | None) -> bool:
-    return scale is None or scale == (0.0, 1.0)
+    missing = agreement.records - agreement.verdicts
+    yield from text_row(f"{missing:,}", f"{judge.calls:,}", f"{judge.tokens:,}", _cost(judge))
 
 
 def _cost(judge: PanelJudge) -> str:
@@ -190,20 +163,13 @@ def _cost(judge: PanelJudge) -> str:
     return f"{count_text(judge.tokens, 'token')}" if judge.tokens else count_text(judge.calls, "call")
 
 
-def _kappa(judge: PanelJudge) -> Coefficient | None:
-    if judge.agreement.judged is None:
-        return None
-    (pair,) = judge.agreement.judged.pairs
-    return next((coefficient for coefficient in pair.coefficients if coefficient.name == "cohen_kappa"), None)
-
-
 def _notes(panel: JudgePanel) -> Iterator[Sentence]:
-    if panel.vote:
-        why = f", because of: {panel.vote_reason}" if panel.vote_reason else ""
-        yield Sentence(f"{_VOTES[panel.vote]}{why}", "fact", "Jury")
-    elif panel.vote_reason:
-        yield Sentence(f"no jury: {panel.vote_reason}", "warning")
-    yield from sentences((panel.few_votes_note, panel.divided_note), "warning")
+    if panel.votes.vote:
+        why = f", because of: {panel.votes.why}" if panel.votes.why else ""
+        yield Sentence(f"{_VOTES[panel.votes.vote]}{why}", "fact", "Jury")
+    elif panel.votes.why:
+        yield Sentence(f"no jury: {panel.votes.why}", "warning")
+    yield from sentences(panel.votes.missing, "warning")
     if not panel.against:
         yield Sentence("Nobody labelled these answers: which judge is closest to people is not known")
     elif not panel.differences and panel.reason:
@@ -211,12 +177,8 @@ def _notes(panel: JudgePanel) -> Iterator[Sentence]:
 
 
 def _differences(panel: JudgePanel) -> SectionTable:
-    columns = (
-        TableColumn("judges", "name"),
-        TableColumn("closer to people by"),
-        TableColumn(f"{level_text(panel.level)} CI, all together", "interval"),
-        TableColumn("n"),
-    )
+    interval = TableColumn(f"{level_text(panel.level)} CI, all together", "interval")
+    columns = columns_of("judges", "closer to people by", interval, "n")
     rows = tuple(
         (
             TableCell(f"{difference.first} - {difference.second}"),
@@ -249,19 +211,14 @@ def _jury_gain(panel: JudgePanel) -> Iterator[Sentence]:
     if jury is None or not members:
         return
     best = max(members, key=lambda judge: (judge.right.value or 0.0) if judge.right else 0.0)
-    pair = next(
-        difference
-        for difference in panel.differences
-        if {difference.first, difference.second} == {jury.name, best.name}
-    )
-    sign = 1 if pair.first == jury.name else -1
-    limits = tuple(sorted(sign * end for end in pair.interval)) if pair.interval else None
-    gains = limits is not None and limits[0] > 0
+    pair = next(each for each in panel.differences if {each.first, each.second} == {jury.name, best.name})
+    gain = pair.seen_from(jury.name)
+    gains = gain.interval is not None and gain.interval.low > 0
     verdict = "" if gains else "; no gain is shown"
-    between = f" ({interval_text(limits, share=True, sign=True)})" if limits else ""  # type: ignore[arg-type]  # two ends
+    between = f" ({interval_text(gain.interval, share=True, sign=True)})" if gain.interval else ""
     times = f", at {jury.tokens / best.tokens:.1f} times its tokens" if best.tokens else ""
-    gain = f"{signed_text(sign * pair.value, share=True)} points{between}"
-    text = f"{gain} over its best member, {best.name}{times}{verdict}"
+    points = f"{signed_text(gain.value, share=True)} points{between}"
+    text = f"{points} over its best member, {best.name}{times}{verdict}"
     yield Sentence(text, "fact", "Jury", tone="good" if gains else "unclear")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from steelyard.analysis.numbers import interval_text, score_phrase, value_text
-from steelyard.report.section import Section, SectionTable, Sentence, TableCell, TableColumn
+from steelyard.report.section import Section, SectionTable, Sentence, TableCell, columns_of
 
 if TYPE_CHECKING:
     from steelyard.analysis.intervals import Mean
@@ -21,15 +21,7 @@ def pass_rates_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -
         labels: what the page calls each run.
     """
     of_runs = [(label, rate) for label, run in zip(labels, summaries, strict=True) for rate in run.details.pass_rates]
-    columns = (
-        TableColumn("target", "name"),
-        TableColumn("k"),
-        TableColumn("pass@k"),
-        TableColumn("95 % CI", "interval"),
-        TableColumn("pass^k"),
-        TableColumn("95 % CI", "interval"),
-        TableColumn("samples"),
-    )
+    columns = columns_of("target", "k", "pass@k", "95 % CI", "pass^k", "95 % CI", "samples")
     rows = tuple(
         (
             TableCell(label),

@@ -36,6 +36,7 @@ from steelyard.report.section import (
     Sentence,
     TableCell,
     TableColumn,
+    columns_of,
     non_empty,
     sentences,
     text_row,
@@ -98,17 +99,17 @@ def _pairs_table(judged: Sequence[Preferences], *, level: Level) -> Section:
     """
     halves = any(preferences.stopping for preferences in judged)
     interval = "95 % confidence sequence" if halves else "95 % CI"
-    columns = (
-        TableColumn("A vs B", "name"),
-        TableColumn("A"),
-        TableColumn("tie"),
-        TableColumn("inconsistent"),
-        TableColumn("B"),
-        TableColumn("no verdict"),
+    columns = columns_of(
+        "A vs B",
+        "A",
+        "tie",
+        "inconsistent",
+        "B",
+        "no verdict",
         TableColumn("not judged", level="detail"),
-        TableColumn("A, even as half" if halves else "A wins"),
+        "A, even as half" if halves else "A wins",
         TableColumn(interval, "interval"),
-        TableColumn("samples used" if halves else "p"),
+        "samples used" if halves else "p",
     )
     rows = tuple(_pair_row(preferences, halves=halves) for preferences in judged)
     notes = sentences([_SEQUENCES if halves else ""])
@@ -168,13 +169,7 @@ def _parts(preferences: Preferences) -> tuple[SharePart, ...]:
 
 def _rates(preferences: Preferences) -> Section:
     head = f"{level_text(preferences.level)} {'confidence sequence' if preferences.stopping else 'CI'}"
-    columns = (
-        TableColumn(f"rate of {preferences.first}", "name"),
-        TableColumn("value"),
-        TableColumn(head, "interval"),
-        TableColumn("n"),
-        TableColumn("p"),
-    )
+    columns = columns_of(f"rate of {preferences.first}", "value", TableColumn(head, "interval"), "n", "p")
     bias = (
         [Sentence(figure, "fact", what) for what, figure in bias_figures(preferences.bias)] if preferences.bias else []
     )
@@ -249,15 +244,15 @@ def bias_figures(bias: PositionBias) -> tuple[tuple[str, str], ...]:
 
 
 def _groups(preferences: Preferences) -> Section:
-    columns = (
-        TableColumn("category", "name"),
-        TableColumn("A"),
-        TableColumn("tie"),
-        TableColumn("inconsistent"),
-        TableColumn("B"),
-        TableColumn("A wins"),
-        TableColumn("95 % CI", "interval"),
-        TableColumn("p"),
+    columns = columns_of(
+        "category",
+        "A",
+        "tie",
+        "inconsistent",
+        "B",
+        "A wins",
+        "95 % CI",
+        "p",
         TableColumn("left out", "text", level="page"),
     )
     caption = (

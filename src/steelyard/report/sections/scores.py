@@ -32,6 +32,7 @@ from steelyard.report.section import (
     Sentence,
     TableCell,
     TableColumn,
+    columns_of,
     non_empty,
     sentences,
     text_row,
@@ -180,12 +181,12 @@ def _counts_table(head: str, scores: Sequence[ScoreSummary], *, named: bool) -> 
     rates = [is_rate([score]) for score in scores] if named else [is_rate(scores)] * len(scores)
     # Groups that a score does not apply to are rare, but several scores often differ in it.
     not_applicable: Level = "essential" if named or any(score.not_applicable for score in scores) else "page"
-    columns = (
-        TableColumn(head, "name"),
-        TableColumn("mean"),
-        TableColumn("95 % CI", "interval"),
+    columns = columns_of(
+        head,
+        "mean",
+        "95 % CI",
         TableColumn("bounds by unparsed", level="detail"),
-        TableColumn("count" if any(rates) else "n"),
+        "count" if any(rates) else "n",
         TableColumn("not applicable", level=not_applicable, count=True),
         TableColumn("unparsed", count=True),
         TableColumn("refused", count=True),

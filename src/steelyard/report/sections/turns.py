@@ -12,6 +12,7 @@ from steelyard.report.section import (
     Sentence,
     TableCell,
     TableColumn,
+    columns_of,
     non_empty,
     text_row,
 )
@@ -56,12 +57,12 @@ _NOTE: Final = "Intervals treat the turns of a conversation, and its repeats, as
 
 
 def _all_turns(by_run: Sequence[tuple[str, TurnSummary]]) -> SectionTable:
-    columns = (
-        TableColumn("target", "name"),
-        TableColumn("mean"),
-        TableColumn("95 % CI", "interval"),
-        TableColumn("turns"),
-        TableColumn("conversations"),
+    columns = columns_of(
+        "target",
+        "mean",
+        "95 % CI",
+        "turns",
+        "conversations",
         TableColumn("not applicable", count=True),
         TableColumn("unparsed", count=True),
         TableColumn("refused", count=True),
@@ -75,11 +76,11 @@ def _all_turns(by_run: Sequence[tuple[str, TurnSummary]]) -> SectionTable:
 
 
 def _by_turn(scores: Sequence[ScoreSummary]) -> SectionTable:
-    columns = (
-        TableColumn("turn", "name"),
-        TableColumn("mean"),
-        TableColumn("95 % CI", "interval"),
-        TableColumn("conversations"),
+    columns = columns_of(
+        "turn",
+        "mean",
+        "95 % CI",
+        "conversations",
         TableColumn("not applicable", count=True),
         TableColumn("unparsed", count=True),
         TableColumn("refused", count=True),
