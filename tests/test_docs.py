@@ -299,15 +299,21 @@ def test_every_test_that_the_contract_names_is_there():
 
 
 def test_every_decision_says_context_decision_and_what_was_rejected():
-    decisions = sorted((DOCS / "decisions").glob("*.md"))
+    decisions = sorted((DOCS / "decisions").iterdir())
     assert len(decisions) >= 12
-    numbers = [path.name[:4] for path in decisions]
-    assert numbers == [f"{no:03}-" for no in range(1, len(decisions) + 1)]
+    packages = {path.parent.name for path in (ROOT / "src" / "steelyard").glob("*/__init__.py")}
     for path in decisions:
         told = text_of(path)
-        assert told.startswith(f"# {path.name[:3]}. ")
+        assert told.startswith("# ")
         assert [part in told for part in ("**Context.**", "**Decision.**", "**Rejected.**")] == [True] * 3
+        assert path.name.split("-")[0] in packages, f"{path.name} begins with no package of the source"
         assert f"decisions/{path.name}" in text_of(DOCS / "index.md")
+
+
+def test_the_code_that_a_decision_explains_names_it():
+    sources = " ".join(text_of(path) for path in (ROOT / "src").rglob("*.py"))
+    named = set(re.findall(r"docs/decisions/([\w-]+\.md)", sources))
+    assert named == {path.name for path in (DOCS / "decisions").iterdir()}
 
 
 def test_the_changelog_has_a_place_for_what_comes():

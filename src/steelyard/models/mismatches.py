@@ -5,6 +5,8 @@ and the keys of their JSON are: texts, ids and times differ from call to call. U
 to two samples end the run, see `limits.FirstReplies`; later such an answer may concern one sample, or pass.
 """
 
+# Why it is so, and what was rejected: docs/decisions/models-faults.md
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence

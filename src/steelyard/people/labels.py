@@ -1,5 +1,7 @@
 """Stores labels on records and notes on runs: verdicts and remarks of people and models, apart from the scores."""
 
+# Why it is so, and what was rejected: docs/decisions/people-added-never-changed.md
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
