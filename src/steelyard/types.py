@@ -197,6 +197,8 @@ class ScoreInfo:
             turns, as that of `PerTurn` does: reports show the rate over all turns, by conversation.
         unbounded: it is a count, a time or money, without an upper limit: even if all values are 0 or 1, their mean is
             not a rate.
+        classes: it is right where a reply gives the expected one of these classes; `Score.detail` holds the class that
+            was read as `label` and the expected one as `wanted`, and reports show the figures of a classification.
 
     >>> ScoreInfo("violations", (0, 10), lower_is_better=True, threshold=2).passes(1)
     True
@@ -217,6 +219,7 @@ class ScoreInfo:
     rates: str = ""
     per_turn: bool = False
     unbounded: bool = False
+    classes: tuple[str, ...] = ()
 
     def passes(self, value: float) -> bool | None:
         """Whether a value meets the threshold; None where there is none."""

@@ -7,7 +7,7 @@ import pytest
 from steelyard import ConfigError, Sample, evaluate
 from steelyard.building.build import Site, build
 from steelyard.building.plain_scorers import build_scorer
-from steelyard.config.read import parse
+from steelyard.building.read import parse
 from steelyard.registry import describe
 from steelyard.types import Scorer
 

@@ -15,14 +15,14 @@ from steelyard.building.read import parse
 from steelyard.generate.code_trial import make_scorer
 from steelyard.people.codings import (
     change_code,
-    coded_record,
     draw_coding,
     edit_code,
+    find_code,
     named_coding,
     new_code,
     write_note,
 )
-from steelyard.people.named_codings import find_code
+from steelyard.people.draw import item_record
 from steelyard.store import Store
 from steelyard.store.delete import delete_runs
 
@@ -344,7 +344,7 @@ def test_trial_records_are_the_stored_ones(steelyard, coding):
     with Store() as store:
         made = named_coding(store, coding)
         [source] = [store.run(ident) for ident in made.drawn]
-        stored = {item.num: coded_record(source, item).output.value for item in made.items}
+        stored = {item.num: item_record(source, item).output.value for item in made.items}
         tried = {record.sample.metadata["item"]: record.output.value for record in store.run(run).records()}
     assert tried == stored
 

@@ -6,8 +6,7 @@ import io
 import pytest
 
 from steelyard import ExactMatch, Sample, evaluate
-from steelyard.people.codings import edit_code
-from steelyard.people.named_codings import find_code
+from steelyard.people.codings import edit_code, find_code
 from steelyard.store import Store
 from steelyard.store.delete import delete_runs
 

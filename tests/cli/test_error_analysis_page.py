@@ -8,8 +8,7 @@ from pathlib import Path
 from tests.generate.exam_server import exam_server, fenced
 
 from steelyard import ExactMatch, Options, Sample, Store, Suite, evaluate_suite
-from steelyard.people.codings import edit_code
-from steelyard.people.named_codings import find_code
+from steelyard.people.codings import edit_code, find_code
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/how-to/error-analysis.md"
 SAMPLES = tuple(Sample(f"q{at}", f"How far is town {at}?", f"{at} km") for at in range(40))

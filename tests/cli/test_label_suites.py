@@ -294,7 +294,7 @@ def test_a_later_label_of_the_same_person_replaces_the_earlier_and_both_are_expo
 
     for name in ("labels.csv", "labels.jsonl"):
         with sqlite3.connect(folder / ".steelyard" / "steelyard.db") as connection:
-            connection.execute("DELETE FROM label")
+            connection.execute("DELETE FROM event")
         connection.close()
         assert "4 verdicts by ann and bob stored" in steelyard("label", "model", "--from", name, code=0).out
         with Store() as store:

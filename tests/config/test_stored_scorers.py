@@ -24,6 +24,7 @@ DESCRIBED = [
     {"exact_match": {"ignore_case": True}},
     {"forbidden_tools": {"tools": ["rm"]}},
     {"json_schema": {"schema": {"type": "object", "required": ["a"]}}},
+    {"label": ["yes", "no"]},
     {"lexical_preference": {}},
     {"likelihood": {}},
     {"not": {"contains": ["as an AI"]}, "name": "no_ai_talk"},

@@ -4,15 +4,15 @@ import pytest
 from tests.store.test_delete import length
 
 from steelyard import ConfigError, ExactMatch, Sample, Store, evaluate
-from steelyard.people.coding_notes import CodedNote, store_notes
-from steelyard.people.coding_sheet import coding_sheet, read_coding_sheet
+from steelyard.people.coding_sheet import CodedNote, coding_sheet, read_coding_sheet, store_notes
 from steelyard.people.codings import (
     assign_code,
     change_code,
-    coded_record,
     codings,
     draw_coding,
     edit_code,
+    find_code,
+    find_coding,
     merge_codes,
     named_coding,
     new_code,
@@ -24,7 +24,7 @@ from steelyard.people.codings import (
     write_scorer,
     write_trial,
 )
-from steelyard.people.named_codings import find_code, find_coding
+from steelyard.people.draw import item_record
 from steelyard.plain_json import json_value
 from steelyard.report.coding_page import CodingPage
 from steelyard.store.delete import delete_runs
@@ -76,7 +76,7 @@ def test_a_draw_is_read_as_it_was_made(store, coding):
     assert coding.drawn[run.id]["strata"]["failures"] == {"records": 10, "drawn": 10}
     assert coding.drawn[run.id]["strata"]["passes"] == {"records": 30, "drawn": 10}
     for item in coding.items:
-        assert coded_record(run, item).sample.id == item.sample
+        assert item_record(run, item).sample.id == item.sample
         assert item.stratum == ("failures" if int(item.sample[1:]) % 4 == 0 else "passes")
 
 
@@ -181,7 +181,7 @@ def test_what_there_is_not_is_refused_and_nothing_is_stored(store, coding):
     ):
         with pytest.raises(ConfigError):
             wrong()
-    assert read_coding(store, coding).last == 0
+    assert read_coding(store, coding).last == coding.num
 
 
 def test_of_several_notes_all_are_stored_or_none(store, coding):
@@ -189,7 +189,7 @@ def test_of_several_notes_all_are_stored_or_none(store, coding):
     for wrong in ({one: "late", 0: "late"}, {one: "late", two: "x" * 2001}):
         with pytest.raises(ConfigError):
             write_notes(store, coding, wrong, author="ann")
-    assert read_coding(store, coding).last == 0
+    assert read_coding(store, coding).last == coding.num
     write_notes(store, coding, {two: " late ", one: ""}, author="ann")
     assert standing(store, coding) == {two: ("late", ""), one: ("", "")}
     assert list(read_coding(store, coding).notes) == [two, one], "in the order in which they were written"

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from steelyard import ConfigError
 from steelyard.people.code_shares import trial_result
-from steelyard.people.error_codes import CodingEvent, CodingFold, checked_text, folded, saturation
+from steelyard.people.error_codes import checked_text, folded, saturation
+from steelyard.people.events import Event
 
 ITEMS = range(1, 7)
 NAMES = ("c1", "c2", "c3", "c4")
@@ -20,7 +21,7 @@ AT = datetime(2026, 3, 1, tzinfo=UTC)
 def events(*bodies):
     """Events from (kind, body) or (kind, body, author), numbered in their order."""
     return [
-        CodingEvent(num, kind, author[0] if author else "ann", AT, body)
+        Event(kind, author[0] if author else "ann", body, AT, num=num)
         for num, (kind, body, *author) in enumerate(bodies, start=1)
     ]
 
@@ -80,22 +81,6 @@ def test_whatever_happens_counts_add_up_and_nothing_that_was_said_is_lost(bodies
     assert {one.id for one in state.codes.values()} == {
         event.body["code"] for event in history if event.kind == "code"
     }, "a code that was merged or dropped is still told"
-
-
-@given(st.lists(ANY_EVENT, max_size=40), st.integers(0, 40))
-def test_events_read_in_two_goes_come_to_the_same(bodies, cut):
-    history = events(*bodies)
-    fold = CodingFold(ITEMS)
-    fold.advanced(lambda _last, _applied: (False, history[:cut]))
-    assert fold.advanced(lambda _last, _applied: (False, history[cut:])) == folded(history, ITEMS)
-
-
-@given(st.lists(ANY_EVENT, max_size=25))
-def test_events_that_begin_again_come_to_the_same(bodies):
-    history = events(*bodies)
-    fold = CodingFold(ITEMS)
-    fold.advanced(lambda _last, _applied: (False, history))
-    assert fold.advanced(lambda _last, _applied: (True, history)) == folded(history, ITEMS)
 
 
 def test_a_rename_keeps_the_notes_and_their_author():

@@ -4,9 +4,9 @@ import threading
 
 import pytest
 from tests.store.outside import execute
+from tests.store.repair.test_verify import SAMPLES
 from tests.store.test_delete import run_over
 from tests.store.test_store import new
-from tests.store.test_verify import SAMPLES
 
 from steelyard import ConfigError, Store
 from steelyard.people.marks import MarkChange, RunMarks, baselines, mark_run, marks_of, read_marks
@@ -104,7 +104,7 @@ def test_marks_go_with_their_run_and_a_deleted_run_takes_none(two):
 def test_a_mark_of_no_run_is_found(where, two):
     store, first, _ = two
     mark_run(store, first, ARCHIVE)
-    execute(where, "UPDATE mark SET run = 99")
+    execute(where, "UPDATE event SET run = 99")
     assert [damage.what for damage in verify(store).damages] == [
-        "table mark has 1 rows of run number 99, which is not there"
+        "table event has 1 rows of run number 99, which is not there"
     ]

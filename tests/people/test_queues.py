@@ -205,7 +205,7 @@ def test_who_cannot_tell_is_not_asked_again_about_a_disagreement(store):
         while item := reserve_item(store, queue, rater):
             label_item(store, queue, item, RaterVerdict(rater, verdict))
     found = disagreements(store, queue)
-    assert {item.labelled for item in found} == {3}
+    assert {item.needed for item in found} == {3}
     decided = create_queue(store, replace(DESIGN, raters=1, overlap=0.0), found, author="lead")
     assert reserve_item(store, decided, "cho") is None
     assert reserve_item(store, decided, "dee") is not None

@@ -5,8 +5,7 @@ import pytest
 from steelyard import ConfigError, ExactMatch, Output, Sample, Scripted, Store, evaluate
 from steelyard.generate import ProposalPlan, TrialPlan, ask_for_codes, make_scorer, try_code
 from steelyard.generate.reviewer import CauseFinder
-from steelyard.people.codings import codings, draw_coding, edit_code, new_code, read_coding, write_note
-from steelyard.people.named_codings import find_code
+from steelyard.people.codings import codings, draw_coding, edit_code, find_code, new_code, read_coding, write_note
 from steelyard.report import CodingPage
 from steelyard.report.coding_page import trial_verdicts
 from steelyard.scorers.judges.judge import Judge
@@ -77,7 +76,7 @@ def test_each_record_of_each_run_and_repeat_is_tried_once(store, where, coding):
 def test_a_new_scorer_is_kept_once_it_is_tried_and_named_after_its_maker(store, where, coding):
     example = next(item.num for item in coding.items if item.sample == "q2")
     plan = TrialPlan("miles", judge(), config=JUDGED, examples=(example,))
-    with pytest.raises(ConfigError, match="a name is missing"):
+    with pytest.raises(ConfigError, match="your name is missing"):
         try_code(where, plan)
     trial = try_code(where, plan, author="bob")
     assert trial.records == len(coding.items) - 1

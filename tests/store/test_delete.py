@@ -8,7 +8,7 @@ import time
 
 import pytest
 from tests.store.outside import execute
-from tests.store.test_verify import REPLIES, SAMPLES, length
+from tests.store.repair.test_verify import REPLIES, SAMPLES, length
 from tests.thorough import times
 
 from steelyard import Options, Prompt, Store, StoreError, Suite, evaluate
@@ -21,7 +21,7 @@ from steelyard.store.repair.verify import verify
 from steelyard.suite import RunConfig, evaluate_suite
 from steelyard.suite.rescore import rescore
 
-OF_RUNS = ("run", "record", "score", "layer", "stage", "seal", "label", "note", "stopping")
+OF_RUNS = ("run", "record", "score", "layer", "stage", "seal", "event", "stopping")
 
 
 def run_over(samples, where, **more):
@@ -78,8 +78,8 @@ def test_nothing_of_all_runs_is_left_but_what_was_spent(where):
 
 def test_every_table_with_rows_of_runs_is_known():
     assert {table.name for table in schema.RUN_TABLES} == {
-        "record", "score", "layer", "stage", "stopping", "seal", "note", "label", "mark", "running_score",
-        "queue_item", "reservation", "coding_item", "computed",
+        "record", "score", "layer", "stage", "stopping", "seal", "event", "running_score",
+        "drawn", "reservation", "computed",
     }  # fmt: skip
 
 

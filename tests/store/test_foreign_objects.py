@@ -18,11 +18,11 @@ from steelyard.store.run import Run
 PAGE = 4096
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i"
 BESIDE = {
-    "a view in the place of a table": ["DROP TABLE note", f"CREATE VIEW note AS {ENDLESS} num FROM n"],
+    "a view in the place of a table": ["DROP TABLE event", f"CREATE VIEW event AS {ENDLESS} num FROM n"],
     "a view of another name": [f"CREATE VIEW other AS {ENDLESS} FROM n"],
     "a trigger": ["CREATE TRIGGER other AFTER INSERT ON run BEGIN DELETE FROM reply; END"],
     "a virtual table": ["CREATE VIRTUAL TABLE other USING fts5(words)"],
-    "a virtual table in the place of a table": ["DROP TABLE note", "CREATE VIRTUAL TABLE note USING fts5(num, run)"],
+    "a virtual table in the place of a table": ["DROP TABLE event", "CREATE VIRTUAL TABLE event USING fts5(num, run)"],
     "an index on an expression": ["CREATE INDEX other ON run (hex(zeroblob(num * 1000000)))"],
     "a partial index": ["CREATE INDEX other ON run (num) WHERE num > 5"],
     "a unique index": ["CREATE UNIQUE INDEX other ON run (suite)"],
@@ -32,27 +32,27 @@ BESIDE = {
         "CREATE TABLE other AS SELECT 1 AS a",
         "ALTER TABLE other ADD COLUMN b AS (a)",
     ],
-    "a table of our name in capitals": ["DROP TABLE note", "CREATE TABLE NOTE (num INTEGER PRIMARY KEY)"],
-    "a generated column": ["ALTER TABLE note ADD COLUMN extra AS (zeroblob(1000000000))"],
-    "a column with a check": ["ALTER TABLE note ADD COLUMN extra TEXT CHECK (extra IS NULL)"],
-    "a column with a default that is computed": ["ALTER TABLE note ADD COLUMN extra TEXT DEFAULT (hex(1))"],
-    "a further column": ["ALTER TABLE note ADD COLUMN extra TEXT"],
-    "a table without its key": ["DROP TABLE note", 'CREATE TABLE note (num, run, created, author, "text")'],
+    "a table of our name in capitals": ["DROP TABLE event", "CREATE TABLE EVENT (num INTEGER PRIMARY KEY)"],
+    "a generated column": ["ALTER TABLE event ADD COLUMN extra AS (zeroblob(1000000000))"],
+    "a column with a check": ["ALTER TABLE event ADD COLUMN extra TEXT CHECK (extra IS NULL)"],
+    "a column with a default that is computed": ["ALTER TABLE event ADD COLUMN extra TEXT DEFAULT (hex(1))"],
+    "a further column": ["ALTER TABLE event ADD COLUMN extra TEXT"],
+    "a table without its key": ["DROP TABLE event", 'CREATE TABLE event (num, run, created, author, "text")'],
     "a table without its index": ["DROP INDEX reply_key"],
 }
 ON_SERVER = {
-    "a view in the place of a table": ["DROP TABLE note", "CREATE VIEW note AS SELECT 1 AS num"],
-    "a materialized view": ["DROP TABLE note", "CREATE MATERIALIZED VIEW note AS SELECT 1 AS num"],
-    "a rule": ["CREATE RULE other AS ON INSERT TO note DO INSTEAD NOTHING"],
+    "a view in the place of a table": ["DROP TABLE event", "CREATE VIEW event AS SELECT 1 AS num"],
+    "a materialized view": ["DROP TABLE event", "CREATE MATERIALIZED VIEW event AS SELECT 1 AS num"],
+    "a rule": ["CREATE RULE other AS ON INSERT TO event DO INSTEAD NOTHING"],
     "a trigger": [
         "CREATE FUNCTION act() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
-        "CREATE TRIGGER other BEFORE INSERT ON note FOR EACH ROW EXECUTE FUNCTION act()",
+        "CREATE TRIGGER other BEFORE INSERT ON event FOR EACH ROW EXECUTE FUNCTION act()",
     ],
-    "an index on an expression": ["CREATE INDEX other ON note (lower(author))"],
-    "a constraint": ["ALTER TABLE note ADD CONSTRAINT other CHECK (length(author) > 0)"],
-    "a generated column": ["ALTER TABLE note ADD COLUMN other TEXT GENERATED ALWAYS AS (author) STORED"],
-    "a default that is computed": ["ALTER TABLE note ADD COLUMN other TEXT DEFAULT lower('A')"],
-    "row security": ["ALTER TABLE note ENABLE ROW LEVEL SECURITY"],
+    "an index on an expression": ["CREATE INDEX other ON event (lower(author))"],
+    "a constraint": ["ALTER TABLE event ADD CONSTRAINT other CHECK (length(author) > 0)"],
+    "a generated column": ["ALTER TABLE event ADD COLUMN other TEXT GENERATED ALWAYS AS (author) STORED"],
+    "a default that is computed": ["ALTER TABLE event ADD COLUMN other TEXT DEFAULT lower('A')"],
+    "row security": ["ALTER TABLE event ENABLE ROW LEVEL SECURITY"],
 }
 
 
@@ -81,7 +81,7 @@ def change(where, statements):
 @pytest.mark.parametrize("statements", BESIDE.values(), ids=BESIDE)
 def test_a_store_with_an_object_that_computes_is_refused_by_its_name(copied, statements):
     change(copied, statements)
-    name = next(name for name in ("other", "reply_key", "NOTE", "note") if name in statements[-1])
+    name = next(name for name in ("other", "reply_key", "EVENT", "event") if name in statements[-1])
     before = copied.read_bytes()
     for create_missing in (False, True):
         with pytest.raises(StoreError, match=rf"s\.db is refused, nothing of it was read: its schema holds {name}\b"):
@@ -93,7 +93,7 @@ def test_a_store_with_an_object_that_computes_is_refused_by_its_name(copied, sta
 def test_a_schema_of_a_server_with_an_object_that_acts_is_refused_too(on_server, server, statements):
     Store(on_server, create_missing=True).close()
     change(on_server, statements)
-    with pytest.raises(StoreError, match=r"is refused, nothing of it was read: its schema holds (other|note)\b"):
+    with pytest.raises(StoreError, match=r"is refused, nothing of it was read: its schema holds (other|event)\b"):
         Store(on_server)
 
 
@@ -150,7 +150,7 @@ def test_what_stands_beside_a_strangers_view_is_salvaged_whole(copied, tmp_path)
 
 def test_a_strangers_view_is_not_read_behind_any_number_of_others(copied, tmp_path):
     first = [f"CREATE TABLE other{n} (a)" for n in range(1001)]
-    change(copied, [*first, "DROP TABLE note", f"CREATE VIEW note AS {ENDLESS} num FROM n"])
+    change(copied, [*first, "DROP TABLE event", f"CREATE VIEW event AS {ENDLESS} num FROM n"])
     (tmp_path / "saved").mkdir()
     saved = salvage(copied, tmp_path / "saved")
     (run,) = saved.store.runs()
@@ -160,12 +160,13 @@ def test_a_strangers_view_is_not_read_behind_any_number_of_others(copied, tmp_pa
 
 
 def test_a_view_in_a_damaged_schema_does_not_keep_salvage_from_its_end(copied, tmp_path):
-    view = f"CREATE VIEW note AS {ENDLESS} num FROM n"
+    view = f"CREATE VIEW event AS {ENDLESS} num FROM n"
+    change(copied, [f"CREATE TABLE other{n} (a)" for n in range(60)])  # the page that is lost has only such tables
     with closing(sqlite3.connect(copied)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
         connection.execute("PRAGMA writable_schema = ON")
         connection.execute(
-            "UPDATE sqlite_master SET type = 'view', rootpage = 0, sql = ? WHERE name = 'note' AND type = 'table'",
+            "UPDATE sqlite_master SET type = 'view', rootpage = 0, sql = ? WHERE name = 'event' AND type = 'table'",
             [view],
         )
         connection.commit()

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from steelyard.building.import_paths import missing_package
 from steelyard.errors import ConfigError
 from steelyard.targets.adapters import passages_in
-from steelyard.targets.function import missing_package
 from steelyard.targets.langchain import LangChainRunnable
 from steelyard.targets.llama_index import LlamaIndexEngine
 from steelyard.types import Sample

@@ -3,14 +3,15 @@
 import pytest
 
 from steelyard import ConfigError, ExactMatch, Sample, evaluate
+from steelyard.building.import_paths import find_function
 from steelyard.registry import describe
-from steelyard.targets.function import Function, _find
+from steelyard.targets.function import Function
 
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(str(tmp_path))
-    _find.cache_clear()
+    find_function.cache_clear()
 
 
 def write(tmp_path, name, text):

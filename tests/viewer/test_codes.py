@@ -138,7 +138,7 @@ def test_a_run_without_an_error_analysis_shows_the_form_that_draws_one(viewer):
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"author": " "}, "A name is missing"),
+        ({"author": " "}, "your name is missing"),
         ({"author": "model:x"}, "are reserved for models"),
         ({"n": "0"}, "draw 1 to 10,000 records"),
         ({"n": "10001"}, "draw 1 to 10,000 records"),

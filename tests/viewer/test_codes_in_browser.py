@@ -13,7 +13,7 @@ from tests.viewer.conftest import serving
 from tests.viewer.test_codes import coded, fill, run_of, state_of
 
 from steelyard.generate.code_trial import TrialPlan, try_code
-from steelyard.store import codings
+from steelyard.people import codings
 from steelyard.suite.evaluate import RunConfig
 
 READY = "document.readyState === 'complete' && typeof htmx === 'object'"

@@ -11,9 +11,9 @@ from tests.browser.conftest import address
 from tests.viewer.conftest import TOKEN, serving
 
 from steelyard import Options, Output, Sample, Suite, evaluate_suite
+from steelyard.people import codings
 from steelyard.report.section import RecordLink
 from steelyard.scorers.choice import Choice
-from steelyard.store import codings
 from steelyard.suite.evaluate import RunConfig
 from steelyard.viewer.named_address import sample_address
 from steelyard.viewer.pages import linked_page

@@ -13,8 +13,8 @@ from tests.viewer.test_queues import queue_in
 
 from steelyard.config.given import note_given
 from steelyard.config.load import load
+from steelyard.people import codings
 from steelyard.people.named_datasets import named_datasets
-from steelyard.store import codings
 from steelyard.suite.evaluate import RunConfig, evaluate_suite
 
 CONFIG = """suite: choice

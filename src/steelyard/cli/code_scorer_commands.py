@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from steelyard.generate.code_proposals import CodeProposals
     from steelyard.generate.code_trial import CodeTrial
     from steelyard.models.base import Model
-    from steelyard.people.named_codings import NamedCode
+    from steelyard.people.codings import NamedCode
     from steelyard.report.coding_page import CodingPage
     from steelyard.store import Run, Store
     from steelyard.suite import RunConfig, Suite
@@ -173,8 +173,7 @@ def codes_install(
     """
     from steelyard.cli.output import print_lines
     from steelyard.people.code_scorer import scorer_yaml
-    from steelyard.people.codings import change_code
-    from steelyard.people.named_codings import find_code
+    from steelyard.people.codings import change_code, find_code
     from steelyard.report.coding_page import CodingPage
     from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
@@ -246,7 +245,7 @@ def _new_scorer(
         ConfigError: both kinds of scorer, no author, or an unknown code.
     """
     from steelyard.people.code_scorer import judge_config, pattern_config, score_name
-    from steelyard.people.named_codings import find_code
+    from steelyard.people.codings import find_code
 
     pattern, examples, definition = options
     if not pattern and examples is None:
@@ -270,7 +269,7 @@ def _new_scorer(
 def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, bool]) -> None:
     from steelyard.analysis.numbers import count_text
     from steelyard.cli.output import write_text
-    from steelyard.people.named_codings import find_code
+    from steelyard.people.codings import find_code
     from steelyard.report.coding_page import CodingPage
     from steelyard.report.render.markdown import markdown_page
     from steelyard.report.render.terminal import console, print_json, say

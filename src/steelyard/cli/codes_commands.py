@@ -118,7 +118,7 @@ def codes_show(
     Shares are estimates for all records of the run that have an output.
     """
     from steelyard.cli.output import write_text
-    from steelyard.people.named_codings import find_coding
+    from steelyard.people.codings import find_coding
     from steelyard.report.coding_page import CodingPage
     from steelyard.report.render.markdown import markdown_page
     from steelyard.report.render.terminal import console, print_json, print_sections, say
@@ -149,8 +149,7 @@ def codes_sheet(
     from steelyard.analysis.numbers import count_text
     from steelyard.cli.output import print_lines, write_text
     from steelyard.people.coding_sheet import coding_sheet
-    from steelyard.people.codings import read_coding
-    from steelyard.people.named_codings import find_coding
+    from steelyard.people.codings import find_coding, read_coding
     from steelyard.report.render.terminal import console, say
     from steelyard.store import Store
 
@@ -181,9 +180,8 @@ def codes_note(
     from dataclasses import asdict
 
     from steelyard.analysis.numbers import count_text
-    from steelyard.people.coding_notes import store_notes
-    from steelyard.people.coding_sheet import read_coding_sheet
-    from steelyard.people.named_codings import find_coding
+    from steelyard.people.coding_sheet import read_coding_sheet, store_notes
+    from steelyard.people.codings import find_coding
     from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
 

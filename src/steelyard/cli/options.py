@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from steelyard.suite.judge_panel import JudgesFile
 
 USER_MISTAKE: Final = 2
+UNDECIDED: Final = 3
 BROKEN: Final = 4
 INTERRUPTED: Final = 130
 """Exit codes; 1 (the gate does not hold) and 3 (undecided) come from the gate itself."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from steelyard.analysis.label_forms import LabelForm
     from steelyard.people.blind_record import BlindRecord
-    from steelyard.people.draw import DrawMethod
-    from steelyard.people.queue_values import DrawnItem, LabelQueue, QueueItem, QueueProgress
+    from steelyard.people.draw import DrawMethod, DrawnItem, DrawnRecord
+    from steelyard.people.queue_values import LabelQueue, QueueProgress
     from steelyard.store import Run, Store
 
 _CANNOT_TELL: Final = "?"
@@ -78,7 +78,7 @@ def queue_create(
     Raters see question and answer without target, scores and other people's labels, each rater in a different order.
     How the records were drawn is stored with the queue.
     """
-    from steelyard.people.draw import draw_records, draw_uncertain
+    from steelyard.people.draw import draw_records
     from steelyard.people.queue_values import QueueDesign
     from steelyard.people.queues import create_queue
     from steelyard.report.render.terminal import print_json
@@ -88,10 +88,7 @@ def queue_create(
     with Store(store) as opened:
         named = named_runs(opened, runs)
         form = _common_form(named, score, kind)
-        if method == "uncertain":
-            items, how = draw_uncertain(named[0], n=draw, where=where, score=score, seed=seed)
-        else:
-            items, how = draw_records(named, n=draw, where=where, method=method, seed=seed)
+        items, how = draw_records(named, n=draw, where=where, method=method, seed=seed, score=score)
         design = QueueDesign(title, form, question, raters, overlap, seed, show_reference, how)
         queue = create_queue(opened, design, items, author=author)
     if as_json:
@@ -100,9 +97,7 @@ def queue_create(
     _print_created(queue, items, store)
 
 
-def _draw_method(
-    runs: Sequence[str], draw: int, *, stratified: bool, uncertain: bool
-) -> DrawMethod | Literal["uncertain"]:
+def _draw_method(runs: Sequence[str], draw: int, *, stratified: bool, uncertain: bool) -> DrawMethod:
     """The method that the options choose.
 
     Raises:
@@ -259,9 +254,10 @@ def queue_sheet(
         write_text(out, text)
 
 
-def _blind(store: Store, queue: LabelQueue, item: QueueItem, rater: str) -> BlindRecord:
+def _blind(store: Store, queue: LabelQueue, item: DrawnRecord, rater: str) -> BlindRecord:
     from steelyard.people.blind_record import BlindRecord
-    from steelyard.people.queues import item_record, rater_order, run_of
+    from steelyard.people.draw import item_record
+    from steelyard.people.queues import rater_order, run_of
 
     record = item_record(run_of(store, item), item)
     return BlindRecord.of(queue.design, item, record, rater_order(queue, item, rater))

@@ -13,6 +13,7 @@ import typer
 from steelyard.cli.options import (
     BROKEN,
     INTERRUPTED,
+    UNDECIDED,
     ConfigArgument,
     DryRunOption,
     FreshOption,
@@ -278,7 +279,11 @@ class _Outlet:
             raise typer.Exit(BROKEN)
         if any(run.state != "finished" for run in runs):
             raise typer.Exit(INTERRUPTED)
-        raise typer.Exit(outcome.gate.exit_code if outcome.gate else 0)
+        code = outcome.gate.exit_code if outcome.gate else 0
+        if not code and (empty := [summary.target for summary in outcome.summaries if summary.is_without_verdict]):
+            typer.echo(f"nothing was scored for {', '.join(empty)}: no scorer gave a single verdict", err=True)
+            raise typer.Exit(UNDECIDED)
+        raise typer.Exit(code)
 
 
 def _run_config(

@@ -18,7 +18,8 @@ from steelyard.data.headers import Role
 from steelyard.data.new_version import RowEdit, edited_rows, write_new_version
 from steelyard.data.table import Defect
 from steelyard.errors import ConfigError, DataError
-from steelyard.people.dataset_drafts import SavedVersion, check_unchanged, checked_author, read_draft, record_saved
+from steelyard.people.dataset_drafts import SavedVersion, check_unchanged, read_draft, record_saved
+from steelyard.people.events import checked_author
 from steelyard.prompts.passages import own_question, passage_of
 
 if TYPE_CHECKING:

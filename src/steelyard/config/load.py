@@ -181,7 +181,7 @@ def _prompt_node(root: Node, tree: Node, target: str) -> Node:
         return judges.node if judges else root
     entry = tree.entries["targets"].node.entries.get(target) if "targets" in tree.entries else None
     if entry is None:
-        return root
+        return root.entries["prompts"].node if "prompts" in root.entries else root
     nodes = [entry.node, *(child.node for child in entry.node.entries.values())]
     keys = ("template", "body", "url")
     return next((node.entries[key].node for key in keys for node in nodes if key in node.entries), entry.key)

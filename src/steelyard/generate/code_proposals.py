@@ -14,8 +14,7 @@ from steelyard.generate.resuming import Evaluate, run_step
 from steelyard.generate.review import model_author
 from steelyard.generate.reviewer import CauseFinder, ReasonsPlaced
 from steelyard.models.budget import Budget
-from steelyard.people.codings import propose_codes, read_coding
-from steelyard.people.named_codings import find_coding
+from steelyard.people.codings import find_coding, propose_codes, read_coding
 from steelyard.store import Run, Store
 from steelyard.suite.evaluate import RunConfig, evaluate_suite
 from steelyard.suite.objects import Options, Suite

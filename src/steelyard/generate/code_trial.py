@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Final
 from steelyard.errors import ConfigError
 from steelyard.generate.resuming import Evaluate, run_step
 from steelyard.models.budget import Budget
-from steelyard.people.codings import CodedItem, Coding, write_scorer, write_trial
+from steelyard.people.codings import Coding, NamedCode, find_code, write_scorer, write_trial
+from steelyard.people.draw import DrawnRecord
 from steelyard.people.error_codes import CodingState
-from steelyard.people.named_codings import NamedCode, find_code
 from steelyard.prompts.template import is_template_file
 from steelyard.registry import find
 from steelyard.scorers.judges.judge import Judge
@@ -273,7 +273,7 @@ def _noted_samples(store: Store, named_code: NamedCode, examples: frozenset[int]
     return samples
 
 
-def _sample(sample: Sample, ident: str, item: CodedItem, run: Run) -> Sample:
+def _sample(sample: Sample, ident: str, item: DrawnRecord, run: Run) -> Sample:
     return replace(sample, id=ident, metadata={**sample.metadata, "item": item.num, "run": run.id})
 
 

@@ -20,7 +20,8 @@ from steelyard.prompts.conversation import input_text
 
 if TYPE_CHECKING:
     from steelyard.analysis.label_forms import SideOrder
-    from steelyard.people.queue_values import QueueDesign, QueueItem
+    from steelyard.people.draw import DrawnRecord
+    from steelyard.people.queue_values import QueueDesign
     from steelyard.types import Record
 
 _COLUMNS: Final = ("queue", "item", "question", "options", "expected", "answer", "A", "B", "verdict", "comment")
@@ -51,7 +52,7 @@ class BlindRecord:
     hint: str
 
     @classmethod
-    def of(cls, design: QueueDesign, item: QueueItem, record: Record, order: SideOrder) -> BlindRecord:
+    def of(cls, design: QueueDesign, item: DrawnRecord, record: Record, order: SideOrder) -> BlindRecord:
         """A record as one rater sees it.
 
         Args:

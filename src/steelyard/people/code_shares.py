@@ -5,28 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
+from steelyard.people.draw import DrawnRecord
 from steelyard.people.error_codes import CodingState
 from steelyard.stats.binomial import clopper_pearson
 from steelyard.stats.intervals import Interval
 from steelyard.stats.stratified_share import SampledStratum, StratifiedShare, stratified_share
-
-
-class DrawnRecord(Protocol):
-    """A record of an error analysis; `steelyard.people.codings.CodedItem` is one."""
-
-    @property
-    def num(self) -> int:
-        """Its number."""
-
-    @property
-    def run(self) -> int:
-        """Number of its run."""
-
-    @property
-    def stratum(self) -> str:
-        """The stratum of the run that it was drawn from."""
 
 
 @dataclass(frozen=True, slots=True)

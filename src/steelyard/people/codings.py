@@ -4,53 +4,36 @@
 
 from __future__ import annotations
 
-import time
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.analysis.label_forms import MODEL
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.people.draw import draw_records
+from steelyard.people.draw import DrawnItem, DrawnRecord, draw_records, drawn_items, seeded_rank, store_draw
 from steelyard.people.error_codes import (
     LONGEST_DEFINITION,
     LONGEST_NAME,
     LONGEST_NOTE,
     MOST_CODES,
-    CodingEvent,
-    CodingFold,
     CodingState,
     ErrorCode,
     EventKind,
     checked_text,
+    folded,
 )
+from steelyard.people.events import Event, append, encodable, event_of, newest_event, read_events
 from steelyard.people.queues import checked_rater
-from steelyard.plain_json import from_json, to_json
-from steelyard.store.database import schema
 
 if TYPE_CHECKING:
-    from steelyard.people.queue_values import DrawnItem
     from steelyard.store.database.connection import Connection
     from steelyard.store.run import Run
     from steelyard.store.store import Store
-    from steelyard.store.writer import Batch
-    from steelyard.types import Json, Record
+    from steelyard.types import Json
 
 MOST_DRAWN: Final = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class CodedItem:
-    """A record that was drawn: its number in the coding, where it is, and of which stratum of its run."""
-
-    num: int
-    run: int
-    no: int
-    sample: str
-    repeat: int
-    stratum: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +41,12 @@ class Coding:
     """An error analysis.
 
     Args:
-        num: in the store.
+        num: of the event that drew it.
         id: of it.
         author: who drew it.
         created: when.
         drawn: run's id -> how its records were drawn, with the size of each stratum.
         items: the records, in the order in which they are read; those of deleted runs are gone.
-        fold: the state after the events that were read until now, so that each is read once.
     """
 
     num: int
@@ -72,10 +54,9 @@ class Coding:
     author: str
     created: datetime
     drawn: Mapping[str, Mapping[str, Any]]
-    items: tuple[CodedItem, ...]
-    fold: CodingFold = field(compare=False, repr=False)
+    items: tuple[DrawnRecord, ...]
 
-    def item(self, num: int) -> CodedItem:
+    def item(self, num: int) -> DrawnRecord:
         """The record of a number.
 
         Raises:
@@ -105,8 +86,6 @@ def draw_coding(store: Store, runs: Sequence[Run], *, n: int, seed: int, author:
         ConfigError: no run or one twice, a number that cannot be drawn, or no record with an output.
         StoreError: it could not be written.
     """
-    from steelyard.store.store import new_id
-
     name = checked_rater(author)
     if not runs or len({run.num for run in runs}) < len(runs):
         raise ConfigError("an error analysis needs one run or more, each named once")
@@ -120,65 +99,16 @@ def draw_coding(store: Store, runs: Sequence[Run], *, n: int, seed: int, author:
         share = n // len(runs) + (at < n % len(runs))
         run_items, drawn[run.id] = draw_records([run], n=share, method="stratified", seed=seed)
         items += run_items
-    items.sort(key=lambda item: _rank(seed, item))
-    ident, created = new_id(), time.time()
-    row = {"id": ident, "created": created, "author": name, "body": to_json(drawn).decode()}
-
-    def change(batch: Batch) -> int:
-        number = batch.connection.insert(schema.coding, row)
-        rows = [
-            {
-                "coding": number,
-                "run": item.run.num,
-                "no": item.no,
-                "sample": item.sample,
-                "repeat": item.repeat,
-                "stratum": item.stratum,
-            }
-            for item in items
-        ]
-        batch.connection.insert_rows(schema.insert_into(schema.coding_item, tuple(rows[0])), rows)
-        return number
-
-    store.writer.change(change)
+    items.sort(key=lambda item: seeded_rank("coding", seed, item.run.id, item.sample, item.repeat))
+    ident, _, _ = store_draw(store, "analysis", drawn, items, author=name)
     return named_coding(store, ident)
-
-
-def _rank(seed: int, item: DrawnItem) -> bytes:
-    from hashlib import blake2b
-
-    text = f"coding\0{seed}\0{item.run.id}\0{item.sample}\0{item.repeat}"
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def codings(store: Store, run: Run | None = None) -> list[Coding]:
     """The error analyses of a store, or those that a run is in, newest first."""
     with store.reading() as connection:
-        rows = connection.execute(f"{_SELECT} ORDER BY num DESC").all()
-        draws = [from_json(row.body.encode()) for row in rows]
-        return [
-            _coding(connection, row, draw)
-            for row, draw in zip(rows, draws, strict=True)
-            if run is None or run.id in draw
-        ]
-
-
-_SELECT: Final = "SELECT num, id, created, author, body FROM coding"
-
-
-def _coding(connection: Connection, row: Any, drawn: Mapping[str, Mapping[str, Any]]) -> Coding:
-    query = "SELECT num, run, no, sample, repeat, stratum FROM coding_item WHERE coding = :coding ORDER BY num"
-    items = tuple(CodedItem(*item) for item in connection.execute(query, {"coding": row.num}).tuples())
-    fold = CodingFold(item.num for item in items)
-    return Coding(row.num, row.id, row.author, datetime.fromtimestamp(row.created, UTC), drawn, items, fold)
-
-
-def coding_sizes(store: Store) -> dict[str, int]:
-    """Id of each error analysis of a store, newest first -> its records; those of deleted runs are gone."""
-    with store.reading() as connection:
-        query = """SELECT drawn.id, (SELECT count(*) FROM coding_item WHERE coding_item.coding = drawn.num) AS items
-            FROM coding AS drawn ORDER BY drawn.num DESC"""
-        return {row.id: row.items for row in connection.execute(query).all()}
+        drawn = [(ident, event) for ident, event in _draws(connection) if run is None or run.id in event.body]
+        return [_coding(connection, ident, event) for ident, event in drawn]
 
 
 def named_coding(store: Store, ident: str) -> Coding:
@@ -187,59 +117,134 @@ def named_coding(store: Store, ident: str) -> Coding:
     Raises:
         ConfigError: there is none.
     """
-    sizes = coding_sizes(store)
-    if ident not in sizes:
-        raise ConfigError(f"there is no error analysis {ident!r}{did_you_mean(ident, sizes)}")
     with store.reading() as connection:
-        [row] = connection.execute(f"{_SELECT} WHERE id = :id", {"id": ident}).all()
-        return _coding(connection, row, from_json(row.body.encode()))
+        draws = dict(_draws(connection))
+        if ident not in draws:
+            raise ConfigError(f"there is no error analysis {ident!r}{did_you_mean(ident, draws)}")
+        return _coding(connection, ident, draws[ident])
+
+
+def _draws(connection: Connection) -> list[tuple[str, Event]]:
+    """Id and first event of each error analysis, newest first."""
+    query = "SELECT * FROM event WHERE topic = 'analysis' AND kind = 'drawn' ORDER BY num DESC"
+    return [(row.subject, event_of(row)) for row in connection.execute(query)]
+
+
+def _coding(connection: Connection, ident: str, event: Event) -> Coding:
+    items = tuple(drawn_items(connection, event.num))
+    return Coding(event.num, ident, event.author, event.at, event.body, items)
 
 
 def read_coding(store: Store, coding: Coding) -> CodingState:
     """The state of an error analysis after its events."""
-
-    def read(last: int, applied: int) -> tuple[bool, list[CodingEvent]]:
-        of_coding = "FROM coding_event WHERE coding = :coding"
-        with store.reading() as connection:
-            before = connection.execute(
-                f"SELECT count(*) AS events {of_coding} AND num <= :last", {"coding": coding.num, "last": last}
-            ).all()[0]
-            # On a server an event may be numbered before another one, and be committed after it.
-            from_start = before.events != applied
-            rows = connection.execute(
-                f"SELECT num, created, author, kind, body {of_coding} AND num > :last ORDER BY num",
-                {"coding": coding.num, "last": 0 if from_start else last},
-            ).all()
-        return from_start, [
-            CodingEvent(
-                row.num, row.kind, row.author, datetime.fromtimestamp(row.created, UTC), from_json(row.body.encode())
-            )
-            for row in rows
-        ]
-
-    return coding.fold.advanced(read)
+    with store.reading() as connection:
+        events = read_events(connection, "analysis", coding.id)
+        return folded((event for _, event in events), (item.num for item in coding.items))
 
 
-def coded_record(run: Run, item: CodedItem) -> Record:
-    """The record of an item.
+def newest_change(store: Store, coding: Coding) -> int:
+    """The number of the newest event of an error analysis, which says whether its state is another."""
+    with store.reading() as connection:
+        return newest_event(connection, "analysis", coding.id)
+
+
+def find_coding(store: Store, name: str) -> Coding:
+    """The error analysis of an id, or the newest one of a run.
+
+    Args:
+        store: where it is.
+        name: id of an error analysis, or a run as `Store.run` takes it.
 
     Raises:
-        ConfigError: the run has it no more.
+        ConfigError: there is none.
     """
-    match = next((record for record in run.records_of([item.sample]) if record.repeat == item.repeat), None)
+    with store.reading() as connection:
+        draws = _draws(connection)
+    idents = [ident for ident, _ in draws]
+    if name in idents:
+        return named_coding(store, name)
+    try:
+        run = store.run(name)
+    except ConfigError:
+        if not idents:
+            raise
+        raise ConfigError(f"{name!r} is neither an error analysis nor a run{did_you_mean(name, idents)}") from None
+    match = next((ident for ident, event in draws if run.id in event.body), None)
     if match is None:
-        raise ConfigError(f"run {run.id} has no record of the sample {item.sample!r} any more")
-    return match
+        raise ConfigError(
+            f"run {run.id} ({run.target}) is in no error analysis: draw one with steelyard codes draw {run.id} --author"
+            " NAME"
+        )
+    return named_coding(store, match)
 
 
-def write_note(store: Store, coding: Coding, item: int, text: str, *, author: str) -> None:
+class NamedCode(NamedTuple):
+    """A code with its error analysis and the state of that."""
+
+    coding: Coding
+    state: CodingState
+    code: ErrorCode
+
+    @property
+    def address(self) -> str:
+        """The address of the code in a store: `CODING/CODE`."""
+        return f"{self.coding.id}/{self.code.id}"
+
+
+def find_code(store: Store, name: str) -> NamedCode:
+    """The code of a name or id, an adopted one before a proposed one.
+
+    Args:
+        store: where it is.
+        name: of a code, or its id; `CODING/CODE` where several error analyses have one of that name.
+
+    Raises:
+        ConfigError: there is none, or several error analyses have one.
+    """
+    ident, _, suffix = name.partition("/")
+    all_codings = codings(store)
+    within = [coding for coding in all_codings if suffix and coding.id == ident]
+    code_name = " ".join((suffix if within else name).split()).casefold()
+    matches, names = [], []
+    for coding in within or all_codings:
+        state = read_coding(store, coding)
+        current = (*state.adopted, *state.proposed)
+        names += [code.name for code in current]
+        match = next((code for code in current if code_name in {code.name.casefold(), code.id.casefold()}), None)
+        matches += [NamedCode(coding, state, match)] if match else []
+    shown = suffix if within else name
+    if len(matches) > 1:
+        places = ", ".join(match.address for match in matches)
+        raise ConfigError(f"several error analyses have a code {shown!r}: name one of {places}")
+    if not matches:
+        hint = did_you_mean(shown, names) if names else "; no error analysis has one yet"
+        raise ConfigError(f"there is no code {shown!r}{hint}")
+    return matches[0]
+
+
+def write_note(store: Store, coding: Coding, item: int, text: str, *, author: str, seen: int | None = None) -> None:
     """Store a note on a record; "" says that nothing is wrong with it.
 
+    Args:
+        store: where the coding is.
+        coding: it is of this one.
+        item: number of the record.
+        text: the first thing that is wrong.
+        author: who writes it.
+        seen: number of the note that they saw, 0 for none; None replaces whatever there is.
+
     Raises:
-        ConfigError: the record is none of the coding's, or the text is too long.
+        ConfigError: the record is none of the coding's, the text is too long, or another note was written meanwhile.
         StoreError: it could not be written.
     """
-    write_notes(store, coding, {item: text}, author=author)
+    event = replace(_note(coding, item, text, author), seen=seen or 0)
+    append(
+        store,
+        "analysis",
+        coding.id,
+        [event],
+        check=lambda connection: _written_meanwhile(connection, coding, event, seen),
+    )
 
 
 def write_notes(store: Store, coding: Coding, texts: Mapping[int, str], *, author: str) -> None:
@@ -249,11 +254,36 @@ def write_notes(store: Store, coding: Coding, texts: Mapping[int, str], *, autho
         ConfigError: a record is none of the coding's, or a text is too long.
         StoreError: they could not be written.
     """
-    bodies: list[dict[str, Json]] = []
-    for item, text in texts.items():
-        clean = checked_text(text, name="the note", longest=LONGEST_NOTE) if text.strip() else ""
-        bodies.append({"item": coding.item(item).num, "text": clean})
-    _append(store, coding, "note", author, *bodies)
+    append(store, "analysis", coding.id, [_note(coding, item, text, author) for item, text in texts.items()])
+
+
+def _note(coding: Coding, number: int, text: str, author: str) -> Event:
+    clean = checked_text(text, name="the note", longest=LONGEST_NOTE) if text.strip() else ""
+    return _on(coding.item(number), "note", checked_rater(author), {"item": number, "text": clean})
+
+
+def _on(item: DrawnRecord, kind: EventKind, author: str, body: Mapping[str, Json]) -> Event:
+    return Event(kind, author, body, run=item.run, sample=item.sample, repeat=item.repeat)
+
+
+def _written_meanwhile(connection: Connection, coding: Coding, note: Event, seen: int | None) -> ConfigError | None:
+    """Why a note is not stored: another one was written since its author looked."""
+    if seen is None:
+        return None
+    query = """SELECT * FROM event WHERE topic = 'analysis' AND subject = :coding AND sample = :sample AND run = :run
+        AND repeat = :repeat AND kind IN ('note', 'withdraw') ORDER BY num DESC LIMIT 1"""
+    values = {"coding": coding.id, "sample": note.sample, "run": note.run, "repeat": note.repeat}
+    row = connection.execute(query, values).first()
+    newest = None if row is None or row.kind == "withdraw" else event_of(row)
+    if seen == (newest.num if newest else 0):
+        return None
+    if newest is None:
+        did, rest = "its note was withdrawn", "store it"
+    else:
+        text = newest.body["text"]
+        did = f"{newest.author} {f'noted “{text}”' if text else 'said that nothing is wrong'}"
+        rest = "replace that"
+    return ConfigError(f"since you opened this page {did}: your text is not stored yet. Save again to {rest}")
 
 
 def withdraw_note(store: Store, coding: Coding, *, author: str) -> int | None:
@@ -263,7 +293,8 @@ def withdraw_note(store: Store, coding: Coding, *, author: str) -> int | None:
     if not own_notes:
         return None
     newest = max(own_notes, key=lambda note: note.num)
-    _append(store, coding, "withdraw", name, {"item": newest.item})
+    event = _on(coding.item(newest.item), "withdraw", name, {"item": newest.item})
+    append(store, "analysis", coding.id, [event])
     return newest.item
 
 
@@ -331,8 +362,9 @@ def propose_codes(
     taken_names = {code.name.casefold() for code in (*state.adopted, *state.proposed)}
     item_numbers = {item.num for item in coding.items}
     new_ids: list[str] = []
+    proposals: list[Event] = []
     for number, (name, definition, items) in enumerate(codes):
-        clean = " ".join(_storable(name).split())[:LONGEST_NAME]
+        clean = " ".join(encodable(name).split())[:LONGEST_NAME]
         if not clean or clean.casefold() in taken_names or len(state.codes) + len(new_ids) >= MOST_CODES:
             continue
         taken_names.add(clean.casefold())
@@ -340,19 +372,15 @@ def propose_codes(
         body: dict[str, Json] = {
             "code": ident,
             "name": clean,
-            "definition": _storable(definition).strip()[:LONGEST_DEFINITION],
+            "definition": encodable(definition).strip()[:LONGEST_DEFINITION],
             "proposed": True,
             "items": [item for item in items if item in item_numbers],
         }
-        _append(store, coding, "code", MODEL + author, body, by_model=True)
+        proposals.append(Event("code", MODEL + author, body))
         new_ids.append(ident)
+    append(store, "analysis", coding.id, proposals)
     state = read_coding(store, coding)
     return tuple(state.codes[ident] for ident in new_ids)
-
-
-def _storable(text: str) -> str:
-    """A model's text with a question mark for each half of a surrogate pair, which no database takes."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _new_code_id(state: CodingState, offset: int = 0) -> str:
@@ -433,15 +461,5 @@ def write_trial(store: Store, coding: Coding, code: str, run: str, config: Mappi
     _append(store, coding, "trial", author, {"code": code, "run": run, "config": dict(config)})
 
 
-def _append(
-    store: Store, coding: Coding, kind: EventKind, author: str, *bodies: Mapping[str, Json], by_model: bool = False
-) -> None:
-    """Store an event for each body, in one transaction."""
-    name, created = author if by_model else checked_rater(author), time.time()
-    rows = [
-        {"coding": coding.num, "created": created, "author": name, "kind": kind, "body": to_json(body).decode()}
-        for body in bodies
-    ]
-    if rows:
-        insert = schema.insert_into(schema.coding_event, tuple(rows[0]))
-        store.writer.change(lambda batch: batch.connection.insert_rows(insert, rows))
+def _append(store: Store, coding: Coding, kind: EventKind, author: str, body: Mapping[str, Json]) -> None:
+    append(store, "analysis", coding.id, [Event(kind, checked_rater(author), body)])

@@ -10,33 +10,27 @@ newer one: so nobody replaces a change unseen.
 
 from __future__ import annotations
 
-import time
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from steelyard.data.new_version import RowEdit
 from steelyard.errors import ConfigError
-from steelyard.plain_json import from_json, to_json
-from steelyard.store.database import schema
+from steelyard.people.events import Event, append, checked_author, newest_event, read_events
 
 if TYPE_CHECKING:
     from steelyard.store.database.connection import Connection
     from steelyard.store.open_store import OpenStore
-    from steelyard.store.writer import Batch
 
 MOST_ROWS: Final = 10_000
 """Rows that a draft changes at most."""
-_LONGEST_NAME: Final = 200
 _LONGEST_ID: Final = 500
 _SAVED: Final = "saved"
 _DISCARDED: Final = "discarded"
 _UNDONE: Final = "undone"
 _ROW_KINDS: Final = frozenset({"added", "changed", "retired", _UNDONE})
-_LOCK: Final = "LOCK TABLE dataset_event IN SHARE ROW EXCLUSIVE MODE"
-"""On a server: of two people who change a row at the same time the second must see the first one's change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +114,6 @@ class DraftConflictError(ConfigError):
         self.row = row
 
 
-def checked_author(name: str) -> str:
-    """The name of a person who changes a dataset, without blanks around it.
-
-    Raises:
-        ConfigError: it is blank or too long.
-    """
-    author = name.encode("utf-8", "replace").decode().replace("\0", " ").strip()
-    if not author:
-        raise ConfigError("your name is missing: a dataset says who changed it")
-    if len(author) > _LONGEST_NAME:
-        raise ConfigError(f"a name has at most {_LONGEST_NAME} characters, not {len(author)}")
-    return author
-
-
 def checked_row_id(ident: str) -> str:
     """The id of a new row, without blanks around it.
 
@@ -153,7 +133,7 @@ def checked_row_id(ident: str) -> str:
 def read_draft(store: OpenStore, dataset: str, base: str) -> DatasetDraft:
     """The draft of a version; an empty one where nothing is unsaved."""
     with store.reading() as connection:
-        return _draft(connection, dataset, base)
+        return _folded(dataset, base, (event for _, event in read_events(connection, "draft", _subject(dataset, base))))
 
 
 def change_row(  # noqa: PLR0913  # a change is made of these
@@ -182,28 +162,23 @@ def change_row(  # noqa: PLR0913  # a change is made of these
         ConfigError: no author, or too many rows.
         StoreError: it could not be written.
     """
-    row = {
-        "dataset": draft.dataset,
-        "base": draft.base,
-        "author": checked_author(author),
-        "kind": edit.kind if edit else _UNDONE,
-        "sample": ident,
-        "body": to_json({"cells": dict(edit.cells) if edit else {}, "from": dict(origin or {})}).decode(
-            "utf-8", "replace"
-        ),
-    }
+    now = read_draft(store, draft.dataset, draft.base)
+    if ident not in now.rows and len(now.rows) >= MOST_ROWS:
+        raise ConfigError(f"a draft changes at most {MOST_ROWS:,} rows: save it, and go on with the new version")
+    body = {"cells": dict(edit.cells) if edit else {}, "from": dict(origin or {})}
+    name, kind = checked_author(author), edit.kind if edit else _UNDONE
+    event = Event(kind, name, body, sample=ident, seen=seen)
+    subject = _subject(draft.dataset, draft.base)
 
-    def change(batch: Batch) -> ConfigError | None:
-        _lock(batch)
-        current = _draft(batch.connection, draft.dataset, draft.base)
-        if current.seen.get(ident, 0) != seen:
-            return _conflict(current, ident)
-        if ident not in current.rows and len(current.rows) >= MOST_ROWS:
-            return ConfigError(f"a draft changes at most {MOST_ROWS:,} rows: save it, and go on with the new version")
-        batch.connection.insert(schema.dataset_event, {**row, "created": time.time()})
-        return None
+    def check(connection: Connection) -> ConfigError | None:
+        ended = newest_event(connection, "draft", subject, sample="")
+        newest = newest_event(connection, "draft", subject, sample=ident)
+        return _ConflictError() if (newest if newest > ended else 0) != seen else None
 
-    _raise(store.writer.change(change))
+    try:
+        append(store, "draft", subject, [event], check=check)
+    except _ConflictError:
+        raise _conflict(read_draft(store, draft.dataset, draft.base), ident) from None
 
 
 def record_saved(store: OpenStore, saved: SavedVersion, *, seen: int) -> None:
@@ -218,10 +193,8 @@ def record_saved(store: OpenStore, saved: SavedVersion, *, seen: int) -> None:
         DraftConflictError: the draft has changed since.
         StoreError: it could not be written.
     """
-    body = {
-        "name": saved.name, "digest": saved.digest, "parent": saved.parent, "counts": dict(saved.counts)
-    }  # fmt: skip
-    _end(store, (saved.dataset, saved.base), saved.author, seen, _SAVED, body)
+    body = {"name": saved.name, "digest": saved.digest, "parent": saved.parent, "counts": dict(saved.counts)}
+    _end(store, (saved.dataset, saved.base), Event(_SAVED, saved.author, body, seen=seen))
 
 
 def discard_draft(store: OpenStore, draft: DatasetDraft, *, author: str, seen: int) -> None:
@@ -232,7 +205,7 @@ def discard_draft(store: OpenStore, draft: DatasetDraft, *, author: str, seen: i
         ConfigError: no author.
         StoreError: it could not be written.
     """
-    _end(store, (draft.dataset, draft.base), checked_author(author), seen, _DISCARDED, {})
+    _end(store, (draft.dataset, draft.base), Event(_DISCARDED, checked_author(author), {}, seen=seen))
 
 
 def check_unchanged(now: DatasetDraft, seen: int) -> None:
@@ -248,49 +221,36 @@ def check_unchanged(now: DatasetDraft, seen: int) -> None:
 def saved_versions(store: OpenStore) -> list[SavedVersion]:
     """Every file that was saved, oldest first."""
     with store.reading() as connection:
-        query = "SELECT * FROM dataset_event WHERE kind = :kind ORDER BY num"
-        rows = connection.execute(query, {"kind": _SAVED}).all()
-    return [_saved(row) for row in rows]
+        drafts = [(subject, event) for subject, event in read_events(connection, "draft") if event.kind == _SAVED]
+    return [_saved(subject, event) for subject, event in drafts]
 
 
-def _saved(row: Any) -> SavedVersion:
-    body = from_json(row.body.encode())
-    at = datetime.fromtimestamp(row.created, UTC)
+def _saved(subject: str, event: Event) -> SavedVersion:
+    (dataset, base), body = subject.split(" ", 1), event.body
     return SavedVersion(
-        row.dataset, row.base, body["parent"], body["name"], body["digest"], row.author, at, body["counts"]
+        dataset, base, body["parent"], body["name"], body["digest"], event.author, event.at, body["counts"]
     )
 
 
-def _end(store: OpenStore, of: tuple[str, str], author: str, seen: int, kind: str, body: Mapping[str, Any]) -> None:
-    row = {
-        "dataset": of[0],
-        "base": of[1],
-        "author": author,
-        "kind": kind,
-        "sample": "",
-        "body": to_json(body).decode("utf-8", "replace"),
-    }
-
-    def change(batch: Batch) -> ConfigError | None:
-        _lock(batch)
-        current = _draft(batch.connection, *of)
-        if current.last != seen:
-            return _moved_on(current, seen)
-        batch.connection.insert(schema.dataset_event, {**row, "created": time.time()})
-        return None
-
-    _raise(store.writer.change(change))
+def _subject(dataset: str, base: str) -> str:
+    return f"{dataset} {base}"
 
 
-def _raise(refused: ConfigError | None) -> None:
-    """Raise the error that a change returned: raised within the change, it would end all writing."""
-    if refused is not None:
-        raise refused
+class _ConflictError(ConfigError):
+    """Somebody else was first; what they did is read after the transaction."""
+
+    def __init__(self) -> None:
+        super().__init__("somebody changed the draft meanwhile")
 
 
-def _lock(batch: Batch) -> None:
-    if batch.shared:
-        batch.connection.execute(_LOCK)
+def _end(store: OpenStore, of: tuple[str, str], event: Event) -> None:
+    def check(connection: Connection) -> ConfigError | None:
+        return _ConflictError() if newest_event(connection, "draft", _subject(*of)) != event.seen else None
+
+    try:
+        append(store, "draft", _subject(*of), [event], check=check)
+    except _ConflictError:
+        raise _moved_on(read_draft(store, *of), event.seen) from None
 
 
 def _conflict(current: DatasetDraft, ident: str) -> DraftConflictError:
@@ -312,12 +272,11 @@ def _moved_on(current: DatasetDraft, seen: int) -> DraftConflictError:
     return DraftConflictError(f"the draft has changed since you looked at it ({cause}): look at it again")
 
 
-def _draft(connection: Connection, dataset: str, base: str) -> DatasetDraft:
+def _folded(dataset: str, base: str, events: Iterable[Event]) -> DatasetDraft:
     rows: dict[str, DraftRow] = {}
     seen: dict[str, int] = {}
     last = 0
-    query = "SELECT * FROM dataset_event WHERE dataset = :dataset AND base = :base ORDER BY num"
-    for event in connection.execute(query, {"dataset": dataset, "base": base}):
+    for event in events:
         last = event.num
         if event.kind not in _ROW_KINDS:
             rows, seen = {}, {}
@@ -326,12 +285,8 @@ def _draft(connection: Connection, dataset: str, base: str) -> DatasetDraft:
         if event.kind == _UNDONE:
             rows.pop(event.sample, None)
             continue
-        rows[event.sample] = _row(event, rows.get(event.sample))
+        before = rows.get(event.sample)
+        origin = event.body["from"] or (before.origin if before else {})
+        edit = RowEdit(cast("Literal['added', 'changed', 'retired']", event.kind), event.body["cells"])
+        rows[event.sample] = DraftRow(edit, event.author, event.at, event.num, origin)
     return DatasetDraft(dataset, base, rows, seen, last)
-
-
-def _row(event: Any, before: DraftRow | None) -> DraftRow:
-    body = from_json(event.body.encode())
-    at = datetime.fromtimestamp(event.created, UTC)
-    origin = body["from"] or (before.origin if before else {})
-    return DraftRow(RowEdit(event.kind, body["cells"]), event.author, at, event.num, origin)

@@ -11,13 +11,13 @@ coding).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from threading import Lock
 from typing import Any, Final, Literal
 
 from steelyard.errors import ConfigError
+from steelyard.people.events import Event
 from steelyard.types import Json
 
 EventKind = Literal["note", "withdraw", "code", "assign", "merge", "drop", "adopt", "scorer", "trial", "install"]
@@ -26,27 +26,6 @@ MOST_CODES: Final = 500
 LONGEST_NOTE: Final = 2_000
 LONGEST_NAME: Final = 100
 LONGEST_DEFINITION: Final = 2_000
-
-
-@dataclass(frozen=True, slots=True)
-class CodingEvent:
-    """One event of a coding: an action of a person, or of a model that proposes codes.
-
-    Args:
-        num: in the order in which it was stored.
-        kind: of it; the keys of `body` follow from it.
-        author: who did it.
-        at: when.
-        body: `item` and `text` of a note; `code`, `name`, `definition`, `proposed`, `items` and `split_from` of a
-            code; `items` and `code` of an assignment; `code` and `into` of a merge; `code` and `config` of a scorer
-            and its trial.
-    """
-
-    num: int
-    kind: EventKind
-    author: str
-    at: datetime
-    body: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,48 +155,38 @@ class CodingState:
         return next((code for code in self.adopted if folded in {code.name.casefold(), code.id.casefold()}), None)
 
 
-class CodingFold:
-    """Applies events in their order; references to records or codes that no longer exist are ignored.
+def folded(events: Iterable[Event], items: Iterable[int]) -> CodingState:
+    """The state of an error analysis after some events.
 
-    It is kept between two reads of a coding, so that the second applies only the new events; threads may share it.
+    References to records or codes that no longer exist are ignored.
 
     Args:
+        events: oldest first. Keys of their bodies: `item` and `text` of a note; `code`, `name`, `definition`,
+            `proposed`, `items` and `split_from` of a code; `items` and `code` of an assignment; `code` and `into` of a
+            merge; `code` and `config` of a scorer and its trial.
         items: numbers of the records that still exist; notes on others no longer count.
     """
+    fold = _CodingFold(frozenset(items))
+    last = 0
+    for event in events:
+        getattr(fold, f"_{event.kind}")(event, event.body)
+        last = event.num
+    return CodingState(fold.notes, fold.codes, fold.earlier, last)
 
-    def __init__(self, items: Iterable[int]) -> None:
-        self._items = frozenset(items)
-        self._lock = Lock()
-        self._state: CodingState | None = None
+
+class _CodingFold:
+    """Applies events, with a method for each kind."""
+
+    def __init__(self, items: frozenset[int]) -> None:
+        self._items = items
         self.notes: dict[int, ErrorNote] = {}
         self.codes: dict[str, ErrorCode] = {}
         self.earlier: dict[int, tuple[ErrorNote, ...]] = {}
-        self.last = 0
-        self._applied = 0
 
-    def advanced(self, read: Callable[[int, int], tuple[bool, Sequence[CodingEvent]]]) -> CodingState:
-        """The state after all events; the same object as before where there are no new ones.
+    def _drawn(self, event: Event, body: Any) -> None:
+        """The event that began the analysis."""
 
-        Args:
-            read: takes the number of the last applied event and how many were applied; returns whether to start again,
-                because another process stored an event in between, and the events to apply, oldest first.
-        """
-        with self._lock:
-            restart, events = read(self.last, self._applied)
-            if restart:
-                self.notes, self.codes, self.earlier, self._applied = {}, {}, {}, 0
-            for event in events:
-                self._apply(event)
-            if self._state is None or events:
-                self._state = CodingState(dict(self.notes), dict(self.codes), dict(self.earlier), self.last)
-            return self._state
-
-    def _apply(self, event: CodingEvent) -> None:
-        getattr(self, f"_{event.kind}")(event, event.body)
-        self.last = event.num
-        self._applied += 1
-
-    def _note(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
+    def _note(self, event: Event, body: Mapping[str, Any]) -> None:
         item = body["item"]
         if item not in self._items:
             return
@@ -225,7 +194,7 @@ class CodingFold:
         code = before.code if before and body["text"] else ""
         self.notes[item] = ErrorNote(item, body["text"], event.author, event.at, event.num, code)
 
-    def _withdraw(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
+    def _withdraw(self, event: Event, body: Mapping[str, Any]) -> None:
         del event
         self._set_aside(body["item"])
 
@@ -235,7 +204,7 @@ class CodingFold:
             self.earlier[item] = (*self.earlier.get(item, ()), before)
         return before
 
-    def _code(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
+    def _code(self, event: Event, body: Mapping[str, Any]) -> None:
         ident = body["code"]
         if ident in self.codes:
             self.codes[ident] = replace(self.codes[ident], name=body["name"], definition=body["definition"])
@@ -254,7 +223,7 @@ class CodingFold:
             if not proposed:
                 self._put(body.get("items", ()), ident)
 
-    def _assign(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
+    def _assign(self, event: Event, body: Mapping[str, Any]) -> None:
         del event
         self._put(body["items"], body["code"])
 
@@ -265,21 +234,21 @@ class CodingFold:
             if item in self.notes and self.notes[item].text:
                 self.notes[item] = replace(self.notes[item], code=code)
 
-    def _merge(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
+    def _merge(self, event: Event, body: Mapping[str, Any]) -> None:
         del event
         ident, into = body["code"], body["into"]
         if {ident, into} <= set(self.codes):
             self.codes[ident] = replace(self.codes[ident], state="merged", merged_into=into)
             self._put([note.item for note in self.notes.values() if note.code == ident], into)
 
-    def _drop(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
+    def _drop(self, event: Event, body: Mapping[str, Any]) -> None:
         del event
         ident = body["code"]
         if ident in self.codes:
             self._put([note.item for note in self.notes.values() if note.code == ident], "")
             self.codes[ident] = replace(self.codes[ident], state="dropped")
 
-    def _adopt(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
+    def _adopt(self, event: Event, body: Mapping[str, Any]) -> None:
         del event
         code = self.codes.get(body["code"])
         if code is not None and code.state == "proposed":
@@ -287,15 +256,15 @@ class CodingFold:
             free = [item for item in code.proposed_items if item in self.notes and not self.notes[item].code]
             self._put(free, code.id)
 
-    def _scorer(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
+    def _scorer(self, event: Event, body: Mapping[str, Any]) -> None:
         self._with_scorer(body, CodeScorer(body["config"], tuple(body["examples"]), event.author, event.at))
 
-    def _trial(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
+    def _trial(self, event: Event, body: Mapping[str, Any]) -> None:
         del event
         if (scorer := self._scorer_of(body)) is not None and scorer.config == body["config"]:
             self._with_scorer(body, replace(scorer, run=body["run"]))
 
-    def _install(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
+    def _install(self, event: Event, body: Mapping[str, Any]) -> None:
         if (scorer := self._scorer_of(body)) is not None:
             self._with_scorer(body, replace(scorer, installed=event.author))
 
@@ -306,16 +275,6 @@ class CodingFold:
     def _with_scorer(self, body: Mapping[str, Any], scorer: CodeScorer) -> None:
         if body["code"] in self.codes:
             self.codes[body["code"]] = replace(self.codes[body["code"]], scorer=scorer)
-
-
-def folded(events: Iterable[CodingEvent], items: Iterable[int]) -> CodingState:
-    """The state of a coding after some events.
-
-    Args:
-        events: oldest first.
-        items: numbers of the records that still exist; notes on others no longer count.
-    """
-    return CodingFold(items).advanced(lambda _last, _applied: (False, tuple(events)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,33 +1,27 @@
 """Stores labels on records and notes on runs: verdicts and remarks of people and models, apart from the scores."""
 
-# Why it is so, and what was rejected: docs/decisions/people-added-never-changed.md
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from math import isfinite
-from typing import Any, Final
+from typing import Final
 
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.plain_json import check_plain, to_json
-from steelyard.store.database import schema
+from steelyard.people.events import Event, append, encodable
+from steelyard.plain_json import check_plain
 from steelyard.store.database.connection import Connection
-from steelyard.store.labels import label_key, notes_on, stored_labels
+from steelyard.store.labels import kind_text, label_key, notes_on, stored_labels
 from steelyard.store.open_store import OpenStore
 from steelyard.store.records import ReadableRun
 from steelyard.store.run_rows import GONE, is_stored
-from steelyard.store.writer import Batch
 from steelyard.types import Label, Note
 
 MOST_CHARACTERS: Final = 10_000
 """Limit of a note; longer texts belong in a file that the note can name."""
 _FEW: Final = 100
-"""Below so many new labels, only the stored labels of their samples are read."""
-_INSERT: Final = schema.insert_into(
-    schema.label, tuple(column.name for column in schema.label.columns if not column.key)
-)
+"""Below so many new labels, only the samples and the stored labels of these are read."""
 
 
 def add_labels(store: OpenStore, run: ReadableRun, labels: Sequence[Label]) -> int:
@@ -45,31 +39,41 @@ def add_labels(store: OpenStore, run: ReadableRun, labels: Sequence[Label]) -> i
         ConfigError: a label has no name or author, or is about a sample that the run does not have.
         StoreError: they could not be written.
     """
-    labels = [replace(label, name=_encodable(label.name), author=_encodable(label.author)) for label in labels]
-    _check(store, run, labels)  # here, as an error in the writer's transaction would end all writing
+    labels = [replace(label, name=encodable(label.name), author=encodable(label.author)) for label in labels]
+    _check(store, run, labels)
+    about = {label.sample for label in labels} if len(labels) < _FEW else set()
+    with store.reading() as connection:
+        current = {label_key(label): (label.value, label.scale) for label in stored_labels(connection, run.id, about)}
+    changed: list[Event] = []
+    for label in labels:
+        if current.get(label_key(label), (None, None)) != (label.value, label.scale):
+            current[label_key(label)] = (label.value, label.scale)
+            changed.append(
+                Event(
+                    kind_text(label),
+                    label.author,
+                    label.value,
+                    label.at,
+                    run=run.num,
+                    sample=label.sample,
+                    repeat=label.repeat,
+                    name=label.name,
+                )
+            )
+    if changed:
+        append(store, "label", run.id, changed, check=lambda connection: gone(connection, run))
+    return len(changed)
 
-    def change(batch: Batch) -> int:
-        # One label of a run with thousands must not cost the reading of all.
-        about = {label.sample for label in labels} if len(labels) < _FEW else set()
-        current = {
-            label_key(label): (label.value, label.scale) for label in stored_labels(batch.connection, run.num, about)
-        }
-        changed: list[Label] = []
-        for label in labels:
-            if current.get(label_key(label), (None, None)) != (label.value, label.scale):
-                current[label_key(label)] = (label.value, label.scale)
-                changed.append(label)
-        if changed:
-            batch.connection.insert_rows(_INSERT, [_row(run.num, label) for label in changed])
-        return len(changed)
 
-    return int(store.writer.change(change))
+def gone(connection: Connection, run: ReadableRun) -> ConfigError | None:
+    """The error of a run that was deleted meanwhile; None where it is there."""
+    return None if is_stored(connection, run) else ConfigError(GONE.format(run=run.id))
 
 
 def all_labels(store: OpenStore, run: ReadableRun) -> tuple[Label, ...]:
     """Every label that was ever given, oldest first, with those that were replaced or withdrawn."""
     with store.reading() as connection:
-        return tuple(stored_labels(connection, run.num))
+        return tuple(stored_labels(connection, run.id))
 
 
 def _check(store: OpenStore, run: ReadableRun, labels: Sequence[Label]) -> None:
@@ -102,27 +106,6 @@ def _samples(connection: Connection, run: ReadableRun, about: set[str] | None) -
         return set()
 
 
-def _row(run: int, label: Label) -> dict[str, Any]:
-    low, high = (label.scale if label.kind else None) or (None, None)
-    return {
-        "run": run,
-        "sample": label.sample,
-        "repeat": label.repeat,
-        "name": label.name,
-        "author": label.author,
-        "created": label.at.timestamp(),
-        "value": _encodable(to_json(label.value).decode("utf-8", "surrogatepass")),
-        "kind": label.kind,
-        "low": low,
-        "high": high,
-    }
-
-
-def _encodable(text: str) -> str:
-    """A text with `?` for half a surrogate pair: a terminal may hand one over, and SQLite's driver refuses it."""
-    return text.encode("utf-8", "replace").decode()
-
-
 def add_note(store: OpenStore, run: ReadableRun, text: str, *, author: str, at: datetime) -> Note:
     """Store a note on a run and return once it is on disk; finished runs accept notes too.
 
@@ -138,27 +121,19 @@ def add_note(store: OpenStore, run: ReadableRun, text: str, *, author: str, at: 
             deleted.
         StoreError: it could not be written.
     """
-    body, name = _encodable(text).strip(), _encodable(author).strip()
+    body, name = encodable(text).strip(), encodable(author).strip()
     if not body:
         raise ConfigError("a note must not be blank")
     if len(body) > MOST_CHARACTERS:
         raise ConfigError(f"a note has at most {MOST_CHARACTERS:,} characters, not {len(body):,}")
     if not name:
         raise ConfigError("a note has an author; this name is blank")
-    row = {"run": run.num, "created": at.timestamp(), "author": name, "text": body}
-
-    def change(batch: Batch) -> bool:
-        stored = is_stored(batch.connection, run)
-        if stored:
-            batch.connection.insert(schema.note, row)
-        return stored
-
-    if not store.writer.change(change):
-        raise ConfigError(GONE.format(run=run.id))
+    event = Event("note", name, body, at, run.num)
+    append(store, "note", run.id, [event], check=lambda connection: gone(connection, run))
     return Note(run.id, body, name, at)
 
 
 def read_notes(store: OpenStore, runs: Iterable[ReadableRun]) -> dict[str, tuple[Note, ...]]:
     """Run's id -> its notes, in the order they were given; every one of `runs` has an entry."""
     with store.reading() as connection:
-        return notes_on(connection, {run.num: run.id for run in runs})
+        return notes_on(connection, [run.id for run in runs])

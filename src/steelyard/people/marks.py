@@ -1,39 +1,31 @@
 """Marks of runs: the baseline of a suite, what is archived, and tags.
 
-Marks sort runs for people and are not part of a result: no report depends on them. Notes and labels are kept for ever;
-a mark is there or not, and the last change counts.
+Marks sort runs for people and are not part of a result: no report depends on them. The last change counts.
 """
 
 from __future__ import annotations
 
-import time
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from steelyard.errors import ConfigError
 from steelyard.normal_form import stream_safe
-from steelyard.store.database import schema
+from steelyard.people.events import INSERT_EVENT, Event, read_events, take_turn
+from steelyard.people.labels import gone
+from steelyard.plain_json import field_values
 from steelyard.store.database.connection import Connection
-from steelyard.store.run_rows import GONE, is_stored
 from steelyard.store.writer import Batch
 
 if TYPE_CHECKING:
     from steelyard.store.open_store import OpenStore
     from steelyard.store.run import Run
 
-_BASELINE: Final = "baseline"
-_ARCHIVED: Final = "archived"
-_TAG: Final = "tag"
 MOST_CHARACTERS: Final = 40
 """Of a tag."""
 _MOST_TAGS: Final = 20
 _SIGNS: Final = frozenset("-_.:/+=@#")
-_LOCK: Final = "LOCK TABLE mark IN SHARE ROW EXCLUSIVE MODE"
-"""On a server: of two processes that pin at the same time the second must see the first one's baseline."""
-_REMOVE: Final = "DELETE FROM mark WHERE kind = :kind AND value = :value AND run"
-_OF_SUITE: Final = "SELECT num FROM run WHERE suite = :suite AND run.kind = :suite_kind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +118,21 @@ def mark_run(store: OpenStore, run: Run, change: MarkChange) -> RunMarks:
     """
     if change.baseline and (refusal := baseline_refusal(run)):
         raise ConfigError(refusal)
-    marks: RunMarks | str = store.writer.change(lambda batch: _change(batch, run, change))
-    if isinstance(marks, str):
-        raise ConfigError(marks)
+
+    def write(batch: Batch) -> RunMarks | ConfigError:
+        take_turn(batch, "mark")  # one for all runs: of two that are pinned, the second must see the first one
+        if refused := gone(batch.connection, run):
+            return refused
+        changes = _changes(batch.connection, run, change)
+        if isinstance(changes, dict):
+            rows = [event.row("mark", of_run) for of_run, events in changes.items() for event in events]
+            batch.connection.insert_rows(INSERT_EVENT, rows)
+            return _marks(batch.connection).get(run.num, NO_MARKS)
+        return changes
+
+    marks: RunMarks | ConfigError = store.writer.change(write)
+    if isinstance(marks, ConfigError):
+        raise marks
     return marks
 
 
@@ -141,40 +145,26 @@ def baseline_refusal(run: Run) -> str:
     return ""
 
 
-def _change(batch: Batch, run: Run, change: MarkChange) -> RunMarks | str:
-    """The marks then; or why nothing was changed: an error raised here would end all writing."""
-    connection = batch.connection
-    if not is_stored(connection, run):
-        return GONE.format(run=run.id)
-    if batch.shared and change.baseline:
-        connection.execute(_LOCK)
-    before = _marks(connection, run.num)[run.num].tags
-    if change.add and len(after := {*before, *change.add} - {*change.remove}) > _MOST_TAGS:
-        return f"a run has at most {_MOST_TAGS} tags, and run {run.id} would have {len(after)}"
-    if change.baseline is not None:
-        _set_baseline(connection, run, pinned=change.baseline)
-    if change.archived is not None:
-        _set(connection, run.num, _ARCHIVED, "", present=change.archived)
-    for tag in change.add:
-        _set(connection, run.num, _TAG, tag, present=True)
-    for tag in change.remove:
-        _set(connection, run.num, _TAG, tag, present=False)
-    return _marks(connection, run.num)[run.num]
-
-
-def _set_baseline(connection: Connection, run: Run, *, pinned: bool) -> None:
-    if pinned:
-        of_suite = {"suite": run.suite, "suite_kind": run.kind, "kind": _BASELINE, "value": ""}
-        connection.execute(f"{_REMOVE} IN ({_OF_SUITE})", of_suite)
-    _set(connection, run.num, _BASELINE, "", present=pinned)
-
-
-def _set(connection: Connection, run: int, kind: str, value: str, *, present: bool) -> None:
-    row = {"run": run, "kind": kind, "value": value}
-    if present:
-        connection.execute(schema.insert_or_skip(schema.mark), {**row, "created": time.time()})
-    else:
-        connection.execute(f"{_REMOVE} = :run", row)
+def _changes(connection: Connection, run: Run, change: MarkChange) -> dict[str, list[Event]] | ConfigError:
+    """Id of a run -> the events that change its marks; or why nothing may be changed."""
+    of_runs = _marks(connection)
+    before = of_runs.get(run.num, NO_MARKS)
+    tags = {*before.tags, *change.add} - {*change.remove}
+    if change.add and len(tags) > _MOST_TAGS:
+        return ConfigError(f"a run has at most {_MOST_TAGS} tags, and run {run.id} would have {len(tags)}")
+    after = RunMarks(
+        before.baseline if change.baseline is None else change.baseline,
+        before.archived if change.archived is None else change.archived,
+        tuple(sorted(tags)),
+    )
+    changes = {run.id: [Event("marks", "", field_values(after), run=run.num)] if after != before else []}
+    if change.baseline:
+        query = "SELECT num, id FROM run WHERE suite = :suite AND kind = :kind AND num <> :num"
+        for other in connection.execute(query, {"suite": run.suite, "kind": run.kind, "num": run.num}):
+            if (marks := of_runs.get(other.num, NO_MARKS)).baseline:
+                unpinned = field_values(replace(marks, baseline=False))
+                changes[other.id] = [Event("marks", "", unpinned, run=other.num)]
+    return changes
 
 
 def read_marks(store: OpenStore) -> Mapping[int, RunMarks]:
@@ -185,8 +175,7 @@ def read_marks(store: OpenStore) -> Mapping[int, RunMarks]:
 
 def marks_of(store: OpenStore, run: int) -> RunMarks:
     """The marks of one run, by its number."""
-    with store.reading() as connection:
-        return _marks(connection, run)[run]
+    return read_marks(store).get(run, NO_MARKS)
 
 
 def baselines(runs: Iterable[Run], marks: Mapping[int, RunMarks]) -> dict[tuple[str, str], Run]:
@@ -194,18 +183,11 @@ def baselines(runs: Iterable[Run], marks: Mapping[int, RunMarks]) -> dict[tuple[
     return {(run.suite, run.kind): run for run in runs if marks.get(run.num, NO_MARKS).baseline}
 
 
-def _marks(connection: Connection, run: int | None = None) -> dict[int, RunMarks]:
-    """The marks by run; of one run alone also where it has none."""
-    of_run: dict[int, list[tuple[str, str]]] = {} if run is None else {run: []}
-    query = "SELECT run, kind, value FROM mark WHERE run = coalesce(:run, run)"
-    for number, kind, value in connection.execute(query, {"run": run}).tuples():
-        of_run.setdefault(number, []).append((kind, value))
-    return {number: _gathered(marks) for number, marks in of_run.items()}
-
-
-def _gathered(marks: Collection[tuple[str, str]]) -> RunMarks:
-    return RunMarks(
-        baseline=(_BASELINE, "") in marks,
-        archived=(_ARCHIVED, "") in marks,
-        tags=tuple(sorted(value for kind, value in marks if kind == _TAG)),
-    )
+def _marks(connection: Connection) -> dict[int, RunMarks]:
+    """The marks of every run that has any: the last event of a run has them all."""
+    marks: dict[int, RunMarks] = {}
+    for _, event in read_events(connection, "mark"):
+        if event.run is not None:
+            body = event.body
+            marks[event.run] = RunMarks(body["baseline"], body["archived"], tuple(body["tags"]))
+    return {run: of_run for run, of_run in marks.items() if of_run != NO_MARKS}

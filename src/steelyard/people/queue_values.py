@@ -1,49 +1,22 @@
-"""The values of a labelling queue: its design, its items, and its progress."""
+"""The values of a labelling queue: its design, and its progress."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from steelyard.analysis.label_forms import LabelForm
 from steelyard.errors import ConfigError
+from steelyard.people.draw import RecordKey
 from steelyard.types import Json
-
-if TYPE_CHECKING:
-    from steelyard.store.run import Run
 
 MOST_RATERS: Final = 5
 _MOST_CHARACTERS: Final = 2_000
 """Of a title or a question."""
-RecordKey = tuple[int, str, int]
-"""(run's number, sample's id, repeat)."""
 Verdicts = Mapping[RecordKey, Mapping[str, Any]]
 """Record -> rater -> value of the label."""
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnItem:
-    """A record that a queue is to hold.
-
-    Args:
-        run: that the record is of.
-        no: place of its sample in the dataset.
-        sample: the sample's id.
-        repeat: 0-based.
-        weight: how many records of those that could be drawn it stands for.
-        stratum: of which part it was drawn; "" where there are no parts.
-        labelled: how many people labelled it before; the queue asks for its raters in addition.
-    """
-
-    run: Run
-    no: int
-    sample: str
-    repeat: int = 0
-    weight: float = 1.0
-    stratum: str = ""
-    labelled: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,25 +73,6 @@ class LabelQueue:
     author: str
     created: datetime
     design: QueueDesign
-
-
-@dataclass(frozen=True, slots=True)
-class QueueItem:
-    """A record of a queue, and how many raters it needs."""
-
-    num: int
-    run: int
-    no: int
-    sample: str
-    repeat: int
-    needed: int
-    weight: float
-    stratum: str
-
-    @property
-    def key(self) -> RecordKey:
-        """(run's number, sample's id, repeat)."""
-        return self.run, self.sample, self.repeat
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,30 +7,37 @@ it is reserved for 15 minutes by the database's clock, so that two people do not
 
 from __future__ import annotations
 
-import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from hashlib import blake2b
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.analysis.label_forms import CANNOT_TELL, COMMENT, MODEL, NO_OPTION, SideOrder, shown_order
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.people.draw import (
+    DrawnItem,
+    DrawnRecord,
+    RecordKey,
+    drawn_items,
+    item_record,
+    seeded_rank,
+    store_draw,
+)
+from steelyard.people.events import Event, checked_author, event_of, read_events, take_turn
 from steelyard.people.labels import add_labels
 from steelyard.people.queue_values import (
-    DrawnItem,
     LabelQueue,
     QueueDesign,
-    QueueItem,
     QueueProgress,
     RaterVerdict,
-    RecordKey,
     Verdicts,
 )
-from steelyard.plain_json import from_json, to_json
 from steelyard.store.database import schema
 from steelyard.store.database.connection import Connection, portions
 from steelyard.store.writer import Batch
-from steelyard.types import Label, Record, Sample
+from steelyard.types import Label, Sample
 
 if TYPE_CHECKING:
     from steelyard.store.run import Run
@@ -43,8 +50,6 @@ _CLOCK: Final = {
     "sqlite": "SELECT (julianday('now') - 2440587.5) * 86400.0",
     "postgresql": "SELECT extract(epoch FROM clock_timestamp())::float8",
 }
-_LOCK: Final = "UPDATE queue SET created = created WHERE num = :queue"
-"""Of two raters who ask at the same time the second must see what the first was given."""
 
 
 def create_queue(store: Store, design: QueueDesign, items: Sequence[DrawnItem], *, author: str) -> LabelQueue:
@@ -60,46 +65,25 @@ def create_queue(store: Store, design: QueueDesign, items: Sequence[DrawnItem], 
         ConfigError: no item, too many, or no author.
         StoreError: it could not be written.
     """
-    from steelyard.store.store import new_id
-
     if not items:
         raise ConfigError("a queue needs at least one record; none was drawn")
     if len(items) > MOST_ITEMS:
         raise ConfigError(f"a queue has at most {MOST_ITEMS:,} items, not {len(items):,}: draw some of them")
     name = checked_rater(author)
-    ident, created = new_id(), time.time()
-    row = {"id": ident, "created": created, "author": name, "body": to_json(design).decode()}
     ranked = sorted(range(len(items)), key=lambda at: _rank(design.seed, "overlap", at))
     doubly = set(ranked[: round(design.overlap * len(items))])
-
-    def change(batch: Batch) -> int:
-        number = batch.connection.insert(schema.queue, row)
-        rows = [
-            {
-                "queue": number,
-                "run": item.run.num,
-                "no": item.no,
-                "sample": item.sample,
-                "repeat": item.repeat,
-                "needed": item.labelled + (design.raters if at in doubly else 1),
-                "weight": item.weight,
-                "stratum": item.stratum,
-            }
-            for at, item in enumerate(items)
-        ]
-        columns = tuple(rows[0])
-        batch.connection.insert_rows(schema.insert_into(schema.queue_item, columns), rows)
-        return number
-
-    number = int(store.writer.change(change))
-    return LabelQueue(number, ident, name, datetime.fromtimestamp(created, UTC), design)
+    needing = [
+        replace(item, needed=item.needed + (design.raters if at in doubly else 1)) for at, item in enumerate(items)
+    ]
+    ident, number, created = store_draw(store, "queue", design, needing, author=name)
+    return LabelQueue(number, ident, name, created, design)
 
 
 def queues(store: Store) -> list[LabelQueue]:
     """All queues of a store, newest first."""
     with store.reading() as connection:
-        rows = connection.execute("SELECT num, id, created, author, body FROM queue ORDER BY num DESC").all()
-    return [_queue(row) for row in rows]
+        listed = [_queue(ident, event) for ident, event in read_events(connection, "queue")]
+    return listed[::-1]
 
 
 def named_queue(store: Store, ident: str) -> LabelQueue:
@@ -116,22 +100,15 @@ def named_queue(store: Store, ident: str) -> LabelQueue:
 
 
 def checked_rater(name: str) -> str:
-    """The name of a person who gives labels, without blanks around it.
+    """The name of a person who labels, without blanks around it.
 
     Raises:
         ConfigError: it is blank, too long, or that of a model.
     """
-    rater = name.encode("utf-8", "replace").decode().strip()
-    if not rater:
-        raise ConfigError("a name is missing: every label has the name of its author")
-    if len(rater) > _LONGEST_NAME:
-        raise ConfigError(f"a name has at most {_LONGEST_NAME} characters, not {len(rater)}")
-    if rater.startswith(MODEL):
-        raise ConfigError(f"{rater!r}: names that begin with {MODEL} are reserved for models")
-    return rater
+    return checked_author(name, longest=_LONGEST_NAME)
 
 
-def reserve_item(store: Store, queue: LabelQueue, rater: str) -> QueueItem | None:
+def reserve_item(store: Store, queue: LabelQueue, rater: str) -> DrawnRecord | None:
     """The item that a rater is to label next, reserved for 15 minutes; None where nothing is left for them.
 
     The item that they have on the screen already is returned again. Else an item that another rater has labelled comes
@@ -141,43 +118,51 @@ def reserve_item(store: Store, queue: LabelQueue, rater: str) -> QueueItem | Non
     Raises:
         StoreError: it could not be written.
     """
-    reserved: QueueItem | None = store.writer.change(lambda batch: _reserve(batch.connection, queue, rater))
-    return reserved
+    while (item := _next_item(store, queue, rater)) is not None:
+        if store.writer.change(partial(_reserve, queue, item, rater)):
+            return item
+        # Somebody else got it between the two; who asks again sees that.
+    return None
 
 
-def _reserve(connection: Connection, queue: LabelQueue, rater: str) -> QueueItem | None:
-    connection.execute(_LOCK, {"queue": queue.num})
-    now = _now(connection)
-    items = _items(connection, queue.num)
-    raters = _raters(_labels(connection, queue, items))
-    own_rows: dict[int, Any] = {}
-    held_by_others: dict[int, int] = {}
-    for row in _reservations(connection, queue.num):
-        if row.rater == rater:
-            own_rows[row.item] = row
-        elif row.until > now:
-            held_by_others[row.item] = held_by_others.get(row.item, 0) + 1
-    best: tuple[Any, ...] | None = None
-    chosen: QueueItem | None = None
-    for item in items:
+def _next_item(store: Store, queue: LabelQueue, rater: str) -> DrawnRecord | None:
+    with store.reading() as connection:
+        items = drawn_items(connection, queue.num)
+        raters = _raters(_labels(connection, queue, items))
+        reservations = _reservations(connection, queue)
+        now = _now(connection)
+    own_rows = {row.item: row for row in reservations if row.rater == rater}
+    held = Counter(row.item for row in reservations if row.rater != rater and row.until > now)
+
+    def order(item: DrawnRecord) -> tuple[Any, ...]:
+        own = own_rows.get(item.num)
+        is_open, skipped = own is not None and own.until > now, own is not None and bool(own.skipped)
+        return not is_open, skipped, not raters.get(item.key), _rank(queue.design.seed, rater, item.num)
+
+    def is_free(item: DrawnRecord) -> bool:
         labelled_by = raters.get(item.key, frozenset())
-        if rater in labelled_by or len(labelled_by) + held_by_others.get(item.num, 0) >= item.needed:
-            continue
-        own_row = own_rows.get(item.num)
-        is_open = own_row is not None and own_row.until > now
-        skipped = own_row is not None and bool(own_row.skipped)
-        order = (not is_open, skipped, not labelled_by, _rank(queue.design.seed, rater, item.num))
-        if best is None or order < best:
-            best, chosen = order, item
-    if chosen is not None:
-        _set_reservation(connection, chosen, rater, until=now + RESERVED_S, skipped=False)
-    return chosen
+        return rater not in labelled_by and len(labelled_by) + held[item.num] < item.needed
+
+    return min(filter(is_free, items), key=order, default=None)
 
 
-def open_items(store: Store, queue: LabelQueue, rater: str) -> list[QueueItem]:
+def _reserve(queue: LabelQueue, item: DrawnRecord, rater: str, batch: Batch) -> bool:
+    """Reserve an item unless as many others as it needs have it by now: looks at the rows of this item alone."""
+    take_turn(batch, f"reservation {item.num}")
+    connection = batch.connection
+    now = _now(connection)
+    held = sum(row.rater != rater and row.until > now for row in _reservations(connection, queue, item))
+    labelled_by = {row.author for row in _labels(connection, queue, [item])}
+    if rater in labelled_by or len(labelled_by) + held >= item.needed:
+        return False
+    _set_reservation(connection, item, rater, until=now + RESERVED_S, skipped=False)
+    return True
+
+
+def open_items(store: Store, queue: LabelQueue, rater: str) -> list[DrawnRecord]:
     """The items that a rater may still label, in the rater's order; nothing is reserved."""
     with store.reading() as connection:
-        items = _items(connection, queue.num)
+        items = drawn_items(connection, queue.num)
         raters = _raters(_labels(connection, queue, items))
     remaining = [
         item for item in items if rater not in raters.get(item.key, ()) and len(raters.get(item.key, ())) < item.needed
@@ -187,35 +172,30 @@ def open_items(store: Store, queue: LabelQueue, rater: str) -> list[QueueItem]:
 
 def skip_item(store: Store, queue: LabelQueue, item: int, rater: str) -> None:
     """Skip an item: others may have it, and the rater gets it again when nothing else is left."""
-
-    def change(batch: Batch) -> None:
-        connection = batch.connection
-        for found in _items(connection, queue.num, item):
-            _set_reservation(connection, found, rater, until=0.0, skipped=True)
-
-    store.writer.change(change)
+    skipped = queue_item(store, queue, item)
+    store.writer.change(lambda batch: _set_reservation(batch.connection, skipped, rater, until=0.0, skipped=True))
 
 
-def queue_item(store: Store, queue: LabelQueue, num: int) -> QueueItem:
+def queue_item(store: Store, queue: LabelQueue, num: int) -> DrawnRecord:
     """An item of a queue by its number.
 
     Raises:
         ConfigError: the queue has no such item: its run may have been deleted.
     """
     with store.reading() as connection:
-        matches = _items(connection, queue.num, num)
+        matches = drawn_items(connection, queue.num, num)
     if not matches:
         raise ConfigError(f"queue {queue.id} has no item {num} any more: its run may have been deleted")
     return matches[0]
 
 
-def queue_items(store: Store, queue: LabelQueue) -> list[QueueItem]:
+def queue_items(store: Store, queue: LabelQueue) -> list[DrawnRecord]:
     """All items of a queue, in the order in which they were drawn."""
     with store.reading() as connection:
-        return _items(connection, queue.num)
+        return drawn_items(connection, queue.num)
 
 
-def run_of(store: Store, item: QueueItem) -> Run:
+def run_of(store: Store, item: DrawnRecord) -> Run:
     """The run of an item.
 
     Raises:
@@ -227,28 +207,12 @@ def run_of(store: Store, item: QueueItem) -> Run:
     return match
 
 
-def item_record(run: Run, item: QueueItem) -> Record:
-    """The record of an item.
-
-    Raises:
-        ConfigError: the run has it no more.
-    """
-    at_place = (record for _, record in run.records_between(item.no, item.no))
-    key = (item.sample, item.repeat)
-    match = next((record for record in at_place if (record.sample.id, record.repeat) == key), None)
-    if match is None:  # its place may be another's after a resume that allowed changed inputs
-        match = next((record for record in run.records_of([item.sample]) if record.repeat == item.repeat), None)
-    if match is None:
-        raise ConfigError(f"run {run.id} has no record of the sample {item.sample!r} any more")
-    return match
-
-
-def rater_order(queue: LabelQueue, item: QueueItem, rater: str) -> SideOrder:
+def rater_order(queue: LabelQueue, item: DrawnRecord, rater: str) -> SideOrder:
     """In which order a rater sees the two answers of a pair: half of the raters each way, by seed."""
     return shown_order(_rank(queue.design.seed, rater, -1), item.sample, item.repeat)
 
 
-def label_item(store: Store, queue: LabelQueue, item: QueueItem, said: RaterVerdict) -> None:
+def label_item(store: Store, queue: LabelQueue, item: DrawnRecord, said: RaterVerdict) -> None:
     """Store what a rater says of an item, and return once it is on disk.
 
     Args:
@@ -267,7 +231,7 @@ def label_item(store: Store, queue: LabelQueue, item: QueueItem, said: RaterVerd
         store.writer.change(lambda batch: _release(batch.connection, item, said.rater))
 
 
-def check_verdict(store: Store, queue: LabelQueue, item: QueueItem, said: RaterVerdict) -> None:
+def check_verdict(store: Store, queue: LabelQueue, item: DrawnRecord, said: RaterVerdict) -> None:
     """Refuse what `label_item` would refuse, so that all rows of a sheet are stored or none.
 
     Raises:
@@ -276,7 +240,7 @@ def check_verdict(store: Store, queue: LabelQueue, item: QueueItem, said: RaterV
     _spoken(queue, item, item_record(run_of(store, item), item).sample, said)
 
 
-def _spoken(queue: LabelQueue, item: QueueItem, sample: Sample, said: RaterVerdict) -> list[Label]:
+def _spoken(queue: LabelQueue, item: DrawnRecord, sample: Sample, said: RaterVerdict) -> list[Label]:
     """What a rater said, as labels."""
     form, at, labels = queue.design.form, datetime.now(UTC), []
     if said.verdict is None:
@@ -291,15 +255,15 @@ def _spoken(queue: LabelQueue, item: QueueItem, sample: Sample, said: RaterVerdi
     return labels
 
 
-def undo_label(store: Store, queue: LabelQueue, rater: str) -> QueueItem | None:
+def undo_label(store: Store, queue: LabelQueue, rater: str) -> DrawnRecord | None:
     """Withdraw the last label that a rater gave in a queue and reserve its item again; None where there is none."""
     with store.reading() as connection:
-        items = {item.key: item for item in _items(connection, queue.num)}
-        own_rows = [row for row in _labels(connection, queue, items.values()) if row.author == rater]
+        items = {item.key: item for item in drawn_items(connection, queue.num)}
+        own_rows = _labels(connection, queue, list(items.values()), rater)
     if not own_rows:
         return None
     newest = max(own_rows, key=lambda row: row.num)
-    item = items[newest.run, newest.sample, newest.repeat]
+    item = items[_key(newest)]
     add_labels(
         store, run_of(store, item), [Label(item.sample, newest.name, None, rater, datetime.now(UTC), item.repeat)]
     )
@@ -312,7 +276,7 @@ def undo_label(store: Store, queue: LabelQueue, rater: str) -> QueueItem | None:
     return item
 
 
-def given_verdict(store: Store, queue: LabelQueue, item: QueueItem, rater: str, order: SideOrder = "AB") -> str:
+def given_verdict(store: Store, queue: LabelQueue, item: DrawnRecord, rater: str, order: SideOrder = "AB") -> str:
     """What a rater said of an item, as it is typed; "" where nothing.
 
     Args:
@@ -324,7 +288,7 @@ def given_verdict(store: Store, queue: LabelQueue, item: QueueItem, rater: str, 
     """
     with store.reading() as connection:
         rows = _labels(connection, queue, [item])
-    value = next((_value(row) for row in rows if row.author == rater), None)
+    value = next((row.body for row in rows if row.author == rater), None)
     if value is None:
         return ""
     if queue.design.form.kind == "preference" and value in {"A", "B"}:
@@ -337,18 +301,18 @@ def given_verdict(store: Store, queue: LabelQueue, item: QueueItem, rater: str, 
 def read_progress(store: Store, queue: LabelQueue) -> tuple[QueueProgress, Verdicts]:
     """How far a queue is, and the verdicts in it, without those of raters who cannot tell."""
     with store.reading() as connection:
-        items = _items(connection, queue.num)
+        items = drawn_items(connection, queue.num)
         rows = _labels(connection, queue, items)
         now = _now(connection)
-        reserved = {row.item for row in _reservations(connection, queue.num) if row.until > now}
+        reserved = {row.item for row in _reservations(connection, queue) if row.until > now}
     raters = _raters(rows)
     by_rater: dict[str, int] = {}
     verdicts: dict[RecordKey, dict[str, Any]] = {}
     for row in rows:
         by_rater[row.author] = by_rater.get(row.author, 0) + 1
-        value = _value(row)
+        value = row.body
         if value != CANNOT_TELL:
-            verdicts.setdefault((row.run, row.sample, row.repeat), {})[row.author] = value
+            verdicts.setdefault(_key(row), {})[row.author] = value
     progress = QueueProgress(
         items=len(items),
         done=sum(len(raters.get(item.key, ())) >= item.needed for item in items),
@@ -370,7 +334,7 @@ def _is_conflict(verdicts: Mapping[str, Any]) -> bool:
 def count_by_rater(store: Store, queue: LabelQueue, rater: str) -> int:
     """How many records of a queue a rater has labelled."""
     with store.reading() as connection:
-        return len(_labels(connection, queue, _items(connection, queue.num), rater))
+        return len(_labels(connection, queue, drawn_items(connection, queue.num), rater))
 
 
 def disagreements(store: Store, queue: LabelQueue) -> list[DrawnItem]:
@@ -378,7 +342,7 @@ def disagreements(store: Store, queue: LabelQueue) -> list[DrawnItem]:
     _, verdicts = read_progress(store, queue)
     runs = {run.num: run for run in store.runs()}
     with store.reading() as connection:
-        items = _items(connection, queue.num)
+        items = drawn_items(connection, queue.num)
         raters = _raters(_labels(connection, queue, items))  # those who cannot tell too: they are not asked again
     return [
         DrawnItem(runs[item.run], item.no, item.sample, item.repeat, item.weight, item.stratum, len(raters[item.key]))
@@ -393,62 +357,53 @@ def _now(connection: Connection) -> float:
 
 
 def _rank(seed: int, name: str, number: int) -> int:
-    """A number drawn by seed, name and number, the same on every machine."""
-    text = f"queue\0{seed}\0{name}\0{number}".encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(text, digest_size=6).digest())
+    return seeded_rank("queue", seed, name, number, digest_size=6)
 
 
-def _queue(row: Any) -> LabelQueue:
-    design = QueueDesign.from_json(from_json(row.body.encode()))
-    return LabelQueue(row.num, row.id, row.author, datetime.fromtimestamp(row.created, UTC), design)
+def _queue(ident: str, event: Event) -> LabelQueue:
+    return LabelQueue(event.num, ident, event.author, event.at, QueueDesign.from_json(event.body))
 
 
-def _items(connection: Connection, queue: int, num: int | None = None) -> list[QueueItem]:
-    query = "SELECT num, run, no, sample, repeat, needed, weight, stratum FROM queue_item WHERE queue = :queue"
-    values = {"queue": queue}
-    if num is not None:
-        query, values = f"{query} AND num = :num", {**values, "num": num}
-    return [QueueItem(*row) for row in connection.execute(f"{query} ORDER BY num", values).tuples()]
-
-
-def _labels(connection: Connection, queue: LabelQueue, items: Iterable[QueueItem], rater: str = "") -> list[Any]:
-    """The rows of the current labels on items of a queue, oldest first; those of one rater where it is named."""
+def _labels(connection: Connection, queue: LabelQueue, items: Sequence[DrawnRecord], rater: str = "") -> list[Event]:
+    """The current labels on items of a queue, oldest first; those of one rater where it is named."""
     keys = {item.key for item in items}
-    query = """SELECT num, run, sample, repeat, name, author, value FROM label
-        WHERE run IN :runs AND name = :name AND (:rater = '' OR author = :rater) ORDER BY num"""
-    newest: dict[tuple[RecordKey, str], Any] = {}
+    query = """SELECT * FROM event WHERE topic = 'label' AND subject IN (SELECT id FROM run WHERE num IN :runs)
+        AND name = :name AND (:rater = '' OR author = :rater) AND (:sample = '' OR sample = :sample) ORDER BY num"""
+    values = {"name": queue.design.form.name, "rater": rater, "sample": items[0].sample if len(items) == 1 else ""}
+    newest: dict[tuple[RecordKey, str], Event] = {}
     for runs in portions(sorted({run for run, _, _ in keys})):
-        for row in connection.execute(query, {"runs": runs, "name": queue.design.form.name, "rater": rater}):
+        for row in connection.execute(query, {"runs": runs, **values}):
             key = (row.run, row.sample, row.repeat)
             if key in keys and not row.author.startswith(MODEL):
                 newest.pop((key, row.author), None)
-                newest[key, row.author] = row
-    return [row for row in newest.values() if row.value != "null"]
+                newest[key, row.author] = event_of(row)
+    return [event for event in newest.values() if event.body is not None]
 
 
-def _raters(rows: Iterable[Any]) -> dict[RecordKey, Collection[str]]:
+def _raters(labels: Iterable[Event]) -> dict[RecordKey, Collection[str]]:
     raters: dict[RecordKey, set[str]] = {}
-    for row in rows:
-        raters.setdefault((row.run, row.sample, row.repeat), set()).add(row.author)
+    for label in labels:
+        raters.setdefault(_key(label), set()).add(label.author)
     return dict(raters)
 
 
-def _value(row: Any) -> Any:
-    return from_json(row.value.encode())
+def _key(label: Event) -> RecordKey:
+    return label.run or 0, label.sample, label.repeat
 
 
-def _reservations(connection: Connection, queue: int) -> list[Any]:
-    query = """SELECT item, rater, until, skipped FROM reservation
-        WHERE item IN (SELECT num FROM queue_item WHERE queue = :queue)"""
-    return connection.execute(query, {"queue": queue}).all()
+def _reservations(connection: Connection, queue: LabelQueue, item: DrawnRecord | None = None) -> list[Any]:
+    """Reservations of one item, or of all items of the queue."""
+    where = "item IN (SELECT num FROM drawn WHERE event = :event)" if item is None else "item = :item"
+    values = {"event": queue.num} if item is None else {"item": item.num}
+    return connection.execute(f"SELECT item, rater, until, skipped FROM reservation WHERE {where}", values).all()
 
 
-def _set_reservation(connection: Connection, item: QueueItem, rater: str, *, until: float, skipped: bool) -> None:
+def _set_reservation(connection: Connection, item: DrawnRecord, rater: str, *, until: float, skipped: bool) -> None:
     row = {"item": item.num, "rater": rater, "run": item.run, "until": until, "skipped": int(skipped)}
     connection.execute(schema.insert_or_update(schema.reservation, ("item", "rater"), ("run", "until", "skipped")), row)
 
 
-def _release(connection: Connection, item: QueueItem, rater: str) -> None:
+def _release(connection: Connection, item: DrawnRecord, rater: str) -> None:
     connection.execute(
         "DELETE FROM reservation WHERE item = :item AND rater = :rater", {"item": item.num, "rater": rater}
     )

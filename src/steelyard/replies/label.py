@@ -96,13 +96,13 @@ def read_label(text: str, labels: Sequence[str], *, finish: str = "stop") -> Ver
     return reply.scored(replace(best, value=by_plain_label[best.value]), None)
 
 
-def _plain(label: str) -> str:
+def plain_label(label: str) -> str:
     """A label as it is compared: `partially_correct` is `partially correct`, `A-` is not `A`."""
     return _JOINT.sub(" ", " ".join(fold(label).split()).casefold())
 
 
 def _known(labels: tuple[str, ...]) -> dict[str, str]:
-    by_plain_label = {_plain(label): label for label in labels}
+    by_plain_label = {plain_label(label): label for label in labels}
     if not by_plain_label or "" in by_plain_label or len(by_plain_label) < len(labels):
         raise ValueError(f"labels differ from each other and are not blank: {list(labels)!r}")
     return by_plain_label
@@ -147,7 +147,7 @@ def _in_objects(reply: JudgeReply, tokens: _Tokens) -> Iterator[Candidate]:
         if isinstance(value, bool) or not isinstance(value, str | int):
             return ""
         text = fold(str(value)).strip(" \n\t\"'([.!。])")
-        return _plain(text) if tokens.loose.fullmatch(text) else ""
+        return plain_label(text) if tokens.loose.fullmatch(text) else ""
 
     return reply.in_objects(_TIERS, said)
 
@@ -178,10 +178,10 @@ def _in_text(reply: JudgeReply, tokens: _Tokens) -> Iterator[Candidate]:
     label_matches = _not_offered(at_both_ends(tokens.token, text, _MOST), text)
     marked = at_both_ends(tokens.loose, text, _MOST) if _MARKS.search(text) else []
     opened = [match for match in label_matches if _opens(text, match)]
-    if opened and opened[0].start() < _REACH and len({_plain(match.group()) for match in opened}) == 1:
+    if opened and opened[0].start() < _REACH and len({plain_label(match.group()) for match in opened}) == 1:
         start, end = opened[0].span()
         if _OPENING.match(text, 0, start) and not tokens.offered.match(text, end):
-            yield Candidate(_plain(opened[0].group()), start, end, Strength.CONCLUDED, "opening", (0, end))
+            yield Candidate(plain_label(opened[0].group()), start, end, Strength.CONCLUDED, "opening", (0, end))
     for matches, forms in ((marked, _forms()[:1]), (label_matches, _forms()[1:])):
         for match in matches:
             candidate = _stated(text, match, forms, tokens)
@@ -194,7 +194,7 @@ def _not_offered(matches: Sequence[re.Match[str]], text: str) -> list[re.Match[s
     joined = {
         match.start()
         for pair in pairwise(matches)
-        if _plain(pair[0].group()) != _plain(pair[1].group())
+        if plain_label(pair[0].group()) != plain_label(pair[1].group())
         and _NAMED_AGAIN.fullmatch(text, pair[0].end(), pair[1].start())
         for match in pair
     }
@@ -224,7 +224,7 @@ def _stated(text: str, match: re.Match[str], forms: Sequence[VerdictForm], token
             continue
         if form.name == "named" and tokens.are_letters:
             continue
-        candidate = form.candidate(text, start, end, _plain(match.group()))
+        candidate = form.candidate(text, start, end, plain_label(match.group()))
         if candidate is not None:
             concludes = pattern("label", "concluding").search(text, max(0, start - _CONCLUDED_WITHIN), start)
             if form.name == "sentence" and concludes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from steelyard.analysis.judging_manifest import JUDGES, is_judging, only_answers
@@ -19,6 +19,7 @@ from steelyard.report.sections.conclusion import conclusion_section
 from steelyard.report.sections.costs import cached_sentence, costs_section, read_again_sentence, saved_calls
 from steelyard.report.sections.exam import exam_section
 from steelyard.report.sections.gate import gate_section
+from steelyard.report.sections.grid import grid_details_section, grid_section
 from steelyard.report.sections.judge_agreement import held_to_people_section
 from steelyard.report.sections.judge_panel import checks_section, panels_section
 from steelyard.report.sections.pass_rates import pass_rates_section
@@ -58,11 +59,11 @@ _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
             "further_groups",
             "breakdowns",
         ),
-        *("preferences", "standings", "conclusion", "comparison", "regressions", "gate"),
+        *("preferences", "standings", "conclusion", "comparison", "regressions", "grid_details", "grid", "gate"),
     ),
     "markdown": (
-        *("alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets", "scores", "pass_rates"),
-        *("turns", "panels", "agreement", "held_to_people", "judge_checks", "groups"),
+        *("alarms", "conclusion", "grid", "grid_details", "gate", "standings", "preferences", "answers", "targets"),
+        *("scores", "pass_rates", "turns", "panels", "agreement", "held_to_people", "judge_checks", "groups"),
         *(
             "regressions",
             "wrong_results",
@@ -76,13 +77,15 @@ _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
         ),
     ),
     "html": (
-        *("alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets", "comparison", "groups"),
-        *("scores", "further_histograms", *_RATERS, "further_groups", "breakdowns", "costs"),
+        *("alarms", "conclusion", "grid", "grid_details", "gate", "standings", "preferences", "answers", "targets"),
+        *("comparison", "groups", "scores", "further_histograms", *_RATERS, "further_groups", "breakdowns", "costs"),
     ),
 }
 _OF_JUDGES: Final = ("panels", "judge_checks", "held_to_people")
 """First sections of a comment on a run of judges: a comment may be cut at its end."""
-BEFORE_SAMPLES: Final = frozenset({"alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets"})
+BEFORE_SAMPLES: Final = frozenset(
+    {"alarms", "conclusion", "grid", "grid_details", "gate", "standings", "preferences", "answers", "targets"}
+)
 """Sections that a page shows before its table of samples."""
 
 
@@ -195,6 +198,8 @@ def _sections(content: ReportContent, chance: float | None, included: Container[
             standings=content.pairwise.standings,
             saved=saved_calls(content.summaries),
         ),
+        grid_section(comparison.grid if comparison else None),
+        grid_details_section(comparison.grid if comparison else None),
         gate_section(content.gate),
         standings_section(content.pairwise.standings),
         preferences_section(content.pairwise.preferences),
@@ -241,7 +246,7 @@ def _regressions(content: ReportContent) -> Section:
         return Section("", key="regressions")
     from steelyard.report.sections.regressions import regressions_section
 
-    return regressions_section(content.runs, content.comparison)
+    return _behind_grid(regressions_section(content.runs, content.comparison), content.comparison)
 
 
 def _comparison(content: ReportContent, names: Sequence[str]) -> Section:
@@ -249,7 +254,12 @@ def _comparison(content: ReportContent, names: Sequence[str]) -> Section:
         return Section("", key="comparison")
     from steelyard.report.sections.comparison import comparison_section
 
-    return comparison_section(content.comparison, content.runs, names)
+    return _behind_grid(comparison_section(content.comparison, content.runs, names), content.comparison)
+
+
+def _behind_grid(section: Section, comparison: Comparison) -> Section:
+    """A section of pairs against the first run, which are details where the runs are a grid."""
+    return replace(section, level="detail", folded=True) if comparison.grid else section
 
 
 def _remarks(content: ReportContent, scored: Sequence[int]) -> list[Sentence]:

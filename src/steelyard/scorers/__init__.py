@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from steelyard.scorers.judges.judge import Judge
     from steelyard.scorers.judges.preference import Preference
     from steelyard.scorers.judges.relevance import AnswerRelevancy, ContextRelevance, Relevance
+    from steelyard.scorers.label import LabelMatch
     from steelyard.scorers.lexical import ChrF, Contains, ExactMatch, RougeL, TokenF1
     from steelyard.scorers.numbers import NumberMatch
     from steelyard.scorers.per_turn import PerTurn
@@ -57,6 +58,7 @@ else:
         "steelyard.scorers.human_preference:HumanPreference",
         "steelyard.scorers.formats:JsonSchema",
         "steelyard.scorers.judges.judge:Judge",
+        "steelyard.scorers.label:LabelMatch",
         "steelyard.scorers.preference:LexicalPreference",
         "steelyard.scorers.choice:LikelihoodAccuracy",
         "steelyard.scorers.numbers:NumberMatch",
@@ -93,6 +95,7 @@ __all__ = [
     "HumanPreference",
     "JsonSchema",
     "Judge",
+    "LabelMatch",
     "LexicalPreference",
     "LikelihoodAccuracy",
     "Not",

@@ -33,7 +33,7 @@ class Not(WrapsOne):
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """1 or 0."""
         name = infos_of_part(self.scorer)[0].name
-        return (_verdict_info(f"not_{name}", [self.scorer]),)
+        return (verdict_info(f"not_{name}", [self.scorer]),)
 
     @property
     def stage_info(self) -> StageInfo:
@@ -46,7 +46,7 @@ class Not(WrapsOne):
         Raises:
             ConfigError: no value of its first score passes or fails.
         """
-        _check_parts([self.scorer])
+        check_verdicts([self.scorer])
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks, call_scorer: Any) -> list[Score]:
         """Score one output; `call_scorer` is as for `PerTurn`."""
@@ -99,7 +99,7 @@ class AnyOf:
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """1 or 0."""
-        return (_verdict_info(self._name, self.scorers),)
+        return (verdict_info(self._name, self.scorers),)
 
     @property
     def stage_info(self) -> StageInfo:
@@ -114,11 +114,11 @@ class AnyOf:
         Raises:
             ConfigError: there are none, or no value of one's first score passes or fails.
         """
-        _check_parts(self.scorers)
+        check_verdicts(self.scorers)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks, call_scorer: Any) -> list[Score]:
         """Score one output; `call_scorer` is as for `PerTurn`."""
-        return _combined(self._name, await _first_scores(self.scorers, sample, output, (ask, call_scorer)), any)
+        return combined_verdict(self._name, await first_scores(self.scorers, sample, output, (ask, call_scorer)), any)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +137,13 @@ class AllOf(AnyOf):
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """1 or 0, and the share."""
-        verdict = _verdict_info(self._name, self.scorers)
+        verdict = verdict_info(self._name, self.scorers)
         return (verdict, replace(verdict, name="all_of_share", threshold=None, labels=None))
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks, call_scorer: Any) -> list[Score]:
         """Score one output; `call_scorer` is as for `PerTurn`."""
-        firsts = await _first_scores(self.scorers, sample, output, (ask, call_scorer))
-        scores = _combined(self._name, firsts, all)
+        firsts = await first_scores(self.scorers, sample, output, (ask, call_scorer))
+        scores = combined_verdict(self._name, firsts, all)
         held = [holds for score in firsts if (holds := _holds(score)) is not None]
         share = sum(held) / len(held) if held else None
         return [
@@ -162,19 +162,27 @@ def _holds(score: Score) -> bool | None:
     return bool(score.value)
 
 
-async def _first_scores(
+async def first_scores(
     scorers: Sequence[Scorer], sample: Sample, output: Output, means: tuple[Asks, Any]
 ) -> list[Score]:
+    """The first score of each scorer, in order; none in a dry run of one that asks nothing.
+
+    Args:
+        scorers: one after the other, so that equal calls keep their order in the journal.
+        sample: the sample.
+        output: what is scored.
+        means: what asks models, and what calls scorers, as for `PerTurn`.
+    """
     ask, call_scorer = means
     firsts = []
-    for scorer in scorers:  # one after the other, so that equal calls keep their order in the journal
+    for scorer in scorers:
         name = infos_of_part(scorer)[0].name
         scores = await call_scorer(scorer, name, sample, output, ask)
         firsts += [next((score for score in scores if score.name == name), scores[0])] if scores else []
     return firsts
 
 
-def _combined(name: str, scores: Sequence[Score], rule: Any) -> list[Score]:
+def combined_verdict(name: str, scores: Sequence[Score], rule: Any) -> list[Score]:
     """The verdict over those of several scorers; none in a dry run, where scorers that ask nothing are not run."""
     if not scores:
         return []
@@ -195,13 +203,18 @@ def _combined(name: str, scores: Sequence[Score], rule: Any) -> list[Score]:
     return [Score(name, float(verdict), passed=verdict, reason=shown)]
 
 
-def _verdict_info(name: str, parts: Sequence[Any]) -> ScoreInfo:
+def verdict_info(name: str, parts: Sequence[Any]) -> ScoreInfo:
     """A verdict counts unparsed replies as 0 where one of the scorers does."""
     counted = any(infos_of_part(part)[0].denominator == "all" for part in parts)
     return ScoreInfo(name, (0.0, 1.0), threshold=1.0, labels=_LABELS, denominator="all" if counted else "answered")
 
 
-def _check_parts(parts: Sequence[Any]) -> None:
+def check_verdicts(parts: Sequence[Any]) -> None:
+    """Refuse scorers that do not say whether an output passes.
+
+    Raises:
+        ConfigError: there are none, or no value of one's first score passes or fails.
+    """
     if not parts:
         raise ConfigError("scorers: name one or more")
     for part in parts:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from steelyard.scorers.overlap import Overlap
 
 _WIDE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff]")
+
+_SENTENCE: Final = re.compile(r"[.!?;\n。！？；]+")
+_DENIED: Final = re.compile(
+    r"(?:\b(?:not|never|rather than|instead of)|n't|不是|而非|并非)\s?(?:an?\s|the\s)?[\"']?\w+", re.IGNORECASE
+)
+"""A label that a reply denies in the same breath: `yes, not no`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +189,9 @@ class Contains:
         ignore_case: compare with case folded.
         whole_words: find the reference only between the borders of words.
         threshold: with `share`, the share from which a sample passes; None: none is set.
+        closed: the answers among which the dataset chooses. An output that names another of them too is not counted
+            unless it is read as the expected one: "Yes and no." is not "yes". Empty, with `any`: the expected outputs
+            of the dataset where they are 2 to 20 short texts, each expected three times or more.
 
     >>> Contains()(Sample("1", "Capital of France?", "Paris"), Output("It is Paris.")).value
     1.0
@@ -195,6 +204,7 @@ class Contains:
     ignore_case: bool = True
     whole_words: bool = True
     threshold: float | None = None
+    closed: tuple[str, ...] = ()
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -215,6 +225,15 @@ class Contains:
         if self.threshold is not None and self.mode != "share":
             raise ConfigError(f"threshold: only mode 'share' takes one, not mode {self.mode!r}")
 
+    def with_references(self, references: Sequence[tuple[str, Any]]) -> Contains:
+        """Return a copy that knows the answers among which a dataset chooses, as far as they are words."""
+        from steelyard.replies.closed_set import closed_set
+
+        if self.closed or self.mode != "any":
+            return self
+        closed = closed_set(reference for _, reference in references)
+        return replace(self, closed=closed) if closed and all(map(_has_letter, closed)) else self
+
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Look for the references in one output."""
         texts, problem = references_of(sample)
@@ -226,15 +245,38 @@ class Contains:
         value = {"any": float(any(contained)), "all": float(all(contained)), "share": sum(contained) / len(contained)}[
             self.mode
         ]
+        if value and (other := self._hedge(texts, text_of(output))):
+            return Score("contains", 0.0, passed=False, reason=f"it names {other!r} too", detail={"missing": []})
         passed = reached(value, self.threshold) if self.mode == "share" else value == 1
         reason = f"missing: {', '.join(repr(text[:40]) for text in missing[:5])}" if missing else ""
         if self.mode == "any" and any(contained):
             reason = f"found{which_reference(contained.index(True), len(texts))}".replace("; ", " ")
         return Score("contains", value, passed=passed, reason=reason, detail={"missing": missing})
 
+    def _hedge(self, texts: Sequence[str], answer: str) -> str:
+        """Another answer of the closed set that the output names, unless it is read as the expected one."""
+        from steelyard.replies.closed_set import read_one
+
+        expected = {self._comparable(text) for text in texts}
+        others = [other for other in self.closed if self._comparable(other) not in expected]
+        named = [other for other in others if self._names(other, answer)]
+        if not named:
+            return ""
+        read = self._comparable(read_one(answer, self.closed)[0]) in expected
+        own = (sentence for sentence in _SENTENCE.split(answer) if any(self._names(text, sentence) for text in texts))
+        said = (other for sentence in own for other in named if self._names(other, _DENIED.sub("", sentence)))
+        return next(said, "" if read else named[0])
+
+    def _names(self, phrase: str, text: str) -> bool:
+        return stands_in(self._comparable(phrase), self._comparable(text), whole_words=self.whole_words)
+
     def _comparable(self, text: str) -> str:
         plain = " ".join(nfkc(text).split())
         return plain.casefold() if self.ignore_case else plain
+
+
+def _has_letter(text: str) -> bool:
+    return any(character.isalpha() for character in text)
 
 
 def stands_in(phrase: str, text: str, *, whole_words: bool = True) -> bool:

@@ -124,8 +124,9 @@ def _written_run(connection: Connection, store: Store, runs: Sequence[int]) -> s
 
 
 def _counted(connection: Connection, runs: Sequence[int]) -> Deletion:
-    def rows(table: schema.StoredTable) -> int:
-        return int(connection.execute(f"SELECT count(*) FROM {table.name} WHERE run IN :runs", {"runs": runs}).scalar())
+    def rows(table: schema.StoredTable, where: str = "") -> int:
+        query = f"SELECT count(*) FROM {table.name} WHERE run IN :runs {where}"
+        return int(connection.execute(query, {"runs": runs}).scalar())
 
     return Deletion(
         runs=len(runs),
@@ -135,8 +136,8 @@ def _counted(connection: Connection, runs: Sequence[int]) -> Deletion:
             f"SELECT count(*) FROM sample {_deleted_samples(connection)}", {"runs": runs}
         ).scalar(),
         replies=len(_own_keys(connection, runs)),
-        notes=rows(schema.note),
-        labels=rows(schema.label),
+        notes=rows(schema.event, "AND topic = 'note'"),
+        labels=rows(schema.event, "AND topic = 'label'"),
     )
 
 

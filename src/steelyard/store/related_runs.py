@@ -73,7 +73,7 @@ def labels_of_sample(run: Run, sample: str) -> tuple[Label, ...]:
     """The labels of one sample that count; of a run of judges those of the run whose answers it judges."""
     answered = source_of(run) or run
     with run.store.reading() as connection:
-        return current_labels(connection, answered.num, sample)
+        return current_labels(connection, answered.id, sample)
 
 
 def _of_judges(run: Run) -> Iterator[Run]:

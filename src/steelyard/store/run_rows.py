@@ -82,11 +82,13 @@ class NewRun:
 def is_stored(connection: Connection, run: ReadableRun) -> bool:
     """Whether a run still exists, for a transaction that is about to write rows about it.
 
-    Not a SELECT: an UPDATE waits for a process that is deleting the run. By its id too, since SQLite gives the number
-    of a deleted run to the next one.
+    On a server it waits for a process that is deleting runs. By its id too, since SQLite gives the number of a deleted
+    run to the next one.
     """
-    touched = "UPDATE run SET layer = layer WHERE num = :num AND id = :id"
-    return bool(connection.execute(touched, {"num": run.num, "id": run.id}).changed)
+    if connection.dialect == "postgresql":
+        connection.execute("LOCK TABLE run IN ROW EXCLUSIVE MODE")
+    values = {"num": run.num, "id": run.id}
+    return connection.execute("SELECT 1 FROM run WHERE num = :num AND id = :id", values).first() is not None
 
 
 def begin_runs(batch: Batch, created: float, idents: Sequence[str], new: Sequence[NewRun]) -> int:

@@ -24,7 +24,7 @@ from steelyard.session.reply_schemas import Finding, schema_digest
 from steelyard.session.session import Keys
 from steelyard.store import Store
 from steelyard.store.journal import find_reply
-from steelyard.suite.objects import Suite
+from steelyard.suite.objects import Suite, with_references
 from steelyard.suite.scorer_infos import scorer_stages
 from steelyard.suite.sides import with_samples
 from steelyard.suite.survey import prices_of, survey
@@ -116,6 +116,7 @@ async def estimate(suite: Suite, *, store: str | None = None, fresh: bool = Fals
     suite = with_samples(suite, store)
     prices = prices_of(suite)
     survey(suite.samples)
+    suite = with_references(suite)
     with contextlib.ExitStack() as opened:
         journal = None if fresh else _journal(store)
         if journal is not None:

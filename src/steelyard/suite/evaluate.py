@@ -28,7 +28,7 @@ from steelyard.store.reading.search import index_run
 from steelyard.store.store import new_id
 from steelyard.suite.executor import BegunEvaluation, Executor, RunHandle, is_executor
 from steelyard.suite.kept_replies import check_kept_replies
-from steelyard.suite.objects import Options, Suite, build_targets
+from steelyard.suite.objects import Options, Suite, build_targets, with_references
 from steelyard.suite.progress_line import shown
 from steelyard.suite.running import Running, run_all
 from steelyard.suite.sample_columns import with_checked_names
@@ -198,7 +198,7 @@ async def aevaluate_suite(
 async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle) -> tuple[Run, ...]:
     suite = with_samples(suite, how.store)
     check_suite(suite)
-    suite = with_checked_names(suite)
+    suite = with_references(with_checked_names(suite))
     build_targets(suite)
     if how.executor is not None:
         if not is_executor(how.executor):

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
+from steelyard.analysis.comparison.grid import MARGIN
 from steelyard.analysis.intervals import Intervals
 from steelyard.analysis.stopping import Question
 from steelyard.building.row_values import WithRowValues
@@ -29,7 +30,7 @@ from steelyard.registry import name_of
 from steelyard.runner import Step
 from steelyard.targets.pair import Pair
 from steelyard.targets.prompt import Prompt
-from steelyard.types import Sample, Scorer, Target
+from steelyard.types import Sample, Scorer, Target, WrapsScorers
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,8 @@ class Options:
         repeats: how often each sample is asked; each repeat is a call of its own. Reports then show pass@k (at least
             one of k repeats passes) and pass^k (each does) for k = 1 and for all repeats.
         pass_k: another k for which they are shown, at most `repeats`; 0 is none.
+        margin: of prompts x models, by how much one may be worse than the best and still be as good, as a share of the
+            score's scale: 0.03 is three points of a rate. The cheapest of those is named.
         seed: of every random choice (baselines, random subsets).
         max_errors: share of records in [0, 1] that may end in an error. A run is broken (exit code 4) if more than this
             share and more than 2 records failed, or all. By default 0.01, and 0.2 if the target is your own code: a
@@ -131,6 +134,7 @@ class Options:
     concurrency: int = 16
     repeats: int = 1
     pass_k: int = 0
+    margin: float = MARGIN
     seed: int = 0
     max_errors: float | None = None
     sample_timeout_s: float = 900.0
@@ -152,6 +156,7 @@ class Options:
         expect_number("concurrency", self.concurrency, 1, whole=True)
         expect_number("repeats", self.repeats, 1, whole=True)
         expect_number("pass_k", self.pass_k, 0, self.repeats, whole=True)
+        expect_number("margin", self.margin, 0.0001, 1)
         expect_number("seed", self.seed, 0, whole=True)
         if self.max_errors is not None:
             expect_number("max_errors", self.max_errors, 0, 1)
@@ -315,6 +320,37 @@ def with_chosen(suite: Suite, ids: Collection[str], why: str) -> Suite:
     if not count:
         raise ConfigError(f"none of these samples is {why}; samples of two runs are matched by their ids")
     return replace(suite, samples=chosen, notes=(*suite.notes, f"{count} samples were asked: {why}"))
+
+
+def with_references(suite: Suite) -> Suite:
+    """The suite with scorers that know all expected outputs of its dataset, for those that need them.
+
+    Raises:
+        ConfigError: a scorer refuses one of them.
+    """
+    scorers_of = {name: know_references(scorers, suite.samples) for name, scorers in suite.scorers_of.items()}
+    return replace(suite, scorers=know_references(suite.scorers, suite.samples), scorers_of=scorers_of)
+
+
+def know_references(scorers: Sequence[Scorer], samples: Iterable[Sample]) -> tuple[Scorer, ...]:
+    """The scorers, bound to the expected outputs of all samples; these are read only if a scorer needs them.
+
+    Raises:
+        ConfigError: a scorer refuses one of them.
+    """
+    if not any(map(_needs_references, scorers)):
+        return tuple(scorers)
+    references = [(sample.id, sample.reference) for sample in samples if isinstance(sample, Sample)]
+
+    def bound(scorer: Any) -> Any:
+        return scorer.with_references(references) if hasattr(scorer, "with_references") else scorer
+
+    return tuple(rebound(scorer, bound) for scorer in scorers)
+
+
+def _needs_references(scorer: Any) -> bool:
+    inner = scorer.parts if isinstance(scorer, WrapsScorers) else ()
+    return hasattr(scorer, "with_references") or any(map(_needs_references, inner))
 
 
 def check_parts(value: Any) -> None:

@@ -32,6 +32,7 @@ from steelyard.store.open_store import OpenStore
 from steelyard.store.reading.search import index_run
 from steelyard.store.records import DAMAGED
 from steelyard.store.run_rows import end_of_samples
+from steelyard.suite.objects import know_references
 from steelyard.suite.scorer_infos import primary_of, scorer_stages, scoring_manifest
 from steelyard.suite.survey import prepare
 from steelyard.types import Record, Reply, Score, Scorer
@@ -108,6 +109,7 @@ def rescore(
     described = run.manifest.get("scorers", {})
     from steelyard.scorers.judges.judge import with_stored_prompts  # 0.15 s, for rescoring alone
 
+    scorers = know_references(scorers, (record.sample for record in run.records()))
     stages = {name: with_stored_prompts(scorer, described.get(name)) for name, scorer in scorer_stages(scorers).items()}
     scoring = scoring_manifest(stages)
     if run.manifest.get("primary") not in scoring["scores"]:

@@ -15,8 +15,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final
 
+from steelyard.building.import_paths import describe_path, find_object, missing_package
 from steelyard.errors import ConfigError, install_command
-from steelyard.targets.function import describe_path, find_object, missing_package
 
 _TEXTS: Final = ("text", "page_content", "content", "passage")
 _FOLDERS: Final = re.compile(r"[\\/]")

@@ -10,7 +10,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from steelyard.errors import ConfigError
-from steelyard.people.codings import assign_code, coded_record, new_code, withdraw_note, write_note
+from steelyard.people.codings import assign_code, new_code, withdraw_note, write_note
+from steelyard.people.draw import item_record
 from steelyard.people.error_codes import LONGEST_NAME, LONGEST_NOTE
 from steelyard.people.queues import checked_rater
 from steelyard.viewer.codes_page import reading_mode, record_address
@@ -22,7 +23,8 @@ from steelyard.viewer.sample_page import read_sample
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from steelyard.people.codings import CodedItem, Coding
+    from steelyard.people.codings import Coding
+    from steelyard.people.draw import DrawnRecord
     from steelyard.people.error_codes import CodingState, ErrorNote
     from steelyard.viewer.open_codings import OpenCodings
 
@@ -97,7 +99,7 @@ class _RecordPages:
         return self._page(request, coding, item)
 
     def _page(
-        self, request: Request, coding: Coding, item: CodedItem, *, sent: SentNote | None = None, fault: str = ""
+        self, request: Request, coding: Coding, item: DrawnRecord, *, sent: SentNote | None = None, fault: str = ""
     ) -> Response:
         state = self._codings.state(coding)
         runs = self._codings.runs(coding)
@@ -135,7 +137,7 @@ class _RecordPages:
             mode=mode,
             reader=author_of(request),
             longest=(LONGEST_NOTE, LONGEST_NAME),
-            **read_sample(run, [coded_record(run, item)]),
+            **read_sample(run, [item_record(run, item)]),
         )
 
     async def take(self, request: Request) -> Response:
@@ -166,7 +168,7 @@ class _RecordPages:
             )
         return RedirectResponse(record_address(self._pages, coding, item.num, mode), 303)
 
-    def _store_sent(self, coding: Coding, item: CodedItem, sent: SentNote, reader: str) -> bool:
+    def _store_sent(self, coding: Coding, item: DrawnRecord, sent: SentNote, reader: str) -> bool:
         """Store what was sent; returns whether the reader goes on to the next record.
 
         Raises:
@@ -176,8 +178,8 @@ class _RecordPages:
         before = note.text if note else ""
         sent = replace(sent, text=typed_text(sent.text, before))
         if sent.text != before:
-            _check_text(sent, note)
-            write_note(self._store, coding, item.num, sent.text, author=reader)
+            _check_text(sent)
+            write_note(self._store, coding, item.num, sent.text, author=reader, seen=sent.seen)
         elif sent.nothing and (note is None or note.text):
             write_note(self._store, coding, item.num, "", author=reader)
         if sent.nothing or not (sent.code or sent.name):
@@ -187,7 +189,7 @@ class _RecordPages:
         self._assign(coding, item, sent, reader)
         return False
 
-    def _assign(self, coding: Coding, item: CodedItem, sent: SentNote, reader: str) -> None:
+    def _assign(self, coding: Coding, item: DrawnRecord, sent: SentNote, reader: str) -> None:
         if sent.code:
             code = "" if sent.code == "none" else sent.code
             assign_code(self._store, coding, [item.num], code, author=reader)
@@ -213,25 +215,16 @@ class _RecordPages:
         return RedirectResponse(record_address(self._pages, coding, item, mode), 303)
 
 
-def _check_text(sent: SentNote, note: ErrorNote | None) -> None:
-    """Refuse a text that would replace a note that its reader has not seen, or that is blank.
+def _check_text(sent: SentNote) -> None:
+    """Refuse a text that is blank, or that contradicts what was pressed.
 
     Raises:
         ConfigError: why it is not stored.
     """
-    if sent.seen != (note.num if note else 0):
-        raise ConfigError(_written_meanwhile(note))
     if sent.nothing:
         raise ConfigError("the note has a text that is not stored: clear it to say that nothing is wrong")
     if not sent.text:
         raise ConfigError("the note is blank now: press 0 where nothing is wrong, or u to withdraw your last note")
-
-
-def _written_meanwhile(note: ErrorNote | None) -> str:
-    if note is None:
-        return "since you opened this page its note was withdrawn: your text is not stored yet. Save again to store it"
-    change = f"noted “{note.text}”" if note.text else "said that nothing is wrong"
-    return f"since you opened this page {note.author} {change}: your text is not stored yet. Save again to replace that"
 
 
 def _buttons(state: CodingState, note: ErrorNote | None) -> list[CodeButton]:

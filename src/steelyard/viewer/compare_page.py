@@ -17,6 +17,7 @@ from steelyard.report.run_texts import run_labels
 from steelyard.report.section import KeyFigure, Section
 from steelyard.report.sections.comparison import comparison_section, settings_section
 from steelyard.report.sections.conclusion import pair_figures
+from steelyard.report.sections.grid import grid_details_section, grid_section
 from steelyard.store import Run
 from steelyard.store.related_runs import refuse_other_suites
 from steelyard.viewer.changed_samples import ShownChange, change_columns, shown_changes
@@ -73,7 +74,8 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
                 replace(pair, versions=_versions(pages, datasets, runs[0], pages.run_of(pair.pair.other)))
                 for pair in shown_pairs
             ],
-            notes=compared.notes,
+            notes=() if compared.grid else compared.notes,
+            grid=(grid_section(compared.grid), grid_details_section(compared.grid)),
             score=compared.score,
             second=second,
             title=score_title(compared.score),

@@ -16,7 +16,8 @@ from steelyard.config.dataset_versions import draft_difference, save_draft
 from steelyard.data.dataset_difference import CellChange, DatasetDifference, RowDifference, dataset_difference
 from steelyard.data.new_version import unwritable
 from steelyard.errors import ConfigError, DataError
-from steelyard.people.dataset_drafts import DatasetDraft, checked_author, discard_draft
+from steelyard.people.dataset_drafts import DatasetDraft, discard_draft
+from steelyard.people.events import checked_author
 from steelyard.viewer.dataset_row_page import dataset_row_routes
 from steelyard.viewer.notes import author_of, remember_author
 from steelyard.viewer.open_datasets import OpenDatasets

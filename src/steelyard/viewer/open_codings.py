@@ -6,13 +6,13 @@ import shlex
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from steelyard.errors import ConfigError, did_you_mean
-from steelyard.people.codings import coding_sizes, named_coding, read_coding
+from steelyard.people.codings import codings, named_coding, newest_change, read_coding
 from steelyard.report.coding_page import CodingPage
 from steelyard.report.sections.error_codes import codes_section, saturation_chart
 
 if TYPE_CHECKING:
-    from steelyard.people.codings import CodedItem, Coding
+    from steelyard.people.codings import Coding
+    from steelyard.people.draw import DrawnRecord
     from steelyard.people.error_codes import CodingState
     from steelyard.report.charts.curve import CurveChart
     from steelyard.report.section import Section
@@ -40,8 +40,6 @@ class DescribedCoding(NamedTuple):
 class OpenCodings:
     """The error analyses of one store.
 
-    Records and events are read once; later requests read what was added, which 10,000 notes under 500 codes need.
-
     Args:
         pages: of the viewer.
     """
@@ -49,12 +47,11 @@ class OpenCodings:
     def __init__(self, pages: Pages) -> None:
         self._pages = pages
         self._store = pages.store
-        self._codings: dict[str, tuple[int, Coding]] = {}
-        self._described: dict[str, tuple[CodingState, int, DescribedCoding]] = {}
+        self._described: dict[str, tuple[tuple[int, int, int], DescribedCoding]] = {}
 
     def all(self) -> list[Coding]:
         """Every error analysis, newest first."""
-        return [self._current(ident, items) for ident, items in coding_sizes(self._store).items()]
+        return codings(self._store)
 
     def of(self, ident: str) -> Coding:
         """The error analysis of an id, without the records of runs that were deleted since.
@@ -62,20 +59,11 @@ class OpenCodings:
         Raises:
             ConfigError: there is none.
         """
-        sizes = coding_sizes(self._store)
-        if ident not in sizes:
-            raise ConfigError(f"there is no error analysis {ident!r}{did_you_mean(ident, sizes)}")
-        return self._current(ident, sizes[ident])
+        return named_coding(self._store, ident)
 
     def of_run(self, run: Run) -> list[Coding]:
         """Those that a run is in, newest first."""
-        return [coding for coding in self.all() if run.id in coding.drawn]
-
-    def _current(self, ident: str, items: int) -> Coding:
-        cached = self._codings.get(ident)
-        if cached is None or cached[0] != items:
-            self._codings[ident] = cached = items, named_coding(self._store, ident)
-        return cached[1]
+        return codings(self._store, run)
 
     def state(self, coding: Coding) -> CodingState:
         """The state of an analysis after its events so far."""
@@ -83,19 +71,19 @@ class OpenCodings:
 
     def described(self, coding: Coding) -> DescribedCoding:
         """The figures of its pages, computed once while nothing changes."""
-        state, runs = self.state(coding), len(self._pages.store.runs())
+        now = newest_change(self._store, coding), len(coding.items), len(self._store.runs())
         cached = self._described.get(coding.id)
-        if cached is None or cached[0] is not state or cached[1] != runs:
+        if cached is None or cached[0] != now:
             page = CodingPage.of(self._store, coding)
             described = DescribedCoding(page, codes_section(page.state, page.shares), saturation_chart(page.state))
-            self._described[coding.id] = cached = state, runs, described
-        return cached[2]
+            self._described[coding.id] = cached = now, described
+        return cached[1]
 
     def runs(self, coding: Coding) -> dict[int, Run]:
         """Number -> run, for those of its runs that still exist."""
         return {run.num: run for run in self._store.runs() if run.id in coding.drawn}
 
-    def next_item(self, coding: Coding, mode: ReadingMode, after: int = 0) -> CodedItem | None:
+    def next_item(self, coding: Coding, mode: ReadingMode, after: int = 0) -> DrawnRecord | None:
         """The record that a reader is to see next; None where all is done.
 
         Args:
@@ -112,11 +100,11 @@ class OpenCodings:
         return "" if self._store.is_at(None) else f" --store {shlex.quote(str(self._store.path))}"
 
 
-def _is_uncoded(state: CodingState) -> Callable[[CodedItem], bool]:
+def _is_uncoded(state: CodingState) -> Callable[[DrawnRecord], bool]:
     uncoded = {note.item for note in state.uncoded}
     return lambda item: item.num in uncoded
 
 
-def _from(coding: Coding, after: int) -> Iterator[CodedItem]:
+def _from(coding: Coding, after: int) -> Iterator[DrawnRecord]:
     yield from (item for item in coding.items if item.num > after)
     yield from (item for item in coding.items if item.num < after)

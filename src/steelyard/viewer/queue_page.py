@@ -21,12 +21,12 @@ from steelyard.analysis.judges.rater_agreement_values import FEWEST
 from steelyard.analysis.label_forms import CANNOT_TELL, NO_OPTION
 from steelyard.errors import ConfigError
 from steelyard.people.blind_record import BlindRecord
-from steelyard.people.queue_values import LabelQueue, QueueDesign, QueueItem, RaterVerdict, Verdicts
+from steelyard.people.draw import DrawnRecord, item_record
+from steelyard.people.queue_values import LabelQueue, QueueDesign, RaterVerdict, Verdicts
 from steelyard.people.queues import (
     checked_rater,
     count_by_rater,
     given_verdict,
-    item_record,
     label_item,
     named_queue,
     queue_item,
@@ -197,7 +197,7 @@ class _QueuePages:
         label_item(self._store, queue, item, RaterVerdict(rater, verdict, form.get("comment", "")))
         return self._to(queue, item)
 
-    def _to(self, queue: LabelQueue, item: QueueItem | None) -> Response:
+    def _to(self, queue: LabelQueue, item: DrawnRecord | None) -> Response:
         path = f"/queue/{quote(queue.id)}" + (f"/i/{item.num}" if item else "")
         return RedirectResponse(self._pages.address(path), 303)
 

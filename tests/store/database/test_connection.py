@@ -52,10 +52,10 @@ def test_rows_beyond_those_of_one_statement_and_any_text_are_inserted_as_they_ar
 
 def test_numbers_of_different_types_go_into_one_column(connection):
     numbers = [1, 0.5, True, np.float64(0.25), 2**40, None, -0.0, 1e308]
-    label = {"run": 1, "sample": "q", "repeat": 0, "name": "n", "author": "a", "created": 0.0, "value": "1"}
-    rows = [{"num": n, **label, "kind": "scale", "low": number, "high": 1} for n, number in enumerate(numbers)]
-    connection.insert_rows(schema.insert_into(schema.label), rows)
-    lows = connection.execute("SELECT low FROM label ORDER BY num").scalars()
+    score = {"run": 1, "layer": 0, "repeat": 0, "name": 1, "outcome": 0, "passed": None, "body": None}
+    rows = [{**score, "no": n, "value": number} for n, number in enumerate(numbers)]
+    connection.insert_rows(schema.insert_into(schema.score), rows)
+    lows = connection.execute("SELECT value FROM score ORDER BY no").scalars()
     assert list(lows) == [1.0, 0.5, 1.0, 0.25, 2.0**40, None, 0.0, 1e308]
 
 
@@ -155,8 +155,8 @@ def test_a_table_that_is_there_is_known(connection):
     assert connection.has_table("word")
     assert not connection.has_table("nowhere")
     assert not connection.has_table("pg_class")
-    connection.execute("DROP TABLE note")
-    assert not connection.has_table("note")
+    connection.execute("DROP TABLE event")
+    assert not connection.has_table("event")
 
 
 def test_a_statement_is_not_prepared_anew_for_each_length_of_its_list():

@@ -32,7 +32,7 @@ def state(where):
 def test_a_new_store_has_all_tables_and_the_number_of_their_version(where):
     with Store(where, create_missing=True) as store, store.reading() as connection:
         assert store.tables(connection) == {table.name for table in schema.tables_of(connection.dialect)}
-    assert execute(where, "SELECT name, value FROM about") == [("version", f"{VERSION}")]
+    assert execute(where, "SELECT name, value FROM about") == [("tables", f"{VERSION}")]
 
 
 def test_a_store_of_a_development_release_is_refused_with_what_to_do_and_left_as_it_is(where):

@@ -99,6 +99,7 @@ def test_a_run_that_is_being_written_is_sound(where):
         assert verify(store).damages == []
 
 
+LABEL = "WHERE topic = 'label'"
 ROWS = {
     "a sample is gone": ("DELETE FROM sample WHERE id = 'q3'", "sample number", "3"),
     "a sample's id": ("UPDATE sample SET id = 'q_3' WHERE id = 'q3'", "does not match its hash", "q_3"),
@@ -145,9 +146,9 @@ ROWS = {
     "a checksum": ("UPDATE seal SET digest = digest + 1 WHERE run = 2 AND part = 0", "its checksum is wrong", ""),
     "a run is gone": ("DELETE FROM run WHERE num = 2", f"table record has {AGAIN} rows of run number 2", ""),
     "an evaluation": ("DELETE FROM evaluation WHERE num = 2", "evaluation 2, which holds what was spent", ""),
-    "a label's sample": ("UPDATE label SET sample = 'qq'", "is of a sample that the run does not have", "qq"),
-    "a label's value": ("UPDATE label SET value = '{'", "label 'cause' cannot be read", "q3"),
-    "a note of nobody": ("UPDATE note SET run = 77", "table note has 1 rows of run number 77", ""),
+    "a label's sample": (f"UPDATE event SET sample = 'qq' {LABEL}", "is of a sample that the run does not have", "qq"),
+    "a label's value": (f"UPDATE event SET body = '{{' {LABEL}", "label 'cause' cannot be read", "q3"),
+    "a note of nobody": ("UPDATE event SET run = 77 WHERE kind = 'note'", "has 1 rows of run number 77", ""),
 }  # fmt: skip
 
 

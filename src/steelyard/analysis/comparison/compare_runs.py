@@ -52,6 +52,7 @@ from steelyard.analysis.comparison.differences import (
     verdict_of,
     with_needed,
 )
+from steelyard.analysis.comparison.grid import grid_of
 from steelyard.analysis.comparison.multiplicity import (
     adjust_groups,
     adjust_pairs,
@@ -97,7 +98,8 @@ def compare(
 
     The headline compares what the score's headline counts: by default an unparsed or refused reply as not solved.
     Repeats of a sample are averaged. A sample that failed on either side is left out and counted. The other scores
-    that both runs have are compared likewise, and so are time, calls and tokens.
+    that both runs have are compared likewise, and so are time, calls and tokens. Runs of prompts x models are compared
+    as a grid too: which prompt, which cells are as good as the best, and which of these is the cheapest.
 
     Args:
         runs: at least two, or handles on them; the first is the baseline.
@@ -118,7 +120,7 @@ def compare(
     tested = [_tested_pair(sides[0], other, name, align_by, level) for other in sides[1:]]
     headlines = adjust_runs([pair.headline for pair in tested])
     pairs = _compared_pairs(tested, headlines, level)
-    return _comparison(name, sides, pairs, groups, run_notes(pairs))
+    return replace(_comparison(name, sides, pairs, groups, run_notes(pairs)), grid=grid_of(sides, name, level))
 
 
 def compare_all_pairs(

@@ -1,4 +1,4 @@
-"""The result of a comparison of runs: differences, verdicts and sentences; values only."""
+"""The result of a comparison of runs: differences, verdicts and sentences, and of a grid of them; values only."""
 
 # Why it is so, and what was rejected: docs/decisions/analysis-rates.md
 
@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, NamedTuple
 from steelyard.analysis.comparison.alignment import SampleOverlap
 from steelyard.analysis.comparison.costs import CostDifference
 from steelyard.analysis.comparison.settings import SettingDifference, phrases_of
+from steelyard.analysis.intervals import Mean
 from steelyard.analysis.notebook import table_html
 from steelyard.analysis.numbers import MISSING, interval_text, level_text, p_text, signed_text, value_text
 from steelyard.analysis.scores.score_summary_values import Over
@@ -281,6 +282,105 @@ class RunPair:
     sentence: str
 
 
+CellState = Literal["within", "worse", "open"]
+
+
+@dataclass(frozen=True, slots=True)
+class GridCell:
+    """One prompt with one model.
+
+    Args:
+        run: id of its run; `target` its name.
+        target: its target's name.
+        prompt: the target's tag; likewise `model`.
+        mean: the score's headline.
+        share: whether the score is a share.
+        cost: of 1,000 records, judges not included; None where prices are not known.
+        currency: of the cost.
+        tokens: of 1,000 records, in and out.
+        time: `latency`, without queueing and retries, or `seconds`, wall time of a target that asks no model.
+        p50: seconds that half of the samples do not exceed; None where no record is stored; likewise `p95`.
+        state: `within` the margin, shown to be `worse` than another cell by more than that, or `open`.
+    """
+
+    run: str
+    target: str
+    prompt: str
+    model: str
+    mean: Mean
+    share: bool
+    cost: float | None
+    currency: str
+    tokens: float
+    time: str
+    p50: float | None
+    p95: float | None
+    state: CellState = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class PromptDifference:
+    """One prompt against the baseline prompt.
+
+    Args:
+        prompt: which.
+        model: on which; "" is over all models: each sample's differences are averaged over them.
+        difference: prompt - baseline prompt, over samples.
+        verdict: with p-values corrected: over all models after Holm, of single models after Benjamini and Hochberg.
+        run: id of the prompt's run, and of the baseline prompt's; "" over all models.
+        against: the same of the baseline prompt.
+    """
+
+    prompt: str
+    model: str
+    difference: PairedDifference
+    verdict: Verdict
+    run: str = ""
+    against: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GridComparison:
+    """The runs of prompts x models, compared.
+
+    Args:
+        score: what is compared.
+        cells: in the order of the runs.
+        prompts: prompt against baseline prompt; empty with a single prompt.
+        baseline: the baseline prompt: the first.
+        margin: as a share of the score's scale; 0.03 is three points of a rate.
+        n: samples with a value in every cell.
+        best: target with the highest mean over these samples, the lowest where lower is better; "" where there is none.
+        chosen: the cheapest cell within the margin; "" where no cell is shown to be within it.
+        needed: about how many samples would show the best cell to be within the margin, or a cheaper one that may be
+            within it; None where none are needed, or that cannot be known.
+        sentence: which to ship, or why that cannot be told.
+        level: of the intervals.
+    """
+
+    score: str
+    cells: tuple[GridCell, ...]
+    prompts: tuple[PromptDifference, ...]
+    baseline: str
+    margin: float
+    n: int
+    best: str
+    chosen: str
+    needed: int | None
+    sentence: str
+    level: float
+
+    @property
+    def prompt_names(self) -> list[str]:
+        """The prompts, the baseline first."""
+        return list(dict.fromkeys(cell.prompt for cell in self.cells))
+
+    @property
+    def model_names(self) -> list[str]:
+        """The models in order."""
+        return list(dict.fromkeys(cell.model for cell in self.cells))
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Several runs compared with the first.
@@ -295,6 +395,7 @@ class Comparison:
         score_notes: the same for the further scores.
         only_groups: the groups that the comparison was restricted to; empty where it covers all.
         all_pairs: every two of the runs, in order, where all were compared with each other; else empty.
+        grid: which to ship, where the runs are prompts x models; else None.
     """
 
     baseline: RunSummary
@@ -306,13 +407,14 @@ class Comparison:
     score_notes: tuple[str, ...] = ()
     only_groups: tuple[str, ...] = ()
     all_pairs: tuple[RunPair, ...] = ()
+    grid: GridComparison | None = None
 
     def json_fields(self) -> dict[str, Any]:
         """Runs by their ids: their summaries are values of their own."""
         return field_values(self) | {"baseline": self.baseline.run, "others": [other.run for other in self.others]}
 
     def __str__(self) -> str:
-        return "\n".join([pair.sentence for pair in self.pairs])
+        return self.grid.sentence if self.grid else "\n".join([pair.sentence for pair in self.pairs])
 
     def _repr_html_(self) -> str:
         """A small table, for notebooks."""

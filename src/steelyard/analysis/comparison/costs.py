@@ -104,10 +104,17 @@ def time_quantile(
 
     if not costs:
         return None
-    measure = "latency" if all(cost.latency is not None for _, cost in costs) else "seconds"
-    values = np.asarray([getattr(cost, measure) for _, cost in costs], dtype=float)
+    measure, values = times_of([cost for _, cost in costs])
     draw = _Resamples([unit for unit, _ in costs], level, seed)
     return next(draw.quantiles(measure, (np.zeros(len(values)), values), (rank,)))
+
+
+def times_of(costs: Sequence[SampleCost]) -> tuple[str, Array]:
+    """`latency` and the seconds of each sample; where a target asked no model for some, `seconds`, the wall time."""
+    import numpy as np
+
+    measure = "latency" if all(cost.latency is not None for cost in costs) else "seconds"
+    return measure, np.asarray([getattr(cost, measure) for cost in costs], dtype=float)
 
 
 def _sides(pairs: Sequence[CostPair], measure: str) -> tuple[Array, Array]:
@@ -147,7 +154,7 @@ class _Resamples:
         shares = [rank / 100 for rank in ranks]
         drawn = [[_weighted_quantiles(side, weights, shares) for side in sides] for weights in self._weights]
         for at, share in enumerate(shares):
-            before, after = (_quantile(side, share) for side in sides)
+            before, after = (quantile(side, share) for side in sides)
             draws = [second[at] - first[at] for first, second in drawn]
             yield self._difference((measure, f"p{ranks[at]}"), before, after, draws)
 
@@ -175,7 +182,7 @@ class _Resamples:
             yield counts[:, self._clusters].astype(self._count)
 
 
-def _quantile(values: Array, rank: float) -> float:
+def quantile(values: Array, rank: float) -> float:
     """The smallest value with at least `rank` of all values at or below it (nearest rank)."""
     import numpy as np
 
@@ -183,12 +190,12 @@ def _quantile(values: Array, rank: float) -> float:
 
 
 def _weighted_quantiles(values: Array, weights: Array, ranks: Sequence[float]) -> list[Array]:
-    """`_quantile` for each row of weights and each rank; the values are sorted once, not once per draw."""
+    """`quantile` for each row of weights and each rank; the values are sorted once, not once per draw."""
     import numpy as np
 
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[:, order], axis=1, dtype=weights.dtype)
-    # The same rule as in `_quantile`; the small constant allows for rounding of the product.
+    # The same rule as in `quantile`; the small constant allows for rounding of the product.
     return [values[order][np.argmax(reached >= rank * reached[:, -1:] - 1e-9, axis=1)] for rank in ranks]
 
 

@@ -7,15 +7,15 @@ judge may be picked by them: the best of several is partly the luckiest.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from steelyard.analysis.intervals import Mean
+from steelyard.analysis.joint_values import JointDifference, JointValues, is_not_worse
 from steelyard.analysis.judges.judge_agreement import JudgedScore, agreement_with_people
 from steelyard.analysis.judges.judge_agreement_values import JudgeAgreement
-from steelyard.analysis.judges.judge_panel_values import JudgeDifference, JudgePanel, PanelJudge
+from steelyard.analysis.judges.judge_panel_values import JudgePanel, PanelJudge
 from steelyard.analysis.judges.jury import JuryVote, few_votes, jury_verdicts, no_jury
 from steelyard.analysis.judges.rater_agreement_values import FEWEST
 from steelyard.analysis.numbers import count_text, points_text
@@ -25,8 +25,6 @@ from steelyard.types import Label
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from steelyard.stats.intervals import Interval
 
     Array = NDArray[Any]
 
@@ -80,7 +78,7 @@ def judge_panel(  # noqa: PLR0913  # verdicts, labels and how they were drawn, a
     )
     if problem:
         return replace(panel, reason=problem)
-    paired = _Paired.of([judge.agreement for judge in panel.judges])
+    paired = _paired([judge.agreement for judge in panel.judges])
     if paired is not None:
         return _compared(panel, paired)
     labelled = min((judge.agreement.labelled for judge in panel.judges), default=0)
@@ -156,70 +154,30 @@ def _with_verdicts(verdicts: Mapping[RecordPlace, float | None], jury: JudgedSco
     return Mean(math.fsum(same) / len(same), wilson_clustered(same, clusters=units), len(same))
 
 
-@dataclass(frozen=True, slots=True)
-class _Paired:
-    """How close each judge comes to people, on the labelled records that all were asked about.
+def _paired(agreements: Sequence[JudgeAgreement]) -> JointValues | None:
+    """How close each judge comes to people on the records that all were asked about; None below 30 labelled ones."""
+    import numpy as np
 
-    Args:
-        right: (judges, records), 1 where a judge agrees with people.
-        binary: whether `right` has no other values than 0 and 1.
-        clusters: a number per record; None where records are independent.
-        weights: of the records; None where all are equal.
-    """
+    from steelyard.stats.judged import labelled_part
 
-    right: Array
-    binary: bool
-    clusters: Array | None
-    weights: Array | None
-
-    @classmethod
-    def of(cls, agreements: Sequence[JudgeAgreement]) -> _Paired | None:
-        """Pair the verdicts of all judges with the labels; None below 30 labelled records."""
-        import numpy as np
-
-        from steelyard.stats.judged import labelled_part
-
-        sides = [agreement.data for agreement in agreements if agreement.data is not None]
-        if len(sides) < len(agreements) or len(agreements) < 1:
-            return None
-        labelled = [_labelled(agreement) for agreement in agreements]
-        records = [record for record in labelled[0] if all(record in other for other in labelled[1:])]
-        if len(records) < FEWEST:
-            return None
-        pairs = np.array([[side[record] for record in records] for side in labelled])
-        labels, verdicts = pairs[:, :, 0], pairs[:, :, 1]
-        binary = bool(np.isin(pairs[~np.isnan(pairs)], (0.0, 1.0)).all())
-        right = (labels == verdicts).astype(float) if binary else _closeness(labels, verdicts, agreements[0].scale)
-        numbers = labelled_part(sides[0])
-        row_of = dict(zip(labelled[0], range(len(labelled[0])), strict=True))
-        rows = [row_of[record] for record in records]
-        clusters = None if numbers[3] is None else np.unique(numbers[3][rows], return_inverse=True)[1]
-        clusters = None if clusters is not None and len(np.unique(clusters)) == len(rows) else clusters
-        weights = numbers[2][rows]
-        return cls(right, binary, clusters, weights if float(np.ptp(weights)) > 0 else None)
-
-    def mean(self, values: Array, level: float, *, second: Array | None = None) -> tuple[float, Interval | None]:
-        """The mean of one judge's values, or that of its difference to a second one, with the interval."""
-        from steelyard.stats.intervals import mean_interval, wilson, wilson_clustered
-        from steelyard.stats.paired import newcombe_clustered, newcombe_paired
-
-        differences = values if second is None else values - second
-        if self.weights is not None:
-            return _weighted(differences, self.weights, self.clusters, level)
-        mean = float(differences.mean())
-        if not self.binary:
-            scale = (0.0, 1.0) if second is None else (-1.0, 1.0)
-            return mean, mean_interval(differences, clusters=self.clusters, level=level, scale=scale)
-        if second is None:
-            if self.clusters is not None:
-                return mean, wilson_clustered(values, clusters=self.clusters, level=level)
-            return mean, wilson(int(values.sum()), len(values), level)
-        if self.clusters is not None:
-            return mean, newcombe_clustered(values, second, clusters=self.clusters, level=level)
-        both_right, only_first = int((values * second).sum()), int((values * (1 - second)).sum())
-        only_second = int(((1 - values) * second).sum())
-        neither = len(values) - both_right - only_first - only_second
-        return mean, newcombe_paired(both_right, only_first, only_second, neither, level)
+    sides = [agreement.data for agreement in agreements if agreement.data is not None]
+    if len(sides) < len(agreements) or len(agreements) < 1:
+        return None
+    labelled = [_labelled(agreement) for agreement in agreements]
+    records = [record for record in labelled[0] if all(record in other for other in labelled[1:])]
+    if len(records) < FEWEST:
+        return None
+    pairs = np.array([[side[record] for record in records] for side in labelled])
+    labels, verdicts = pairs[:, :, 0], pairs[:, :, 1]
+    binary = bool(np.isin(pairs[~np.isnan(pairs)], (0.0, 1.0)).all())
+    right = (labels == verdicts).astype(float) if binary else _closeness(labels, verdicts, agreements[0].scale)
+    numbers = labelled_part(sides[0])
+    row_of = dict(zip(labelled[0], range(len(labelled[0])), strict=True))
+    rows = [row_of[record] for record in records]
+    clusters = None if numbers[3] is None else np.unique(numbers[3][rows], return_inverse=True)[1]
+    clusters = None if clusters is not None and len(np.unique(clusters)) == len(rows) else clusters
+    weights = numbers[2][rows]
+    return JointValues(right, binary, clusters, weights if float(np.ptp(weights)) > 0 else None)
 
 
 def _labelled(agreement: JudgeAgreement) -> dict[RecordPlace, tuple[float, float]]:
@@ -242,64 +200,30 @@ def _closeness(labels: Array, verdicts: Array, scale: tuple[float, float] | None
     return np.where(np.isnan(distance), 0.0, 1 - np.minimum(1.0, distance))
 
 
-def _weighted(values: Array, weights: Array, clusters: Array | None, level: float) -> tuple[float, Interval | None]:
-    """A weighted mean with Student's t interval by cluster."""
-    import numpy as np
-
-    from steelyard.stats.intervals import Interval
-    from steelyard.stats.quantiles import t_quantile
-
-    share = weights / weights.sum()
-    mean = float(share @ values)
-    influence = share * (values - mean)
-    sums = influence if clusters is None else np.bincount(clusters, weights=influence)
-    if len(sums) < 2 or not sums.any():
-        return mean, None
-    half = t_quantile((1 + level) / 2, len(sums) - 1) * math.sqrt(len(sums) / (len(sums) - 1) * float(sums @ sums))
-    return mean, Interval(max(-1.0, mean - half), min(1.0, mean + half))
-
-
-def _compared(panel: JudgePanel, paired: _Paired) -> JudgePanel:
+def _compared(panel: JudgePanel, paired: JointValues) -> JudgePanel:
     """The panel with the figures of its judges and the choice among them."""
     judges = []
-    n = paired.right.shape[1]
-    for judge, right in zip(panel.judges, paired.right, strict=True):
+    n = paired.values.shape[1]
+    for judge, right in zip(panel.judges, paired.values, strict=True):
         value, interval = paired.mean(right, panel.level)
         judges.append(replace(judge, right=Mean(value, interval, n)))
-    pairs = list(combinations(range(len(judges)), 2))
-    joint_level = 1 - (1 - panel.level) / max(1, len(pairs))
-    differences = []
-    for first, second in pairs:
-        value, interval = paired.mean(paired.right[first], joint_level, second=paired.right[second])
-        differences.append(JudgeDifference(judges[first].name, judges[second].name, value, interval, n))
+    differences = paired.differences([judge.name for judge in judges], panel.level)
     chosen, reason = _cheapest_not_worse(judges, differences, panel.margin)
-    return replace(panel, judges=tuple(judges), differences=tuple(differences), chosen=chosen, reason=reason)
+    return replace(panel, judges=tuple(judges), differences=differences, chosen=chosen, reason=reason)
 
 
 def _cheapest_not_worse(
-    judges: Sequence[PanelJudge], differences: Sequence[JudgeDifference], margin: float
+    judges: Sequence[PanelJudge], differences: Sequence[JointDifference], margin: float
 ) -> tuple[str, str]:
     """The cheapest judge whose every difference to another lies above -margin, or why there is none."""
     if len(judges) < 2:
         return "", "there is only one judge"
     priced = all(judge.money is not None for judge in judges)
     for judge in sorted(judges, key=lambda judge: (judge.money or 0.0) if priced else judge.tokens):
-        if all(low > -margin for low in _lower_limits(judge.name, differences)):
+        if is_not_worse(judge.name, differences, margin):
             return judge.name, ""
     n = count_text(differences[0].n, "labelled record")
     return "", (
         f"{n} do not show of any judge that it is at most {points_text(margin)} worse than every other: label more, "
         "or choose a wider margin"
     )
-
-
-def _lower_limits(name: str, differences: Sequence[JudgeDifference]) -> Iterable[float]:
-    """Lower limits of how much closer one judge comes to people than each other one."""
-    for difference in differences:
-        if name in {difference.first, difference.second}:
-            if difference.interval is None:
-                yield -math.inf if difference.value != 0 else 0.0
-            elif name == difference.first:
-                yield difference.interval.low
-            else:
-                yield -difference.interval.high

@@ -10,6 +10,7 @@ from steelyard.analysis.intervals import Mean
 from steelyard.plain_json import field_values
 
 if TYPE_CHECKING:
+    from steelyard.analysis.joint_values import JointDifference
     from steelyard.analysis.judges.judge_agreement_values import JudgeAgreement
     from steelyard.analysis.judges.jury import JuryVote
     from steelyard.analysis.run_data import RecordPlace
@@ -52,25 +53,6 @@ class PanelJudge:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeDifference:
-    """How much closer the first of two judges comes to people, over the same labelled records.
-
-    Args:
-        first: name of a judge.
-        second: of another.
-        value: first minus second, see `PanelJudge.right`.
-        interval: which holds together with those of all other pairs.
-        n: records.
-    """
-
-    first: str
-    second: str
-    value: float
-    interval: Interval | None
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
 class JudgeCheck:
     """One check of a judge on the records of a run.
 
@@ -107,7 +89,8 @@ class JudgePanel:
         thing: what they judge.
         against: name of the labels; "" where there are none.
         judges: in order, a jury last.
-        differences: of every pair of them; empty below 30 labelled records.
+        differences: of every pair of them, by how much closer the first comes to people (`PanelJudge.right`); empty
+            below 30 labelled records.
         margin: by how much a judge may be worse and still count as not worse.
         chosen: the cheapest judge that is not worse than any other by more than the margin; "" where none is shown to
             be, and `reason` says so.
@@ -125,7 +108,7 @@ class JudgePanel:
     thing: str
     against: str
     judges: tuple[PanelJudge, ...]
-    differences: tuple[JudgeDifference, ...]
+    differences: tuple[JointDifference, ...]
     margin: float
     chosen: str
     reason: str

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 KEY: Final = "score_infos"
 _ALWAYS: Final = frozenset({"range", "lower_is_better", "denominator"})
 """Fields that are always written; the others are where they differ from their defaults."""
-_PAIRS: Final = frozenset({"range", "labels"})
+_PAIRS: Final = frozenset({"range", "labels", "classes"})
 JURY: Final = "jury"
 """The name of a jury among its members, and the ending of the name of its score."""
 

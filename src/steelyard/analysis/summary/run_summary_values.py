@@ -184,6 +184,12 @@ class RunSummary:
     raters: RaterFindings = field(default_factory=RaterFindings)
 
     @property
+    def is_without_verdict(self) -> bool:
+        """Whether no score has a value: nothing applied, or no reply of a judge could be read."""
+        missing = (not score.scored and (score.over == "scored" or not score.n) for score in self.scores)
+        return bool(self.scores) and all(missing)
+
+    @property
     def stopped_early(self) -> bool:
         """Whether a stopping rule ended the run, so that intervals for a fixed number of samples do not hold."""
         return self.stopping is not None and self.stopping.used < self.stopping.planned

@@ -54,6 +54,8 @@ def conclusion_section(
         saved: how many calls were not sent as a rule ended the runs.
     """
     figures = pair_figures(comparison, labels) if comparison else run_figures(summaries, labels)
+    is_grid = comparison is not None and comparison.grid is not None
+    figures = () if is_grid else figures  # the grid has its own conclusion
     large = preference_figures(preferred) if len(preferred) <= _MOST_LARGE else ()
     lines, shared = ((), ()) if large else ([pair.sentence for pair in preferred], shared_notes(preferred))
     groups = comparison.only_groups if comparison else ()
@@ -63,7 +65,7 @@ def conclusion_section(
         *sentences(lines, "conclusion", level="page"),
         *sentences([*own_decisions(summaries, comparison), saved], "conclusion"),
         *sentences([*shared, *(standings.notes if standings else ())], "warning"),
-        *sentences(comparison.notes if comparison else (), "warning", level="detail"),
+        *sentences(comparison.notes if comparison and not is_grid else (), "warning", level="detail"),
     )
     return Section("What may be concluded", notes=notes, figures=(*large, *figures), key="conclusion")
 

@@ -77,10 +77,10 @@ def _quoted(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An index on one column of a table."""
+    """An index on columns of a table."""
 
     name: str
-    column: str
+    columns: tuple[str, ...]
     unique: bool = False
 
 
@@ -120,7 +120,8 @@ class StoredTable:
         statements = [f"CREATE TABLE {self.name} (\n\t{listed}\n){rowid}"]
         if self.index is not None:
             kind = "UNIQUE INDEX" if self.index.unique else "INDEX"
-            statements.append(f"CREATE {kind} {self.index.name} ON {self.name} ({_quoted(self.index.column)})")
+            columns = ", ".join(map(_quoted, self.index.columns))
+            statements.append(f"CREATE {kind} {self.index.name} ON {self.name} ({columns})")
         return statements
 
 
@@ -265,7 +266,7 @@ reply = StoredTable(
     StoredColumn("num", "big number", key=True),
     StoredColumn("key", "bytes"),
     StoredColumn("body", "bytes"),
-    index=Index("reply_key", "key", unique=True),
+    index=Index("reply_key", ("key",), unique=True),
 )
 """The journal: what came back for a key, committed before anything used it."""
 
@@ -277,35 +278,43 @@ dictionary = StoredTable(
 )
 """Compression dictionaries; each is stored in the transaction of the first body that needs it."""
 
-note = StoredTable(
-    "note",
-    StoredColumn("num", "number", key=True),
-    StoredColumn("run", "integer"),
-    StoredColumn("created", "float"),
-    StoredColumn("author", "text"),
-    StoredColumn("text", "text"),
-    index=Index("note_run", "run"),
-)
-"""What a person says of a run; never changed, never removed."""
-
-label = StoredTable(
-    "label",
+event = StoredTable(
+    "event",
     StoredColumn("num", "big number", key=True),
+    StoredColumn("topic", "word"),
+    StoredColumn("subject", "text"),
+    StoredColumn("run", "integer", nullable=True),
+    StoredColumn("sample", "text", default=""),
+    StoredColumn("repeat", "integer", default="0"),
+    StoredColumn("kind", "text"),
+    StoredColumn("name", "text", default=""),
+    StoredColumn("author", "text"),
+    StoredColumn("created", "float"),
+    StoredColumn("seen", "big", default="0"),
+    StoredColumn("body", "text"),
+    index=Index("event_subject", ("topic", "subject", "sample")),
+)
+"""What people do, and models where they give opinions: who, when, what, on which record, and the last event of it that
+they saw. Rows are added and never changed; they go with their run. `topic` is `label`, `note`, `mark`, `queue`,
+`analysis` or `draft`, and `subject` the id of the run, queue, error analysis or draft. A sample is named by its id: its
+place may be another's after a resume that allowed changed inputs. `body` is JSON; that of a label its value, and its
+`kind` holds the ends of its scale."""
+
+drawn = StoredTable(
+    "drawn",
+    StoredColumn("num", "big number", key=True),
+    StoredColumn("event", "big"),
     StoredColumn("run", "integer"),
+    StoredColumn("no", "integer"),
     StoredColumn("sample", "text"),
     StoredColumn("repeat", "integer"),
-    StoredColumn("name", "text"),
-    StoredColumn("author", "text"),
-    StoredColumn("created", "float"),
-    StoredColumn("value", "text"),
-    StoredColumn("kind", "word"),
-    StoredColumn("low", "float", nullable=True),
-    StoredColumn("high", "float", nullable=True),
-    index=Index("label_run", "run"),
+    StoredColumn("needed", "smallint"),
+    StoredColumn("weight", "float"),
+    StoredColumn("stratum", "text"),
+    index=Index("drawn_event", ("event",)),
 )
-"""A person's or model's verdict on a record, its value as JSON, its kind and the ends of its scale. The newest row of a
-run, sample, repeat, name and author counts; older ones stay. The sample is named by its id: its place may be another's
-after a resume that allowed changed inputs."""
+"""The records of a queue or an error analysis, by the event that drew them: by how many people each is to be labelled,
+how many records it stands for, and of which stratum it is."""
 
 checksum = StoredTable(
     "seal",
@@ -315,16 +324,6 @@ checksum = StoredTable(
     without_rowid=True,
 )
 """A checksum over the rows of a part of a run, see `checksums`."""
-
-mark = StoredTable(
-    "mark",
-    StoredColumn("run", "integer", key=True),
-    StoredColumn("kind", "word", key=True),
-    StoredColumn("value", "text", key=True),
-    StoredColumn("created", "float"),
-    without_rowid=True,
-)
-"""Marks of runs: `baseline`, `archived`, and `tag` with the tag as its value. A row is there or not."""
 
 running_score = StoredTable(
     "running_score",
@@ -351,32 +350,6 @@ retry = StoredTable(
 )
 """How many attempts of calls failed and were sent again, by model and kind of fault."""
 
-queue = StoredTable(
-    "queue",
-    StoredColumn("num", "number", key=True),
-    StoredColumn("id", "name", unique=True),
-    StoredColumn("created", "float"),
-    StoredColumn("author", "text"),
-    StoredColumn("body", "text"),
-)
-"""A queue of records that people label: what is asked, of how many raters, and how its items were drawn, as JSON."""
-
-queue_item = StoredTable(
-    "queue_item",
-    StoredColumn("num", "big number", key=True),
-    StoredColumn("queue", "integer"),
-    StoredColumn("run", "integer"),
-    StoredColumn("no", "integer"),
-    StoredColumn("sample", "text"),
-    StoredColumn("repeat", "integer"),
-    StoredColumn("needed", "smallint"),
-    StoredColumn("weight", "float"),
-    StoredColumn("stratum", "text"),
-    index=Index("queue_item_queue", "queue"),
-)
-"""A record of a queue, by how many raters it is to be labelled, and how many records it stands for. Its labels are
-those of the record, in `label`."""
-
 reservation = StoredTable(
     "reservation",
     StoredColumn("item", "bigint", key=True),
@@ -386,57 +359,8 @@ reservation = StoredTable(
     StoredColumn("skipped", "smallint"),
     without_rowid=True,
 )
-"""Which rater has an item on the screen, until when by the database's clock, and whether it was passed over."""
-
-dataset_event = StoredTable(
-    "dataset_event",
-    StoredColumn("num", "big number", key=True),
-    StoredColumn("dataset", "name"),
-    StoredColumn("base", "name"),
-    StoredColumn("created", "float"),
-    StoredColumn("author", "text"),
-    StoredColumn("kind", "word"),
-    StoredColumn("sample", "text"),
-    StoredColumn("body", "text"),
-    index=Index("dataset_event_dataset", "dataset"),
-)
-"""What people do to the rows of a dataset's version before they save it as a new one, and that they saved it; never
-changed, never removed."""
-
-coding = StoredTable(
-    "coding",
-    StoredColumn("num", "number", key=True),
-    StoredColumn("id", "name", unique=True),
-    StoredColumn("created", "float"),
-    StoredColumn("author", "text"),
-    StoredColumn("body", "text"),
-)
-"""An error analysis: which runs it is about and how its records were drawn, as JSON."""
-
-coding_item = StoredTable(
-    "coding_item",
-    StoredColumn("num", "big number", key=True),
-    StoredColumn("coding", "integer"),
-    StoredColumn("run", "integer"),
-    StoredColumn("no", "integer"),
-    StoredColumn("sample", "text"),
-    StoredColumn("repeat", "integer"),
-    StoredColumn("stratum", "text"),
-    index=Index("coding_item_coding", "coding"),
-)
-"""A record that was drawn for an error analysis, and of which stratum."""
-
-coding_event = StoredTable(
-    "coding_event",
-    StoredColumn("num", "big number", key=True),
-    StoredColumn("coding", "integer"),
-    StoredColumn("created", "float"),
-    StoredColumn("author", "text"),
-    StoredColumn("kind", "word"),
-    StoredColumn("body", "text"),
-    index=Index("coding_event_coding", "coding"),
-)
-"""What people did in an error analysis: notes, codes, what is under which; never changed, never removed."""
+"""Which rater has a record of a queue on the screen, until when by the database's clock, and whether it was passed
+over. It is no event: it lapses."""
 
 computed = StoredTable(
     "computed",
@@ -512,9 +436,8 @@ it, when the last call was sent that it put off, and the earliest moment of the 
 plans calls holds the row."""
 
 TABLES: Final = (
-    about, evaluation, run, stage, stopping, layer, sample, record, score, word, reply, dictionary, note, label,
-    checksum, mark, running_score, retry, queue, queue_item, reservation, dataset_event, coding, coding_item,
-    coding_event, computed,
+    about, evaluation, run, stage, stopping, layer, sample, record, score, word, reply, dictionary, event, drawn,
+    reservation, checksum, running_score, retry, computed,
 )  # fmt: skip
 """In the order in which they are created."""
 WORKER_TABLES: Final = (lease, planned_sample, worker, claim, endpoint)

@@ -17,9 +17,9 @@ from steelyard.store.database.address import Address
 from steelyard.store.database.connection import Connection
 
 VERSION: Final = 1
-_NAME: Final = "version"
-"""The row of `about` with the number. Stores of development releases have a row `schema` in its place."""
-ROWS: Final = f"SELECT name, value FROM about WHERE name IN ('{_NAME}', 'schema')"
+_NAME: Final = "tables"
+"""The row of `about` with the number. Stores of development releases have a row `schema` or `version` in its place."""
+ROWS: Final = f"SELECT name, value FROM about WHERE name IN ('{_NAME}', 'version', 'schema')"
 """What `check_version` is given."""
 
 

@@ -281,20 +281,20 @@ class RecordQuery:
         """
         self._with_samples = True
         run, name = label_source(self._connection, self._run), part.name.removeprefix(LABEL)
-        query = "SELECT DISTINCT name FROM label WHERE run = :run"
+        query = "SELECT DISTINCT name FROM event WHERE topic = 'label' AND subject = :run"
         names = list(self._connection.execute(query, {"run": run}).scalars())
         # A name like none of them is not mistyped: of several runs, only some may have such labels.
         if name not in names and "did you mean" in (hint := did_you_mean(name, names)):
             raise ConfigError(f"no record of the run has a label {name!r}{hint}")
-        of_name = f"run = {self._bound(run)} AND name = {self._bound(name)}"
-        newest = f"SELECT MAX(num) FROM label WHERE {of_name} GROUP BY sample, repeat, author"
-        labels = f"SELECT sample, repeat FROM label WHERE {of_name} AND num IN ({newest}) AND value <> 'null'"
+        of_name = f"topic = 'label' AND subject = {self._bound(run)} AND name = {self._bound(name)}"
+        newest = f"SELECT MAX(num) FROM event WHERE {of_name} GROUP BY sample, repeat, author"
+        labels = f"SELECT sample, repeat FROM event WHERE {of_name} AND num IN ({newest}) AND body <> 'null'"
         if not part.sign:
             return [f"(s.id, r.repeat) IN ({labels})"]
-        query = "SELECT DISTINCT value FROM label WHERE run = :run AND name = :name"
+        query = "SELECT DISTINCT body FROM event WHERE topic = 'label' AND subject = :run AND name = :name"
         stored = self._connection.execute(query, {"run": run, "name": name}).scalars()
         values = self._bound([text for text in stored if _says(text, part)])
-        equal = f"(s.id, r.repeat) IN ({labels} AND value IN {values})"
+        equal = f"(s.id, r.repeat) IN ({labels} AND body IN {values})"
         return [equal] if part.sign == "=" else [f"(s.id, r.repeat) IN ({labels})", f"NOT {equal}"]
 
     def _number(self, score: str) -> int:

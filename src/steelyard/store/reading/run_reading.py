@@ -18,7 +18,6 @@ from steelyard.analysis.stopping import Stopping
 from steelyard.errors import StoreError
 from steelyard.plain_json import from_json
 from steelyard.session.replies import unpack_reply
-from steelyard.store.database import schema
 from steelyard.store.database.connection import Connection, portions
 from steelyard.store.labels import current_labels, newest_label, run_row
 from steelyard.store.open_store import OpenStore
@@ -73,7 +72,7 @@ def read(run: StoredRow) -> RunData:
         stopped = read_stopping(connection, run.num)
         columns = read_columns(connection, run, stopped[1] if stopped else None)
         source = _source_row(connection, run)
-        labels = current_labels(connection, run.num if source is None else source.num)
+        labels = current_labels(connection, run.id if source is None else source.id)
         stages = stage_costs(connection, run.num, run.stages)
         framework = framework_usage(connection, run.num)
     met_damage = (columns.scores.detail == columns.scores.details.index(DAMAGED_DETAIL)).any()
@@ -219,16 +218,14 @@ def label_state(run: StoredRow) -> tuple[Hashable, ...]:
     canary = _canary_of(run)
     with run.store.reading() as connection:
         source = _source_row(connection, run)
-        newest = newest_label(connection, run.num if source is None else source.num)
+        newest = newest_label(connection, run.id if source is None else source.id)
     return (newest, canary.id, canary.done) if canary else (newest,)
 
 
 def _drawn(connection: Connection, run: int) -> tuple[QueuedRecord, ...]:
     """The records of a run that queues drew."""
-    if not connection.has_table(schema.queue.name):
-        return ()
-    query = """SELECT queue_item.sample, queue_item.repeat, queue_item.weight, queue.num, queue.body
-        FROM queue_item JOIN queue ON queue.num = queue_item.queue WHERE queue_item.run = :run"""
+    query = """SELECT drawn.sample, drawn.repeat, drawn.weight, event.num, event.body
+        FROM event JOIN drawn ON drawn.event = event.num WHERE event.topic = 'queue' AND drawn.run = :run"""
     rows = connection.execute(query, {"run": run}).all()
     draws = {row.num: from_json(row.body.encode())["drawn"] for row in rows}
     return tuple(

@@ -169,7 +169,7 @@ def _check_replies(connection: Connection, result: Verification) -> None:
 
 def _check_owner(connection: Connection, table: schema.StoredTable, result: Verification) -> None:
     """Check that every row belongs to a run that exists."""
-    rows = f"""SELECT run, count(*) FROM {table.name} WHERE run NOT IN (SELECT num FROM run)
+    rows = f"""SELECT run, count(*) FROM {table.name} WHERE run IS NOT NULL AND run NOT IN (SELECT num FROM run)
         GROUP BY run ORDER BY run"""
     for number, count in connection.execute(rows).tuples():
         result.add(f"table {table.name} has {count} rows of run number {number}, which is not there")
@@ -226,12 +226,14 @@ class _RunCheck:
 
     def _check_labels(self) -> None:
         samples = "SELECT id FROM sample JOIN record ON record.sample = sample.num WHERE record.run = :run"
-        for row in self._of_run(f"SELECT label.*, sample IN ({samples}) AS is_known FROM label WHERE run = :run"):
+        for row in self._of_run(
+            f"SELECT event.*, sample IN ({samples}) AS is_known FROM event WHERE topic = 'label' AND run = :run"
+        ):
             self._result.counts["labels"] += 1
             if not row["is_known"]:
                 self._add(f"label {row['name']!r} is of a sample that the run does not have", row["sample"])
             try:
-                from_json(row["value"].encode("utf-8", "surrogatepass"))
+                from_json(row["body"].encode("utf-8", "surrogatepass"))
             except ValueError as error:
                 self._add(f"label {row['name']!r} cannot be read: {error}", row["sample"])
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from steelyard.errors import ConfigError
 from steelyard.registry import find
-from steelyard.types import Sample, Scorer
+from steelyard.scorers.row_checks import CHECKS
+from steelyard.types import INLINE, Output, Sample, Scorer
 
 _MOST_LABELS: Final = 20
 _ROWS_EACH: Final = 3
 _LONGEST_LABEL: Final = 40
 """Characters; a longer answer is a text and no label."""
-CHECKS: Final = "checks"
-"""The scorer of the rows' own checks."""
 
 
-def default_scorers(samples: Sequence[Sample]) -> tuple[tuple[Scorer, ...], str]:
+def default_scorers(samples: Sequence[Sample]) -> tuple[tuple[Scorer, ...], tuple[str, ...]]:
     """The scorers for these samples, and a sentence that says so.
 
     Raises:
@@ -31,7 +30,7 @@ def default_scorers(samples: Sequence[Sample]) -> tuple[tuple[Scorer, ...], str]
             "a column expected, or name scorers, as scorers: [{contains: [...]}]"
         )
     scorer: Scorer = find("scorer", name)()
-    return (scorer,), f"no scorer is named: {name}, since {reason}"
+    return (scorer,), (f"no scorer is named: {name}, since {reason}",)
 
 
 def default_name(samples: Sequence[Sample]) -> tuple[str, str]:
@@ -54,3 +53,33 @@ def default_name(samples: Sequence[Sample]) -> tuple[str, str]:
     if is_short and 2 <= len(counts) <= _MOST_LABELS and min(counts.values()) >= _ROWS_EACH:
         return "label", f"the expected outputs are {len(counts)} short texts, each of {_ROWS_EACH} rows or more"
     return "exact_match", "rows have an expected output"
+
+
+def refuse_nothing(scorers: Sequence[Scorer], samples: Sequence[Sample]) -> None:
+    """Refuse scorers none of which applies to any sample, such as equality where no row has an expected output.
+
+    Only scorers that call nothing are tried; of any other it is not known.
+
+    Raises:
+        ConfigError: nothing would be scored; the message has the reason that the first scorer gives.
+    """
+    reasons = [_reason(scorer, samples) for scorer in scorers]
+    if reasons and all(reasons):
+        raise ConfigError(f"scorers: there is nothing to score: {reasons[0]}, in every row")
+
+
+def _reason(scorer: Any, samples: Sequence[Sample]) -> str:
+    """Why a scorer applies to no sample; empty where it applies to one, or that is not known."""
+    if getattr(scorer, "stage_info", None) != INLINE:
+        return ""
+    reason = ""
+    for sample in samples:
+        try:
+            given = scorer(sample, Output(""))
+        except Exception:  # noqa: BLE001 - a run would say so; here nothing has been answered yet
+            return ""
+        scores = given if isinstance(given, list | tuple) else [given]
+        if any(score.outcome != "not_applicable" for score in scores):
+            return ""
+        reason = reason or next((f"{score.name}: {score.reason}" for score in scores), "")
+    return reason

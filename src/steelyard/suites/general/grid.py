@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from steelyard.data.headers import normalized
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.files import NOT_IN_FILE_NAMES
 from steelyard.models.base import Model, ModelInfo
 from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.prompts.sample_values import SAMPLE_NAMES
-from steelyard.prompts.template import load_template, names_of
+from steelyard.prompts.template import load_template, names_of, placeholders
 from steelyard.targets.prompt import Prompt
 
 Prompts = Path | str | tuple[Path | str, ...] | Mapping[str, Path | str]
@@ -105,12 +106,22 @@ def prompts_by_name(prompts: Prompts) -> dict[str, Path | str]:
 
 
 def placeholders_of(prompts: Mapping[str, Path | str]) -> tuple[str, ...]:
-    """The columns that prompts may name, by their placeholders, in order; `metadata.NAME` is the column NAME."""
-    from steelyard.prompts.template import placeholders
+    """The placeholders of all prompts, in order.
 
-    texts = map(load_template, prompts.values())
-    names = (name for text in texts for name, _ in placeholders(text))
-    return tuple(dict.fromkeys(name.removeprefix("metadata.") for name in names))
+    Raises:
+        ConfigError: a prompt that cannot be read.
+    """
+    names: dict[str, None] = {}
+    for prompt, template in prompts.items():
+        try:
+            names |= dict.fromkeys(name for name, _ in placeholders(load_template(template)))
+        except ConfigError as error:
+            raise ConfigError(f"{_key(prompt)}: {error.message}") from error
+    return tuple(names)
+
+
+def _key(prompt: str) -> str:
+    return f"prompts: {prompt}" if prompt else "prompts"
 
 
 def models_by_name(models: Models, endpoint: ModelEndpoint | None) -> dict[str, Model]:
@@ -138,10 +149,12 @@ class Grid:
     Args:
         prompts: by name.
         models: by name.
+        constant: whether a prompt may send the same words for every row.
     """
 
     prompts: Mapping[str, Path | str]
     models: Mapping[str, Model]
+    constant: bool = False
 
     def check(self) -> None:
         """Refuse prompts without models.
@@ -160,7 +173,7 @@ class Grid:
             source: what the samples were read from, for messages.
 
         Raises:
-            ConfigError: a placeholder that no column fills.
+            ConfigError: a placeholder that no column fills, or a prompt without any.
         """
         prompts = self.prompts or {"": _SHOWN}
         for prompt, template in prompts.items():
@@ -169,8 +182,15 @@ class Grid:
                 parts = [prompt] if len(prompts) > 1 else []
                 parts += [name] if len(self.models) > 1 or not parts else []
                 tags = {"prompt": prompt} if prompt else {}
-                target = NOT_IN_FILE_NAMES.sub("-", "@".join(parts))
-                yield target, Prompt(model, template, columns=columns), {**tags, "model": name}
+                target = Prompt(model, template, columns=columns)
+                if target.without_question and not self.constant:
+                    column = next(iter(places), "input")
+                    raise ConfigError(
+                        f"{_key(prompt)}: no column is named in it, so every row would be asked the same: write "
+                        f"{{{{{column}}}}} where the input belongs; where it is meant so, write options: "
+                        "{allow_constant_prompt: true}"
+                    )
+                yield NOT_IN_FILE_NAMES.sub("-", "@".join(parts)), target, {**tags, "model": name}
 
 
 def _columns(prompt: str, template: Path | str, places: Mapping[str, str], source: str) -> dict[str, str]:
@@ -179,10 +199,9 @@ def _columns(prompt: str, template: Path | str, places: Mapping[str, str], sourc
     for name in names_of(load_template(template)):
         place = place_of(name, places)
         if place is None:
-            where = f"prompts: {prompt}" if prompt else "prompts"
             raise ConfigError(
-                f"{where}: {{{{{name}}}}}: {source} has no column of that name{did_you_mean(name, places)}; for the "
-                f"braces themselves write {{{{{{{{{name}}}}}}}}}"
+                f"{_key(prompt)}: {{{{{name}}}}}: {source} has no column of that name{did_you_mean(name, places)} (for "
+                f"the braces themselves write {{{{{{{{{name}}}}}}}}})"
             )
         if place != name:
             columns[name] = place
@@ -196,8 +215,6 @@ def place_of(name: str, places: Mapping[str, str]) -> str | None:
     >>> place_of("text", places), place_of("meta.year", places), place_of("input", places), place_of("txt", places)
     ('question', 'metadata.meta.year', 'question', None)
     """
-    from steelyard.data.headers import normalized
-
     first, dot, rest = name.partition(".")
     for candidate, tail in ((name, ""), (first, dot + rest)):
         place = places.get(candidate) or next(

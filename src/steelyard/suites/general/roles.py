@@ -24,6 +24,9 @@ ROLES: Final = (
     Role("contexts", required=False, words="general_contexts", by_position=False),
     Role("checks", required=False, by_position=False),
 )
+_METADATA: Final = "metadata."
+_BY_ROLE: Final = frozenset({"input", "question", "transcript"})
+"""Placeholders for the input, whatever its header is."""
 _SECRET: Final = ("expected", "checks")
 """Roles that no prompt may show: the answer would be given away."""
 
@@ -46,7 +49,8 @@ class Roles:
     """Finds the roles of a table's columns; what prompts name decides where headers leave a choice.
 
     Args:
-        named: the placeholders of all prompts, in order; none where nothing but the input is sent.
+        named: the placeholders of all prompts, in order; none where nothing but the input is sent. `metadata.NAME` is a
+            value of the row and never the input.
     """
 
     named: tuple[str, ...] = ()
@@ -65,7 +69,7 @@ class Roles:
 
     def _with_header(self, table: Table, files: SampleFiles) -> SampleFiles:
         """The files with the row of the header where one of the first rows has a name that a prompt uses."""
-        wanted = {normalized(name) for name in self.named} - {""}
+        wanted = {normalized(name.removeprefix(_METADATA)) for name in self.named} - {""}
         if table.keyed or files.header != "auto" or not wanted:
             return files
         for row in islice(table, HEAD_ROWS):
@@ -75,7 +79,7 @@ class Roles:
 
     def _decided(self, table: Table, layout: ColumnLayout, files: SampleFiles) -> ColumnLayout:
         headers = {column: text for column, text in layout.headers.items() if text}
-        named = tuple(dict.fromkeys(c for name in self.named if (c := column_named(headers, name)) is not None))
+        named = _columns_named(headers, (name.removeprefix(_METADATA) for name in self.named))
         columns = dict(layout.columns)
         if "expected" not in files.columns:
             columns.pop("expected", None)
@@ -83,7 +87,10 @@ class Roles:
                 columns["expected"] = (expected,)
         if "input" not in files.columns:
             free = _free(headers, columns, (*files.columns, *_SECRET))
-            columns["input"] = (_input(table, headers, free, named),)
+            asked = _columns_named(free, (name for name in self.named if not name.startswith(_METADATA)))
+            by_role = any(name in _BY_ROLE and column_named(headers, name) is None for name in self.named)
+            fits = fitting(free, INPUT)
+            columns["input"] = (_input(table, headers, free, fits if by_role and fits else asked),)
             # A column that a prompt made the input has no other role, whatever its header says.
             columns = {
                 role: kept
@@ -112,10 +119,14 @@ def _expected(table: Table, free: Mapping[Column, str], named: Collection[Column
     return next(iter(unnamed or fits), None)
 
 
-def _input(table: Table, headers: Mapping[Column, str], free: Mapping[Column, str], named: Sequence[Column]) -> Column:
+def _columns_named(headers: Mapping[Column, str], names: Iterable[str]) -> tuple[Column, ...]:
+    found = (column_named(headers, name) for name in names)
+    return tuple(dict.fromkeys(column for column in found if column is not None))
+
+
+def _input(table: Table, headers: Mapping[Column, str], free: Mapping[Column, str], asked: Sequence[Column]) -> Column:
     fits = fitting(free, INPUT)
-    asked = [column for column in named if column in free]
-    if asked:
+    if asked and not (len(asked) > 1 and asked == fits):
         return next((column for column in fits if column in asked), asked[0])
     if len(fits) > 1:
         raise _two(table, "input", [free[column] for column in fits])

@@ -6,15 +6,19 @@ Every column without a role is a value of its row: prompts and scorers may name 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from steelyard.building.row_values import values_of_row
 from steelyard.data.rows import OpenTable, RowDataset, cluster_of, open_tables, read_rows
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect, Row, is_blank_cell, list_in, render
 from steelyard.data.unused_columns import UnusedColumns
+from steelyard.errors import ConfigError
 from steelyard.prompts.conversation import flaw_in, messages_in
+from steelyard.scorers.row_checks import CHECKS
+from steelyard.suites.general.checks import checks_in, defects_of
 from steelyard.suites.general.roles import ROLES, Roles, places
 from steelyard.types import Sample
 
@@ -29,10 +33,12 @@ class GeneralRows:
     Args:
         data: the samples, notes and defects.
         places: header -> where a sample has the value of that column: `question`, `metadata.channel` ...
+        names: header -> the name that scorers know the column by, where that is another.
     """
 
     data: RowDataset
     places: Mapping[str, str]
+    names: Mapping[str, str]
 
 
 class ValueColumns(UnusedColumns):
@@ -62,9 +68,28 @@ def load_general(files: SampleFiles, *, named: tuple[str, ...] = ()) -> GeneralR
         DataError: a file cannot be read, rows have defects and `skip_bad` is off, or no sound row is left.
     """
     opened = open_tables(files, ROLES, layout_of=Roles(named).layout_of, unused=ValueColumns(_OWN_KEYS))
-    data = read_rows(files, ROLES, _sample, opened=opened)
+    ids: dict[str, str] = {}
+
+    def sample_of(table: OpenTable, row: Row, position: int, noted: tuple[Any, list[Defect]]) -> Sample | None:
+        return _sample(table, row, position, (ids, noted[1]))
+
+    data = read_rows(files, ROLES, sample_of, opened=opened)
     found = dict(place for table in opened[0] for place in places(table.layout, table.unused.kept))
-    return GeneralRows(replace(data, notes=(*data.notes, *_notes_on(data.samples))), found)
+    notes = (*data.notes, *_notes_on(data.samples))
+    return GeneralRows(replace(data, notes=notes, places=ids), found, scorer_names(opened[0]))
+
+
+def scorer_names(tables: Iterable[OpenTable]) -> dict[str, str]:
+    """Header -> the name that scorers know the column by, where that is another: `{"source": "input"}`."""
+    known = values_of_row(Sample("", ""))
+    headers = (
+        (table.layout.headers.get(column, ""), role)
+        for table in tables
+        for role, columns in table.layout.columns.items()
+        for column in columns
+        if role != CHECKS
+    )
+    return {header: role for header, role in headers if header and header not in known}
 
 
 def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, str], list[Defect]]) -> Sample | None:
@@ -72,25 +97,35 @@ def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, st
     ids, defects = noted
     earlier_defects = len(defects)
     asked = _input(table, row, defects)
-    contexts = table.cell(row, "contexts")
-    texts = _texts(contexts)
+    texts = _texts(table.cell(row, "contexts"))
     if texts is None:
         defects.append(table.defect("bad contexts", row, "contexts", "contexts is neither a text nor a list of texts"))
     name = table.id_of(row, ids, defects)
-    if len(defects) > earlier_defects:
-        return None
     metadata: dict[str, Any] = {"position": position}
     if cluster := cluster_of(row, table.layout):
         metadata[table.layout.headers[table.layout.columns["cluster"][0]]] = cluster
-    return Sample(
-        name,
-        asked,
-        expected_in(table.cell(row, "expected")),
-        contexts=texts or (),
-        group=table.text(row, "group"),
-        cluster=cluster,
-        metadata=metadata,
-    )
+    reference = expected_in(table.cell(row, "expected"))
+    group = table.text(row, "group")
+    sample = Sample(name, asked, reference, contexts=texts or (), group=group, cluster=cluster, metadata=metadata)
+    checked = _with_checks(table, row, sample, defects)
+    return None if len(defects) > earlier_defects else checked
+
+
+def _with_checks(table: OpenTable, row: Row, sample: Sample, defects: list[Defect]) -> Sample:
+    """The sample with the checks of its row, which are tried on it."""
+    place = table.location(row, CHECKS)
+    try:
+        checks = checks_in(table.cell(row, CHECKS), place, scorer_names([table]))
+    except ConfigError as error:
+        defects.append(Defect("bad checks", place, error.message))
+        return sample
+    if checks is None:
+        return sample
+    with_checks = replace(sample, metadata={**sample.metadata, CHECKS: checks})
+    # Options may name any column of the row.
+    values = {**table.unused.values(row), **with_checks.metadata}
+    defects.extend(defects_of(replace(with_checks, metadata=values), place))
+    return with_checks
 
 
 def _input(table: OpenTable, row: Row, defects: list[Defect]) -> Any:

@@ -13,8 +13,10 @@ from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.language import language_of
 from steelyard.scorers.judges.judge import Judge, takes_model
 from steelyard.scorers.judges.suite_judges import SuiteJudges
+from steelyard.scorers.row_checks import CHECKS, Checks
 from steelyard.suite.objects import Options, Suite
-from steelyard.suites.general.defaults import default_scorers
+from steelyard.suites.general.checks import try_on_rows, with_columns, with_kinds
+from steelyard.suites.general.defaults import default_scorers, refuse_nothing
 from steelyard.suites.general.grid import (
     Grid,
     ModelEndpoint,
@@ -86,7 +88,8 @@ class GeneralSuite:
             DataError: rows with defects, named with file, sheet and cell.
         """
         endpoint = endpoint_given(self.endpoint)
-        grid = Grid(prompts_by_name(self.prompts), models_by_name(self.models, endpoint))
+        models = models_by_name(self.models, endpoint)
+        grid = Grid(prompts_by_name(self.prompts), models, self.options.allow_constant_prompt)
         grid.check()
         if not grid.models and not self.targets:
             raise ConfigError("there is no target: name models and their endpoint, with prompts or without, or targets")
@@ -95,7 +98,7 @@ class GeneralSuite:
         judges = SuiteJudges.given(self._judge(endpoint), self.judges, self.jury)
         # One language for all records: prompts in two would measure the judge differently within one run.
         language = language_of(*(transcript_of(sample.input) for sample in rows.data.samples))
-        scorers, about = default_scorers(rows.data.samples) if not self.scorers else (self.scorers, "")
+        scorers, about = self._scorers(rows)
         return Suite(
             name=self.name or self.samples.title,
             kind="general",
@@ -107,17 +110,29 @@ class GeneralSuite:
             gate=self.gate,
             primary=self.primary,
             source=self.samples,
-            notes=(*rows.data.notes, *([about] if about else [])),
+            notes=(*rows.data.notes, *about),
             jury=judges.jury,
             breakdowns=origin_keys(key for sample in rows.data.samples for key in sample.metadata),
         )
+
+    def _scorers(self, rows: GeneralRows) -> tuple[tuple[Scorer, ...], tuple[str, ...]]:
+        """The scorers with what the rows bring for them, and notes."""
+        data = rows.data
+        scorers, about = default_scorers(data.samples) if not self.scorers else (self.scorers, ())
+        scorers = with_kinds(with_columns(scorers, rows.names), data.samples)
+        try_on_rows(scorers, data)
+        refuse_nothing(scorers, data.samples)
+        has_checks = any(sample.metadata.get(CHECKS) for sample in data.samples)
+        if has_checks and not any(isinstance(scorer, Checks) for scorer in scorers):
+            about = (*about, "rows have checks, which are not scored: no scorer is named checks")
+        return scorers, about
 
     def _named(self, grid: Grid) -> tuple[str, ...]:
         """The names in prompts, and in what other targets send."""
         names = dict.fromkeys(placeholders_of(grid.prompts))
         for target in self.targets.values():
             filled: frozenset[str] = getattr(target, "filled_names", frozenset())
-            names |= dict.fromkeys(sorted(name.removeprefix("metadata.") for name in filled))
+            names |= dict.fromkeys(sorted(filled))
         return tuple(names)
 
     def _judge(self, endpoint: ModelEndpoint | None) -> Judge:

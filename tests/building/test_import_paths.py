@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from steelyard import ConfigError
-from steelyard.targets.function import Described, describe_path, missing_package
+from steelyard.building.import_paths import Described, describe_path, missing_package
 
 
 @pytest.fixture

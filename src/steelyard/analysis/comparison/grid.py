@@ -1,0 +1,272 @@
+"""Which to ship: the runs of prompts x models as a grid, prompts compared over all models, and the cheapest good cell.
+
+A cell is *within the margin* if it is shown to be worse than no other cell by more than the margin: the lower limit of
+its difference to each other one lies above -margin, with intervals that hold together for all pairs of cells. That two
+cells do not differ significantly would be no reason to take the cheaper one: a small dataset would call all equal.
+"""
+
+# Why it is so, and what was rejected: docs/decisions/analysis-which-to-ship.md
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steelyard.analysis.comparison.comparison_values import CellState, GridCell, GridComparison, PromptDifference
+from steelyard.analysis.comparison.costs import drawn_samples, quantile, times_of
+from steelyard.analysis.comparison.differences import PairedValues, paired_difference, verdict_of
+from steelyard.analysis.comparison.multiplicity import adjust_groups, adjust_runs
+from steelyard.analysis.comparison.paired_scores import compared_score
+from steelyard.analysis.comparison.sample_costs import sample_costs
+from steelyard.analysis.joint_values import JointDifference, JointValues, advantages, is_not_worse
+from steelyard.analysis.numbers import count_text, money_text, points_text, value_text
+from steelyard.analysis.run_data import TARGET
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from steelyard.analysis.comparison.alignment import ComparedRun
+    from steelyard.analysis.comparison.comparison_values import PairedDifference
+    from steelyard.analysis.comparison.differences import ScoreMeaning
+    from steelyard.analysis.scores.score_summary_values import Over
+
+    Array = NDArray[Any]
+
+PROMPT: Final = "prompt"
+MODEL: Final = "model"
+"""The two tags of a cell's target."""
+MARGIN: Final = 0.03
+_GENERAL: Final = "general"
+"""The suite whose targets are prompts x models; one prompt need not be named. Elsewhere a tag `model` may be any."""
+
+
+def is_grid(tags: Sequence[Mapping[str, str]]) -> bool:
+    """Whether runs with these tags are cells: each has a model, and no two have the same prompt and model.
+
+    >>> is_grid([{"prompt": "terse", "model": "small"}, {"model": "small"}]), is_grid([{"model": "small"}])
+    (True, False)
+    """
+    cells = {(of_run.get(PROMPT, ""), of_run.get(MODEL)) for of_run in tags}
+    return len(cells) == len(tags) > 1 and all(model is not None for _, model in cells)
+
+
+def grid_of(runs: Sequence[ComparedRun], score: str, level: float) -> GridComparison | None:
+    """Compare the cells of a grid; None where the runs are none, or a rule ended one early.
+
+    Args:
+        runs: at least two, of the same samples.
+        score: that all of them have.
+        level: of all intervals, and at which those of all pairs of cells hold together.
+    """
+    has_prompts = all(PROMPT in run.run.tags or run.run.kind == _GENERAL for run in runs)
+    if not (has_prompts and is_grid([run.run.tags for run in runs])) or any(run.run.stopped_early for run in runs):
+        return None
+    kind = compared_score(score, runs)
+    margin = (runs[0].run.manifest.get("options") or {}).get("margin", MARGIN)
+    cells = [_cell(run, score) for run in runs]
+    values, units = _shared_values(runs, score, kind.over)
+    n = values.shape[1]
+    if not n or kind.ends is None:
+        why = f"{score} has no scale, so that no margin applies to it" if n else "no sample has a value in every cell"
+        choice = _Choice(f"No cell is chosen: {why}.")
+    else:
+        scaled = (values - kind.ends.low) / ((kind.ends.high - kind.ends.low) or 1.0)
+        scaled = 1 - scaled if kind.meaning.lower_is_better else scaled
+        joint = JointValues(scaled, bool(((scaled == 0) | (scaled == 1)).all()), units)
+        choice = _choose(cells, joint, margin, level)
+    return GridComparison(
+        score=score,
+        cells=tuple(replace(cell, state=choice.states.get(cell.target, "open")) for cell in cells),
+        prompts=_prompt_differences(cells, values, units, kind.meaning, level) if n else (),
+        baseline=cells[0].prompt,
+        margin=margin,
+        n=n,
+        best=choice.best,
+        chosen=choice.chosen,
+        needed=choice.needed,
+        sentence=choice.sentence,
+        level=level,
+    )
+
+
+def _cell(side: ComparedRun, score: str) -> GridCell:
+    run, summary = side.run, side.summary
+    scored = summary.score(score)
+    if scored is None:
+        raise ValueError(f"run {run.id} has no score {score!r}")
+    stage = next((stage for stage in run.stages if stage.stage == TARGET), None)
+    per_1000 = 1000 / (run.counts.done or 1)
+    time, p50, p95 = _times(side)
+    return GridCell(
+        run=run.id,
+        target=run.target,
+        prompt=run.tags.get(PROMPT, ""),
+        model=run.tags[MODEL],
+        mean=scored.headline,
+        share=scored.is_share,
+        cost=None if stage is None or stage.money is None else stage.money * per_1000,
+        currency=stage.currency if stage else "",
+        tokens=(stage.input_tokens + stage.output_tokens) * per_1000 if stage else 0.0,
+        time=time,
+        p50=p50,
+        p95=p95,
+    )
+
+
+def _times(side: ComparedRun) -> tuple[str, float | None, float | None]:
+    run = side.run
+    if run.records is None or run.bodies is None:
+        return "", None, None
+    chosen = drawn_samples(side.scores.samples)
+    costs = list(sample_costs(run.records, run.bodies, side.scores.numbers[chosen].tolist()).values())
+    if not costs:
+        return "", None, None
+    time, values = times_of(costs)
+    return time, quantile(values, 0.5), quantile(values, 0.95)
+
+
+def _shared_values(runs: Sequence[ComparedRun], score: str, over: Over) -> tuple[Array, Array | None]:
+    """The values of the samples that have one in every run, a row per run; and their clusters, if any share one."""
+    import numpy as np
+
+    places = [run.scores.index_of() for run in runs]
+    shared = [sample for sample in runs[0].scores.samples if all(sample in place for place in places)]
+    rows = [
+        run.scores.sums_of(score).means(over)[[place[sample] for sample in shared]]
+        for run, place in zip(runs, places, strict=True)
+    ]
+    values = np.array(rows).reshape(len(runs), len(shared))
+    known = ~np.isnan(values).any(axis=0)
+    first = [places[0][sample] for sample in shared]
+    units = np.unique(runs[0].scores.units()[first][known], return_inverse=True)[1]
+    return values[:, known], units if len(np.unique(units)) < len(units) else None
+
+
+def _prompt_differences(
+    cells: Sequence[GridCell], values: Array, units: Array | None, meaning: ScoreMeaning, level: float
+) -> tuple[PromptDifference, ...]:
+    """Each prompt against the first one, over all models and on each model."""
+    import numpy as np
+
+    row_of = {(cell.prompt, cell.model): row for row, cell in enumerate(cells)}
+    prompts, models = (list(dict.fromkeys(names)) for names in zip(*row_of, strict=True))
+    samples = np.arange(values.shape[1])
+
+    def against_first(prompt: str, on: Sequence[str]) -> PairedDifference:
+        before, after = (values[[row_of[name, model] for model in on]].mean(axis=0) for name in (prompts[0], prompt))
+        return paired_difference(PairedValues(samples, before, after, units), level=level, meaning=meaning)
+
+    shared = {
+        prompt: [model for model in models if {(prompt, model), (prompts[0], model)} <= row_of.keys()]
+        for prompt in prompts[1:]
+    }
+    shared = {prompt: on for prompt, on in shared.items() if on}
+    single = [(prompt, model) for prompt, on in shared.items() for model in on if len(on) > 1]
+    over_all = adjust_runs([against_first(prompt, on) for prompt, on in shared.items()])
+    on_each = adjust_groups([against_first(prompt, [model]) for prompt, model in single])
+    differences = [*zip(((prompt, "") for prompt in shared), over_all, strict=True)]
+    differences += [*zip(single, on_each, strict=True)]
+
+    def pair(prompt: str, model: str) -> tuple[str, str]:
+        on = model or (shared[prompt][0] if len(shared[prompt]) == 1 else "")
+        return (cells[row_of[prompt, on]].run, cells[row_of[prompts[0], on]].run) if on else ("", "")
+
+    return tuple(
+        PromptDifference(prompt, model, difference, verdict_of(difference, level), *pair(prompt, model))
+        for (prompt, model), difference in differences
+    )
+
+
+class _Choice(NamedTuple):
+    sentence: str
+    best: str = ""
+    chosen: str = ""
+    needed: int | None = None
+    states: Mapping[str, CellState] = MappingProxyType({})
+
+
+def _choose(cells: Sequence[GridCell], joint: JointValues, margin: float, level: float) -> _Choice:
+    """The cheapest cell within the margin, and how many samples would show more."""
+    names = [cell.target for cell in cells]
+    differences = joint.differences(names, level)
+    states = {name: _state(name, differences, margin) for name in names}
+    best = names[int(joint.values.mean(axis=1).argmax())]
+    price = _prices(cells)
+    within = [cell for cell in cells if states[cell.target] == "within"]
+    n, width = count_text(differences[0].n, "sample"), width_text(margin, share=cells[0].share)
+    if not within:
+        needed = _needed(best, differences, margin)
+        which = f"Which cell is best to within {width} cannot be told apart on {n}; {_needs(needed)}."
+        return _Choice(which, best, "", needed, states)
+    cheapest = min(within, key=lambda cell: price[cell.target]) if price else _named(within, best) or within[0]
+    rate = value_text(_named(cells, best).mean.value, share=cells[0].share)  # type: ignore[union-attr]  # it is one
+    sentence = f"{cheapest.target} is {'the cheapest' if price else 'one'} of {count_text(len(within), 'cell')}"
+    sentence += f" shown to be within {width} of the best ({best}, {rate}){_cost_of(cheapest)}."
+    if len(within) == 1 and cheapest.target == best:
+        sentence = (
+            f"{best} is the best ({rate}); no other cell is shown to be within {width} of it{_cost_of(cheapest)}."
+        )
+    open_ones = [
+        (price[name], name, needed)
+        for name in names
+        if price and states[name] == "open" and price[name] < price[cheapest.target]
+        if (needed := _needed(name, differences, margin)) is not None
+    ]
+    if not open_ones:
+        return _Choice(sentence, best, cheapest.target, None, states)
+    _, cheaper, needed = min(open_ones)
+    sentence += f" Whether {cheaper}, which is cheaper, is too cannot be told on {n}; {_needs(needed)}."
+    return _Choice(sentence, best, cheapest.target, needed, states)
+
+
+def _state(name: str, differences: Sequence[JointDifference], margin: float) -> CellState:
+    if is_not_worse(name, differences, margin):
+        return "within"
+    is_worse = any(interval is not None and interval.high < -margin for _, interval in advantages(name, differences))
+    return "worse" if is_worse else "open"
+
+
+def _prices(cells: Sequence[GridCell]) -> dict[str, float]:
+    """What each cell costs: in money if all prices are known, else in tokens; empty where nothing is known to cost."""
+    money = {cell.target: cell.cost for cell in cells if cell.cost is not None}
+    if len(money) == len(cells) and any(money.values()) and len({cell.currency for cell in cells}) == 1:
+        return money
+    return {cell.target: cell.tokens for cell in cells} if all(cell.tokens for cell in cells) else {}
+
+
+def _named(cells: Sequence[GridCell], target: str) -> GridCell | None:
+    return next((cell for cell in cells if cell.target == target), None)
+
+
+def _cost_of(cell: GridCell) -> str:
+    if cell.cost:
+        return f": {money_text(cell.cost, cell.currency)} for 1,000 records"
+    return f": {cell.tokens:,.0f} tokens for 1,000 records" if cell.tokens else ""
+
+
+def width_text(margin: float, *, share: bool) -> str:
+    """A margin in points of a rate, or as a share of another scale."""
+    return points_text(margin) if share else f"{100 * margin:g} % of the scale"
+
+
+def _needs(needed: int | None) -> str:
+    return "it needs more samples" if needed is None else f"it needs about {needed:,}"
+
+
+def _needed(name: str, differences: Sequence[JointDifference], margin: float) -> int | None:
+    """About how many samples would show a cell to be within the margin, if all means stay as they are.
+
+    Intervals shrink with the square root of the number. None where a mean lies outside the margin, so that no number
+    would, and where a pair has no interval.
+    """
+    ratio = 0.0
+    for value, interval in advantages(name, differences):
+        if interval is None or value <= -margin:
+            return None
+        ratio = max(ratio, (value - interval.low) / (value + margin))
+    needed = differences[0].n * ratio**2
+    step: int = 10 ** max(0, math.floor(math.log10(needed)) - 1)
+    return math.ceil(needed / step) * step

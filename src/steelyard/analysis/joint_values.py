@@ -1,0 +1,133 @@
+"""Several things measured on the same samples: the differences of all pairs, with intervals that hold together.
+
+The intervals hold together after Bonferroni, so that one of the things may be picked by them: the best of several is
+partly the luckiest. Judges are chosen by it, and so are the cells of a grid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from steelyard.stats.intervals import Interval, mean_interval, wilson, wilson_clustered
+from steelyard.stats.paired import newcombe_clustered, newcombe_paired
+from steelyard.stats.quantiles import t_quantile
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class JointDifference:
+    """By how much the first of two things is better than the second, over the same samples.
+
+    Args:
+        first: name of a thing.
+        second: of another.
+        value: first minus second, of values in [0, 1].
+        interval: which holds together with those of all other pairs.
+        n: samples.
+    """
+
+    first: str
+    second: str
+    value: float
+    interval: Interval | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class JointValues:
+    """Values in [0, 1] of several things on the same samples, higher being better.
+
+    Args:
+        values: (things, samples).
+        binary: whether there are no other values than 0 and 1.
+        clusters: a number per sample; None where samples are independent.
+        weights: of the samples; None where all are equal.
+    """
+
+    values: Array
+    binary: bool
+    clusters: Array | None = None
+    weights: Array | None = None
+
+    def mean(self, values: Array, level: float, *, second: Array | None = None) -> tuple[float, Interval | None]:
+        """The mean of one thing's values, or that of its difference to a second one, with the interval."""
+        differences = values if second is None else values - second
+        if self.weights is not None:
+            return _weighted(differences, self.weights, self.clusters, level)
+        mean = float(differences.mean())
+        if not self.binary:
+            scale = (0.0, 1.0) if second is None else (-1.0, 1.0)
+            return mean, mean_interval(differences, clusters=self.clusters, level=level, scale=scale)
+        if second is None:
+            if self.clusters is not None:
+                return mean, wilson_clustered(values, clusters=self.clusters, level=level)
+            return mean, wilson(int(values.sum()), len(values), level)
+        if self.clusters is not None:
+            return mean, newcombe_clustered(values, second, clusters=self.clusters, level=level)
+        both_right, only_first = int((values * second).sum()), int((values * (1 - second)).sum())
+        only_second = int(((1 - values) * second).sum())
+        neither = len(values) - both_right - only_first - only_second
+        return mean, newcombe_paired(both_right, only_first, only_second, neither, level)
+
+    def differences(self, names: Sequence[str], level: float) -> tuple[JointDifference, ...]:
+        """The difference of every pair, in order.
+
+        Args:
+            names: of the things.
+            level: at which all intervals hold together.
+        """
+        pairs = list(combinations(range(len(names)), 2))
+        joint_level = 1 - (1 - level) / max(1, len(pairs))
+        n = self.values.shape[1]
+        return tuple(
+            JointDifference(
+                names[first],
+                names[second],
+                *self.mean(self.values[first], joint_level, second=self.values[second]),
+                n,
+            )
+            for first, second in pairs
+        )
+
+
+def advantages(name: str, differences: Sequence[JointDifference]) -> Iterator[tuple[float, Interval | None]]:
+    """By how much one thing is better than each other one, with the interval."""
+    for difference in differences:
+        if name == difference.first:
+            yield difference.value, difference.interval
+        elif name == difference.second:
+            turned = difference.interval and Interval(-difference.interval.high, -difference.interval.low)
+            yield -difference.value, turned
+
+
+def is_not_worse(name: str, differences: Sequence[JointDifference], margin: float) -> bool:
+    """Whether one thing is shown to be worse than no other by `margin` or more.
+
+    Where a pair has no interval, only an equal one is known not to be worse.
+    """
+    return all(
+        (interval.low if interval else -math.inf if value else 0.0) > -margin
+        for value, interval in advantages(name, differences)
+    )
+
+
+def _weighted(values: Array, weights: Array, clusters: Array | None, level: float) -> tuple[float, Interval | None]:
+    """A weighted mean with Student's t interval by cluster."""
+    import numpy as np
+
+    share = weights / weights.sum()
+    mean = float(share @ values)
+    influence = share * (values - mean)
+    sums = influence if clusters is None else np.bincount(clusters, weights=influence)
+    if len(sums) < 2 or not sums.any():
+        return mean, None
+    half = t_quantile((1 + level) / 2, len(sums) - 1) * math.sqrt(len(sums) / (len(sums) - 1) * float(sums @ sums))
+    return mean, Interval(max(-1.0, mean - half), min(1.0, mean + half))

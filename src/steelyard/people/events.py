@@ -1,0 +1,182 @@
+"""The table of events: who did what, when, on which record, and what they had seen; rows are only added.
+
+Labels, notes and marks of runs, queues, error analyses and drafts of datasets are what their events make of them.
+Those who write about one subject take turns: SQLite has one writer, PostgreSQL a lock of the transaction. What has to
+hold for an event to be added is checked in its turn, by look-ups of single rows; everything else is read before.
+"""
+
+# Why it is so, and what was rejected: docs/decisions/people-added-never-changed.md
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+
+from steelyard.analysis.label_forms import MODEL
+from steelyard.errors import ConfigError
+from steelyard.plain_json import from_json, to_json
+from steelyard.store.database import schema
+from steelyard.store.database.connection import Connection
+from steelyard.store.open_store import OpenStore
+from steelyard.store.writer import Batch
+
+Topic = Literal["label", "note", "mark", "queue", "analysis", "draft"]
+_COLUMNS: Final = tuple(name for name in schema.event.names if name != "num")
+INSERT_EVENT: Final = schema.insert_into(schema.event, _COLUMNS)
+_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(:turn, 0))"
+_LONGEST_NAME: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What somebody did.
+
+    Args:
+        kind: of it, one of its topic's.
+        author: who did it; a model's name begins with `model:`.
+        body: what the kind says, as plain JSON.
+        at: when; by default now.
+        run: number of the run that it is about, with which it is deleted; None where it is about none.
+        sample: id of the sample that it is about; "" for none.
+        repeat: of it.
+        name: of a label or tag.
+        seen: number of the last event on the same thing that the author saw; 0 for none.
+        num: in the order in which it was stored; 0 before it is.
+    """
+
+    kind: str
+    author: str
+    body: Any = None
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    run: int | None = None
+    sample: str = ""
+    repeat: int = 0
+    name: str = ""
+    seen: int = 0
+    num: int = 0
+
+    def row(self, topic: Topic, subject: str) -> dict[str, Any]:
+        """The event as a row of the table."""
+        return {
+            "topic": topic,
+            "subject": subject,
+            "run": self.run,
+            "sample": self.sample,
+            "repeat": self.repeat,
+            "kind": self.kind,
+            "name": encodable(self.name),
+            "author": encodable(self.author),
+            "created": self.at.timestamp(),
+            "seen": self.seen,
+            "body": encodable(to_json(self.body).decode("utf-8", "surrogatepass")),
+        }
+
+
+def encodable(text: str) -> str:
+    """A text with `?` for half a surrogate pair: a terminal may hand one over, and SQLite's driver refuses it."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def checked_author(name: str, *, longest: int = _LONGEST_NAME) -> str:
+    """The name of a person, without blanks around it.
+
+    Raises:
+        ConfigError: it is blank, too long, or that of a model.
+    """
+    author = encodable(name).strip()
+    if not author:
+        raise ConfigError("your name is missing: what people do is stored with the name of its author")
+    if len(author) > longest:
+        raise ConfigError(f"a name has at most {longest} characters, not {len(author)}")
+    if author.startswith(MODEL):
+        raise ConfigError(f"{author!r}: names that begin with {MODEL} are reserved for models")
+    return author
+
+
+def read_events(connection: Connection, topic: Topic, subject: str = "") -> Iterator[tuple[str, Event]]:
+    """Subject and event, oldest first; of all subjects of the topic where none is named."""
+    of_one = "AND subject = :subject" if subject else ""
+    query = f"SELECT * FROM event WHERE topic = :topic {of_one} ORDER BY num"
+    for row in connection.execute(query, {"topic": topic, "subject": subject} if subject else {"topic": topic}):
+        yield row.subject, event_of(row)
+
+
+def event_of(row: Any) -> Event:
+    """The event of a row of the table."""
+    return Event(
+        row.kind,
+        row.author,
+        from_json(row.body.encode()),
+        datetime.fromtimestamp(row.created, UTC),
+        row.run,
+        row.sample,
+        row.repeat,
+        row.name,
+        row.seen,
+        row.num,
+    )
+
+
+def newest_event(
+    connection: Connection, topic: Topic, subject: str, sample: str | None = None, kinds: Sequence[str] = ()
+) -> int:
+    """The number of the newest event of a subject; 0 where there is none.
+
+    Args:
+        connection: to the store.
+        topic: of the subject.
+        subject: its id.
+        sample: only events on this sample, "" those on none; None is all.
+        kinds: only events of these kinds; empty is all.
+    """
+    query = "SELECT max(num) FROM event WHERE topic = :topic AND subject = :subject"
+    values: dict[str, Any] = {"topic": topic, "subject": subject}
+    if sample is not None:
+        query, values["sample"] = f"{query} AND sample = :sample", sample
+    if kinds:
+        query, values["kinds"] = f"{query} AND kind IN :kinds", list(kinds)
+    return int(connection.execute(query, values).scalar() or 0)
+
+
+def append(
+    store: OpenStore,
+    topic: Topic,
+    subject: str,
+    events: Sequence[Event],
+    *,
+    check: Callable[[Connection], ConfigError | None] = lambda _connection: None,
+) -> None:
+    """Store events, all or none, and return once they are on disk.
+
+    Args:
+        store: that has the subject.
+        topic: of the subject.
+        subject: its id.
+        events: in order.
+        check: looks up, in its turn, whether they may be added; the error says why not.
+
+    Raises:
+        ConfigError: what `check` found.
+        StoreError: they could not be written.
+    """
+    rows = [event.row(topic, subject) for event in events]
+
+    def change(batch: Batch) -> ConfigError | None:
+        take_turn(batch, f"{topic} {subject}")
+        refused = check(batch.connection)
+        if refused is None:
+            batch.connection.insert_rows(INSERT_EVENT, rows)
+        return refused
+
+    # An error raised within the change would end all writing.
+    refused: ConfigError | None = store.writer.change(change)
+    if refused is not None:
+        raise refused
+
+
+def take_turn(batch: Batch, turn: str) -> None:
+    """Wait until no other process has a transaction with the same `turn` open."""
+    if batch.shared:
+        batch.connection.execute(_LOCK, {"turn": turn})

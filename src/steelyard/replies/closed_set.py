@@ -1,0 +1,56 @@
+"""Expected answers that choose among a few labels, and the one label that a reply gives.
+
+An answer that names several labels, or hedges, is none: "Yes and no." is not "yes".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from steelyard.replies.label import plain_label, read_label
+
+_FEWEST, _MOST, _LONGEST, _ROWS_EACH = 2, 20, 40, 3
+_SEPARATORS: Final = re.compile(r"\s{0,3}(?:[,;/|+&、，；\n]|\band\b|\bor\b|和|或|与)\s{0,3}", re.IGNORECASE)
+_LEAD: Final = re.compile(r"\A[^:=\n]{1,30}[:=]\s{0,3}")
+_ALSO: Final = re.compile(
+    r"\b(?:could|might|may|can)\s(?:also|equally|just as well|as well)\s(?:be|fit|count|go)|也可能是|也可以是",
+    re.IGNORECASE,
+)
+
+
+def closed_set(references: Iterable[Any]) -> tuple[str, ...]:
+    """The labels among which expected outputs choose, in order of first appearance; empty where they are free texts.
+
+    They are 2 to 20 different texts of 40 characters at most, each expected three times or more.
+
+    >>> closed_set(["yes", "no"] * 3), closed_set(["Paris", "Rome"])
+    (('yes', 'no'), ())
+    """
+    counts: Counter[str] = Counter()
+    for reference in references:
+        if not isinstance(reference, str) or not reference.strip() or len(reference) > _LONGEST:
+            return ()
+        counts[reference.strip()] += 1
+    few = _FEWEST <= len(counts) <= _MOST and len(set(map(plain_label, counts))) == len(counts)
+    return tuple(counts) if few and min(counts.values()) >= _ROWS_EACH else ()
+
+
+def read_one(text: str, labels: Sequence[str], finish: str = "") -> tuple[str, str, str]:
+    """The label that a reply gives, else "" with the kind of the reply and a reason.
+
+    >>> read_one("billing or bug", ("billing", "bug"))[:2], read_one("Bug.", ("billing", "bug"))[0]
+    (('', 'several'), 'bug')
+    """
+    verdict = read_label(text, labels, finish=finish or "stop")
+    known = {plain_label(label) for label in labels}
+    parts = {plain_label(part.strip(" .!\"'*`()[]")) for part in _SEPARATORS.split(_LEAD.sub("", text.strip()))}
+    if len(parts) > 1 and parts <= known:
+        return "", "several", "the reply gives several labels"
+    if verdict.label and _ALSO.search(text):
+        return "", "ambiguous", "the reply says that it could also be another label"
+    if verdict.label:
+        return verdict.label, "", ""
+    return "", verdict.kind or verdict.outcome, verdict.reason or "no label is given as the answer"

@@ -1,0 +1,157 @@
+"""The section of prompts x models: which to ship, a matrix of rates, costs and times, and prompts against the first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from steelyard.analysis.comparison.grid import width_text
+from steelyard.analysis.numbers import (
+    MISSING,
+    count_text,
+    interval_text,
+    level_text,
+    money_text,
+    score_title,
+    seconds_text,
+    signed_text,
+    value_text,
+)
+from steelyard.report.section import (
+    RunLink,
+    Section,
+    SectionTable,
+    Sentence,
+    TableCell,
+    TableColumn,
+    non_empty,
+    text_row,
+)
+
+if TYPE_CHECKING:
+    from steelyard.analysis.comparison.comparison_values import (
+        CellState,
+        GridCell,
+        GridComparison,
+        PromptDifference,
+        Verdict,
+    )
+
+_STATES: Final[Mapping[CellState, str]] = {"within": "yes", "worse": "no", "open": "cannot tell"}
+_UNNAMED: Final = "the only one"
+"""The row of a single prompt that has no name."""
+_VERDICTS: Final[Mapping[Verdict, str]] = {
+    "better": "better",
+    "worse": "worse",
+    "no_evidence": "cannot tell",
+    "inconclusive": "inconclusive",
+    "none": MISSING,
+}
+
+
+def grid_section(grid: GridComparison | None) -> Section:
+    """Which prompt and model to ship, with the matrix of rates; empty where the runs are no grid."""
+    if grid is None:
+        return Section("Which to ship", key="grid")
+    conclusion = Sentence(grid.sentence, "conclusion", tone="good" if grid.chosen else "unclear")
+    return Section("Which to ship", parts=(Section("", _matrix(grid), notes=(conclusion,)),), key="grid")
+
+
+def grid_details_section(grid: GridComparison | None) -> Section:
+    """Cost and time of each cell, and each prompt against the first; empty where the runs are no grid."""
+    parts = non_empty([_costs(grid), _prompts(grid)]) if grid else ()
+    return Section("Costs, times and prompts", parts=parts, key="grid_details")
+
+
+def _matrix(grid: GridComparison) -> SectionTable:
+    by_place = {(cell.prompt, cell.model): cell for cell in grid.cells}
+    pairs = {pair.prompt: pair for pair in reversed(grid.prompts) if pair.run}
+    rows = []
+    for prompt in grid.prompt_names:
+        pair = pairs.get(prompt)
+        link = RunLink(pair.run, pair.against, grid.score) if pair else None
+        tag = "baseline" if prompt == grid.baseline and len(grid.prompt_names) > 1 else ""
+        cells = (_rate(by_place.get((prompt, model)), grid.chosen) for model in grid.model_names)
+        rows.append((TableCell(prompt or _UNNAMED, link=link, tag=tag), *cells))
+    columns = (TableColumn("prompt", "name"), *(TableColumn(model, series=True) for model in grid.model_names))
+    return SectionTable(columns, tuple(rows), f"{score_title(grid.score)} with 95 % CI")
+
+
+def _rate(cell: GridCell | None, chosen: str) -> TableCell:
+    if cell is None:
+        return TableCell(MISSING)
+    limits = interval_text(cell.mean.interval, share=cell.share)
+    return TableCell(
+        value_text(cell.mean.value, share=cell.share),
+        (limits,) if limits else (),
+        strong=cell.target == chosen,
+        value=cell.mean.value,
+        link=RunLink(cell.run),
+    )
+
+
+def _costs(grid: GridComparison) -> Section:
+    width = width_text(grid.margin, share=grid.cells[0].share)
+    priced = any(cell.cost is not None for cell in grid.cells)
+    columns = (
+        TableColumn("target", "name"),
+        TableColumn("cost / 1,000" if priced else "tokens / 1,000"),
+        TableColumn("p50"),
+        TableColumn("p95"),
+        TableColumn(f"within {width}", "text"),
+    )
+    rows = tuple(
+        (
+            TableCell(cell.target, link=RunLink(cell.run)),
+            _cost(cell, priced=priced),
+            *(
+                TableCell(seconds_text(time) if time is not None else MISSING, value=time)
+                for time in (cell.p50, cell.p95)
+            ),
+            TableCell(_STATES[cell.state], strong=cell.target == grid.chosen),
+        )
+        for cell in grid.cells
+    )
+    times = "latency" if all(cell.time == "latency" for cell in grid.cells) else "wall time"
+    n = count_text(grid.n, "sample")
+    caption = f"Cost of 1,000 records and {times}; within: shown, on {n}, to be that close to the best"
+    return Section("", SectionTable(columns, rows, caption))
+
+
+def _seconds(seconds: float | None) -> TableCell:
+    return TableCell(MISSING if seconds is None else seconds_text(seconds), value=seconds)
+
+
+def _cost(cell: GridCell, *, priced: bool) -> TableCell:
+    if priced:
+        return TableCell(MISSING if cell.cost is None else money_text(cell.cost, cell.currency), value=cell.cost)
+    return TableCell(f"{cell.tokens:,.0f}" if cell.tokens else MISSING, value=cell.tokens or None)
+
+
+def _prompts(grid: GridComparison) -> Section:
+    """Each prompt against the baseline prompt: over all models, then on each."""
+    if not grid.prompts:
+        return Section("")
+    columns = (
+        TableColumn(f"against {grid.baseline}", "name"),
+        TableColumn("on", "text"),
+        TableColumn("difference"),
+        TableColumn(f"{level_text(grid.level)} CI", "interval"),
+        TableColumn("verdict", "text"),
+    )
+    several = len(grid.model_names) > 1
+    caption = "Differences sample by sample" + ("; over all models they are averaged first" if several else "")
+    return Section("", SectionTable(columns, tuple(map(_prompt_row, grid.prompts)), caption))
+
+
+def _prompt_row(pair: PromptDifference) -> tuple[TableCell, ...]:
+    difference = pair.difference
+    link = RunLink(pair.run, pair.against) if pair.run else None
+    return (
+        TableCell(pair.prompt),
+        TableCell(pair.model or "all models", link=link),
+        TableCell(signed_text(difference.difference, share=difference.unit), value=difference.difference),
+        *text_row(
+            interval_text(difference.interval, share=difference.unit, sign=True) or MISSING, _VERDICTS[pair.verdict]
+        ),
+    )

@@ -1,0 +1,103 @@
+"""Prompts x models on a terminal, in Markdown, HTML, JSON and the viewer: which to ship."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from tests.report.sections_read import notes, rows
+
+from steelyard import Options, Sample, Scripted, Store, Suite, compare, evaluate_suite
+from steelyard.cli.outcome import evaluate_runs, print_outcome
+from steelyard.models.prices import Price, PriceTable
+from steelyard.plain_json import json_value
+from steelyard.report.page import report_sections
+from steelyard.report.render.html import html_report
+from steelyard.report.render.markdown import markdown_report
+from steelyard.report.section import RunLink
+from steelyard.report.sections.grid import grid_details_section, grid_section
+from steelyard.targets import Prompt
+
+SAMPLES = [Sample(f"q{no}", f"Question {no}?", "A" if no % 10 else "B") for no in range(200)]
+
+
+def right(output, expected):
+    return output == expected
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Two prompts on two models that differ in what they answer to each tenth question."""
+    path = tmp_path_factory.mktemp("grid") / "s.db"
+    targets, tags = {}, {}
+    for prompt, template in {"terse": "{{question}}", "chatty": "Well: {{question}}"}.items():
+        for model, reply in {"small": "B", "large": "A"}.items():
+            name = f"{prompt}@{model}"
+            targets[name] = Prompt(Scripted(default=reply), template=template)
+            tags[name] = {"prompt": prompt, "model": model}
+    prices = PriceTable({"small": Price(1, 2)}, "USD")
+    suite = Suite("tickets", "custom", SAMPLES, targets, (right,), Options(prices=prices), tags=tags)
+    return evaluate_suite(suite, store=path, progress=False)
+
+
+def test_the_matrix_leads_to_each_run_and_a_row_to_its_comparison(runs):
+    section = grid_section(compare(*runs).grid)
+    assert {row: [cell.split(",")[0] for cell in cells] for row, cells in rows(section, "prompt").items()} == {
+        "terse": ["10.0 %", "90.0 %"],
+        "chatty": ["10.0 %", "90.0 %"],
+    }
+    (matrix,) = section.parts
+    assert [cell.link for cell in matrix.table.rows[0][1:]] == [RunLink(runs[0].id), RunLink(runs[1].id)]
+    details = grid_details_section(compare(*runs).grid)
+    on_large = details.parts[-1].table.rows[-1]
+    assert on_large[1].link == RunLink(runs[3].id, runs[1].id)
+    assert rows(details, "target")["terse@small"][-1] == "no"
+    assert rows(details, "target")["chatty@large"][-1] == "yes"
+
+
+def test_a_single_model_makes_the_row_of_a_prompt_lead_to_its_comparison(runs):
+    section = grid_section(compare(runs[0], runs[2]).grid)
+    (matrix,) = section.parts
+    assert matrix.table.rows[1][0].link == RunLink(runs[2].id, runs[0].id, "right")
+
+
+def test_a_run_prints_the_grid_in_place_of_pairs_within_80_columns(runs, capsys):
+    outcome = evaluate_runs(runs)
+    print_outcome(outcome, as_json=False)
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines())) <= 80
+    assert "regressions" not in printed
+    assert re.search(r"terse\s+10\.0 % \(.*\)\s+90\.0 % \(.*\)", printed)
+    assert "is one of 2 cells shown to be within 3 points of the best" in " ".join(printed.split())
+
+
+def test_pages_begin_with_what_to_ship_and_keep_the_pairs_folded(runs):
+    compared = compare(*runs)
+    html = html_report(runs, compared)
+    assert html.index('id="grid"') < html.index('id="targets"') < html.index('id="comparison"')
+    text = markdown_report(runs, compared)
+    assert "| terse | 10.0 %" in text
+    keys = [section.key for section in report_sections(evaluate_runs(runs).content, "html")]
+    assert keys[:2] == ["grid", "grid_details"]
+
+
+def test_json_has_the_grid_once(runs):
+    plain = json.loads(json.dumps(json_value(evaluate_runs(runs))))
+    found = plain["comparison"]["grid"]
+    assert [cell["state"] for cell in found["cells"]] == ["worse", "within", "worse", "within"]
+    assert found["prompts"][0]["verdict"] == "no_evidence"
+    assert json.dumps(plain).count('"margin": 0.03, "n"') == 1
+
+
+def test_the_conclusion_of_a_grid_is_its_own_sentence(runs):
+    sections = report_sections(evaluate_runs(runs).content, "markdown")
+    conclusions = [text for section in sections for text in notes(section, "conclusion")]
+    assert len(conclusions) == 1
+    assert conclusions[0].startswith("terse@large is one of 2 cells")
+
+
+def test_the_store_holds_what_the_grid_needs(runs):
+    with Store(runs[0].store.path) as store:
+        again = compare(*(store.run(run.id) for run in runs)).grid
+    assert again == compare(*runs).grid

@@ -1,0 +1,233 @@
+"""The general suite: prompts x models, what is scored, the rows' own checks, and what is refused before any call."""
+
+import json
+import os
+
+import pytest
+
+from steelyard import evaluate_suite
+from steelyard.config.load import load
+from steelyard.errors import ConfigError, DataError
+from steelyard.scorers import ExactMatch
+from steelyard.scorers.judges.judge import Judge
+
+ENDPOINT = "endpoint: http://127.0.0.1:9/v1\n"
+EXACT = "scorers: [exact_match]\n"
+TICKETS = "ticket_id,text,label,channel\n" + "".join(
+    f"T{no},Ticket {no}.,{('bug', 'billing')[no % 2]},web\n" for no in range(6)
+)
+
+
+@pytest.fixture
+def configured(tmp_path):
+    def configure(text, rows=TICKETS, name="rows.csv", **files):
+        content = rows if isinstance(rows, str) else "\n".join(map(json.dumps, rows))
+        (tmp_path / name).write_text(content, encoding="utf-8")
+        for file, words in files.items():
+            (tmp_path / f"{file}.txt").write_text(words, encoding="utf-8")
+        config = tmp_path / "general.yaml"
+        config.write_text(f"samples: {name}\n{text}", encoding="utf-8")
+        return load(config, environ=os.environ).suite
+
+    return configure
+
+
+def sent(suite, target, no=0):
+    return suite.targets[target].messages(list(suite.samples)[no])[-1]["content"]
+
+
+def test_every_prompt_is_asked_of_every_model_and_the_names_say_what_varies(configured):
+    suite = configured(
+        f"prompts: {{terse: terse.txt, chatty: 'Think. {{{{channel}}}}: {{{{text}}}}'}}\nmodels: [small, qwen/large]\n"
+        f"{ENDPOINT}scorers: [exact_match]\n",
+        terse="Label: {{text}}\n",
+    )
+    assert list(suite.targets) == ["terse@small", "terse@qwen-large", "chatty@small", "chatty@qwen-large"]
+    assert suite.tags["chatty@qwen-large"] == {"prompt": "chatty", "model": "qwen/large"}
+    assert sent(suite, "terse@small") == "Label: Ticket 0."
+    assert sent(suite, "chatty@small", 1) == "Think. web: Ticket 1."
+    assert suite.targets["terse@qwen-large"].model.base_url == "http://127.0.0.1:9/v1"
+
+
+@pytest.mark.parametrize(
+    ("keys", "names"),
+    [
+        ("models: [a, b]", ["a", "b"]),
+        ("prompts: 'Sort: {{text}}'\nmodels: [a, b]", ["a", "b"]),
+        ("prompts: {x: '{{text}}', y: 'Y {{text}}'}\nmodels: a", ["x", "y"]),
+        ("prompts: ['{{text}}', 'Y {{text}}']\nmodels: a", ["1", "2"]),
+        (
+            "models: {fast: a, slow: {openai_compatible: {name: b, base_url: 'http://127.0.0.1:9/v2'}}}",
+            ["fast", "slow"],
+        ),
+        ("models: {openai_compatible: {name: c, base_url: 'http://127.0.0.1:9/v2'}}", ["c"]),
+        ("models: a\ntargets: {said: {replay: said.jsonl}}", ["a", "said"]),
+    ],
+)
+def test_the_part_of_a_name_that_does_not_vary_is_left_out(configured, tmp_path, keys, names):
+    (tmp_path / "said.jsonl").write_text('{"id": "T0", "output": "bug"}\n', encoding="utf-8")
+    assert list(configured(f"{keys}\n{ENDPOINT}scorers: [exact_match]\n").targets) == names
+
+
+def test_the_settings_of_an_endpoint_reach_its_models_and_the_judge_named_there(configured):
+    suite = configured(
+        "models: a\njudge: strict\nendpoint: {base_url: 'http://127.0.0.1:9/v1', parameters: {seed: 7}}\n"
+        "scorers: [{g_eval: Is it right?}]\n"
+    )
+    assert (suite.targets["a"].model.name, suite.targets["a"].model.parameters) == ("a", {"seed": 7})
+    judge = suite.scorers[0].judge.model
+    assert (judge.name, judge.base_url, judge.parameters) == ("strict", "http://127.0.0.1:9/v1", {"seed": 7})
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("models: small\nscorers: [exact_match]\n", ":2:", "'small' is only a name, and there is no endpoint"),
+        (
+            "judge: j\ntargets: {a: {http: {url: 'http://127.0.0.1:9', body: {q: '{{question}}'}, response: {text: a}}}}\n",
+            ":2:",
+            "write endpoint: ",
+        ),
+        (f"prompts: 'x {{{{text}}}}'\n{ENDPOINT}", ":2:", "name the models that answer them"),
+        (ENDPOINT, ":1:", "there is no target: name models and their endpoint"),
+        (f"prompts: Sort this.\nmodels: a\n{ENDPOINT}{EXACT}", ":2:", "is neither a prompt nor a text file"),
+        (f"prompts: 'x {{{{txet}}}}'\nmodels: a\n{ENDPOINT}", ":2:", "did you mean 'text'?"),
+        (f"prompts: {{p: '{{{{label}}}} {{{{text}}}}'}}\nmodels: a\n{ENDPOINT}", ":2:", "is the expected output of"),
+        (
+            f"prompts: Sort this ticket.{{{{group}}}}\nmodels: a\n{ENDPOINT}{EXACT}",
+            ":2:",
+            "{{text}} where the input belongs",
+        ),
+        (f"models: [a, a]\n{ENDPOINT}", ":2:", "two are called 'a'"),
+        ("models: a\nendpoint: localhost:8000\n", ":3:", "is not an http(s) address"),
+        (f"models: a\ndatabases: dbs\n{ENDPOINT}", ":3:", "suites that have it: tables, text2sql"),
+        (f"models: a\n{ENDPOINT}scorers: [{{contains: '{{{{wrod}}}}'}}]\n", "", "columns that are values: channel"),
+    ],
+)
+def test_a_mistake_is_told_at_its_place_with_what_to_write(configured, text, place, words):
+    with pytest.raises(ConfigError) as caught:
+        configured(text)
+    assert words in str(caught.value)
+    assert f"general.yaml{place}" in str(caught.value)
+
+
+def test_the_prompt_may_name_the_input_by_the_words_of_other_suites(configured):
+    suite = configured(
+        f"prompts: '{{{{question}}}} ({{{{metadata.channel}}}}, {{{{id}}}})'\nmodels: a\n{ENDPOINT}{EXACT}"
+    )
+    assert sent(suite, "a") == "Ticket 0. (web, T0)"
+
+
+@pytest.mark.parametrize(
+    ("rows", "scorer", "note"),
+    [
+        ([{"text": "a", "expected": "Rome"}], "ExactMatch", "exact_match, since rows have an expected output"),
+        ([{"text": "a", "checks": [{"contains": ["x"]}]}], "Checks", "checks, since rows have checks of their own"),
+    ],
+)
+def test_without_scorers_the_rows_decide_and_a_note_says_so(configured, rows, scorer, note):
+    suite = configured(f"models: a\n{ENDPOINT}", rows, "rows.jsonl")
+    assert [type(each).__name__ for each in suite.scorers] == [scorer]
+    assert f"no scorer is named: {note}" in suite.notes
+
+
+@pytest.mark.parametrize("scorers", ["", "scorers: [exact_match, token_f1]\n"])
+def test_a_table_in_which_nothing_can_be_scored_is_refused(configured, scorers):
+    with pytest.raises(ConfigError, match="there is nothing to score"):
+        configured(f"models: a\n{ENDPOINT}{scorers}", [{"text": "a", "expected": " "}, {"text": "b"}], "rows.jsonl")
+
+
+def test_options_of_scorers_take_the_values_of_each_row(configured, tmp_path):
+    rows = [{"source": "a", "must": "x", "expected": "e"}, {"source": "b", "must": "y", "expected": "f"}]
+    suite = configured(
+        """
+prompts: "{{source}}"
+models: {scripted: {replies: {a: b, b: b}}}
+scorers: [{contains: ["{{must}}", "{{source}}"]}]
+""",
+        rows,
+        "rows.jsonl",
+    )
+    (run,) = evaluate_suite(suite, store=tmp_path / "s.db")
+    assert [record.scores[0].value for record in run.records()] == [0.0, 1.0]
+
+
+CHECKED = [
+    {"id": "r1", "question": "2 + 2?", "word": "four", "checks": [{"number_match": "4"}, {"contains": ["{{word}}"]}]},
+    {"id": "r2", "question": "Who?", "word": "", "checks": "exact_match: Ann"},
+    {"id": "r3", "question": "Polite?", "word": "w", "checks": {"guideline": "It is polite to {{question}}"}},
+]
+
+
+def test_checks_of_rows_are_scored_together_and_by_kind_with_the_judge_of_the_configuration(configured):
+    suite = configured(f"models: a\njudge: strict\n{ENDPOINT}", CHECKED, "rows.jsonl")
+    (checks,) = suite.scorers
+    names = [info.name for info in checks.score_infos]
+    assert names == ["checks", "number_match", "contains", "exact_match", "guideline"]
+    assert checks.judge.model.name == "strict"
+    assert list(suite.samples)[1].metadata["checks"] == {"exact_match": "Ann"}
+
+
+def test_checks_without_a_judge_need_none(configured):
+    suite = configured(f"models: a\n{ENDPOINT}", CHECKED[:2], "rows.jsonl")
+    assert suite.scorers[0].judge is None
+    with pytest.raises(ConfigError, match="it has no model to ask"):
+        configured(f"models: a\n{ENDPOINT}", CHECKED, "rows.jsonl")
+
+
+def test_checks_that_no_scorer_reads_are_named(configured):
+    suite = configured(f"models: a\n{ENDPOINT}scorers: [{{contains: [x]}}]\n", CHECKED[:2], "rows.jsonl")
+    assert "rows have checks, which are not scored: no scorer is named checks" in suite.notes
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("[contains", "not valid YAML"),
+        ("contans: [x]", "there is no scorer 'contans': did you mean 'contains'?"),
+        ("contains: [x]\nignore_cas: true", "unknown key 'ignore_cas'"),
+        ("regex: '('", "'(' is not a regular expression"),
+        ("contains: ['{{nowhere}}']", "unknown placeholder {{nowhere}}"),
+        ("json_schema: invoice.schema.json", "names a file"),
+        ("human_preference: votes.csv", "names a file"),
+        ("guideline: Be kind.\njudge: {model: {openai_compatible: {name: m}}}", "needs the model"),
+        ("g_eval: Good?", "needs a threshold"),
+        ("regex: a\ntimeout_s: 3600", "may set"),
+    ],
+)
+def test_a_broken_cell_of_checks_is_told_with_file_line_and_column(configured, cell, words):
+    rows = f'question,checks\nWhy?,"contains: [x]"\nWho?,"{cell}"\n'
+    with pytest.raises(DataError) as caught:
+        configured(f"models: a\njudge: j\n{ENDPOINT}", rows)
+    assert words in str(caught.value)
+    assert "rows.csv line 3 column B" in str(caught.value)
+
+
+def test_a_value_that_an_option_refuses_is_told_with_its_row(configured):
+    rows = "text,expected,most\na,1,0.5\nb,2,many\n"
+    with pytest.raises(DataError, match=r"rows.csv line 3.*number_match: relative_tolerance"):
+        configured(f"models: a\n{ENDPOINT}scorers: [{{number_match: {{relative_tolerance: '{{{{most}}}}'}}}}]\n", rows)
+
+
+def test_a_suite_is_the_same_object_from_python(tmp_path):
+    from steelyard.data.sample_files import SampleFiles
+    from steelyard.models import OpenAICompatible
+    from steelyard.suites import GeneralSuite
+
+    (tmp_path / "t.csv").write_text(TICKETS, encoding="utf-8")
+    models = {"fast": OpenAICompatible("a", base_url="http://127.0.0.1:9/v1")}
+    suite = GeneralSuite(
+        SampleFiles(tmp_path / "t.csv"), prompts={"t": "{{text}}"}, models=models, scorers=(ExactMatch(),)
+    ).build()
+    assert list(suite.targets) == ["fast"]
+    assert suite.tags == {"fast": {"prompt": "t", "model": "fast"}}
+    assert suite.kind == "general"
+
+
+def test_a_judge_may_be_given_whole(configured):
+    suite = configured(
+        f"models: a\n{ENDPOINT}judge: {{model: {{openai_compatible: {{name: j, base_url: 'http://127.0.0.1:9/v1'}}}}, "
+        "repeats: 3}\nscorers: [{g_eval: Good?}]\n"
+    )
+    assert isinstance(suite.scorers[0].judge, Judge)
+    assert suite.scorers[0].judge.repeats == 3
