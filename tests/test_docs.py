@@ -316,9 +316,15 @@ def test_the_code_that_a_decision_explains_names_it():
     assert named == {path.name for path in (DOCS / "decisions").iterdir()}
 
 
-def test_the_changelog_has_a_place_for_what_comes():
+def test_the_changelog_says_what_this_version_can_do_and_cannot():
+    version = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]["version"]
     told = text_of(ROOT / "CHANGELOG.md")
-    assert "\n## [Unreleased]\n\n### Added\n\n- " in told
+    section = told[told.index(f"\n## [{version}]") :]
+    heads = re.findall(r"^### (.+)$", section, re.MULTILINE)
+    assert heads[0] == "Added"
+    assert "Known limits" in heads
+    suites = {path.name for path in (ROOT / "src/steelyard/suites").iterdir() if (path / "suite.py").exists()}
+    assert [name for name in sorted(suites - {"general"}) if f"- `{name}` " not in section] == []
 
 
 def test_the_readme_opens_with_demo_and_test():
