@@ -33,7 +33,8 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 EXAMPLES = ROOT / "examples"
 HOW_TO, REFERENCE, EXPLANATION = DOCS / "how-to", DOCS / "reference", DOCS / "explanation"
-PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *DOCS.rglob("*.md"), *ROOT.glob("examples/**/*.md")])
+AT_THE_ROOT = [ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "ARCHITECTURE", "CONTRIBUTING", "SECURITY")]
+PAGES = sorted([*AT_THE_ROOT, *DOCS.rglob("*.md"), *ROOT.glob("examples/**/*.md")])
 WITH_PYTHON = [
     ROOT / "README.md",
     *(
@@ -289,6 +290,19 @@ def test_the_page_on_the_architecture_names_what_is_there():
     files = set(re.findall(r"`((?:[a-z_0-9]+/)*[a-z_0-9]+\.py)`", page))
     assert len(files) > 10
     assert [name for name in sorted(files) if not ((source / name).exists() or (ROOT / name).exists())] == []
+
+
+def test_the_architecture_is_one_screen_with_the_layers_that_the_imports_are_held_to():
+    page = text_of(ROOT / "ARCHITECTURE.md")
+    assert len(page.splitlines()) <= 60
+    contracts = tomllib.loads(text_of(ROOT / "pyproject.toml"))["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    held = [re.findall(r"steelyard\.(\w+)", layer) for layer in layers]
+    shown = page[page.index("## The layers") :].split("\n\n")[2]
+    assert [line.strip().split(", ") for line in shown.splitlines()] == held
+    files = re.findall(r"[\w/]+\.py", page)
+    assert len(files) > 10
+    assert [name for name in files if not ((ROOT / "src/steelyard" / name).exists() or (ROOT / name).exists())] == []
 
 
 def test_every_test_that_the_contract_names_is_there():
