@@ -18,8 +18,8 @@ SOURCE = ROOT / "src" / "steelyard"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 TREE = {
-    "analysis", "building", "cli", "config", "data", "errors.py", "escaping.py", "files.py", "generate", "lazy.py",
-    "models", "normal_form.py", "people", "plain_json.py",
+    "analysis", "building", "cli", "config", "data", "errors.py", "escaping.py", "files.py", "from_python", "generate",
+    "lazy.py", "models", "normal_form.py", "people", "plain_json.py",
     "prompts", "py.typed", "pytest_plugin.py", "registry.py", "report", "retrieval", "runner", "scorers", "session",
     "replies", "sql", "stats", "store", "suite", "suites", "tables", "targets", "types.py", "viewer", "workers",
     "__init__.py",

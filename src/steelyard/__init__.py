@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from steelyard.analysis.preferences.win_rates import preferences
     from steelyard.errors import *  # noqa: F403  # see above
     from steelyard.errors import ConfigError, SteelyardError
+    from steelyard.from_python.evaluate import aevaluate, evaluate
+    from steelyard.from_python.runs import Runs
     from steelyard.generate import *  # noqa: F403  # see above
     from steelyard.models import *  # noqa: F403  # see above
     from steelyard.models import Budget, OpenAICompatible, Scripted
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from steelyard.targets import Baseline, Prompt
     from steelyard.types import *  # noqa: F403  # see above
     from steelyard.types import Label, Output, Record, Reply, Sample, Score, ScoreInfo
-    from steelyard.workers.evaluation import aevaluate, aevaluate_suite, evaluate, evaluate_suite
+    from steelyard.workers.evaluation import aevaluate_suite, evaluate_suite
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -54,6 +56,7 @@ else:
         "steelyard.types:Record",
         "steelyard.types:Reply",
         "steelyard.store:Run",
+        "steelyard.from_python.runs:Runs",
         "steelyard.types:Sample",
         "steelyard.types:Score",
         "steelyard.types:ScoreInfo",
@@ -61,10 +64,10 @@ else:
         "steelyard.errors:SteelyardError",
         "steelyard.store:Store",
         "steelyard.suite:Suite",
-        "steelyard.workers.evaluation:aevaluate",
+        "steelyard.from_python.evaluate:aevaluate",
         "steelyard.workers.evaluation:aevaluate_suite",
         "steelyard.analysis.comparison.compare_runs:compare",
-        "steelyard.workers.evaluation:evaluate",
+        "steelyard.from_python.evaluate:evaluate",
         "steelyard.workers.evaluation:evaluate_suite",
         "steelyard.suites.pairwise.battles:rank",
         # Names that were public here before the namespaces: they keep working.
@@ -143,6 +146,7 @@ __all__ = [
     "Record",
     "Reply",
     "Run",
+    "Runs",
     "Sample",
     "Score",
     "ScoreInfo",

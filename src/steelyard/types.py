@@ -46,7 +46,7 @@ class Sample:
     """One input of the dataset, with its reference answer if there is one.
 
     Args:
-        id: unique in its dataset; runs are paired by it.
+        id: unique in its dataset; runs are paired by it. Empty: a hash of the content, once it is in a suite.
         input: a text, a list of messages, or any JSON value.
         reference: the expected answer: letters, a text, a SQL query, a table; None where there is none.
         choices: the texts of the options in order; the first is A.
@@ -56,8 +56,8 @@ class Sample:
         metadata: anything else, kept and shown.
     """
 
-    id: str
-    input: Any
+    id: str = ""
+    input: Any = None
     reference: Any = None
     choices: tuple[str, ...] = ()
     contexts: tuple[str, ...] = ()

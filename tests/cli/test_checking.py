@@ -79,7 +79,7 @@ def test_the_row_of_the_header_can_be_named(steelyard, tmp_path):
     shown = steelyard(
         "check", tmp_path / "a.csv", "--header", "2", "--columns", "question=Q,options=left:right,answer=key"
     )
-    assert "1 sample\n" in shown.out
+    assert "1 sample, suite choice\n" in shown.out
     assert "expected auto, none, or the number of a row" in steelyard("check", "a.csv", "--header", "two", code=2).err
 
 
@@ -96,12 +96,13 @@ def test_every_defect_is_told_even_where_no_row_is_sound(steelyard, tmp_path):
     rows = "".join(f"q{n},x,y,Z\n" for n in range(30))
     (tmp_path / "a.csv").write_text("question,A,B,answer\n" + rows, encoding="utf-8")
     shown = steelyard("check", "a.csv", code=2).out
-    assert shown.count("the key 'Z' is neither a letter A to B nor an option's text") == 30
+    assert "30 times: the key 'Z' is neither a letter A to B nor an option's text: a.csv line 2 column D, " in shown
+    assert "a.csv line 6 column D and 25 more" in shown
     steelyard("check", "a.csv", "--skip-bad", code=2)
 
 
 def test_of_very_many_defects_the_first_are_shown_and_json_has_all(steelyard, tmp_path):
-    rows = "".join(f"q{n},x,y,{'Z' * 3000}{n}\n" for n in range(1000))
+    rows = "".join(f"q{n},x,y,{n}{'Z' * 3000}\n" for n in range(1000))
     (tmp_path / "a.csv").write_text("question,A,B,answer\n" + rows, encoding="utf-8")
     shown = steelyard("check", "a.csv", code=2).out
     assert shown.count("a.csv line ") == 200
@@ -156,7 +157,7 @@ def test_options_of_datasets_are_refused_for_a_configuration_and_a_source_is_nee
 
 def test_several_configurations_are_checked_each_and_all_that_is_wrong_is_told(steelyard, tmp_path):
     for name in "ab":
-        steelyard("init", tmp_path / name)
+        steelyard("init", tmp_path / name, "--suite", "choice")
     good = [tmp_path / name / "choice.yaml" for name in "ab"]
     checked = json.loads(steelyard("check", "--json", *good).out)
     assert [entry["file"] for entry in checked] == list(map(str, good))

@@ -54,7 +54,7 @@ def test_the_summary_is_posted_where_the_gate_does_not_hold_too():
 
 
 def test_the_reusable_workflow_runs_a_configuration_as_its_steps_say(steelyard, tmp_path):
-    steelyard("init", tmp_path / "quiz")
+    steelyard("init", tmp_path / "quiz", "--suite", "choice")
     given = {"CONFIG": str(tmp_path / "quiz" / "choice.yaml"), "OPTIONS": "--no-env"}
     for line in SHARED:
         words = [word for part in shlex.split(line)[1:] for word in shlex.split(Template(part).substitute(given))]
@@ -72,7 +72,7 @@ def test_nothing_that_a_caller_gives_is_pasted_into_a_script():
 
 def test_the_commit_hook_checks_every_configuration_that_it_is_given(steelyard, tmp_path):
     for name in ("one", "two"):
-        steelyard("init", tmp_path / name)
+        steelyard("init", tmp_path / name, "--suite", "choice")
         (tmp_path / name / "choice.yaml").rename(tmp_path / name / "exam.yaml")
     paths = [tmp_path / "one" / "exam.yaml", tmp_path / "two" / "exam.yaml"]
     assert all(re.search(HOOK["files"], str(path)) for path in paths)

@@ -1,4 +1,4 @@
-"""`codes try`, `codes propose` and `codes install`, against a model on loopback: what is asked, kept, and refused."""
+"""`codes try`, `codes install`, and `review` of notes, against a model on loopback: what they ask and keep."""
 
 import contextlib
 import sqlite3
@@ -222,14 +222,23 @@ def test_hostile_notes_and_definitions_stay_fenced(tried, coding):
         (("try", "evasive", "--pattern", "(", *ANN), "'(' is not a regular expression"),
         (("try", "evasive", "--examples", "1", *ANN), "name it with --model NAME or --model-config FILE"),
         (("install", "evasive", *ANN), "was not tried yet"),
-        (("propose", "nope", "--model", "m"), "'nope' is neither an error analysis nor a run"),
-        (("propose", "{coding}"), "--model NAME or --model-config FILE"),
-        (("propose", "{coding}", "--model", "m"), "every note of an error is under a code"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_a_call(steelyard, coding, arguments, message):
     words = [word.format(coding=coding) for word in arguments]
     assert message in steelyard("codes", *words, code=2).err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--model", "m"), "every note of an error is under a code"),
+        (("--model", "m", "--only", "wrong"), "all notes without a code are taken"),
+        ((), "there is no run"),
+    ],
+)
+def test_a_review_of_notes_that_cannot_be_is_refused_before_a_call(steelyard, coding, options, message):
+    assert message in steelyard("review", coding, *options, code=2).err
 
 
 def test_a_code_without_a_definition_gets_no_judge(steelyard, coding):
@@ -250,7 +259,7 @@ def test_an_analysis_without_notes_or_whose_run_is_gone_says_so(steelyard, codin
         blank = draw_coding(store, [run], n=5, seed=1, author="ann")
         new_code(store, blank, "rude", author="ann")
     assert "is noted yet" in steelyard("codes", "try", "rude", "--pattern", "x", *ANN, code=2).err
-    assert "no note names an error yet" in steelyard("codes", "propose", blank.id, "--model", "m", code=2).err
+    assert "no note names an error yet" in steelyard("review", blank.id, "--model", "m", code=2).err
     with Store() as store:
         delete_runs(store, [store.run(ident) for ident in made.drawn])
     assert "were deleted" in steelyard("codes", "try", "evasive", "--pattern", "x", *ANN, code=2).err
@@ -307,9 +316,9 @@ def by_parity(prompt):
 def test_proposed_codes_count_only_once_a_person_adopts_them(steelyard, free_notes):
     with exam_server(by_parity) as server:
         flags = ("--model", "m", "--base-url", server.url)
-        assert steelyard("codes", "propose", free_notes, *flags, "--dry-run", "--json", code=0).json()[0]["calls"] == 1
-        out = steelyard("codes", "propose", free_notes, *flags, code=0)
-        again = steelyard("codes", "propose", free_notes, *flags, "--json", code=0).json()
+        assert steelyard("review", free_notes, *flags, "--dry-run", "--json", code=0).json()[0]["calls"] == 1
+        out = steelyard("review", free_notes, *flags, code=0)
+        again = steelyard("review", free_notes, *flags, "--json", code=0).json()
         assert len(server.asked) == 1
     assert out.err.startswith("1 call of about ")
     assert "A proposed code counts once a person adopts it" in out.out
@@ -335,8 +344,8 @@ def test_proposed_codes_count_only_once_a_person_adopts_them(steelyard, free_not
 def test_a_reply_without_groups_is_no_result(steelyard, free_notes):
     with exam_server(lambda prompt: said("I see no pattern.")) as server:
         flags = ("--model", "m", "--base-url", server.url, "--quiet", "--json")
-        found = steelyard("codes", "propose", free_notes, *flags, code=4).json()
-    assert (found["codes"], found["unplaced"]) == ([], 10)
+        found = steelyard("review", free_notes, *flags, code=4).json()
+    assert (found["codes"], found["unplaced"], found["analysis"]) == ([], 10, free_notes)
 
 
 def test_trial_records_are_the_stored_ones(steelyard, coding):

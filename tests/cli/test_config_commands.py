@@ -27,7 +27,7 @@ def command():
 
 @pytest.fixture
 def started(command, tmp_path):
-    assert command("init", tmp_path / "quiz").exception is None
+    assert command("init", tmp_path / "quiz", "--suite", "choice").exception is None
     return tmp_path / "quiz"
 
 
@@ -68,7 +68,9 @@ def test_the_commented_model_is_sound_once_uncommented(started):
 
 def test_init_says_what_to_type_next(command, tmp_path):
     output = command("init", tmp_path / "quiz").output
-    assert f"cd {tmp_path / 'quiz'}\n    steelyard run choice.yaml" in output
+    assert f"cd {tmp_path / 'quiz'}\n    steelyard run general.yaml" in output
+    output = command("init", tmp_path / "exam", "--suite", "choice").output
+    assert f"cd {tmp_path / 'exam'}\n    steelyard run choice.yaml" in output
 
 
 def test_init_overwrites_nothing(command, tmp_path):
@@ -85,7 +87,7 @@ def test_init_refuses_an_unknown_suite_and_a_folder_that_is_a_file(command, tmp_
     assert isinstance(command("init", tmp_path / "file").exception, ConfigError)
 
 
-@pytest.mark.parametrize("suite", ["choice", "text2sql", "tables", "rag", "pairwise"])
+@pytest.mark.parametrize("suite", ["general", "choice", "text2sql", "tables", "rag", "pairwise"])
 def test_chinese_starter_is_the_english_one_with_chinese_texts(command, tmp_path, suite):
     suites = {}
     for language in ("en", "zh"):
@@ -162,9 +164,9 @@ def test_check_counts_the_databases_that_rows_name(command, tmp_path):
     assert "did you mean 'shop'?" in result.output
 
 
-def test_check_of_another_suites_dataset_says_how_to_read_it(command, tmp_path):
+def test_check_of_a_dataset_is_by_the_suite_that_its_columns_are_for(command, tmp_path):
     (tmp_path / "q.jsonl").write_text('{"question": "How many?", "sql": "SELECT 1"}\n', encoding="utf-8")
-    assert "--suite tables, --suite text2sql" in str(command("check", tmp_path / "q.jsonl").exception)
+    assert "1 sample, suite text2sql" in command("check", tmp_path / "q.jsonl").output
     assert "--suite tables" not in str(command("check", tmp_path / "q.jsonl", "--suite", "choice").exception)
 
 

@@ -86,7 +86,7 @@ def test_2_names_the_variable_of_a_missing_key_before_anything_is_sent(steelyard
     [
         (["run", "nowhere.yaml"], "nowhere.yaml"),
         (["check", "nowhere.xlsx"], "there is no file nowhere.xlsx"),
-        (["convert", "nowhere.json"], "nowhere.json cannot be read"),
+        (["convert", "nowhere.json"], "nowhere.json: cannot be read"),
         (["runs"], "run something first, or name one with --store"),
         (["resume"], "there is no store at"),
         (["frobnicate"], "frobnicate"),

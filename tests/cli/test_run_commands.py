@@ -8,7 +8,7 @@ import pytest
 @pytest.fixture
 def quiz(steelyard, tmp_path, monkeypatch):
     """The starter's folder, entered."""
-    steelyard("init", "quiz", code=0)
+    steelyard("init", "quiz", "--suite", "choice", code=0)
     monkeypatch.chdir(tmp_path / "quiz")
 
 
@@ -69,6 +69,19 @@ def test_a_dry_run_counts_and_sends_nothing(steelyard, write, says, tmp_path):
     assert [(one["target"], one["calls"], one["asks"]) for one in found] == [("a", 40, True), ("floor", 0, False)]
     steelyard("run", path, code=0)
     assert [one["in_journal"] for one in steelyard("run", path, "--dry-run", "--json", code=0).json()] == [40, 0]
+
+
+def test_what_sends_nothing_needs_no_key(steelyard, write, monkeypatch):
+    model = {"openai_compatible": {"name": "m", "base_url": "http://127.0.0.1:9/v1", "api_key": "${A_KEY_OF_MY_OWN}"}}
+    path = write({"a": {"prompt": {"template": "{{question}}", "model": model}}}, options={"retry": {"attempts": 1}})
+    missing = "set A_KEY_OF_MY_OWN or put it into"
+    assert "20 calls would be sent" in steelyard("run", path, "--dry-run", code=0).out
+    assert missing in steelyard("run", path, code=2).err
+    monkeypatch.setenv("A_KEY_OF_MY_OWN", "sk-0123456789abcdef")
+    steelyard("run", path, code=4)  # nobody listens there
+    monkeypatch.delenv("A_KEY_OF_MY_OWN")
+    assert "scored again without a call" in steelyard("rescore", "a", code=0).out
+    assert missing in steelyard("resume", "a", code=2).err
 
 
 def test_a_dry_run_of_what_asks_no_model_says_so(steelyard, quiz):

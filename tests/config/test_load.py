@@ -109,7 +109,7 @@ def test_a_limit_takes_the_first_of_what_the_file_selects(folder, samples, limit
     [
         (
             "suite: choice\nscorers: []\n",
-            "unknown key 'scorers': suites that have it: general, pairwise, rag, text2sql; keys of choice: few_shot, gate,",
+            "unknown key 'scorers': suites that have it: general, pairwise, rag, text2sql; keys of choice: few_shot,",
         ),
         ("suite: text2sql\nscorer: []\n", "unknown key 'scorer': did you mean 'scorers'?"),
         ("suite: rag\ndocument: []\n", "unknown key 'document': did you mean 'documents'?"),

@@ -9,10 +9,9 @@ import subprocess
 import pytest
 from tests.foreign.served import served
 
-from steelyard import Choice, OpenAICompatible, Prompt, Retry, Sample
+from steelyard import Choice, OpenAICompatible, Prompt, Retry, Sample, aevaluate
 from steelyard.models.completions import Completions
 from steelyard.scorers.choice import LikelihoodAccuracy
-from steelyard.suite import aevaluate
 from steelyard.targets.likelihood import Likelihood
 
 OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "TOKENIZERS_PARALLELISM": "false"}

@@ -163,9 +163,30 @@ NOT_COUNTED = {
 
 @pytest.mark.parametrize("name", NOT_COUNTED)
 def test_what_passes_is_retried_at_a_new_endpoint(name):
-    errors, server = outcomes(lambda n, _: http(200, NOT_COUNTED[name]) if n < 12 else said(), chat, attempts=20)
+    errors, server = outcomes(lambda n, _: http(200, NOT_COUNTED[name]) if n < 7 else said(), chat, attempts=20)
     assert set(errors) == {None}
-    assert len(server.asked) == 52
+    assert len(server.asked) == 47
+
+
+NOTHING_SAID = {
+    "an empty body": (b"", chat, "an empty body"),
+    "an empty body for a mapping": (b"", app, "an empty body"),
+    "an empty body for a stream": (b"", lambda url: chat(url, stream=True), "an empty body"),
+    "null": ({"answer": None}, app, "there is nothing at 'answer'"),
+    "null content": (NOT_COUNTED["null content"], chat, "the reply has no content"),
+    "no choices": ({"choices": []}, chat, "no choices"),
+}
+
+
+@pytest.mark.parametrize("name", NOTHING_SAID)
+@pytest.mark.parametrize("concurrency", [1, 32])
+def test_an_endpoint_that_never_says_anything_ends_the_run_after_eight_calls(name, concurrency):
+    body, model, message = NOTHING_SAID[name]
+    errors, server = outcomes(lambda n, _: http(200, body), model, concurrency=concurrency, attempts=20)
+    assert len(server.asked) == 8
+    assert errors[-1].ends_run
+    assert message in str(errors[-1])
+    assert "usually ends in" not in str(errors[-1])
 
 
 @pytest.mark.parametrize(
@@ -184,7 +205,7 @@ def test_a_place_that_is_there_and_empty_is_no_wrong_mapping(body, text):
         "data": {"answer": "A", "choices": [completion()["choices"][0]]},
         "outputs": [{"text": "A"}],
     }
-    errors, _ = outcomes(lambda n, _: http(200, body if n < 12 else right), lambda url: app(url, text), attempts=20)
+    errors, _ = outcomes(lambda n, _: http(200, body if n < 7 else right), lambda url: app(url, text), attempts=20)
     assert set(errors) == {None}
 
 

@@ -199,3 +199,12 @@ def test_any_value_follows_or_does_not(value):
 @given(st.text(max_size=60))
 def test_any_text_follows_or_does_not(text):
     assert score(text).value in {0.0, 1.0}
+
+
+def test_json_among_words_is_taken_only_where_that_is_asked_for():
+    schema = {"type": "object", "required": ["city"]}
+    text = 'It is {"town": 1}, I mean:\n```json\n{"city": "Rome"}\n```\nDone.'
+    assert JsonSchema(schema)(Sample("1", "?"), Output(text)).passed is False
+    assert JsonSchema(schema, embedded=True)(Sample("1", "?"), Output(text)).passed is True
+    assert JsonSchema(schema, embedded=True)(Sample("1", "?"), Output("Rome {1}")).detail == {"label": "no JSON"}
+    assert JsonSchema(schema, embedded=True)(Sample("1", "?"), Output('a {"town": 1} b')).passed is False

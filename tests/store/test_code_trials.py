@@ -1,15 +1,17 @@
 """Trials and proposals on both databases: of several runs and repeats, with answers that were refused."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from steelyard import ConfigError, ExactMatch, Output, Sample, Scripted, Store, evaluate
-from steelyard.generate import ProposalPlan, TrialPlan, ask_for_codes, make_scorer, try_code
-from steelyard.generate.reviewer import CauseFinder
+from steelyard.generate import Reviewer, ReviewPlan, TrialPlan, make_scorer, try_code
+from steelyard.generate.review import review
 from steelyard.people.codings import codings, draw_coding, edit_code, find_code, new_code, read_coding, write_note
 from steelyard.report import CodingPage
 from steelyard.report.coding_page import trial_verdicts
 from steelyard.scorers.judges.judge import Judge
-from steelyard.suite import RunConfig, evaluate_suite
+from steelyard.suite import evaluate_suite
 
 SAMPLES = [Sample(f"q{at}", f"How far is town {at}?", f"{at} km") for at in range(8)]
 PATTERN = {"error_pattern": {"name": "miles", "pattern": "miles"}}
@@ -118,11 +120,11 @@ def test_proposals_name_the_notes_that_are_under_no_code(store, where, coding):
     free = [item.num for item in coding.items if int(item.sample[1:]) % 2][:3]
     for item in free:
         write_note(store, coding, item, f"too short {item}", author="ann")
-    finder = CauseFinder(Scripted(default="too short: 1-2\nmiles: 3"))
-    found = ask_for_codes(where, ProposalPlan(coding.id, finder), how=RunConfig())
+    reviewer = Reviewer(Scripted(default="too short: 1-2\nmiles: 3"))
+    found = review(where, ReviewPlan(coding.id), reviewer, at=datetime.now(UTC))
     [proposed] = found.codes
     assert (proposed.name, proposed.proposed_items) == ("too short", tuple(sorted(free)[:2]))
     assert proposed.definition.startswith("Such as: too short")
-    assert (found.notes, found.unplaced) == (3, 0)
+    assert (found.asked, found.unplaced, found.causes) == (3, 0, {"too short": 2, "miles": 1})
     state = read_coding(store, coding)
     assert (len(state.uncoded), state.codes[made.code.id].state) == (3, "adopted")

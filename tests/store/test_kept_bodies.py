@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from steelyard import ConfigError, ExactMatch, Options, Prompt, Sample, Store, Suite, evaluate
+from steelyard import ConfigError, ExactMatch, Options, Prompt, Sample, SteelyardError, Store, Suite, evaluate
 from steelyard.models import http as http_models
 from steelyard.models.budget import Budget
 from steelyard.models.http import HttpModel
@@ -99,6 +99,23 @@ def test_a_corrected_mapping_costs_no_call_and_changes_no_earlier_run(where):
     assert [run.summary().counts.from_journal for run in (wrong, right, third, back)] == [0, 12, 12, 12]
     with Store(where) as store:
         assert set(outputs(store.run(wrong.id))) == {"1"}
+        assert verify(store).is_sound
+
+
+@pytest.mark.parametrize("wrong", ["nothing.here", "join('', nothing)"])
+def test_calls_that_found_out_a_wrong_mapping_are_not_made_again(where, wrong):
+    with server() as (url, asked):
+        with pytest.raises(SteelyardError, match="no reply could be read so far"):
+            run_of(endpoint(url, wrong), where, concurrency=1)
+        spent = len({asked_for["query"] for asked_for in asked})
+        assert spent == 2
+        before = len(asked)
+        right = run_of(endpoint(url, "text"), where)
+        assert len(asked) == before + 12 - spent
+        assert set(outputs(right)) == {"B"}
+        again = run_of(endpoint(url, "message_id"), where)
+        assert (len(asked), set(outputs(again))) == (before + 12 - spent, {"1"})
+    with Store(where) as store:
         assert verify(store).is_sound
 
 

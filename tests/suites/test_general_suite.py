@@ -84,7 +84,7 @@ def test_the_settings_of_an_endpoint_reach_its_models_and_the_judge_named_there(
     [
         ("models: small\nscorers: [exact_match]\n", ":2:", "'small' is only a name, and there is no endpoint"),
         (
-            "judge: j\ntargets: {a: {http: {url: 'http://127.0.0.1:9', body: {q: '{{question}}'}, response: {text: a}}}}\n",
+            "judge: j\ntargets: {a: {http: {url: 'http://h:9', body: {q: '{{question}}'}, response: {text: a}}}}\n",
             ":2:",
             "write endpoint: ",
         ),
@@ -166,6 +166,30 @@ def test_checks_of_rows_are_scored_together_and_by_kind_with_the_judge_of_the_co
     assert names == ["checks", "number_match", "contains", "exact_match", "guideline"]
     assert checks.judge.model.name == "strict"
     assert list(suite.samples)[1].metadata["checks"] == {"exact_match": "Ann"}
+
+
+def test_checks_of_every_row_join_those_of_single_rows_and_take_values_of_columns(configured):
+    rows = [
+        {"question": "2 + 2?", "word": "four", "checks": {"number_match": "4"}},
+        {"question": "Who?", "word": "Ann"},
+    ]
+    every = "scorers: [{checks: {every: [{contains: ['{{word}}']}, {guideline: 'Answers {{question}}'}]}}]\n"
+    suite = configured(f"models: a\njudge: strict\n{ENDPOINT}{every}", rows, "rows.jsonl")
+    (checks,) = suite.scorers
+    assert [info.name for info in checks.score_infos] == ["checks", "contains", "guideline", "number_match"]
+    assert checks.judge.model.name == "strict"
+    with pytest.raises(ConfigError, match="wrd"):
+        configured(f"models: a\n{ENDPOINT}{every.replace('{{word}}', '{{wrd}}')}", rows, "rows.jsonl")
+
+
+def test_checks_of_every_row_decide_with_those_of_the_row(configured, tmp_path):
+    rows = [{"question": "ab", "checks": {"contains": "a", "whole_words": False}}, {"question": "b", "checks": []}]
+    outputs = tmp_path / "outputs.jsonl"
+    outputs.write_text('{"id": "1", "output": "b"}\n{"id": "2", "output": "b"}\n', encoding="utf-8")
+    rows = [{"id": str(no), **row} for no, row in enumerate(rows, start=1)]
+    given = "targets: {same: {replay: outputs.jsonl}}\nscorers: [{checks: {every: [{contains: b}]}}]\n"
+    (run,) = evaluate_suite(configured(given, rows, "rows.jsonl"), store=tmp_path / "s.db")
+    assert [[score.value for score in record.scores] for record in run.records()] == [[0.0, 0.0], [1.0, 1.0]]
 
 
 def test_checks_without_a_judge_need_none(configured):

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from tests.loopback import completion, http, peer
 from tests.thorough import times
 
-from steelyard import ConfigError, OpenAICompatible, Sample, Scripted
+from steelyard import ConfigError, OpenAICompatible, Sample, Scripted, aevaluate
 from steelyard.errors import TargetError
 from steelyard.models.completions import Completions
 from steelyard.scorers.choice import Choice, LikelihoodAccuracy
-from steelyard.suite import aevaluate
 from steelyard.targets.likelihood import Likelihood
 from steelyard.targets.option_probabilities import letter_probabilities, text_likelihood
 

@@ -15,6 +15,7 @@ from steelyard.config.given import note_given
 from steelyard.config.load import load
 from steelyard.people import codings
 from steelyard.people.named_datasets import named_datasets
+from steelyard.people.queues import queue_items
 from steelyard.suite.evaluate import RunConfig, evaluate_suite
 
 CONFIG = """suite: choice
@@ -36,7 +37,7 @@ KINDS = {
     "history": ("/history/{suite}", "Over time"),
     "queues": ("/queue", "Right?"),
     "queue": ("/queue/{queue}", "records done"),
-    "record of a queue": ("/queue/{queue}/i/1", "Question"),
+    "record of a queue": ("/queue/{queue}/i/{queued}", "Question"),
     "error analyses": ("/codes", "longest"),
     "error analysis": ("/codes/{coding}", "too long"),
     "code": ("/codes/{coding}/c/{code}", "a note that says so"),
@@ -66,14 +67,15 @@ def store_with_all(tmp_path_factory):
         item = coding.items[0].num
         codings.write_note(served.store, coding, item, "a note that says so", author="ann")
         code = codings.new_code(served.store, coding, "too long", author="ann", items=[item])
-        dataset = named_datasets(served.store)[0]
+        dataset, queue = named_datasets(served.store)[0], queue_in(served.store)
         yield (
             served,
             {
                 "run": run.id,
                 "other": other.id,
                 "suite": quote(run.suite),
-                "queue": queue_in(served.store).id,
+                "queue": queue.id,
+                "queued": queue_items(served.store, queue)[0].num,
                 "coding": coding.id,
                 "code": code,
                 "item": item,

@@ -55,7 +55,6 @@ _HEADINGS: Final = {
         ("codes show", "codes_commands"),
         ("codes sheet", "codes_commands"),
         ("codes note", "codes_commands"),
-        ("codes propose", "code_scorer_commands"),
         ("codes try", "code_scorer_commands"),
         ("codes install", "code_scorer_commands"),
         ("note", "history"),

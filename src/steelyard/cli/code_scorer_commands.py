@@ -1,16 +1,15 @@
-"""The commands that turn codes into scorers: propose codes by a model, try a scorer on notes, install it."""
+"""The commands that turn codes into scorers: try a scorer on notes, install it."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from steelyard.cli.codes_commands import AuthorOption, CodeArgument, CodingArgument
+from steelyard.cli.codes_commands import AuthorOption, CodeArgument
 from steelyard.cli.options import (
     BaseUrlOption,
     BudgetOption,
@@ -26,78 +25,17 @@ from steelyard.cli.options import (
     QuietOption,
     StoreOption,
     exit_code,
-    load_model,
+    model_and_config,
     store_option,
 )
 from steelyard.errors import ConfigError
 from steelyard.plain_json import field_values
 
 if TYPE_CHECKING:
-    from steelyard.generate.code_proposals import CodeProposals
     from steelyard.generate.code_trial import CodeTrial
-    from steelyard.models.base import Model
     from steelyard.people.codings import NamedCode
     from steelyard.report.coding_page import CodingPage
-    from steelyard.store import Run, Store
-    from steelyard.suite import RunConfig, Suite
-
-
-def codes_propose(
-    analysis: CodingArgument,
-    model: ModelOption = "",
-    base_url: BaseUrlOption = "",
-    api_key_env: KeyOption = "",
-    model_config: ModelConfigOption = None,
-    language: LanguageOption = "auto",
-    budget_calls: BudgetOption = None,
-    store: StoreOption = None,
-    fresh: FreshOption = False,
-    dry_run: DryRunOption = False,
-    no_env: NoEnvOption = False,
-    quiet: QuietOption = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Let a model propose codes for notes without a code.
-
-    The model sees only the notes. A proposed code counts once a person adopts it in the viewer.
-    Repeating the command resumes an interrupted proposal; no reply is paid for twice.
-    """
-    from steelyard.cli.estimates import print_estimate
-    from steelyard.generate.code_proposals import ProposalPlan, ask_for_codes, proposal_suite
-    from steelyard.generate.reviewer import CauseFinder
-    from steelyard.report.render.terminal import print_json
     from steelyard.store import Store
-
-    proposer, how = _model((model, base_url, api_key_env), model_config, store, fresh=fresh, no_env=no_env)
-    if proposer is None:
-        raise ConfigError("codes propose needs a model: add --model NAME or --model-config FILE")
-    finder = CauseFinder(proposer, cast("Literal['auto', 'en', 'zh']", language))
-    finder.check()
-    plan = ProposalPlan(analysis, finder, budget_calls)
-    with Store(store) as opened:
-        suite = proposal_suite(opened, plan)
-    if dry_run:
-        print_estimate([suite], store, fresh=fresh, as_json=as_json)
-        return
-    result = ask_for_codes(store, plan, how=how, evaluate=_Evaluating(store, fresh=fresh, quiet=quiet))
-    if as_json:
-        print_json(
-            {
-                **{name: value for name, value in asdict(result).items() if name != "codes"},
-                "codes": [
-                    {
-                        "id": code.id,
-                        "name": code.name,
-                        "definition": code.definition,
-                        "items": list(code.proposed_items),
-                    }
-                    for code in result.codes
-                ],
-            }
-        )
-    else:
-        _print_proposals(result, store)
-    raise typer.Exit(exit_code(result.state, has_result=result.unplaced < result.notes))
 
 
 def codes_try(
@@ -139,12 +77,12 @@ def codes_try(
     examples. A judge calls its model; a pattern needs none. Repeating the command resumes an interrupted trial; no
     reply is paid for twice.
     """
-    from steelyard.cli.estimates import print_estimate
+    from steelyard.cli.estimates import Evaluating, print_estimate
     from steelyard.generate.code_trial import TrialPlan, trial_suite, try_code
     from steelyard.scorers.judges.judge import Judge
     from steelyard.store import Store
 
-    judge_model, how = _model((model, base_url, api_key_env), model_config, store, fresh=fresh, no_env=no_env)
+    judge_model, how = model_and_config((model, base_url, api_key_env), model_config, store, fresh=fresh, no_env=no_env)
     judge = None if judge_model is None else Judge(judge_model, language=cast("Literal['auto', 'en', 'zh']", language))
     with Store(store) as opened:
         config, items = _new_scorer(opened, code, (pattern, examples, definition), author)
@@ -153,7 +91,7 @@ def codes_try(
     if dry_run:
         print_estimate([suite], store, fresh=fresh, as_json=as_json)
         return
-    evaluate = _Evaluating(store, fresh=fresh, quiet=quiet)
+    evaluate = Evaluating(store, fresh=fresh, quiet=quiet)
     trial = try_code(store, plan, author=author, how=how, evaluate=evaluate)
     _print_trial(trial, store, (markdown, as_json))
     raise typer.Exit(exit_code(trial.state, has_result=trial.errors < trial.records))
@@ -199,41 +137,6 @@ def codes_install(
         print_json({"code": named.address, "yaml": lines, "trial": trial})
         return
     say(console(), f"{named.code.name} is marked as installed by {author}; put these lines into your configuration")
-
-
-class _Evaluating:
-    """Prints the expected cost of a suite, then runs it with progress."""
-
-    def __init__(self, store: str | None, *, fresh: bool, quiet: bool) -> None:
-        self._store = store
-        self._fresh = fresh
-        self._quiet = quiet
-
-    def __call__(self, suite: Suite, *, how: RunConfig) -> Sequence[Run]:
-        from steelyard.cli.estimates import say_cost
-        from steelyard.cli.live_run import run_suite
-
-        if not self._quiet:
-            say_cost(suite, self._store, fresh=self._fresh)
-        return run_suite(suite, how, quiet=self._quiet)
-
-
-def _model(
-    flags: tuple[str, str, str], file: Path | None, store: str | None, *, fresh: bool, no_env: bool
-) -> tuple[Model | None, RunConfig]:
-    """The model that flags or a file describe (None for none), and the configuration of runs.
-
-    Raises:
-        ConfigError: both, or a mistake in one of them.
-    """
-    from steelyard.config.model_file import model_of_flags
-    from steelyard.suite import RunConfig
-
-    described = model_of_flags(*flags)
-    if described and file:
-        raise ConfigError("--model NAME or --model-config FILE: give one of them")
-    model, values = load_model(described, file.absolute() if file else None, no_env=no_env)
-    return model, RunConfig(store=store, fresh=fresh, environment=values)
 
 
 def _new_scorer(
@@ -302,27 +205,6 @@ def _print_sections(page: CodingPage, named: NamedCode) -> None:
 
     if named.code.id in page.trials:
         print_sections(console(), [page.trial_section(named.code.id)])
-
-
-def _print_proposals(result: CodeProposals, store: str | None) -> None:
-    from steelyard.analysis.numbers import count_text
-    from steelyard.report.render.terminal import console, say
-    from steelyard.report.run_texts import reason_suffix
-
-    to = console()
-    if result.state != "finished":
-        say(to, f"{result.state}{reason_suffix(result.state, result.reason)}")
-        say(to, "resume with: the same command again")
-        return
-    proposed, shown = count_text(len(result.codes), "code"), count_text(result.notes, "note")
-    say(to, f"error analysis {result.analysis}: {proposed} proposed for {shown}")
-    for code in result.codes:
-        say(to, f"  {code.id}  {code.name}: {count_text(len(code.proposed_items), 'note')}. {code.definition}")
-    if result.unplaced:
-        say(to, f"notes under no proposed code: {result.unplaced:,}")
-    if result.codes:
-        say(to, "A proposed code counts once a person adopts it, in the browser:")
-        say(to, f"  steelyard view{store_option(store)}")
 
 
 def _confirm(named: NamedCode) -> None:

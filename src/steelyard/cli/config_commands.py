@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -28,36 +28,94 @@ _REPLIES: Final = "replies/"
 """Prefix of the names of packaged JSON schemas of replies."""
 
 
+_ColumnsOption = Annotated[
+    list[str] | None,
+    typer.Option("--columns", metavar="ROLE=COLUMN,...", help="By header or letter: question=A,options=B:E,answer=F."),
+]
+
+
 def init(
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="Where to write; created if it does not exist.")
     ] = Path(),
     *,
-    suite: Annotated[str, typer.Option("--suite", metavar="NAME", help="The suite of the configuration.")] = "choice",
+    suite: Annotated[str, typer.Option("--suite", metavar="NAME", help="The suite of the configuration.")] = "general",
     language: Annotated[
         Literal["en", "zh"], typer.Option("--language", help="Language of the dataset and of the comments.")
     ] = "en",
+    samples: Annotated[
+        list[Path] | None, typer.Option("--samples", metavar="FILE", help="Your own dataset; may be repeated.")
+    ] = None,
+    columns: _ColumnsOption = None,
+    models: Annotated[
+        list[str] | None, typer.Option("--model", metavar="NAME", help="A model of the endpoint; may be repeated.")
+    ] = None,
+    endpoint: Annotated[
+        str, typer.Option("--endpoint", metavar="URL", help="Base address of an OpenAI-compatible endpoint.")
+    ] = "",
 ) -> None:
-    """Write a first configuration with a small dataset.
+    """Write a first configuration with a small dataset, or for a dataset of your own.
 
-    It runs without a key and without a network. No existing file is changed.
+    Without --samples and --model it runs without a key and without a network. With --samples the columns are shown with
+    their roles and first values. No existing file is changed.
     """
+    if samples:
+        if suite != "general":
+            raise ConfigError(f"--samples writes a configuration of the suite general, not of {suite}")
+        _init_for(tuple(samples), folder, columns=columns or (), models=models or (), endpoint=endpoint)
+        return
+    if columns or models or endpoint:
+        raise ConfigError("--columns, --model and --endpoint belong to --samples FILE")
     starter = {
-        _RENAMED.get(file.name, file.name): file for file in _starter(suite, language).iterdir() if file.is_file()
+        _RENAMED.get(file.name, file.name): file.read_bytes()
+        for file in _starter(suite, language).iterdir()
+        if file.is_file()
     }
+    _write_new(folder, starter)
+    _say_next(folder, starter, f"{suite}.yaml")
+
+
+def _init_for(
+    files: tuple[Path, ...], folder: Path, *, columns: Sequence[str], models: Sequence[str], endpoint: str
+) -> None:
+    """Write a first configuration for a dataset, and show its columns."""
+    from steelyard.config.check_dataset import parse_columns
+    from steelyard.config.first_configuration import CONFIGURATION, first_configuration
+    from steelyard.config.given import note_given
+    from steelyard.data.sample_files import SampleFiles
+
+    first = first_configuration(
+        SampleFiles(files, columns=parse_columns(columns)), folder, models=models, endpoint=endpoint
+    )
+    texts = {name: text.encode() for name, text in first.files.items()}
+    _write_new(folder, texts)
+    note_given(*files)
+    _print_lines(iter([*first.columns, *(f"note: {note}" for note in first.notes)]))
+    _say_next(folder, texts, CONFIGURATION)
+
+
+def _write_new(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files that do not exist yet.
+
+    Raises:
+        ConfigError: one exists, or the folder cannot be written.
+    """
     try:
-        existing = sorted(name for name in starter if os.path.lexists(folder / name))
+        existing = sorted(name for name in files if os.path.lexists(folder / name))
         if existing:
             raise ConfigError(f"{folder} has {', '.join(existing)} already; nothing was written. Name another folder")
         folder.mkdir(parents=True, exist_ok=True)
-        for name, file in sorted(starter.items()):
+        for name, content in sorted(files.items()):
             with (folder / name).open("xb") as opened:
-                opened.write(file.read_bytes())
+                opened.write(content)
     except (OSError, ValueError) as error:
         raise ConfigError(f"{folder} cannot be written: {error}") from error
-    typer.echo(f"Written to {folder}: {', '.join(sorted(starter))}")
+
+
+def _say_next(folder: Path, files: Iterable[str], configuration: str) -> None:
+    typer.echo(f"Written to {folder}: {', '.join(sorted(files))}")
     typer.echo("Next:")
-    for line in ([] if folder == Path() else [f"cd {folder}"]) + [f"steelyard run {suite}.yaml"]:
+    for line in ([] if folder == Path() else [f"cd {folder}"]) + [f"steelyard run {configuration}"]:
         typer.echo(f"    {line}")
 
 
@@ -79,15 +137,11 @@ _CheckedFiles = Annotated[
     ),
 ]
 _DatasetSuiteOption = Annotated[
-    str, typer.Option("--suite", metavar="NAME", help="The suite whose dataset FILE is; choice by default.")
+    str, typer.Option("--suite", metavar="NAME", help="The suite whose dataset FILE is; by default its columns decide.")
 ]
 _HubOption = Annotated[
     str,
     typer.Option("--dataset", metavar="OWNER/NAME", help="A dataset of the Hugging Face hub instead of files."),
-]
-_ColumnsOption = Annotated[
-    list[str] | None,
-    typer.Option("--columns", metavar="ROLE=COLUMN,...", help="By header or letter: question=A,options=B:E,answer=F."),
 ]
 _SheetOption = Annotated[
     list[str] | None,

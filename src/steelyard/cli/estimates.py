@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from steelyard.report.section import Section, TableCell
-    from steelyard.suite import Suite
+    from steelyard.store import Run
+    from steelyard.suite import RunConfig, Suite
     from steelyard.suite.dry_run import Estimate
 
 _HEADS = ("stage", "records", "calls", "cached", "tokens in", "tokens out")
@@ -41,6 +42,23 @@ def say_cost(suite: Suite, store: str | None, *, fresh: bool) -> None:
         size = f" of about {tokens:,} input tokens" if tokens else ""
         known = f", {cached:,} more are cached" if cached else ""
         say(console(stderr=True), f"{count_text(calls - cached, 'call')}{size} will be sent{known}; Ctrl-C stops")
+
+
+class Evaluating:
+    """Prints the expected cost of a suite, then runs it with progress."""
+
+    def __init__(self, store: str | None, *, fresh: bool, quiet: bool) -> None:
+        self._store = store
+        self._fresh = fresh
+        self._quiet = quiet
+
+    def __call__(self, suite: Suite, *, how: RunConfig) -> Sequence[Run]:
+        """The runs of a suite."""
+        from steelyard.cli.live_run import run_suite
+
+        if not self._quiet:
+            say_cost(suite, self._store, fresh=self._fresh)
+        return run_suite(suite, how, quiet=self._quiet)
 
 
 def _section(estimates: Sequence[Estimate], hints: Iterable[str] = ()) -> Section:

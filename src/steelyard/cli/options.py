@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from steelyard.errors import ConfigError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from steelyard.config.load import Loaded
     from steelyard.models.base import Model
     from steelyard.store import Run, Store
+    from steelyard.suite import RunConfig
     from steelyard.suite.judge_panel import JudgesFile
 
 USER_MISTAKE: Final = 2
@@ -237,6 +240,24 @@ def load_model(flags: Mapping[str, Any], file: Path | None, *, no_env: bool) -> 
     from steelyard.config.model_file import build_model
 
     return build_model(flags, file, environ=os.environ, use_dotenv=not no_env)
+
+
+def model_and_config(
+    flags: tuple[str, str, str], file: Path | None, store: str | None, *, fresh: bool, no_env: bool
+) -> tuple[Model | None, RunConfig]:
+    """The model that flags or a file describe (None for none), and the configuration of runs.
+
+    Raises:
+        ConfigError: both, or a mistake in one of them.
+    """
+    from steelyard.config.model_file import model_of_flags
+    from steelyard.suite import RunConfig
+
+    described = model_of_flags(*flags)
+    if described and file:
+        raise ConfigError("--model NAME or --model-config FILE: give one of them")
+    model, values = load_model(described, file.absolute() if file else None, no_env=no_env)
+    return model, RunConfig(store=store, fresh=fresh, environment=values)
 
 
 def load_judges_file(path: Path, *, no_env: bool) -> tuple[JudgesFile, Environment]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NoReturn, cast
+from typing import TYPE_CHECKING, Annotated, Final, Literal, cast
 
 import typer
 
@@ -30,7 +30,7 @@ from steelyard.cli.options import (
     RunArgument,
     StoreOption,
     exit_code,
-    load_model,
+    model_and_config,
     named_run,
     store_option,
 )
@@ -40,10 +40,11 @@ from steelyard.errors import ConfigError, did_you_mean
 if TYPE_CHECKING:
     from steelyard.generate.review import Review, ReviewPlan
     from steelyard.generate.reviewer import Reviewer
+    from steelyard.models.base import Model
     from steelyard.people.review_list import ReviewEntry
     from steelyard.people.review_sheet import ReviewView
     from steelyard.store import Run
-    from steelyard.suite import RunConfig, Suite
+    from steelyard.suite import RunConfig
 
 _MOST: Final = 100
 _FAILED: Final = "failed"
@@ -145,45 +146,27 @@ def review(
 
     Without a model: records whose scores are uncertain, each with the reasons; steelyard label stores people's verdicts
     on them. With a model, its reasons and causes of failures are stored as labels that name the model. No score
-    changes. Repeating the command resumes an interrupted review; no reply is paid for twice.
+    changes. With a model and an error analysis in place of a run, the notes without a code are grouped, and each group
+    is proposed as a code. Repeating the command resumes an interrupted review; no reply is paid for twice.
     """
-    from steelyard.config.model_file import model_of_flags
     from steelyard.generate.review import ReviewPlan
+    from steelyard.generate.reviewer import Reviewer
     from steelyard.store import Store
 
-    flags = model_of_flags(model, base_url, api_key_env)
     request = _ListRequest(only, tuple(reason or ()), unlabelled, everything, most, as_json, csv, markdown)
-    if not flags and not model_config:
+    if not any((model, base_url, api_key_env, model_config)):
         _refuse_without_model(dry_run=dry_run, budget_calls=budget_calls is not None, fresh=fresh)
         request.check()
         with Store(store) as opened:
             stored, where = named_run(opened, run), store_option(store)
             _show_list(stored, request, where, kind=kind, score=score, show_key=show_key, seed=seed)
         return
-    _check_model_options(
-        [*request.options, *(["--show-key"] if show_key else [])], several=bool(flags and model_config)
-    )
-    reviewer, how = _reviewer((flags, model_config), language, store, fresh=fresh, no_env=no_env)
+    if options := [*request.options, *(["--show-key"] if show_key else [])]:
+        raise ConfigError(f"{', '.join(options)}: only for the list that review shows without a model")
+    writer, how = model_and_config((model, base_url, api_key_env), model_config, store, fresh=fresh, no_env=no_env)
+    reviewer = Reviewer(cast("Model", writer), cast("Literal['auto', 'en', 'zh']", language))
     plan = ReviewPlan(run, only or _FAILED, most, budget_calls)
-    if dry_run:
-        _print_estimate(plan, reviewer, store, fresh=fresh, as_json=as_json)
-        return
-    _review_by_model(plan, reviewer, how, quiet=quiet, as_json=as_json)
-
-
-def _reviewer(
-    model: tuple[Mapping[str, Any], Path | None], language: str, store: str | None, *, fresh: bool, no_env: bool
-) -> tuple[Reviewer, RunConfig]:
-    """The reviewer that flags or a file describe, and the configuration of its runs."""
-    from steelyard.generate.reviewer import Reviewer
-    from steelyard.suite import RunConfig
-
-    flags, file = model
-    writer, values = load_model(flags, file.absolute() if file else None, no_env=no_env)
-    assert writer is not None  # noqa: S101  # flags or file describe it
-    reviewer = Reviewer(writer, cast("Literal['auto', 'en', 'zh']", language))
-    reviewer.check()
-    return reviewer, RunConfig(store=store, fresh=fresh, environment=values)
+    _review_by_model(plan, reviewer, how, dry_run=dry_run, quiet=quiet, as_json=as_json)
 
 
 def _show_list(
@@ -257,18 +240,6 @@ def _print_list(run: Run, entries: Sequence[ReviewEntry], view: ReviewView, wher
     say(to, f"label them: steelyard review {run.id} --csv sheet.csv{where}")
 
 
-def _check_model_options(listing: Sequence[str], *, several: bool) -> None:
-    """Reject options of the list together with a model, and a model that is named twice.
-
-    Raises:
-        ConfigError: which options.
-    """
-    if listing:
-        raise ConfigError(f"{', '.join(listing)}: only for the list that review shows without a model")
-    if several:
-        raise ConfigError("--model NAME or --model-config FILE: give one of them")
-
-
 def _refuse_without_model(**flags: bool) -> None:
     """Reject options that only a review by a model has.
 
@@ -282,23 +253,31 @@ def _refuse_without_model(**flags: bool) -> None:
         )
 
 
-def _review_by_model(plan: ReviewPlan, reviewer: Reviewer, how: RunConfig, *, quiet: bool, as_json: bool) -> NoReturn:
-    """Review, report, and exit with the code of the review's runs."""
-    from steelyard.cli.live_run import run_suite
+def _review_by_model(
+    plan: ReviewPlan, reviewer: Reviewer, how: RunConfig, *, dry_run: bool, quiet: bool, as_json: bool
+) -> None:
+    """Review, report, and exit with the code of the review's runs; of a dry run print the calls of both steps."""
+    from steelyard.cli.estimates import Evaluating, print_estimate
+    from steelyard.generate.review import planned_suites
     from steelyard.generate.review import review as review_run
     from steelyard.report.render.terminal import print_json
+    from steelyard.store import Store
 
-    def evaluate(suite: Suite, *, how: RunConfig) -> Sequence[Run]:
-        return run_suite(suite, how, quiet=quiet)
-
+    reviewer.check()
     where = None if how.store is None else str(how.store)
+    if dry_run:
+        with Store(where) as opened:
+            suites = planned_suites(opened, plan, reviewer)
+        print_estimate(suites, where, fresh=how.fresh, as_json=as_json)
+        return
+    evaluate = Evaluating(where, fresh=how.fresh, quiet=quiet)
     result = review_run(where, plan, reviewer, how=how, evaluate=evaluate, at=datetime.now(UTC))
     with while_read():
         if as_json:
             print_json(result)
         else:
             _print_review(result, plan, where)
-    raise typer.Exit(exit_code(result.state, has_result=bool(result.reasons or not result.asked)))
+    raise typer.Exit(exit_code(result.state, has_result=result.has_result))
 
 
 def _print_review(result: Review, plan: ReviewPlan, where: str | None) -> None:
@@ -314,7 +293,9 @@ def _print_review(result: Review, plan: ReviewPlan, where: str | None) -> None:
             for cause, count in result.causes.items()
         ]
         to.print()
-        to.print(table(["cause", "samples", "share", "for example"], rows, right=(1, 2)))
+        to.print(
+            table(["cause", "notes" if result.analysis else "samples", "share", "for example"], rows, right=(1, 2))
+        )
     for line in _next_steps(result, where):
         say(to, line)
 
@@ -323,14 +304,17 @@ def _review_lines(result: Review, plan: ReviewPlan) -> Iterator[str]:
     from steelyard.analysis.numbers import count_text
     from steelyard.report.run_texts import reason_suffix
 
-    if not result.fitting:
+    if result.analysis:
+        proposed = f"{count_text(len(result.codes), 'code')} proposed for {count_text(result.asked, 'note')}"
+        yield f"error analysis {result.analysis}: {proposed}, by {result.author}"
+    elif not result.fitting:
         yield f"no sample of run {result.run} matches: {plan.only}"
         return
-    matching = (
-        f" of {result.fitting} that match (--most {result.fitting} takes all)" if result.asked < result.fitting else ""
-    )
-    reasons = f"{count_text(result.reasons, 'reason')} for {count_text(result.asked, 'sample')}"
-    yield f"run {result.run}: {reasons}{matching}, by {result.author}"
+    else:
+        most = f" (--most {result.fitting} takes all)"
+        matching = f" of {result.fitting} that match{most}" if result.asked < result.fitting else ""
+        reasons = f"{count_text(result.reasons, 'reason')} for {count_text(result.asked, 'sample')}"
+        yield f"run {result.run}: {reasons}{matching}, by {result.author}"
     if result.state != "finished":
         yield f"{result.state}{reason_suffix(result.state, result.reason)}"
     if result.unread:
@@ -352,19 +336,11 @@ def _next_steps(result: Review, store: str | None) -> Iterator[str]:
         yield "resume with: the same command and a larger --budget-calls"
     elif result.state in {"interrupted", "broken"}:
         yield "resume with: the same command again"
+    elif result.analysis:
+        yield "A proposed code counts once a person adopts it, in the browser:"
+        yield f"  steelyard view{where}"
     elif result.reasons:
         yield f"more: steelyard show {result.run} --only wrong{where}"
         for cause in list(result.causes)[:1]:
             expression = shlex.quote(label_condition("cause", cause))
             yield f"      steelyard promote {result.run} --where {expression} --to set.jsonl{where}"
-
-
-def _print_estimate(plan: ReviewPlan, reviewer: Reviewer, store: str | None, *, fresh: bool, as_json: bool) -> None:
-    """Print the calls of both steps: the reasons, then their causes (estimated with mock reasons)."""
-    from steelyard.cli.estimates import print_estimate
-    from steelyard.generate.review import planned_suites
-    from steelyard.store import Store
-
-    with Store(store) as opened:
-        suites = planned_suites(opened, plan, reviewer)
-    print_estimate(suites, store, fresh=fresh, as_json=as_json)

@@ -25,8 +25,15 @@ if TYPE_CHECKING:
     from steelyard.types import Scorer
 
 
-def reload(run: Run, config: Path | None, *, no_env: bool, trust_store: bool) -> Loaded:
+def reload(run: Run, config: Path | None, *, no_env: bool, trust_store: bool, sends: bool = True) -> Loaded:
     """The configuration of a stored run: the file given here, its own file if this person gave it before, or the copy.
+
+    Args:
+        run: the stored run.
+        config: the file given here.
+        no_env: whether no `.env` is read.
+        trust_store: whether this person said `--trust-store`.
+        sends: whether calls will be made, for which every reference needs a value.
 
     Raises:
         ConfigError: the run was not started from a configuration, the file has a mistake, or there is no file of this
@@ -35,7 +42,7 @@ def reload(run: Run, config: Path | None, *, no_env: bool, trust_store: bool) ->
     """
     stored = _stored(run)
     if config is not None:
-        return load_own(config, no_env=no_env)
+        return load_own(config, no_env=no_env, sends=sends)
     if stored is None:
         raise ConfigError(f"run {run.id} was started from Python: pass resume={run.id!r} to evaluate() there")
     path, plain = Path(str(stored.get("path", ""))), stored.get("plain")
@@ -43,7 +50,8 @@ def reload(run: Run, config: Path | None, *, no_env: bool, trust_store: bool) ->
         # --limit and --skip-bad are not in the file; the stored copy has them applied.
         samples = plain.get("samples") if isinstance(plain, Mapping) else None
         first, skip_bad = [samples.get(key) if isinstance(samples, Mapping) else None for key in ("first", "skip_bad")]
-        return load_config(path, no_env=no_env, limit=first if type(first) is int else None, skip_bad=skip_bad is True)
+        most = first if type(first) is int else None
+        return load_config(path, no_env=no_env, limit=most, skip_bad=skip_bad is True, sends=sends)
     check_trusted(
         plain,
         f"the configuration of run {run.id}, {path}, is not there, or you never ran it here",
@@ -52,7 +60,7 @@ def reload(run: Run, config: Path | None, *, no_env: bool, trust_store: bool) ->
     )
     from steelyard.config.load import load_plain
 
-    loaded = load_plain(_mapping(plain), path.parent, environ=os.environ, use_dotenv=False)
+    loaded = load_plain(_mapping(plain), path.parent, environ=os.environ, use_dotenv=False, sends=sends)
     return replace(loaded, path=path)  # as the run has it, so that a later resume finds the same folder
 
 
@@ -100,7 +108,7 @@ def scorers_of(
                 "name your configuration with --config FILE",
                 trust_store=False,
             )
-    loaded = reload(run, config, no_env=no_env, trust_store=trust_store)
+    loaded = reload(run, config, no_env=no_env, trust_store=trust_store, sends=False)
     return loaded.suite.scorers_for(run.target), loaded.environment
 
 
@@ -138,7 +146,7 @@ def _stored(run: Run) -> Mapping[str, Any] | None:
         ConfigError: another command made the run.
     """
     if run.kind in {"codes", "generate", "review"}:
-        command = {"trial": "codes try", "proposals": "codes propose"}.get(run.target, "")
+        command = {"trial": "codes try"}.get(run.target, "")
         made_by = command if run.kind == "codes" else run.kind
         raise ConfigError(f"run {run.id} was made by steelyard {made_by}; type that command again")
     stored = run.manifest.get("config")

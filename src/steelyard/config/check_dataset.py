@@ -23,6 +23,8 @@ _WIDTH: Final = 80
 _MOST_COUNTS: Final = 60
 """Maximum number of counts shown; --json has them all."""
 _MOST_SHOWN: Final = 200
+_MOST_PLACES: Final = 5
+"""Places of equal defects that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class CheckedData:
         pairs: near-duplicate questions.
         skip_bad: whether rows with defects are left out.
         references: what is wrong with reference queries, or doubtful about them.
+        suite: the suite as whose dataset it was read.
     """
 
     samples: int
@@ -54,6 +57,7 @@ class CheckedData:
     pairs: Sequence[Mapping[str, Any]] = ()
     skip_bad: bool = False
     references: Sequence[ReferenceFinding] = ()
+    suite: str = ""
 
     @property
     def is_wrong(self) -> bool:
@@ -64,6 +68,7 @@ class CheckedData:
     def json_fields(self) -> dict[str, Any]:
         """The counts have the name of what they count; texts of a file are cut."""
         return {
+            "suite": self.suite,
             "samples": self.samples,
             "columns": self.columns,
             "tables": self.tables,
@@ -81,7 +86,7 @@ class CheckedData:
 
     def lines(self, title: str) -> Iterator[str]:
         """The report for a terminal of 80 columns, line by line."""
-        yield f"{title}: {_counted(self.samples, 'sample')}"
+        yield f"{title}: {_counted(self.samples, 'sample')}, suite {self.suite}"
         yield from self._column_lines()
         yield from packed(self.what, self.counts)
         if self.what != "groups":
@@ -96,9 +101,10 @@ class CheckedData:
         yield f"  {_counted(len(self.defects), 'defect')}{left_out}{':' if self.defects else ''}"
         if len(self.defects) > 1:
             yield from packed("  by kind", Counter(defect.kind for defect in self.defects))
-        yield from (f"    {defect}" for defect in self.defects[:_MOST_SHOWN])
-        if len(self.defects) > _MOST_SHOWN:
-            yield f"    and {len(self.defects) - _MOST_SHOWN} more: --json has all"
+        lines = list(_grouped(self.defects))
+        yield from (f"    {line}" for line in lines[:_MOST_SHOWN])
+        if len(lines) > _MOST_SHOWN:
+            yield f"    and {len(lines) - _MOST_SHOWN} more: --json has all"
         if self.defects and not self.skip_bad:
             yield "  correct them, or leave such rows out: --skip-bad, in a configuration skip_bad: true under samples"
 
@@ -111,6 +117,19 @@ class CheckedData:
             yield f"  {table['table']}: {_counted(table['samples'], 'sample')}"
             if not uniform:
                 yield from (f"    {role}: {columns}" for role, columns in table["columns"].items())
+
+
+def _grouped(defects: Sequence[Defect]) -> Iterator[str]:
+    """One line per kind of mistake: equal defects are counted, with the first of their places."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for defect in defects:
+        groups.setdefault((defect.kind, defect.message), []).append(defect.location)
+    for (_, message), locations in groups.items():
+        if len(locations) == 1:
+            yield bounded(f"{locations[0]}: {message}")
+        else:
+            more = f" and {len(locations) - _MOST_PLACES} more" if len(locations) > _MOST_PLACES else ""
+            yield bounded(f"{len(locations)} times: {message}: {', '.join(locations[:_MOST_PLACES])}{more}")
 
 
 def reference_lines(findings: Sequence[ReferenceFinding]) -> Iterator[str]:
@@ -229,7 +248,7 @@ def check_dataset(suite: str, files: SampleFiles, databases: Path | None, *, ref
     """Read a dataset as a suite would, collecting every defect instead of stopping at the first.
 
     Args:
-        suite: name of the suite; "" is choice, and if no columns are found the error names the other suites.
+        suite: name of the suite; "" is the one that the columns are for.
         files: the dataset.
         databases: the folder of the databases that the rows refer to; None does not check them.
         references: whether SQL references are run.
@@ -238,18 +257,37 @@ def check_dataset(suite: str, files: SampleFiles, databases: Path | None, *, ref
         ConfigError: there is no such suite, or it has no databases.
         DataError: the file cannot be read.
     """
-    name = suite or "choice"
+    from steelyard.config.dataset_suite import suite_of
+
+    name = suite or suite_of(files)
     if name not in _READERS:
         raise ConfigError(f"there is no suite {suite!r} that reads datasets{did_you_mean(suite, _READERS)}")
     try:
         if name in _RUN_SQL:
-            return _READERS[name](files, databases, references=references)
-        return _READERS[name](files, databases)
+            checked = _READERS[name](files, databases, references=references)
+        else:
+            checked = _READERS[name](files, databases)
     except ConfigError as error:
         if suite or not any(words in str(error) for words in ("no column for", "there is no role")):
             raise
         others = ", ".join(f"--suite {other}" for other in _READERS if other != name)
         raise ConfigError(f"{error}. It was read as a dataset of {name}; errors for other suites: {others}") from error
+    return replace(checked, suite=name)
+
+
+def _general(files: SampleFiles, databases: Path | None) -> CheckedData:
+    from steelyard.suites.general.defaults import default_name
+    from steelyard.suites.general.rows import load_general
+
+    if databases is not None:
+        raise ConfigError(_NO_DATABASES)
+    data = load_general(_lenient(files)).data
+    scorer, reason = default_name(data.samples)
+    scored = f"scored by {scorer}, since {reason}" if scorer else "nothing to score: no expected output and no checks"
+    expected = Counter(sample.reference for sample in data.samples if isinstance(sample.reference, str))
+    groups = _groups(sample.group for sample in data.samples)
+    checked = _checked(files, data, ("labels", expected if scorer == "label" else {}), groups)
+    return replace(checked, notes=(*checked.notes, f"where a configuration names no scorer: {scored}"))
 
 
 def _choice(files: SampleFiles, databases: Path | None) -> CheckedData:
@@ -363,6 +401,7 @@ _RUN_SQL: Final = frozenset({"tables", "text2sql"})
 _NO_DATABASES: Final = "--databases belongs to --suite text2sql or tables"
 _READERS: Final[Mapping[str, Callable[..., CheckedData]]] = {
     "choice": _choice,
+    "general": _general,
     "pairwise": _pairwise,
     "rag": _rag,
     "tables": _tables,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _ROLES: Final = MappingProxyType(
     {
         "choice": "steelyard.suites.choice.reading",
+        "general": "steelyard.suites.general.roles",
         "pairwise": "steelyard.suites.pairwise.rows",
         "rag": "steelyard.suites.rag.rows",
         "tables": "steelyard.suites.tables.rows",

@@ -48,17 +48,18 @@ class Environment(Mapping[str, str]):
         return f"Environment({', '.join(self._values)})"
 
 
-def environment(root: Node, environ: Mapping[str, str], dotenv: Path | None) -> Environment:
+def environment(root: Node, environ: Mapping[str, str], dotenv: Path | None, *, sends: bool = True) -> Environment:
     """Look up every `${NAME}` in `root` where references are resolved; prompts are not changed.
 
     Args:
         root: the configuration.
         environ: searched first.
         dotenv: a `.env` file that is searched next and need not exist; None for no file.
+        sends: whether calls will be made; otherwise names without a value are left out.
 
     Raises:
-        ConfigError: a name without a value or with a control character in it, a secret that is written out, or a
-            malformed `.env`.
+        ConfigError: a name without a value where calls will be made, a control character in one, a secret that is
+            written out, or a malformed `.env`.
     """
     problems = Problems()
     _refuse_literals(root, problems)
@@ -72,15 +73,13 @@ def environment(root: Node, environ: Mapping[str, str], dotenv: Path | None) -> 
             in_file = read_dotenv(dotenv)
     values = {name: environ.get(name) or in_file.get(name, "") for name in references}
     for name, node in references.items():
-        if not values[name]:
-            if dotenv is not None:
-                problems.add(f"set {name} or put it into {dotenv}: ${{{name}}} has no value", node)
-            else:
-                problems.add(f"set {name}: ${{{name}}} has no value, and no .env file is read", node)
+        if sends and not values[name]:
+            or_file, no_file = (f" or put it into {dotenv}", "") if dotenv else ("", ", and no .env file is read")
+            problems.add(f"set {name}{or_file}: ${{{name}}} has no value{no_file}", node)
         elif not values[name].isprintable():
             problems.add(f"the value of {name} holds a line break or another control character: remove it", node)
     problems.raise_any()
-    return Environment(values)
+    return Environment({name: value for name, value in values.items() if value})
 
 
 def _each_target(root: Node) -> Node:

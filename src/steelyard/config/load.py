@@ -70,6 +70,7 @@ def load(
     use_dotenv: bool = True,
     limit: int | None = None,
     skip_bad: bool = False,
+    sends: bool = True,
 ) -> Loaded:
     """Load the suite from a configuration file.
 
@@ -79,6 +80,7 @@ def load(
         use_dotenv: whether the `.env` next to the file is read next.
         limit: at most so many samples, the first of those that the file selects.
         skip_bad: skip rows with a defect and count them, whatever the file says.
+        sends: whether calls will be made, for which every reference needs a value.
 
     Raises:
         ConfigError: every mistake with its position.
@@ -97,10 +99,12 @@ def load(
     root = limited(with_sample_file(root), limit)
     if skip_bad:
         root = without_bad(root)
-    return replace(_loaded(root, path.parent, environ, use_dotenv=use_dotenv), text=text, path=path)
+    return replace(_loaded(root, path.parent, environ, use_dotenv=use_dotenv, sends=sends), text=text, path=path)
 
 
-def load_plain(stored: Mapping[str, Any], base: Path, *, environ: Mapping[str, str], use_dotenv: bool = True) -> Loaded:
+def load_plain(
+    stored: Mapping[str, Any], base: Path, *, environ: Mapping[str, str], use_dotenv: bool = True, sends: bool = True
+) -> Loaded:
     """Load the suite from a stored `Loaded.plain`, when the file no longer exists.
 
     Args:
@@ -108,22 +112,23 @@ def load_plain(stored: Mapping[str, Any], base: Path, *, environ: Mapping[str, s
         base: the folder that paths are resolved against.
         environ: where references are looked up first.
         use_dotenv: whether the `.env` in `base` is read next.
+        sends: as `load`.
 
     Raises:
         ConfigError: as `load`; positions name the key instead of a line.
         DataError: as `load`.
     """
     root = with_sample_file(from_plain(stored, "stored configuration"))
-    return _loaded(root, base, environ, use_dotenv=use_dotenv)
+    return _loaded(root, base, environ, use_dotenv=use_dotenv, sends=sends)
 
 
-def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv: bool) -> Loaded:
+def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv: bool, sends: bool) -> Loaded:
     """Load in two passes, to report as many errors at once as possible: each key first, then the suite as a whole."""
     cls = _suite_class(root)
     problems = Problems()
     values = Environment({})
     with problems.gathered(root):
-        values = environment(root, environ, folder / ".env" if use_dotenv else None)
+        values = environment(root, environ, folder / ".env" if use_dotenv else None, sends=sends)
     check_gate(root, folder, problems)
     described_suite: Any = None
     tree = root

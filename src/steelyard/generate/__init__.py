@@ -8,7 +8,6 @@ from steelyard.lazy import lazy_names
 
 if TYPE_CHECKING:
     from steelyard.analysis.conditions import Condition, parse_condition
-    from steelyard.generate.code_proposals import ProposalPlan, ask_for_codes
     from steelyard.generate.code_trial import TrialPlan, make_scorer, try_code
     from steelyard.generate.qa import QaSettings, generate_qa
     from steelyard.generate.question_set import QaRow, QaSet
@@ -21,7 +20,6 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         "steelyard.analysis.conditions:Condition",
-        "steelyard.generate.code_proposals:ProposalPlan",
         "steelyard.generate.question_set:QaRow",
         "steelyard.generate.question_set:QaSet",
         "steelyard.generate.qa:QaSettings",
@@ -29,7 +27,6 @@ else:
         "steelyard.generate.review:ReviewPlan",
         "steelyard.generate.reviewer:Reviewer",
         "steelyard.generate.code_trial:TrialPlan",
-        "steelyard.generate.code_proposals:ask_for_codes",
         "steelyard.people.codings:draw_coding",
         "steelyard.generate.qa:generate_qa",
         "steelyard.generate.code_trial:make_scorer",
@@ -42,7 +39,6 @@ else:
 
 __all__ = [
     "Condition",
-    "ProposalPlan",
     "QaRow",
     "QaSet",
     "QaSettings",
@@ -50,7 +46,6 @@ __all__ = [
     "ReviewPlan",
     "Reviewer",
     "TrialPlan",
-    "ask_for_codes",
     "draw_coding",
     "generate_qa",
     "make_scorer",

@@ -1,4 +1,7 @@
-"""A review of a run: a model says why each failed sample failed, then gathers the reasons under causes.
+"""A review: a model says why each failed sample of a run failed, then groups the reasons under causes.
+
+Of an error analysis people have written the reasons, its notes: those under no code are grouped, and each group is
+proposed as a code, which counts once a person adopts it.
 
 Both steps are runs of their own, of kind `review`: the failures are the samples of the first, the list of reasons is
 the one sample of the second. So the journal, resume, budgets and progress are those of every run. What comes out is
@@ -25,9 +28,12 @@ from steelyard.generate.reviewer import (
     Reviewer,
     causes_suite,
     reasons_suite,
+    review_title,
     reviewed_record,
 )
 from steelyard.models.base import ModelInfo
+from steelyard.people.codings import Coding, codings, propose_codes, read_coding
+from steelyard.people.error_codes import ErrorCode, ErrorNote
 from steelyard.people.labels import add_labels
 from steelyard.store import Run, Store
 from steelyard.store.labels import by_record
@@ -38,15 +44,17 @@ from steelyard.types import Label, Record
 NAMES: Final = ("reason", "cause")
 """The labels that a review gives."""
 MOST: Final = 100
+_QUOTED: Final = 3
+"""Notes that are quoted in the definition of a proposed code."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewPlan:
-    """A review by a model: which run, which of its records.
+    """A review by a model: of which run or error analysis, and of which records.
 
     Args:
-        run: the run's name: an id, a beginning, a target.
-        only: a condition on its records.
+        run: the run's name: an id, a beginning, a target; or the id of an error analysis.
+        only: a condition on the records of a run.
         most: records at most, spread evenly over those that fit; None is all.
         calls: calls that may be sent, resumes included; None is no limit.
     """
@@ -62,9 +70,9 @@ class Review:
     """The result of a review.
 
     Args:
-        run: id of the run that was reviewed.
-        author: of the labels.
-        fitting: records that fit the condition.
+        run: id of the run that was reviewed; "" for an error analysis.
+        author: of the labels or codes.
+        fitting: records that fit the condition; of an error analysis its notes under no code.
         asked: how many of them were to be reviewed.
         reasons: how many have a reason now.
         unread: kind -> replies that hold none; likewise `errors`, calls that failed for good.
@@ -75,6 +83,8 @@ class Review:
         state: of the step that came last: `finished`, `interrupted` or `broken`; with its `reason`.
         runs: ids of the review's own runs.
         from_journal: replies that had been paid for before.
+        analysis: id of the error analysis that was reviewed; "" for a run.
+        codes: that were proposed; those whose names exist already are left out.
     """
 
     run: str
@@ -92,6 +102,13 @@ class Review:
     reason: str = ""
     runs: tuple[str, ...] = ()
     from_journal: int = 0
+    analysis: str = ""
+    codes: tuple[ErrorCode, ...] = ()
+
+    @property
+    def has_result(self) -> bool:
+        """Whether some reply held what was asked for."""
+        return bool(self.causes if self.analysis else self.reasons or not self.asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +135,15 @@ def planned_suites(store: Store, plan: ReviewPlan, reviewer: Reviewer) -> tuple[
     """The suites of a review for a dry run: the reasons, then the causes of as many.
 
     Raises:
-        ConfigError: no such run, or an invalid condition.
+        ConfigError: no such run or error analysis, or an invalid condition.
     """
+    if (coding := _analysis(store, plan)) is not None:
+        return (_notes_suite(coding, _free_notes(store, coding), plan, reviewer),)
     chosen = _chosen(store, plan)
     if not chosen.records:
         return ()
     mock_reasons = [reviewer.stage_info.mock_reply] * len(chosen.records)
-    return _reasons(chosen, plan, reviewer), causes_suite(chosen.run, mock_reasons, _finder(reviewer), Options())
+    return _reasons(chosen, plan, reviewer), _causes_suite(chosen.run, mock_reasons, reviewer, Options())
 
 
 def review(
@@ -136,7 +155,9 @@ def review(
     how: RunConfig = RunConfig(),
     evaluate: Evaluate = evaluate_suite,
 ) -> Review:
-    """Review a run and store the result as labels; calling it again resumes an interrupted review.
+    """Review a run and store the result as labels, or the notes of an error analysis, and propose codes for them.
+
+    Calling it again resumes an interrupted review.
 
     Args:
         where: the store.
@@ -147,9 +168,19 @@ def review(
         evaluate: runs a suite; the command line shows progress meanwhile.
 
     Raises:
-        ConfigError: no such run, or an invalid setting; found before the first call.
+        ConfigError: no such run or analysis, or an invalid setting; found before the first call.
         StoreError: a result could not be stored.
     """
+    with Store(where) as store:
+        coding = _analysis(store, plan)
+    if coding is not None:
+        return _review_notes(where, coding, plan, reviewer, how, evaluate)
+    return _review_run(where, plan, reviewer, at, how, evaluate)
+
+
+def _review_run(  # what `review` was given
+    where: str | Path | None, plan: ReviewPlan, reviewer: Reviewer, at: datetime, how: RunConfig, evaluate: Evaluate
+) -> Review:
     author = model_author(reviewer.model)
     with Store(where) as store:
         chosen = _chosen(store, plan)
@@ -168,7 +199,7 @@ def review(
     if first.state != "finished" or not explained:
         return result
     calls_left = None if plan.calls is None else max(0, plan.calls - spent)
-    suite = causes_suite(chosen.run, [reasons[key] for key in explained], _finder(reviewer), _options(calls_left))
+    suite = _causes_suite(chosen.run, [reasons[key] for key in explained], reviewer, _options(calls_left))
     second = run_step(suite, where, how, evaluate)
     with Store(where) as store:
         again = store.run(second.id)
@@ -217,6 +248,75 @@ def _options(calls: int | None) -> Options:
 
 def _finder(reviewer: Reviewer) -> CauseFinder:
     return CauseFinder(reviewer.model, reviewer.language, reviewer.parameters)
+
+
+def _causes_suite(run: Run, reasons: Sequence[str], reviewer: Reviewer, options: Options) -> Suite:
+    return causes_suite(review_title(run), {"run": run.id}, reasons, _finder(reviewer), options)
+
+
+def _analysis(store: Store, plan: ReviewPlan) -> Coding | None:
+    """The error analysis that is to be reviewed; None where it is a run."""
+    coding = next((coding for coding in codings(store) if coding.id == plan.run), None)
+    if coding is not None and plan.only != "failed":
+        raise ConfigError("a condition is for a run; of an error analysis all notes without a code are taken")
+    return coding
+
+
+def _free_notes(store: Store, coding: Coding) -> tuple[ErrorNote, ...]:
+    """The notes of an error that are under no code, in the order of the records."""
+    state = read_coding(store, coding)
+    if not state.uncoded:
+        why = "every note of an error is under a code" if sum(state.counts.values()) else "no note names an error yet"
+        raise ConfigError(f"error analysis {coding.id}: {why}, so there is nothing to propose codes for")
+    return tuple(sorted(state.uncoded, key=lambda note: note.item))
+
+
+def _notes_suite(coding: Coding, notes: Sequence[ErrorNote], plan: ReviewPlan, reviewer: Reviewer) -> Suite:
+    name, texts = f"review of error analysis {coding.id}", list(map(_line, notes))
+    return causes_suite(name, {"analysis": coding.id}, texts, _finder(reviewer), _options(plan.calls))
+
+
+def _review_notes(  # what `review` was given, and the analysis that it names
+    where: str | Path | None, coding: Coding, plan: ReviewPlan, reviewer: Reviewer, how: RunConfig, evaluate: Evaluate
+) -> Review:
+    """Propose the causes of notes as codes; each definition quotes notes, and a person writes a better one."""
+    author = model_author(reviewer.model)
+    with Store(where) as store:
+        notes = _free_notes(store, coding)
+    keys = [(coding.item(note.item).sample, note.item) for note in notes]
+    step = run_step(_notes_suite(coding, notes, plan, reviewer), where, how, evaluate)
+    with Store(where) as store:
+        run = store.run(step.id)
+        causes = _causes(run, keys)
+        groups: dict[str, list[ErrorNote]] = {}
+        for note, key in zip(notes, keys, strict=True):
+            if key in causes:
+                groups.setdefault(causes[key], []).append(note)
+        proposals = [
+            (cause, f"Such as: {'; '.join(_line(note) for note in group[:_QUOTED])}", [note.item for note in group])
+            for cause, group in groups.items()
+            if run.state == "finished"
+        ]
+        codes = propose_codes(store, coding, proposals, author=author.removeprefix(MODEL))
+    return Review(
+        run="",
+        author=author,
+        fitting=len(notes),
+        asked=len(notes),
+        reasons=len(notes),
+        errors=run.errors,
+        state=run.state,
+        reason=run.reason,
+        runs=(run.id,),
+        from_journal=run.from_journal,
+        analysis=coding.id,
+        codes=codes,
+        **_summed(causes, keys),
+    )
+
+
+def _line(note: ErrorNote) -> str:
+    return " ".join(note.text.split())
 
 
 def _reasons_of(run: Run) -> dict[tuple[str, int], str]:

@@ -268,7 +268,7 @@ def reasons_suite(run: Run, records: Sequence[Record], reviewer: Reviewer, optio
     """The first step of a review: each record is a sample, and the model states why it failed."""
     several = any(record.repeat for record in records)
     return Suite(
-        name=_title(run),
+        name=review_title(run),
         kind=KIND,
         samples=tuple(_sample(run, record, several=several) for record in records),
         targets={REASONS.target: reviewer},
@@ -278,16 +278,26 @@ def reasons_suite(run: Run, records: Sequence[Record], reviewer: Reviewer, optio
     )
 
 
-def causes_suite(run: Run, reasons: Sequence[str], finder: CauseFinder, options: Options) -> Suite:
-    """The second step of a review: the list of all reasons is one sample, and the model groups them under causes."""
+def causes_suite(
+    name: str, source: Mapping[str, str], reasons: Sequence[str], finder: CauseFinder, options: Options
+) -> Suite:
+    """The second step of a review: the list of all reasons is one sample, and the model groups them under causes.
+
+    Args:
+        name: of the suite.
+        source: what is reviewed: the id of a `run` or an `analysis`.
+        reasons: a model's reasons, or people's notes.
+        finder: who is asked.
+        options: of the suite.
+    """
     return Suite(
-        name=_title(run),
+        name=name,
         kind=KIND,
-        samples=(Sample("causes", list(reasons), metadata={"run": run.id}),),
+        samples=(Sample("causes", list(reasons), metadata=dict(source)),),
         targets={CAUSES.target: finder},
         scorers=(ReasonsPlaced(),),
         options=options,
-        source={"run": run.id},
+        source=dict(source),
     )
 
 
@@ -296,7 +306,8 @@ def reviewed_record(sample: Sample) -> tuple[str, int]:
     return str(sample.metadata["sample"]), int(sample.metadata["repeat"])
 
 
-def _title(run: Run) -> str:
+def review_title(run: Run) -> str:
+    """The name of the suites of a review of a run."""
     return f"review of {run.target} ({run.id})"
 
 

@@ -132,7 +132,9 @@ class Fault(Exception):
     Attributes:
         refusal: "", or `NAMED` or `MISMATCH`: the condition under which the same answer to another sample ends the
             run, see `models.refusals` and `models.mismatches`.
-        likeness: the text by which two refusals are the same; the message unless it contains values of the sample.
+        likeness: the text by which two refusals are the same; the message unless it contains values of the sample, and
+            "" where equal ones mean no more than others do.
+        answer: of an endpoint with a mapping, where nothing could be read in it.
         refused: the parameters of the call that the refusal names, see `models.refused_parameters`.
     """
 
@@ -155,6 +157,7 @@ class Fault(Exception):
         self.ends_run = ends_run
         self.refusal = ""
         self.likeness = self.message
+        self.answer: Answer | None = None
         self.refused = Refused()
 
     def redact(self, redact: Callable[[str], str]) -> None:

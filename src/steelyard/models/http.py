@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 from urllib.parse import quote, urlsplit
 
 from steelyard.errors import ConfigError, did_you_mean, expect_number
-from steelyard.models.base import KEPT, Answer, Request, Wire, as_messages, endpoint_of
+from steelyard.models.base import KEPT, Answer, Fault, Request, Wire, as_messages, endpoint_of
 from steelyard.models.connection import check_connection
 from steelyard.models.faults import filtered_reply
 from steelyard.models.openai_compatible import most_tokens
@@ -177,7 +177,11 @@ class HttpModel:
         """
         if answer.status not in self.accept_status and (filtered := filtered_reply(answer)) is not None:
             return filtered
-        return reply_in(answer, self.response)
+        try:
+            return reply_in(answer, self.response)
+        except Fault as fault:
+            fault.answer = answer
+            raise
 
     def with_body(self, reply: Reply, request: Request, answer: Answer) -> Reply:
         """The reply with its answer's body, from which the journal reads it again under another mapping."""

@@ -248,12 +248,12 @@ class FirstReplies:
         """Note an answer that is not what was configured; whether no other call needs to be tried.
 
         Args:
-            likeness: equal for equal answers.
+            likeness: equal for equal answers; "" where that means nothing.
             sample: the id of the sample.
         """
         self.gate.hold_back()
         self._mismatches += 1
-        equal_came_for = self._samples.setdefault(likeness, sample)
+        equal_came_for = self._samples.setdefault(likeness, sample) if likeness else sample
         return equal_came_for != sample or self._mismatches >= _MOST_MISMATCHES
 
 
@@ -537,8 +537,10 @@ class Limits:
             if progress.first.readable:
                 return False
             gate.hold_back()
-            progress.mismatches += 1
             ends_run = progress.first.ends_run(fault.likeness, progress.sample)
+            if not fault.likeness:
+                return ends_run
+            progress.mismatches += 1
             return ends_run or (self.shared is not None and self.shared.came_elsewhere(progress.first, fault.likeness))
         certain = fault.ends_run and not (gate.proven and progress.sample)
         waits_too_long = fault.retry_after_s is not None and fault.retry_after_s > self._retry.total_s

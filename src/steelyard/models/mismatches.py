@@ -2,7 +2,8 @@
 
 A wrong address, path or response mapping gets one like it to every call. Two of them are equal if status, content type
 and the keys of their JSON are: texts, ids and times differ from call to call. Until the first readable reply equal ones
-to two samples end the run, see `limits.FirstReplies`; later such an answer may concern one sample, or pass.
+to two samples end the run, and so does the eighth of any sort, see `limits.FirstReplies`; later such an answer may
+concern one sample, or pass.
 """
 
 # Why it is so, and what was rejected: docs/decisions/models-faults.md
@@ -36,6 +37,15 @@ def mismatch(fault: Fault, answer: Answer) -> Fault:
     return fault
 
 
+def said_nothing(fault: Fault) -> Fault:
+    """`fault`, marked as one of an answer without a body or with null for the text.
+
+    A model may answer one sample so, and an endpoint that starts: equal ones do not count more than others do.
+    """
+    fault.refusal, fault.likeness = MISMATCH, ""
+    return fault
+
+
 def is_page(answer: Answer) -> bool:
     """Whether the body is an HTML page."""
     start = answer.body[:1000].decode("utf-8", "replace").lstrip("\ufeff")
@@ -44,7 +54,9 @@ def is_page(answer: Answer) -> bool:
 
 
 def without_mapped_form(fault: Fault, answer: Answer) -> Fault:
-    """`fault` of a body in the wrong form; marked if it is HTML, plain text, or complete JSON in another form."""
+    """`fault` of a body in the wrong form; marked if it is empty, HTML, plain text, or JSON in another form."""
+    if not answer.body.strip():
+        return said_nothing(fault)
     complete = is_page(answer) or _is_plain_text(answer) or complete_values(answer)
     return mismatch(fault, answer) if complete else fault
 
@@ -82,7 +94,7 @@ def locate(fault: Fault, model: Model, request: Request) -> None:
 
 def _advice(fault: Fault, model: Model, address: str) -> str:
     base_url = getattr(model, "base_url", None)
-    if fault.refusal != MISMATCH:
+    if fault.refusal != MISMATCH or not fault.likeness:
         return ""
     if not isinstance(base_url, str):
         if fault.kind == "empty" or not hasattr(model, "url"):

@@ -36,7 +36,7 @@ from steelyard.models.faults import (
     quoted,
 )
 from steelyard.models.json_bodies import encode_body
-from steelyard.models.mismatches import keys_named, mismatch
+from steelyard.models.mismatches import keys_named, mismatch, said_nothing
 from steelyard.models.references import check_key, check_secrets, masked
 from steelyard.prompts.conversation import content_text
 from steelyard.types import Message, Reply, Usage, estimate_tokens
@@ -267,7 +267,7 @@ def reply_of(data: Any, answer: Answer) -> Reply:
         text, finish = content_text(message["refusal"]), "refusal"
     # A model that is forced to call a tool (`tool_choice`) ends its reply with "stop".
     if message.get("content") is None and not message.get("tool_calls") and finish not in WITHOUT_TEXT:
-        raise Fault("empty", f"the reply has no content: {quoted(answer.body)}", billed=True)
+        raise said_nothing(Fault("empty", f"the reply has no content: {quoted(answer.body)}", billed=True))
     metadata = _metadata(data, choice, message)
     if answer.first_s is not None:
         metadata["ttft"] = round(answer.first_s, 4)
@@ -308,7 +308,7 @@ def _without(path: str, data: Mapping[str, Any], answer: Answer) -> Fault:
     """The fault of a completion without a part; a list of choices that is there and empty passes."""
     message = f"the reply (status {answer.status}) has no {path}; {keys_named((data,))}: {quoted(answer.body)}"
     fault = Fault("empty", message, billed=True)
-    return fault if "choices" in data and path == "choices" else mismatch(fault, answer)
+    return said_nothing(fault) if "choices" in data and path == "choices" else mismatch(fault, answer)
 
 
 def _finish(choice: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from steelyard.models.base import WITHOUT_TEXT, Answer, Fault, Watch, finish_named, usage_of
 from steelyard.models.faults import ErrorBody, check_finish, error_body, fault_in_body, names_error, quoted
 from steelyard.models.json_paths import PathSearch, TooMuchWork, check_path
-from steelyard.models.mismatches import keys_named, mismatch
+from steelyard.models.mismatches import keys_named, mismatch, said_nothing
 from steelyard.models.refusals import MISMATCH
 from steelyard.models.streaming import DONE, Framing, first_of, opened, values_in
 from steelyard.types import Json, Reply, Usage
@@ -120,14 +120,15 @@ def reply_in(answer: Answer, wanted: ResponseMap) -> Reply:
 
 
 def _nothing_at(expression: str, values: Sequence[Json], answer: Answer) -> Fault:
-    """The fault of a reply without a text; a mismatch unless the place is there and holds null or an empty list."""
+    """The fault of a reply without a text: a mismatch, or nothing said where the place holds null or an empty list."""
     content = quoted(answer.body) or "an empty body"
     keys = f"; {keys_named(values)}" if values else ""
     message = (
         f"response.text: there is nothing at {expression!r} in the reply (status {answer.status}){keys}: {content}"
     )
     fault = Fault("empty", message, billed=True)
-    return mismatch(fault, answer) if values and not _could_hold(values, expression) else fault
+    is_there = not values or _could_hold(values, expression)
+    return said_nothing(fault) if is_there else mismatch(fault, answer)
 
 
 class _Anything:

@@ -65,6 +65,23 @@ def shown_content(content: Any) -> str:
     return "".join(shown)
 
 
+def images_in(value: Any) -> list[Mapping[str, Any]]:
+    """The parts of messages that are images, in order; empty for anything that is no list of messages.
+
+    >>> picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAEC"}}
+    >>> images_in([{"role": "user", "content": [{"type": "text", "text": "What?"}, picture]}]) == [picture]
+    True
+    """
+    messages = value if isinstance(value, list | tuple) else ()
+    contents = (message.get("content") for message in messages if isinstance(message, Mapping))
+    return [
+        part
+        for content in contents
+        for part in (content if isinstance(content, list | tuple) else ())
+        if isinstance(part, Mapping) and "image" in str(part.get("type"))
+    ]
+
+
 def part_placeholder(part: Any) -> str:
     """A placeholder for a part that is not text: its kind, format, size or address, and a hash.
 

@@ -29,13 +29,13 @@ def read_json(text: str, *, around: bool = True) -> tuple[Any, str]:
         return _decoder.decode(unfenced(text).strip()), ""
     except (ValueError, RecursionError) as error:
         problem = f"no JSON: {'nested too deep' if isinstance(error, RecursionError) else error}"
-    values = _values_in(text) if around else []
+    values = values_in(text) if around else []
     if any(value != values[0] for value in values):
         return None, "several JSON values that differ"
     return (values[0], "") if values else (None, problem)
 
 
-def _values_in(text: str) -> list[Any]:
+def values_in(text: str) -> list[Any]:
     """The objects and lists that stand in a text, in order; what is inside of another one is not listed."""
     values: list[Any] = []
     at, tries = 0, 0

@@ -15,7 +15,8 @@ from steelyard.errors import ConfigError, did_you_mean
 from steelyard.plain_json import from_json, to_json
 from steelyard.prompts.reply_schema import load_reply_schema
 from steelyard.replies.clean import unfenced
-from steelyard.scorers.json_validation import check_schema, first_error
+from steelyard.replies.json_value import values_in
+from steelyard.scorers.json_validation import CheckSteps, check_schema, first_error
 from steelyard.scorers.lexical import share_info, text_of, unscored
 from steelyard.scorers.patterns import FLAGS, SHOWN_PATTERN, TIMEOUT_S, Flag, compile_pattern
 from steelyard.types import Output, Sample, Score, ScoreInfo
@@ -96,6 +97,7 @@ class JsonSchema:
     Args:
         schema: `sql`, `create_select`, a JSON file, or the schema itself (draft 2020-12 unless it names another).
         fenced: also take an output that is one fenced block of JSON and nothing else.
+        embedded: also take JSON with words around it; of several values one that follows the schema is enough.
 
     >>> schema = {"type": "object", "required": ["answer"], "properties": {"answer": {"type": "string"}}}
     >>> score = JsonSchema(schema)(Sample("1", "Which city?"), Output('{"answer": 7}'))
@@ -109,6 +111,7 @@ class JsonSchema:
 
     schema: Path | str | Mapping[str, Any]
     fenced: bool = True
+    embedded: bool = False
 
     def check(self) -> None:
         """Validate the options.
@@ -124,32 +127,35 @@ class JsonSchema:
         del sample
         if (score := unscored(_NAME, "", output)) is not None:
             return score
-        value, problem = self._read(output)
+        values, problem = self._read(output)
         if problem:
             return _score("no JSON", problem)
+        schema, steps = load_reply_schema(self.schema), CheckSteps()
         try:
-            problem = first_error(load_reply_schema(self.schema), value)
+            problems = [first_error(schema, value, steps) for value in values]
         except RecursionError:
             return _score("does not follow", "nested too deep")
         except OverflowError:  # 10**400 against multipleOf 0.5
             return _score("does not follow", "a number is too large to be checked")
         except TimeoutError as error:
             return undecided(_NAME, str(error))
-        return _score("does not follow" if problem else "follows", problem)
+        return _score("follows", "") if "" in problems else _score("does not follow", problems[0])
 
-    def _read(self, output: Output) -> tuple[Any, str]:
-        """Parse the output: the value, and the problem where it is not JSON, else ""."""
+    def _read(self, output: Output) -> tuple[list[Any], str]:
+        """Parse the output: its values, and the problem where it has no JSON, else ""."""
         if isinstance(output.value, Mapping | list | tuple):
-            return from_json(to_json(output.value)), ""
+            return [from_json(to_json(output.value))], ""
         text = text_of(output).strip()
         if not text:
-            return None, "the output is empty"
+            return [], "the output is empty"
         try:
-            return json.loads(unfenced(text) if self.fenced else text, parse_constant=_no_json), ""
+            return [json.loads(unfenced(text) if self.fenced else text, parse_constant=_no_json)], ""
         except (ValueError, RecursionError) as error:
+            if self.embedded and (values := values_in(text)):
+                return values, ""
             cut_off = "; it was cut off at its length limit" if output.metadata.get("finish") == "length" else ""
             cause = "nested too deep" if isinstance(error, RecursionError) else error
-            return None, f"no JSON: {cause}{cut_off}"
+            return [], f"no JSON: {cause}{cut_off}"
 
 
 def _no_json(word: str) -> Any:

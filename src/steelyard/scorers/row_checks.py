@@ -56,6 +56,7 @@ class Checks:
     without a kind for the score of that kind.
 
     Args:
+        every: checks of every row, before its own.
         judge: of checks that ask a model; the suite's.
         kinds: the names of the scores of single kinds, such as `contains`; the general suite sets it.
 
@@ -65,6 +66,7 @@ class Checks:
 
     stage_info: ClassVar[StageInfo] = StageInfo(name=CHECKS, mock_reply="Verdict: YES")
 
+    every: tuple[Scorer, ...] = ()
     judge: Judge | None = None
     kinds: tuple[str, ...] = ()
 
@@ -76,13 +78,22 @@ class Checks:
             for name in (CHECKS, *self.kinds)
         )
 
+    def check(self) -> None:
+        """Check the scorers for every row.
+
+        Raises:
+            ConfigError: one that does not say whether an output passes.
+        """
+        if self.every:
+            check_verdicts(self.every)
+
     async def __call__(self, sample: Sample, output: Output, ask: Asks, call_scorer: Any) -> list[Score]:
         """Score one output; `call_scorer` is as for `PerTurn`."""
         names = (CHECKS, *self.kinds)
         given = sample.metadata.get(CHECKS)
-        if not given:
+        if not given and not self.every:
             return [_lacking(name, "the row has no checks") for name in names]
-        checks = _cached(json.dumps(given, sort_keys=True))
+        checks = (*self.every, *(_cached(json.dumps(given, sort_keys=True)) if given else ()))
         if self.judge is not None:
             checks = with_judge(checks, replace(self.judge, name=""))
         firsts = await first_scores(checks, sample, output, (ask, call_scorer))

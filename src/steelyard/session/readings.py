@@ -8,6 +8,7 @@ records of earlier runs go on showing what they were scored by. A corrected mapp
 |---|---|
 | the reply as first read, with its body | that of the call |
 | the same body, read under another mapping | `read_again_key` of that key and the mapping |
+| a body in which the first mapping found nothing | `unread_key` of that key |
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from hashlib import blake2b
 from steelyard.errors import ModelError
 from steelyard.models.base import READ_AGAIN, Answer, Fault, Model, Request
 from steelyard.models.references import without_query
+from steelyard.models.refusals import MISMATCH
 from steelyard.session.replies import unpack_kept, unpack_reply
 from steelyard.types import Reply, Usage
 
@@ -49,6 +51,11 @@ class Kept:
 def read_again_key(key: bytes, reading: str) -> bytes:
     """The journal's key of the reading of a kept body under another mapping than at first."""
     return blake2b(key + f"\0read as {reading}".encode(), digest_size=10).digest()
+
+
+def unread_key(key: bytes) -> bytes:
+    """The journal's key of an answer in which the mapping of its call found nothing."""
+    return blake2b(key + b"\0unread", digest_size=10).digest()
 
 
 def read_again(model: Model, request: Request, key: bytes, before: Reply, kept: Kept) -> Reply:
@@ -102,3 +109,42 @@ def stored_reading(find: Callable[[bytes], bytes | None], model: Model, request:
     if (stored_again := find(again)) is not None:
         return unpack_reply(again.hex(), stored_again)
     return None if kept.body is None else read_again(model, request, again, reply, kept)
+
+
+def unread(model: Model, request: Request, error: ModelError) -> Reply | None:
+    """What is kept of an answer in which the mapping finds nothing; None where another error ended the call.
+
+    Args:
+        model: with a mapping.
+        request: of the call.
+        error: that ended it.
+    """
+    fault = error.__cause__
+    if not isinstance(fault, Fault) or fault.refusal != MISMATCH or fault.answer is None:
+        return None
+    return _with_body(model, Reply("", "", latency=error.attempts[-1].seconds), request, fault.answer)
+
+
+def read_unread(model: Model, request: Request, key: bytes, stored: bytes) -> Reply | None:
+    """The reply in a row of `unread`, with its body; None where the present mapping finds nothing there either.
+
+    Args:
+        model: with the present mapping.
+        request: of the call.
+        key: of the call.
+        stored: the row.
+    """
+    kept = Kept.of(stored)
+    if kept is None or kept.body is None or kept.reading == request.reading:
+        return None
+    try:
+        reply = read_again(model, request, key, unpack_reply(key.hex(), stored), kept)
+    except ModelError:
+        return None
+    answer = Answer(kept.status, {}, kept.body.encode("utf-8", "surrogatepass"))
+    return _with_body(model, reply, request, answer)
+
+
+def _with_body(model: Model, reply: Reply, request: Request, answer: Answer) -> Reply:
+    kept: Reply = model.with_body(reply, request, answer)  # type: ignore[attr-defined]  # one with a mapping has it
+    return kept

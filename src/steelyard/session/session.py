@@ -207,11 +207,11 @@ class Session:
         in_flight[flight] = None
         try:
             stored = await self.journal.find(key)
-            if stored is None and for_all:
-                stored = await self.journal.claim(key)
+            if stored is None and (for_all or request.reading):
+                stored = await self._found_elsewhere(model, request, key, changes, for_all=for_all)
             body = None
             if stored is None:
-                reply = await self.limits.call(model, request, self._wire, sample, key.hex())
+                reply = await self._send(model, request, key, sample)
                 reply = self._redacted(reply, changes)
                 body = pack_reply(reply)
                 stored = await self.journal.commit(key, body)
@@ -246,6 +246,31 @@ class Session:
             reply = self._redacted(read_again(model, request, again, reply, kept), changes)
             packed = await self.journal.commit(again, pack_reply(reply))
         return unpack_reply(again.hex(), packed)
+
+    async def _send(self, model: Model, request: Request, key: bytes, sample: str) -> Reply:
+        """A new reply; a body in which the present mapping finds nothing is kept, see `readings`."""
+        try:
+            return await self.limits.call(model, request, self._wire, sample, key.hex())
+        except ModelError as error:
+            if request.reading:
+                from steelyard.session.readings import unread, unread_key
+
+                if (kept := unread(model, request, error)) is not None:
+                    await self.journal.commit(unread_key(key), pack_reply(self._redacted(kept, _NO_CHANGES)))
+            raise
+
+    async def _found_elsewhere(
+        self, model: Model, request: Request, key: bytes, changes: Changes, *, for_all: bool
+    ) -> bytes | None:
+        """The row that another process makes, or of an answer that fitted no earlier mapping and fits this one."""
+        stored = await self.journal.claim(key) if for_all else None
+        if stored is not None or not request.reading:
+            return stored
+        from steelyard.session.readings import read_unread, unread_key
+
+        stored = await self.journal.find(unread_key(key))
+        reply = None if stored is None else read_unread(model, request, key, stored)
+        return None if reply is None else await self.journal.commit(key, pack_reply(self._redacted(reply, changes)))
 
     async def _shared(self, key: bytes) -> Reply | None:
         """The reply of the equal call in flight; None if it was cancelled, so that this call is to be sent itself."""

@@ -11,10 +11,11 @@ from steelyard.analysis.people_labels import CountedLabels, labelled_record, wit
 from steelyard.analysis.run_data import RunData
 from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.analysis.scores.score_infos import score_infos
-from steelyard.analysis.scores.score_summary_values import RunState
+from steelyard.analysis.scores.score_summary_values import RunState, ScoreSummary
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary.run_summary import summarize_run
 from steelyard.analysis.summary.run_summary_values import RunSummary
+from steelyard.errors import ConfigError, did_you_mean
 from steelyard.store.database.connection import portions
 from steelyard.store.labels import current_labels, label_source, remarks_on
 from steelyard.store.open_store import OpenStore
@@ -171,6 +172,26 @@ class Run:
     def summary(self) -> RunSummary:
         """Means, intervals and counts of the newest scores."""
         return summarize_run(self.data())
+
+    def score(self, name: str = "", group: str = "") -> ScoreSummary:
+        """One score over the run: its mean with the interval, and counts.
+
+        Args:
+            name: of the score; "" is the headline's.
+            group: one group; "" is the whole run.
+
+        Raises:
+            ConfigError: the run has no such score or group.
+        """
+        summary = self.summary()
+        found = summary.score(name, group)
+        if found is None:
+            known = [score.name for score in summary.scores]
+            what = (
+                f"group {group!r} of {name or summary.primary}" if group and name in {"", *known} else f"score {name!r}"
+            )
+            raise ConfigError(f"run {self.id} has no {what}{'' if group else did_you_mean(name, known)}")
+        return found
 
     def remarks(self) -> Remarks:
         """Notes on the run, and the labels of its records that count."""

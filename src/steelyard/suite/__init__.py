@@ -1,6 +1,6 @@
 """Suite and the functions that run it."""
 
-from steelyard.suite.evaluate import RunConfig, aevaluate, aevaluate_suite, evaluate, evaluate_suite
+from steelyard.suite.evaluate import RunConfig, aevaluate_suite, evaluate_suite
 from steelyard.suite.executor import RunHandle
 from steelyard.suite.objects import Options, Suite
 
@@ -9,8 +9,6 @@ __all__ = [
     "RunConfig",
     "RunHandle",
     "Suite",
-    "aevaluate",
     "aevaluate_suite",
-    "evaluate",
     "evaluate_suite",
 ]

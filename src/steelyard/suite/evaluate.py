@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TypeVar, cast
 
-from steelyard.analysis.judges.jury import JuryVote
 from steelyard.analysis.scores.running_score import headline_score
 from steelyard.errors import ConfigError, RunError, did_you_mean
 from steelyard.registry import describe
@@ -45,7 +44,7 @@ from steelyard.suite.survey import (
     quota_of,
     survey_of,
 )
-from steelyard.types import Sample, Scorer, Target
+from steelyard.types import Scorer
 
 _OPTIONS: Final = frozenset(option.name for option in dataclasses.fields(Options))
 
@@ -95,54 +94,6 @@ Described = TypeVar("Described", bound="Suite | BuildsSuite")
 _RUN_KEYS: Final = frozenset(option.name for option in dataclasses.fields(RunConfig)) - {"store"}
 
 
-def evaluate(
-    target: Target,
-    samples: Iterable[Sample],
-    scorers: Sequence[Scorer],
-    *,
-    name: str = "evaluation",
-    store: str | Path | None = None,
-    jury: JuryVote | Literal[""] = "",
-    **options: Any,
-) -> Run:
-    """Run one target over samples and score its answers; also inside a running event loop.
-
-    Args:
-        target: a function of a Sample (and of Ask, if it is async and declares `ask`), or a target object.
-        samples: with unique ids; any iterable that can be read twice.
-        scorers: functions of (sample, output), or of plain values by the names output, expected, input and metadata;
-            or scorer objects.
-        name: a title for reports.
-        store: a file, or None for `.steelyard/steelyard.db` here.
-        jury: how the verdicts of judges with names become one: `majority` or `mean`; empty for no jury.
-        options: any field of `Options` (`concurrency=64`) or of `RunConfig` (`resume=run.id`).
-
-    Raises:
-        ConfigError: found before the first call.
-        DataError: likewise.
-        StoreError: the results could not be kept.
-        RunError: a run ended as broken; `on_broken="return"` returns it instead.
-    """
-    return _wait_for(aevaluate(target, samples, scorers, name=name, store=store, jury=jury, **options))
-
-
-async def aevaluate(
-    target: Target,
-    samples: Iterable[Sample],
-    scorers: Sequence[Scorer],
-    *,
-    name: str = "evaluation",
-    store: str | Path | None = None,
-    jury: JuryVote | Literal[""] = "",
-    **options: Any,
-) -> Run:
-    """The same as `evaluate`, for async callers."""
-    label = str(getattr(target, "__name__", "") or type(target).__name__).lower()
-    suite = Suite(name, "custom", samples, {label: target}, tuple(scorers), jury={"vote": jury} if jury else {})
-    suite, how = _with_options("evaluate", suite, RunConfig(store=store), options)
-    return (await aevaluate_suite(suite, how=how))[0]
-
-
 def evaluate_suite(
     suite: Suite | BuildsSuite, *, store: str | Path | None = None, how: RunConfig | None = None, **options: Any
 ) -> tuple[Run, ...]:
@@ -160,7 +111,7 @@ def evaluate_suite(
         StoreError: the results could not be kept.
         RunError: a run ended as broken; `on_broken="return"` returns it instead.
     """
-    return _wait_for(aevaluate_suite(suite, store=store, how=how, **options))
+    return wait_for(aevaluate_suite(suite, store=store, how=how, **options))
 
 
 async def aevaluate_suite(
@@ -352,7 +303,7 @@ def _refuse_changes(runs: Sequence[Run], plan: Mapping[str, Any], *, allow: bool
             )
 
 
-def _wait_for(work: Coroutine[Any, Any, T]) -> T:
+def wait_for(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end; in a thread of its own where this one has a running event loop already."""
     try:
         asyncio.get_running_loop()

@@ -28,6 +28,7 @@ from steelyard.models.prices import PriceTable
 from steelyard.models.rate_limit import Rates
 from steelyard.registry import name_of
 from steelyard.runner import Step
+from steelyard.suite.sample_ids import with_ids
 from steelyard.targets.pair import Pair
 from steelyard.targets.prompt import Prompt
 from steelyard.types import Sample, Scorer, Target, WrapsScorers
@@ -187,7 +188,8 @@ class Suite:
     Args:
         name: a title for reports.
         kind: the suite's registered name (`choice`), or `custom`.
-        samples: may be iterated several times; ids are unique.
+        samples: may be iterated several times; ids are unique. In a list or tuple, one without an id gets a hash of its
+            content.
         targets: one run each, by name; a model alone is asked the question.
         scorers: applied to every output, in order.
         options: how it is run.
@@ -224,13 +226,15 @@ class Suite:
     columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if isinstance(self.samples, list | tuple):
+            object.__setattr__(self, "samples", with_ids(self.samples))  # the class is frozen
         # A model alone is asked each sample's question, as by a prompt that is nothing but the question.
         if any(is_model(target) and not callable(target) for target in self.targets.values()):
             asked = {
                 name: Prompt(target) if is_model(target) and not callable(target) else target
                 for name, target in self.targets.items()
             }
-            object.__setattr__(self, "targets", asked)  # the class is frozen
+            object.__setattr__(self, "targets", asked)
 
     def scorers_for(self, target: str) -> tuple[Scorer, ...]:
         """The scorers of one target, bound to it if they depend on what it was shown."""

@@ -108,14 +108,16 @@ class Prompt:
 
     def messages(self, sample: Sample) -> list[Message]:
         """What is sent for a sample; an input that is a list of messages already is sent as it is."""
-        if is_messages(sample.input) and self._texts[0] == "{{question}}":
+        texts = self._texts
+        apart = shows_passage(*texts)
+        if is_messages(sample.input) and texts[0] == "{{question}}":
             conversation: list[Message] = list(sample.input)
         else:
-            shows_all_turns = has_transcript(*self._texts)
-            conversation = conversation_asked(
-                sample.input, self._filled(self._texts[0], sample), has_transcript=shows_all_turns
-            )
-        return with_system(self._filled(self._texts[1], sample), conversation) if self.system else conversation
+            asked = self._filled(texts[0], sample, passage_apart=apart)
+            conversation = conversation_asked(sample.input, asked, has_transcript=has_transcript(*texts))
+        if not self.system:
+            return conversation
+        return with_system(self._filled(texts[1], sample, passage_apart=apart), conversation)
 
     @property
     def _offers_tools(self) -> bool:
@@ -127,9 +129,9 @@ class Prompt:
         words = load_template(self.template), load_words(self.system, "system")
         return (renamed(words[0], self.columns), renamed(words[1], self.columns)) if self.columns else words
 
-    def _filled(self, template: str, sample: Sample) -> str:
-        apart = shows_passage(*self._texts)
-        return render(template, values_with_examples(sample, template, self.examples, self._form, passage_apart=apart))
+    def _filled(self, template: str, sample: Sample, *, passage_apart: bool) -> str:
+        values = values_with_examples(sample, template, self.examples, self._form, passage_apart=passage_apart)
+        return render(template, values)
 
     @property
     def _form(self) -> Form:

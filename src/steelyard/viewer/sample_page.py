@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -18,7 +19,7 @@ from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text
 from steelyard.prompts.agent_messages import MESSAGES, is_answered_conversation, tool_call
 from steelyard.prompts.conversation import input_text, is_messages
-from steelyard.prompts.message_parts import without_files
+from steelyard.prompts.message_parts import images_in, without_files
 from steelyard.prompts.passages import without_passage
 from steelyard.prompts.trajectory import TURNS
 from steelyard.report.judge_reasons import named_verdict, preference_reason
@@ -60,13 +61,20 @@ _MOST_COMPARED: Final = 4_000
 """Characters of reference and output together, up to which they are compared word by word."""
 
 
+_IMAGE: Final = re.compile(r"data:image/(png|jpeg|gif|webp);base64,")
+_MOST_IMAGES: Final = 8
+_LONGEST_IMAGE: Final = 4_000_000
+"""Characters of an image that is shown in a page."""
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message: who speaks, the text, and calls of tools (name, arguments)."""
+    """One message: who speaks, the text, calls of tools (name, arguments), and its images as data URIs."""
 
     speaker: str
     text: str
     calls: tuple[tuple[str, str], ...] = ()
+    images: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,7 +465,17 @@ def _turn(message: Any) -> Turn:
         speaker(message),
         cell_text(without_files(message.get("content"))),
         tuple((cell_text(call["name"]), cell_text(call["arguments"])) for call in calls),
+        tuple(_data_uris(message)),
     )
+
+
+def _data_uris(message: Any) -> Iterator[str]:
+    """The first images of a message that the page holds itself; nothing is loaded from an address."""
+    for part in images_in([message])[:_MOST_IMAGES]:
+        given = part.get("image_url")
+        uri = given.get("url") if isinstance(given, Mapping) else given
+        if isinstance(uri, str) and len(uri) <= _LONGEST_IMAGE and _IMAGE.match(uri):
+            yield uri
 
 
 def _passages(record: Record) -> Iterator[ShownPassage]:

@@ -1,67 +1,17 @@
-"""`evaluate` and its siblings as the root gives them: those of `steelyard.suite`, with `workers`."""
+"""`evaluate_suite` as the root gives it: that of `steelyard.suite`, with `workers`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard import suite as in_suite
-from steelyard.types import Sample, Scorer, Target
 
 if TYPE_CHECKING:
     from steelyard.store import Run
     from steelyard.suite import RunConfig, RunHandle, Suite
     from steelyard.suite.evaluate import BuildsSuite
     from steelyard.workers.executors import Workers
-
-
-def evaluate(
-    target: Target,
-    samples: Iterable[Sample],
-    scorers: Sequence[Scorer],
-    *,
-    name: str = "evaluation",
-    store: str | Path | None = None,
-    workers: Workers | None = None,
-    **options: Any,
-) -> Run:
-    """Run one target over samples and score its answers; also inside a running event loop.
-
-    Args:
-        target: a function of a Sample (and of Ask, if it is async and declares `ask`), or a target object.
-        samples: with unique ids; any iterable that can be read twice.
-        scorers: functions of (sample, output), or of plain values by the names output, expected, input and metadata;
-            or scorer objects.
-        name: a title for reports.
-        store: a file, or None for `.steelyard/steelyard.db` here.
-        workers: a number of processes that share the samples, `ray` or `ray://HOST:10001`, or an executor such as
-            `steelyard.workers.ray_cluster.RayWorkers`. The store must be PostgreSQL, and target and scorers must come
-            from modules that can be imported. None works in this process.
-        options: any field of `Options` (`concurrency=64`) or of `RunConfig` (`resume=run.id`); `jury="majority"`
-            or `"mean"` makes one verdict of those of several judges with names.
-
-    Raises:
-        ConfigError: found before the first call.
-        DataError: likewise.
-        StoreError: the results could not be kept.
-        RunError: a run ended as broken; `on_broken="return"` returns it instead.
-    """
-    return in_suite.evaluate(target, samples, scorers, name=name, store=store, **_with_workers(workers, options))
-
-
-async def aevaluate(
-    target: Target,
-    samples: Iterable[Sample],
-    scorers: Sequence[Scorer],
-    *,
-    name: str = "evaluation",
-    store: str | Path | None = None,
-    workers: Workers | None = None,
-    **options: Any,
-) -> Run:
-    """The same as `evaluate`, for async callers."""
-    return await in_suite.aevaluate(target, samples, scorers, name=name, store=store, **_with_workers(workers, options))
 
 
 def evaluate_suite(
@@ -78,7 +28,9 @@ def evaluate_suite(
         suite: a `Suite`, or what builds one (`ChoiceSuite`, `RagSuite` ...).
         store: a file, or None for `.steelyard/steelyard.db` here.
         how: all settings of the run in one object, for programs that keep them together; in place of `store`.
-        workers: as for `evaluate`.
+        workers: a number of processes that share the samples, `ray` or `ray://HOST:10001`, or an executor such as
+            `steelyard.workers.ray_cluster.RayWorkers`. The store must be PostgreSQL, and targets and scorers must come
+            from modules that can be imported. None works in this process.
         options: any field of `Options`, in place of the suite's own, or of `RunConfig`, as `evaluate` takes them.
 
     Raises:

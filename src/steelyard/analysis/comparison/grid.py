@@ -40,7 +40,7 @@ MODEL: Final = "model"
 """The two tags of a cell's target."""
 MARGIN: Final = 0.03
 _GENERAL: Final = "general"
-"""The suite whose targets are prompts x models; one prompt need not be named. Elsewhere a tag `model` may be any."""
+"""The suite of prompts x models; a single prompt need not be named there. Elsewhere a tag `model` may mean anything."""
 
 
 def is_grid(tags: Sequence[Mapping[str, str]]) -> bool:

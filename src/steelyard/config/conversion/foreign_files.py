@@ -50,12 +50,21 @@ class ForeignFiles:
                 raise ConfigError(f"{bare} names {len(names) or 'no'} files; at most {_MOST_FILES:,} are read")
             found = [self.folder / path for path in names]
             for path in found:
-                require_within(self.root or self.folder, path)
+                self._require_within(path)
                 if path.name.startswith("."):
                     raise ConfigError(f"{bare} is a hidden file, which is not read")
         except (ConfigError, ValueError) as error:
             raise ConfigError(str(error), at.location) from error
         return found
+
+    def _require_within(self, path: Path) -> None:
+        root = self.root or self.folder
+        try:
+            require_within(root, path)
+        except ConfigError as error:
+            raise ConfigError(
+                f"{path} leads out of the folder {root}: name one that holds both, --root FOLDER"
+            ) from error
 
     def text(self, path: Path, at: Node) -> str:
         """The text of a file.

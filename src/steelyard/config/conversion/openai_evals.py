@@ -188,12 +188,8 @@ def convert_registry(root: Node) -> Converted:
         notes.add("that an expected answer which contains the output counts too", node)
     judge = {"judge": DEFAULT_MODEL} if kind == "ModelBasedClassify" else {}
     notes.add(f"a model, which the command line names there; here {DEFAULT_MODEL}", node)
-    samples = {
-        "file": str(arguments.get("samples_jsonl", "samples.jsonl")),
-        "columns": {"input": "input", "expected": "ideal"},
-    }
-    if kind == "JsonValidator":
-        del samples["columns"]["expected"]
+    columns = {"input": "input", **({} if kind == "JsonValidator" else {"expected": "ideal"})}
+    samples = {"file": str(arguments.get("samples_jsonl", "samples.jsonl")), "columns": columns}
     endpoint = {"base_url": "https://api.openai.com/v1", "api_key": "${OPENAI_API_KEY}"}
     return Converted(
         {"name": name, "samples": samples, "models": DEFAULT_MODEL, "endpoint": endpoint, **judge, "scorers": [scorer]},

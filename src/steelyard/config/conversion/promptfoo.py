@@ -1,7 +1,7 @@
 """Converts promptfoo's configuration to one of the general suite: prompts, models, and a dataset with checks.
 
-A test with one set of values is a row. The assertions of `defaultTest` that are the same for every row become scorers,
-those of a test become the checks of its row; what is said in promptfoo by a list of values, a CSV file or a scenario
+A test with one set of values is a row. The assertions of `defaultTest` that are the same for every row are checks of
+every row, those of a test are checks of its own, so that `checks` is what promptfoo calls a pass; what is said in promptfoo by a list of values, a CSV file or a scenario
 stands in the rows. Nothing of it is run: JavaScript is read in a few forms, everything else is named in a comment.
 
 Source: the behaviour of promptfoo 0.121.20 (MIT), https://www.promptfoo.dev/docs/configuration/reference.
@@ -9,89 +9,46 @@ Source: the behaviour of promptfoo 0.121.20 (MIT), https://www.promptfoo.dev/doc
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from steelyard.building.nodes import Node, plain
+from steelyard.building.nodes import Node
 from steelyard.config.conversion.foreign_files import ForeignFiles
 from steelyard.config.conversion.javascript import NotReadError, Term, term_of
 from steelyard.config.conversion.promptfoo_assertions import Check, UnconvertedError, check_of, threshold_of
-from steelyard.config.conversion.promptfoo_targets import (
-    Prompt,
-    Provider,
-    as_json,
-    provider_of,
-    read_prompts,
-    read_providers,
-)
+from steelyard.config.conversion.promptfoo_targets import Prompt, Provider, provider_of, read_prompts, read_providers
 from steelyard.config.conversion.promptfoo_tests import Test, Tests, entry, settings
 from steelyard.config.conversion.result import Converted, Notes
 from steelyard.config.conversion.templates import as_ours, as_text, filled, names_in
 from steelyard.data.headers import normalized
 from steelyard.errors import ConfigError
 
-_TOP: Final = frozenset(
-    {
-        "description",
-        "prompts",
-        "providers",
-        "targets",
-        "tests",
-        "defaultTest",
-        "scenarios",
-        "evaluateOptions",
-        "assertionTemplates",
-        "$schema",
-        "tags",
-        "sharing",
-        "outputPath",
-        "commandLineOptions",
-        "metadata",
-        "env",
-    }
+_READ: Final = frozenset(
+    ("description", "prompts", "providers", "targets", "tests", "defaultTest", "scenarios", "evaluateOptions")
+    + ("commandLineOptions", "assertionTemplates", "$schema", "tags", "sharing", "outputPath", "metadata", "env")
 )
 _INSTEAD: Final = {
-    "derivedMetrics": "derivedMetrics; compute them from steelyard show --json",
-    "extensions": "extensions, which are code",
-    "nunjucksFilters": "nunjucksFilters, which are code; give the dataset a column with the value",
-    "redteam": "redteam; red teaming is not offered",
-    "tracing": "tracing; agent_steps and tool_calls read an agent's messages",
+    "derivedMetrics": "derivedMetrics. Instead: compute them from steelyard show --json",
+    "nunjucksFilters": "nunjucksFilters, which are code. Instead: a column with the value",
+    "redteam": "redteam: red teaming is not offered",
+    "tracing": "tracing. Instead: agent_steps and tool_calls, which read an agent's messages",
 }
-_JUDGED: Final = frozenset(
-    {
-        "guideline",
-        "g_eval",
-        "correctness",
-        "claim_faithfulness",
-        "answer_relevancy",
-        "context_relevance",
-        "goal_reached",
-    }
+_JUDGES: Final = ("guideline", "g_eval", "correctness", "claim_faithfulness", "answer_relevancy", "context_relevance")
+_INPUT: Final = frozenset(
+    ("input", "prompt", "question", "query", "text", "document", "article", "content", "messages")
 )
 _RESERVED: Final = frozenset(
-    {
-        "expected",
-        "expected output",
-        "reference",
-        "answer",
-        "ideal",
-        "target",
-        "label",
-        "id",
-        "group",
-        "cluster",
-        "context",
-        "contexts",
-        "checks",
-    }
+    ("expected", "expected output", "reference", "answer", "ideal", "target", "label", "id", "group", "cluster")
+    + ("context", "contexts", "checks")
 )
 """Headers with a meaning of their own: a variable that a prompt shows takes another name in the dataset."""
-_INPUT: Final = frozenset(
-    {"input", "prompt", "question", "query", "text", "document", "article", "content", "messages"}
-)
-_ASSERTION: Final = frozenset({"type", "value", "threshold", "weight", "metric", "transform", "assert", "description"})
+_ASSERTION: Final = frozenset(("type", "value", "threshold", "weight", "metric", "transform", "assert"))
+_BY_ROW: Final = frozenset(("javascript", "word-count", "regex"))
+"""Assertions whose value is read, so that a placeholder cannot stay in it."""
+DEFAULT_JUDGE: Final = "gpt-5"
 
 
 def convert_promptfoo(root: Node, foreign: ForeignFiles) -> Converted:
@@ -106,12 +63,10 @@ def convert_promptfoo(root: Node, foreign: ForeignFiles) -> Converted:
     """
     notes = Notes()
     for key, found in root.entries.items():
-        if key not in _TOP:
+        if key not in _READ:
             notes.add(_INSTEAD.get(key, key), found.key)
-    prompts = read_prompts(root, foreign)
-    providers = read_providers(root, foreign, notes)
-    tests = Tests(root, foreign, notes).read()
-    return _Conversion(root, foreign, notes, prompts, providers, tests).converted()
+    prompts, providers = read_prompts(root, foreign), read_providers(root, foreign, notes)
+    return _Conversion(root, foreign, notes, prompts, providers, Tests(root, foreign, notes).read()).converted()
 
 
 @dataclass(frozen=True)
@@ -126,94 +81,96 @@ class _Conversion:
     def converted(self) -> Converted:
         shared = self._shared()
         rows = [self._row(test, shared) for test in self.tests]
-        scorers = [
-            *({} if not any("checks" in row for row in rows) else ["checks"]),
-            *(check.scorer for check in shared.values()),
-        ]
-        single = self.prompts[0] if len(self.prompts) == 1 else None
-        if single is not None and (single.messages or not single.names):
-            self._ask_alone(single, rows)
-        for row in rows:
-            row.setdefault(self.columns["input"], "")
+        scorers = _scorers([*shared.values()], has_own=any("checks" in row for row in rows))
         if not scorers:
             raise ConfigError("no assertion has a scorer, so there is nothing to score", self.root.location)
-        configuration = {
-            **({"name": as_text(plain(found))} if (found := entry(self.root, "description")) else {}),
-            **self._targets(single),
-            **self._judge(as_json([rows, scorers])),
-            "scorers": scorers,
-            **self._options(),
-        }
-        return Converted(configuration, rows, self.columns, self.notes)
+        description = settings(self.root).get("description")
+        return Converted(
+            {
+                **({"name": as_text(description)} if description else {}),
+                **(self._grid() if self._is_grid else self._targets()),
+                **self._judge(json.dumps([rows, scorers])),
+                "scorers": scorers,
+                **self._options(),
+            },
+            rows,
+            {"input": self.input},
+            self.notes,
+        )
 
     @cached_property
-    def names(self) -> Mapping[str, str]:
-        """Variable -> column, for those that prompts show and whose header would have another meaning."""
+    def columns(self) -> Mapping[str, str]:
+        """Variable that prompts show -> column; a name that would have another meaning as a header is changed."""
         shown = dict.fromkeys(name for prompt in self.prompts for name in prompt.names)
         return {name: f"{name}_value" if normalized(name) in _RESERVED else name for name in shown}
 
     @cached_property
-    def columns(self) -> Mapping[str, str]:
-        """The role input: the variable that prompts show whose name says so, else the one with the longest texts."""
-        sizes = {name: sum(len(as_text(test.values.get(name))) for test in self.tests) for name in self.names}
+    def input(self) -> str:
+        """The column of the input: one that is called so, else the one with the longest texts."""
+        sizes = {name: sum(len(as_text(test.values.get(name))) for test in self.tests) for name in self.columns}
         longest = max(sizes, key=lambda name: (normalized(name) in _INPUT, sizes[name]), default="")
-        return {"input": self.names.get(longest, "input")}
+        return self.columns.get(longest, "input")
+
+    @cached_property
+    def alone(self) -> Prompt | None:
+        """The only prompt, where it is the input of the rows as it is: several turns, or no variable."""
+        prompt = self.prompts[0]
+        return prompt if len(self.prompts) == 1 and (prompt.messages or not prompt.names) else None
 
     def _shared(self) -> dict[int, Check]:
-        """Position in `defaultTest.assert` -> its scorer, for those that hold for every row alike."""
+        """Position in `defaultTest.assert` -> its scorer, for those that are the same for every row."""
         first = self.tests[0].defaults
         if any(test.defaults != first or test.threshold is not None for test in self.tests):
             return {}
         common = set.intersection(*(set(test.values) for test in self.tests))
+        places = {name: f"{{{{{self.columns.get(name, name)}}}}}" for name in common}
         shared = {}
         for number, assertion in enumerate(first):
-            value = entry(assertion, "value")
-            text = str(plain(value)) if value is not None else ""
-            names = names_in(text) if "{" in text else []
-            if not set(names) <= common or (
-                names and plain(assertion).get("type", "").removeprefix("not-") in {"javascript", "word-count", "regex"}
-            ):
+            given = settings(assertion)
+            names = [name for name in places if name in names_in(as_text(given.get("value")))]
+            is_same = set(names_in(as_text(given.get("value")))) <= common
+            if not is_same or (names and str(given.get("type")).removeprefix("not-") in _BY_ROW):
                 continue
-            places = {name: as_ours(f"{{{{{name}}}}}", self.names) for name in common}
-            if (check := self._check(assertion, places, self.tests[0])) is not None:
+            if check := self._check(assertion, places, self.tests[0]):
                 shared[number] = check
         return shared
 
     def _row(self, test: Test, shared: Mapping[int, Check]) -> dict[str, Any]:
-        texts = {
-            self.names.get(name, name): as_text(value)
-            if name in self.names and not isinstance(value, Mapping)
-            else value
-            for name, value in test.values.items()
-        }
-        row: dict[str, Any] = {
-            **dict.fromkeys(self.names.values(), ""),
-            **{key: value for key, value in test.notes.items() if key not in texts},
-            **texts,
-        }
-        defaults = [one for number, one in enumerate(test.defaults) if number not in shared]
-        assertions = [*defaults, *test.own]
-        checks = [(one, check) for one in assertions if (check := self._check(one, test.values, test))]
-        for one, check in checks:
-            if check.needs_code:
-                self.notes.add("code for single tests; a function can stand among the scorers, for all of them", one)
-            elif not check.counts:
-                self.notes.add("an assertion of weight 0 for single tests, which decides nothing", one)
-        scorers = [check.scorer for _, check in checks if check.counts and not check.needs_code]
-        if test.threshold is not None and scorers:
-            scorers = self._by_threshold(test, scorers, [plain(one).get("weight", 1) for one, _ in checks])
-        if scorers:
-            row["checks"] = _distinct(scorers)
-        if (
-            any(str(plain(one).get("type", "")).startswith("context-") for one in (*test.defaults, *test.own))
-            and "context" in test.values
-        ):
-            context = test.values["context"]
+        row = {key: value for key, value in test.about.items() if key not in test.values}
+        row |= dict.fromkeys(self.columns.values(), "") | {self.input: ""}
+        for name, value in test.values.items():
+            is_text = name in self.columns and not isinstance(value, Mapping)
+            row[self.columns.get(name, name)] = as_text(value) if is_text else value
+        if self.alone:
+            messages = [{**turn, "content": self._filled(turn.get("content"), test)} for turn in self.alone.messages]
+            row[self.input] = messages or self._filled(self.alone.text, test)
+        assertions = [one for number, one in enumerate(test.defaults) if number not in shared] + [*test.own]
+        if checks := self._checks(assertions, test):
+            row["checks"] = checks
+        if any(str(settings(one).get("type")).startswith("context-") for one in (*test.defaults, *test.own)):
+            context = row.pop("context", test.values.get("context", ""))
             row["contexts"] = context if isinstance(context, list) else [as_text(context)]
-            row.pop("context", None)
         return row
 
-    def _by_threshold(self, test: Test, scorers: list[Any], weights: list[Any]) -> list[Any]:
+    @staticmethod
+    def _filled(value: Any, test: Test) -> Any:
+        return filled(value, test.values) if isinstance(value, str) else value
+
+    def _checks(self, assertions: Sequence[Node], test: Test) -> list[Any]:
+        """The checks of a row, each once."""
+        scorers, weights = [], []
+        for assertion in assertions:
+            check = self._check(assertion, test.values, test)
+            if check is None or check.scorer in scorers:
+                continue
+            if check.is_code or not check.counts:
+                what = "code" if check.is_code else "an assertion of weight 0, which decides nothing,"
+                self.notes.add(f"{what} for single tests. Instead: a scorer, for all of them", assertion)
+                continue
+            scorers.append(check.scorer)
+            weights.append(settings(assertion).get("weight", 1))
+        if test.threshold is None or not scorers:
+            return scorers
         try:
             return [threshold_of(scorers, test.threshold, weights)]
         except UnconvertedError as error:
@@ -222,121 +179,103 @@ class _Conversion:
 
     def _check(self, assertion: Node, values: Mapping[str, Any], test: Test) -> Check | None:
         """The scorer of an assertion; None, with a note, where there is none."""
-        kind = plain(entry(assertion, "type")) if entry(assertion, "type") is not None else "assertion"
+        kind = settings(assertion).get("type", "an assertion")
+        codes = {test.transform or provider.transform for provider in self.providers}
         try:
-            code = {test.transform, *(provider.transform for provider in self.providers)} - {""}
-            if len(code) > 1 or (code and not test.transform and any(not one.transform for one in self.providers)):
-                raise UnconvertedError("transforms that differ between providers and tests")
-            output = term_of(code.pop()) if code else Term()
-            check = check_of(assertion, values, self.foreign, output)
+            output = term_of(next(iter(codes))) if codes != {""} else Term()
+            check = check_of(assertion, values, self.foreign, output) if len(codes) == 1 else None
         except (UnconvertedError, NotReadError) as error:
             self.notes.add(f"{kind}: {error}", assertion)
             return None
         except ConfigError as error:
             raise ConfigError(error.message, error.location or assertion.location) from error
+        if check is None:
+            self.notes.add(f"{kind}: providers with different transforms", assertion)
+            return None
         for key in sorted(assertion.entries.keys() - _ASSERTION):
             self.notes.add(f"{key} of {kind}", assertion)
         if check.deviation:
             self.notes.add(f"{kind} as promptfoo measures it: {check.deviation}", assertion)
         return check
 
-    def _ask_alone(self, prompt: Prompt, rows: Sequence[dict[str, Any]]) -> None:
-        """Put what is sent into the rows, for a prompt with several turns or without a variable."""
-        for row, test in zip(rows, self.tests, strict=True):
-            row[self.columns["input"]] = [
-                {key: filled(value, test.values) if isinstance(value, str) else value for key, value in message.items()}
-                for message in prompt.messages
-            ] or filled(prompt.text, test.values)
-
-    def _targets(self, single: Prompt | None) -> dict[str, Any]:
-        alone = single is not None and (single.messages or not single.names)
+    @property
+    def _is_grid(self) -> bool:
         plain_models = all(one.kind != "http" and one.prompts is None for one in self.providers)
-        if plain_models and (alone or not any(prompt.system or prompt.messages for prompt in self.prompts)):
-            texts = {prompt.name: self._template(prompt, prompt.text, self.names) for prompt in self.prompts}
-            named: Any = next(iter(texts.values())) if single else texts
-            return {**({} if alone else {"prompts": named}), **self._models()}
-        pairs = [(prompt, one) for prompt in self.prompts for one in self.providers if _is_asked(one, prompt)]
-        for prompt in {prompt.name: prompt for prompt, _ in pairs if prompt.messages and not alone}.values():
+        return plain_models and (
+            bool(self.alone) or not any(prompt.system or prompt.messages for prompt in self.prompts)
+        )
+
+    def _grid(self) -> dict[str, Any]:
+        """Prompts and models; the models by their names alone where one endpoint serves all with the same settings."""
+        texts = {prompt.name: _template(prompt, prompt.text, self.columns) for prompt in self.prompts}
+        prompts: Any = texts if len(texts) > 1 else next(iter(texts.values()))
+        asked = {} if self.alone else {"prompts": prompts}
+        common = [{key: value for key, value in one.keys.items() if key != "name"} for one in self.providers]
+        if {one.kind for one in self.providers} != {"openai_compatible"} or any(keys != common[0] for keys in common):
+            return {**asked, "models": {one.name: {one.kind: dict(one.keys)} for one in self.providers}}
+        names = {one.name: one.keys["name"] for one in self.providers}
+        models: Any = [*names] if [*names] == [*names.values()] else names
+        return {**asked, "models": models, "endpoint": common[0] if len(common[0]) > 1 else common[0]["base_url"]}
+
+    def _targets(self) -> dict[str, Any]:
+        """Each prompt with each provider that is asked with it, as a target of its own."""
+        targets = {}
+        for prompt in self.prompts:
+            for provider in self.providers:
+                parts = [prompt.name] * (len(self.prompts) > 1) + [provider.name] * (len(self.providers) > 1)
+                if provider.takes(prompt):
+                    targets["@".join(parts) or provider.name] = self._target(prompt, provider)
+        return {"targets": targets}
+
+    def _target(self, prompt: Prompt, provider: Provider) -> dict[str, Any]:
+        if (prompt.messages and not self.alone) or (provider.kind == "http" and prompt.system):
+            reason = "messages with several turns among other prompts, or for an HTTP endpoint"
             raise ConfigError(
-                "a prompt with several turns among others; convert it alone, its messages become the input",
-                prompt.at.location,
+                f"{reason}: convert the prompt alone, then its messages become the input", prompt.at.location
             )
-        return {
-            "targets": {
-                self._pair_name(prompt, one): self._target(prompt, one, alone=bool(alone)) for prompt, one in pairs
-            }
-        }
-
-    def _pair_name(self, prompt: Prompt, provider: Provider) -> str:
-        parts = [prompt.name] * (len(self.prompts) > 1) + [provider.name] * (len(self.providers) > 1)
-        return "@".join(parts) or provider.name
-
-    def _target(self, prompt: Prompt, provider: Provider, *, alone: bool) -> dict[str, Any]:
-        places = {name: f"metadata.{column}" for name, column in self.names.items()}
-        places |= {name: "question" for name, column in self.names.items() if column == self.columns["input"]}
-        template = "{{question}}" if alone else self._template(prompt, prompt.text, places)
+        places = {name: f"metadata.{column}" for name, column in self.columns.items()}
+        places |= {name: "question" for name, column in self.columns.items() if column == self.input}
+        template = "{{question}}" if self.alone else _template(prompt, prompt.text, places)
         tags = {"tags": {"prompt": prompt.name, "model": provider.name}}
         if provider.kind == "http":
-            if prompt.system:
-                raise ConfigError("messages for an HTTP endpoint; write its body with the turns", prompt.at.location)
             return {"http": {**provider.keys, "template": template}, **tags}
-        system = {"system": self._template(prompt, prompt.system, places)} if prompt.system else {}
+        system = {"system": _template(prompt, prompt.system, places)} if prompt.system else {}
         return {"prompt": {**system, "template": template, "model": {provider.kind: dict(provider.keys)}}, **tags}
 
-    def _template(self, prompt: Prompt, text: str, places: Mapping[str, str]) -> str:
-        try:
-            return as_ours(text, places)
-        except ConfigError as error:
-            raise ConfigError(f"prompt {prompt.name}: {error.message}", prompt.at.location) from error
-
-    def _models(self) -> dict[str, Any]:
-        """The models, by their names alone where all of them are at one endpoint with the same settings."""
-        settings = [{key: value for key, value in one.keys.items() if key != "name"} for one in self.providers]
-        names = [one.keys["name"] for one in self.providers]
-        if (
-            all(one.kind == "openai_compatible" for one in self.providers)
-            and all(one == settings[0] for one in settings)
-            and len(set(names)) == len(names)
-        ):
-            endpoint = settings[0] if settings[0].keys() > {"base_url"} else settings[0]["base_url"]
-            labels = {one.name: one.keys["name"] for one in self.providers}
-            return {"models": names if [*labels] == names else labels, "endpoint": endpoint}
-        return {"models": {one.name: {one.kind: dict(one.keys)} for one in self.providers}}
-
     def _judge(self, written: str) -> dict[str, Any]:
-        if not any(f'"{name}"' in written for name in _JUDGED):
+        """The grader of `defaultTest`, where the dataset or the scorers name one that is judged."""
+        if not any(f'"{name}"' in written for name in _JUDGES):
             return {}
         options = entry(entry(self.root, "defaultTest"), "options")
-        if entry(options, "rubricPrompt") is not None:
-            self.notes.add(
-                "rubricPrompt; the judge's own prompt is used, a template of yours can replace it", self.root
-            )
         given = entry(options, "provider")
-        given = entry(given, "text") or given if given is not None else None
-        provider = provider_of(given, self.notes, ()) if given is not None else None
-        if provider is None or provider.kind == "http":
-            self.notes.add("promptfoo's own grader; name a judge", self.root)
-            return {"judge": {"model": {"openai_compatible": {"name": "gpt-5", "api_key": "${OPENAI_API_KEY}"}}}}
-        return {"judge": {"model": {provider.kind: dict(provider.keys)}}}
+        grader = provider_of(entry(given, "text") or given, self.notes, ()) if given is not None else None
+        if entry(options, "rubricPrompt") is not None:
+            self.notes.add("rubricPrompt. Instead: a template of the judge", self.root)
+        if grader is None or grader.kind == "http":
+            self.notes.add(f"promptfoo's own choice of a grader; here {DEFAULT_JUDGE}", self.root)
+            model: Any = {"openai_compatible": {"name": DEFAULT_JUDGE, "api_key": "${OPENAI_API_KEY}"}}
+        else:
+            model = {grader.kind: dict(grader.keys)}
+        return {"judge": {"model": model}}
 
     def _options(self) -> dict[str, Any]:
-        options = settings(entry(self.root, "commandLineOptions"), entry(self.root, "evaluateOptions"))
-        ours = {"repeats": options.get("repeat"), "concurrency": options.get("maxConcurrency")}
+        given = settings(entry(self.root, "commandLineOptions"), entry(self.root, "evaluateOptions"))
+        ours = {"repeats": given.get("repeat"), "concurrency": given.get("maxConcurrency")}
         kept = {key: value for key, value in ours.items() if isinstance(value, int) and value > 0}
         return {"options": kept} if kept else {}
 
 
-def _is_asked(provider: Provider, prompt: Prompt) -> bool:
-    """Whether a provider is asked with a prompt: it may name labels, or groups of them."""
-    allowed = provider.prompts
-    return allowed is None or any(
-        prompt.label == one
-        or prompt.label.startswith(f"{one}:")
-        or one.removeprefix("file://") == prompt.label.split(":")[0]
-        for one in allowed
-    )
+def _scorers(shared: Sequence[Check], *, has_own: bool) -> list[Any]:
+    """What is scored: first the score that is promptfoo's pass, then what it does not depend on."""
+    every = [check.scorer for check in shared if check.counts]
+    apart = [check.scorer for check in shared if not check.counts]
+    if len(every) + has_own < 2:
+        return every + ["checks"] * has_own + apart
+    return [{"checks": {"every": every}} if every else "checks", *apart]
 
 
-def _distinct(scorers: Sequence[Any]) -> list[Any]:
-    """The scorers without those that are said twice."""
-    return [scorer for number, scorer in enumerate(scorers) if scorer not in scorers[:number]]
+def _template(prompt: Prompt, text: str, places: Mapping[str, str]) -> str:
+    try:
+        return as_ours(text, places)
+    except ConfigError as error:
+        raise ConfigError(f"prompt {prompt.name}: {error.message}", prompt.at.location) from error

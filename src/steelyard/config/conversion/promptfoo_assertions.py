@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -19,25 +19,23 @@ from typing import Any, Final
 from steelyard.building.nodes import Node, plain
 from steelyard.config.conversion.foreign_files import ForeignFiles
 from steelyard.config.conversion.javascript import NotReadError, Term, python_pattern, scorer_of, term_of
-from steelyard.config.conversion.templates import filled
+from steelyard.config.conversion.templates import as_text, filled
 from steelyard.errors import ConfigError
 
-_CSV_CODE: Final = MappingProxyType(
-    {
-        "javascript:": "javascript",
-        "fn:": "javascript",
-        "eval:": "javascript",
-        "python:": "python",
-        "grade:": "llm-rubric",
-        "llm-rubric:": "llm-rubric",
-    }
+_PREFIXES: Final = MappingProxyType(
+    {"javascript:": "javascript", "fn:": "javascript", "eval:": "javascript", "python:": "python"}
+    | {"grade:": "llm-rubric", "llm-rubric:": "llm-rubric"}
 )
-_CSV_THRESHOLD: Final = 0.75
+_CELL_THRESHOLD: Final = 0.75
 _JSON_TYPES: Final = ("object", "array", "string", "number", "boolean", "null")
-_TRIMS: Final = frozenset(
+_TRIMMED: Final = frozenset(
     {"contains", "exact_match", "json_schema", "guideline", "similarity", "refusal", "correctness"}
 )
 """Scorers to which blanks around the output make no difference."""
+_GRADED: Final = frozenset(
+    {"rouge_n", "similarity", "g_eval", "claim_faithfulness", "answer_relevancy", "context_relevance"}
+)
+"""Scorers whose value is not 1 or 0, so that a mean over them is not a count."""
 
 
 class UnconvertedError(ValueError):
@@ -51,14 +49,14 @@ class Check:
     Args:
         scorer: as it is written in a configuration.
         counts: whether the test passes only if it does (false: weight 0).
-        needs_code: whether it can stand in a configuration only, not in a cell of a dataset.
+        is_code: whether it can stand in a configuration only, not in a cell of a dataset.
         deviation: how its verdicts differ from promptfoo's, "" if they do not.
     """
 
     scorer: Any
-    counts: bool = True
-    needs_code: bool = False
-    deviation: str = ""
+    counts: bool
+    is_code: bool
+    deviation: str
 
 
 @cache
@@ -84,132 +82,113 @@ def check_of(assertion: Node, values: Mapping[str, Any], foreign: ForeignFiles, 
     given = plain(assertion)
     if not isinstance(given, Mapping) or not isinstance(given.get("type"), str):
         raise ConfigError("an assertion is a mapping with a type", assertion.location)
-    name = given["type"].removeprefix("not-")
-    rule = _table().get(name)
-    if rule is None:
-        raise UnconvertedError("no scorer stands for it; instead: a function, or a judge (guideline)")
+    kind = given["type"].removeprefix("not-")
+    rule, negated = _table().get(kind, {"instead": "a function, or a judge (guideline)"}), kind != given["type"]
     if "instead" in rule:
-        raise UnconvertedError(f"instead: {rule['instead']}")
-    if given.get("transform"):
-        output = _transformed(given["transform"], output)
-    read = _Assertion(assertion, given, rule, values, foreign, output, given["type"] != name)
-    return read.check()
+        raise UnconvertedError(f"no scorer stands for it. Instead: {rule['instead']}")
+    output = _transformed(given.get("transform"), output)
+    if kind == "python":
+        scorer = _python(str(given.get("value")))
+    elif kind == "assert-set":
+        scorer = _set(assertion, values, foreign, output)
+    else:
+        value = _value(given.get("value"), values, foreign, assertion)
+        if kind == "javascript":
+            scorer, negated = _javascript(value, given, output, negated=negated), False
+        else:
+            scorer = _of_output(_by_table(rule, given, value, assertion), output)
+    scorer = {"not": scorer} if negated else scorer
+    if given.get("metric"):
+        scorer = {**_as_mapping(scorer), "name": filled(str(given["metric"]), values)}
+    return Check(scorer, given.get("weight") != 0, kind == "python", rule.get("deviation", ""))
+
+
+def _as_mapping(scorer: Any) -> dict[str, Any]:
+    return {scorer: {}} if isinstance(scorer, str) else scorer
+
+
+def kind_of_scorer(scorer: Any) -> str:
+    """The registered name of a scorer as it is written.
+
+    >>> kind_of_scorer({"length": 3, "name": "short"}), kind_of_scorer("refusal")
+    ('length', 'refusal')
+    """
+    return str(next(iter(_as_mapping(scorer))))
+
+
+def _value(value: Any, values: Mapping[str, Any], foreign: ForeignFiles, at: Node) -> Any:
+    if isinstance(value, str) and value.startswith("file://"):
+        value = foreign.value(value, at)
+    if isinstance(value, str):
+        return filled(value, values)
+    return (
+        [filled(part, values) if isinstance(part, str) else part for part in value]
+        if isinstance(value, list)
+        else value
+    )
 
 
 def _transformed(code: Any, output: Term) -> Term:
+    if not code:
+        return output
     try:
         term = term_of(str(code))
     except NotReadError as error:
-        raise UnconvertedError(f"its transform: {error}; compute the value in a function scorer") from error
-    if output != Term() and term != Term(trimmed=True):
-        raise UnconvertedError("two transforms, one after the other; write the second alone")
-    return replace(output, trimmed=True) if output != Term() else term
+        raise UnconvertedError(f"its transform: {error}. Instead: a function") from error
+    if output == Term():
+        return term
+    if term != Term(trimmed=True):
+        raise UnconvertedError("two transforms, one after the other. Instead: a function")
+    return replace(output, trimmed=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _Assertion:
-    """An assertion while it is read."""
-
-    node: Node
-    given: Mapping[str, Any]
-    rule: Mapping[str, Any]
-    values: Mapping[str, Any]
-    foreign: ForeignFiles
-    output: Term
-    negated: bool
-
-    def check(self) -> Check:
-        special = {
-            "javascript": self._javascript,
-            "python": self._python,
-            "word_count": self._words,
-            "assert_set": self._set,
-        }
-        kind = self.rule.get("rule", "")
-        weight = self.given.get("weight")
-        scorer = special[kind]() if kind else self._of_output(self._by_table())
-        if self.negated and kind != "javascript":
-            scorer = {"not": scorer}
-        if metric := self.given.get("metric"):
-            scorer = {
-                **(scorer if isinstance(scorer, dict) else {scorer: {}}),
-                "name": filled(str(metric), self.values),
-            }
-        return Check(scorer, weight != 0, kind == "python", self.rule.get("deviation", ""))
-
-    def _by_table(self) -> Any:
-        value = self._value()
-        if "object" in self.rule and isinstance(value, list | dict):
-            return _fill(self.rule["object"], {"$value": value})
-        return _fill(self.rule["scorer"], _Slots(self, value))
-
-    def _value(self) -> Any:
-        value = self.given.get("value")
-        if isinstance(value, str) and value.startswith("file://"):
-            value = self.foreign.value(value, self.node)
-        if isinstance(value, str):
-            return filled(value, self.values)
-        if isinstance(value, list):
-            return [filled(part, self.values) if isinstance(part, str) else part for part in value]
-        return value
-
-    def _of_output(self, scorer: Any) -> Any:
-        """The scorer for what a transformation makes of the output."""
-        kind = scorer if isinstance(scorer, str) else next(iter(scorer))
-        if self.output.case:
-            values = scorer.get(kind) if isinstance(scorer, dict) else None
-            texts = values if isinstance(values, list) else [values]
-            if kind not in {"contains", "exact_match"} or any(
-                text != getattr(str(text), self.output.case)() for text in texts
-            ):
-                raise UnconvertedError("its transform changes case, which only contains and equals take, in that case")
-            scorer = {**scorer, "ignore_case": True}
-        if self.output.trimmed and kind not in _TRIMS:
-            raise UnconvertedError(f"its transform trims the output, which {kind} does not")
-        if self.output.path is None:
-            return scorer
-        path = "".join(f"[{key}]" if isinstance(key, int) else f".{json.dumps(key)}" for key in self.output.path)
-        return {**({kind: {}} if isinstance(scorer, str) else scorer), "of": path.removeprefix(".") or "@"}
-
-    def _javascript(self) -> Any:
-        code = self._value()
-        if "threshold" in self.given or not isinstance(code, str):
+def _of_output(scorer: Any, output: Term) -> Any:
+    """The scorer for what a transformation makes of the output."""
+    kind = kind_of_scorer(scorer)
+    if output.case:
+        texts = scorer[kind] if isinstance(scorer, Mapping) else ""
+        texts = texts if isinstance(texts, list) else [texts]
+        if kind not in {"contains", "exact_match"} or any(text != getattr(str(text), output.case)() for text in texts):
             raise UnconvertedError(
-                "code that gives a number, or that stands in a file; instead: a function, or command"
+                "its transform changes case, which contains and equals take, with a value in that case"
             )
-        try:
-            return scorer_of(code, output=self.output, negated=self.negated)
-        except NotReadError as error:
-            raise UnconvertedError(f"{error}; no code is run. Instead: a function, or command") from error
-
-    def _python(self) -> Any:
-        match = re.fullmatch(r"file://(?:\./)?([A-Za-z_]\w*)\.py(?::([A-Za-z_]\w*))?", str(self.given.get("value")))
-        if match is None:
-            raise UnconvertedError(
-                "code within a configuration is not run; instead: put it into a function of a module"
-            )
-        return {"function": f"{match[1]}:{match[2] or 'get_assert'}"}
-
-    def _words(self) -> Any:
-        value = self._value()
-        bounds = value if isinstance(value, dict) else {"min": value, "max": value}
-        try:
-            return self._of_output(
-                {"length": {name: int(bound) for name, bound in bounds.items() if name in {"min", "max"}}}
-            )
-        except (TypeError, ValueError) as error:
-            raise UnconvertedError("word-count takes a number, or min and max") from error
-
-    def _set(self) -> Any:
-        members = self.node.entries["assert"].node.value if "assert" in self.node.entries else ()
-        checks = [check_of(member, self.values, self.foreign, self.output) for member in members]
-        if any(check.needs_code or not check.counts for check in checks):
-            raise UnconvertedError("a set with Python, or with an assertion of weight 0")
-        weights = [plain(member).get("weight", 1) for member in members]
-        return threshold_of([check.scorer for check in checks], self.given.get("threshold"), weights)
+        scorer = {**scorer, "ignore_case": True}
+    if output.trimmed and kind not in _TRIMMED:
+        raise UnconvertedError(f"its transform trims the output, which {kind} does not")
+    if output.path is None:
+        return scorer
+    path = "".join(f"[{key}]" if isinstance(key, int) else f".{json.dumps(key)}" for key in output.path)
+    return {**_as_mapping(scorer), "of": path.removeprefix(".") or "@"}
 
 
-def threshold_of(scorers: list[Any], threshold: Any, weights: list[Any]) -> Any:
+def _javascript(code: Any, given: Mapping[str, Any], output: Term, *, negated: bool) -> Any:
+    if "threshold" in given or not isinstance(code, str):
+        raise UnconvertedError("code that gives a number is not read. Instead: a function")
+    try:
+        return scorer_of(code, output=output, negated=negated)
+    except NotReadError as error:
+        raise UnconvertedError(f"{error}, and no code is run. Instead: a function, or a command") from error
+
+
+def _python(value: str) -> Any:
+    match = re.fullmatch(r"file://(?:\./)?([A-Za-z_]\w*)\.py(?::([A-Za-z_]\w*))?", value)
+    if match is None:
+        raise UnconvertedError("code within a configuration is not run. Instead: a function of a module")
+    return {"function": f"{match[1]}:{match[2] or 'get_assert'}"}
+
+
+def _set(assertion: Node, values: Mapping[str, Any], foreign: ForeignFiles, output: Term) -> Any:
+    members = assertion.entries["assert"].node.value if "assert" in assertion.entries else ()
+    checks = [check_of(member, values, foreign, output) for member in members]
+    if not checks or any(check.is_code or not check.counts for check in checks):
+        raise UnconvertedError(
+            "a set that is empty, has Python in it, or an assertion of weight 0. Instead: all_of, any_of"
+        )
+    weights = [plain(member).get("weight", 1) for member in members]
+    return threshold_of([check.scorer for check in checks], plain(assertion).get("threshold"), weights)
+
+
+def threshold_of(scorers: Sequence[Any], threshold: Any, weights: Sequence[Any]) -> Any:
     """The scorer that passes where promptfoo's mean of several verdicts reaches a threshold.
 
     Raises:
@@ -219,104 +198,103 @@ def threshold_of(scorers: list[Any], threshold: Any, weights: list[Any]) -> Any:
     ({'any_of': ['a', 'b']}, {'all_of': ['a', 'b']})
     """
     if threshold is None:
-        return {"all_of": scorers}
-    if not scorers or set(weights) != {1} or not isinstance(threshold, int | float):
-        raise UnconvertedError("a threshold over assertions with weights; instead: any_of, all_of, or a function")
+        return {"all_of": list(scorers)}
+    if set(weights) != {1} or not isinstance(threshold, int | float) or _GRADED & set(map(kind_of_scorer, scorers)):
+        raise UnconvertedError("a threshold over weights, or over scores that are no verdicts. Instead: a function")
     needed = ceil(threshold * len(scorers) - 1e-9)
-    graded = {
-        "rouge_n",
-        "similarity",
-        "g_eval",
-        "claim_faithfulness",
-        "tool_calls",
-        "answer_relevancy",
-        "context_relevance",
-    }
-    if any((scorer if isinstance(scorer, str) else next(iter(scorer))) in graded for scorer in scorers):
-        raise UnconvertedError("a threshold over scores that are no verdicts; instead: a threshold for each of them")
-    if needed == len(scorers):
-        return {"all_of": scorers}
-    if needed == 1:
-        return {"any_of": scorers}
-    raise UnconvertedError(
-        f"{needed} of {len(scorers)} assertions must hold; instead: any_of and all_of, or a function"
+    if needed not in {1, len(scorers)}:
+        raise UnconvertedError(
+            f"{needed} of {len(scorers)} assertions must hold. Instead: any_of and all_of, or a function"
+        )
+    return {"all_of" if needed == len(scorers) else "any_of": list(scorers)}
+
+
+def _by_table(rule: Mapping[str, Any], given: Mapping[str, Any], value: Any, at: Node) -> Any:
+    if "object" in rule and isinstance(value, list | dict):
+        return _fill(rule["object"], value, None)
+    threshold = given.get("threshold", rule.get("threshold"))
+    if threshold != rule.get("only", threshold):
+        raise UnconvertedError(f"only the threshold {rule['only']} has a scorer. Instead: a function")
+    if rule.get("value") == "schema":
+        value = ForeignFiles.parsed(value, at) if isinstance(value, str) else value
+        value = value or {"type": "object" if "embedded" in json.dumps(rule) else list(_JSON_TYPES)}
+    elif isinstance(value, dict):
+        keys = rule.get("keys", ())
+        if not value or (extra := sorted(value.keys() - set(keys))):
+            raise UnconvertedError(
+                f"{', '.join(map(str, extra)) or 'nothing'} in its value has no scorer. Instead: a function"
+            )
+        value = value.get(keys[0], value) if len(keys) == 1 else value
+    return _fill(rule["scorer"], value, threshold)
+
+
+def _fill(template: Any, value: Any, threshold: Any) -> Any:
+    """A scorer of the table with what its marks stand for."""
+    if isinstance(template, str):
+        return _MARKS[template](value, threshold) if template.startswith("$") else template
+    if isinstance(template, list):
+        return [_fill(part, value, threshold) for part in template]
+    return (
+        {key: _fill(part, value, threshold) for key, part in template.items()}
+        if isinstance(template, dict)
+        else template
     )
 
 
-class _Slots(Mapping[str, Any]):
-    """What the marks in the table stand for, each computed when it is used."""
-
-    def __init__(self, assertion: _Assertion, value: Any) -> None:
-        self._assertion = assertion
-        rule, given = assertion.rule, assertion.given
-        extra = (
-            set(value) - {rule.get("key"), "name", "args", "arguments", "mode", "max"}
-            if isinstance(value, dict)
-            else set()
-        )
-        if "$schema" not in json.dumps(rule["scorer"]) and extra:
-            raise UnconvertedError(f"{', '.join(sorted(map(str, extra)))} has no scorer yet; instead: a function")
-        self._threshold = given.get("threshold", rule.get("threshold"))
-        if "only" in rule and self._threshold != rule["only"]:
-            raise UnconvertedError(f"only the threshold {rule['only']} has a scorer")
-        self._value = value.get(rule["key"], value) if isinstance(value, dict) and "key" in rule else value
-        self._read: Mapping[str, Callable[[], Any]] = {
-            "$value": lambda: self._value, "$text": self._text, "$list": self._list, "$threshold": self._number,
-            "$seconds": lambda: self._number() / 1000, "$rating": lambda: round(1 + 4 * self._number(), 4),
-            "$schema": self._schema, "$pattern": lambda: python_pattern(self._text()), "$name": lambda: self._member("name"),
-            "$args": lambda: self._member("args", "arguments"), "$max": lambda: self._member("max"),
-        }  # fmt: skip
-
-    def __getitem__(self, mark: str) -> Any:
-        return self._read[mark]()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._read)
-
-    def __len__(self) -> int:
-        return len(self._read)
-
-    def _text(self) -> str:
-        if isinstance(self._value, str | int | float) and not isinstance(self._value, bool):
-            return filled("{{value}}", {"value": self._value})
-        raise UnconvertedError(f"its value is a text, not {json.dumps(self._value)[:60]}")
-
-    def _list(self) -> list[Any]:
-        value = self._value
-        if isinstance(value, str):
-            value = next(csv.reader([value.replace("\n", " ")], skipinitialspace=True), [])
-            value = [part.strip() for part in value if part.strip()]
-        if not isinstance(value, list) or not value:
-            raise UnconvertedError("its value is a list of texts")
-        return [part if isinstance(part, str) else filled("{{value}}", {"value": part}) for part in value]
-
-    def _number(self) -> float:
-        if isinstance(self._threshold, bool) or not isinstance(self._threshold, int | float):
-            raise UnconvertedError("it has no threshold")
-        return self._threshold
-
-    def _member(self, *names: str) -> Any:
-        value = self._value if isinstance(self._value, dict) else {}
-        found = next((value[name] for name in names if name in value), None)
-        if found is None:
-            raise UnconvertedError(f"its value has no {names[0]}")
-        return found
-
-    def _schema(self) -> Any:
-        value = self._value
-        if isinstance(value, str):
-            value = self._assertion.foreign.parsed(value, self._assertion.node)
-        if value:
-            return value
-        return {"type": "object"} if "contains" in self._assertion.given["type"] else {"type": list(_JSON_TYPES)}
+def _text(value: Any, _: Any = None) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise UnconvertedError(f"its value is a text, not {json.dumps(value)[:60]}")
+    return as_text(value)
 
 
-def _fill(template: Any, slots: Mapping[str, Any]) -> Any:
-    if isinstance(template, str):
-        return slots[template] if template.startswith("$") else template
-    if isinstance(template, list):
-        return [_fill(part, slots) for part in template]
-    return {key: _fill(part, slots) for key, part in template.items()} if isinstance(template, dict) else template
+def _texts(value: Any, _: Any = None) -> list[str]:
+    parts = next(csv.reader([value.replace("\n", " ")], skipinitialspace=True), []) if isinstance(value, str) else value
+    if not isinstance(parts, list) or not parts:
+        raise UnconvertedError("its value is a list of texts")
+    return [text for part in parts if (text := _text(part).strip() if isinstance(value, str) else _text(part))]
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UnconvertedError("it has no number where one is needed")
+    return value
+
+
+def _bounds(value: Any, _: Any = None) -> dict[str, float]:
+    if isinstance(value, Mapping):
+        return {key: _number(bound) for key, bound in value.items()}
+    try:
+        return {"min": int(value), "max": int(value)}
+    except (TypeError, ValueError) as error:
+        raise UnconvertedError("its value is a number, or min and max") from error
+
+
+def _call(value: Any, _: Any = None) -> dict[str, Any]:
+    """The expected call of a tool, with its arguments."""
+    arguments = value.get("args", value.get("arguments")) if isinstance(value, Mapping) else None
+    if arguments is None or not value.get("name"):
+        raise UnconvertedError("its value has a name and args")
+    return {
+        "expected": [{"name": value["name"], "arguments": arguments}],
+        "arguments": "equal" if value.get("mode") == "exact" else "contain",
+    }
+
+
+_MARKS: Final[Mapping[str, Callable[[Any, Any], Any]]] = MappingProxyType(
+    {
+        "$value": lambda value, _: value,
+        "$text": _text,
+        "$texts": _texts,
+        "$bounds": _bounds,
+        "$call": _call,
+        "$pattern": lambda value, _: python_pattern(_text(value)),
+        "$max": lambda value, _: _number(value.get("max") if isinstance(value, Mapping) else value),
+        "$threshold": lambda _, threshold: _number(threshold),
+        "$seconds": lambda _, threshold: _number(threshold) / 1000,
+        "$rating": lambda _, threshold: round(1 + 4 * _number(threshold), 4),
+    }
+)
+"""Mark in the table -> what stands there, from an assertion's value and threshold."""
 
 
 def assertion_of_cell(text: str) -> dict[str, Any]:
@@ -325,21 +303,16 @@ def assertion_of_cell(text: str) -> dict[str, Any]:
     >>> assertion_of_cell("contains-any:a,b"), assertion_of_cell("Paris")
     ({'type': 'contains-any', 'value': 'a,b'}, {'type': 'equals', 'value': 'Paris'})
     """
-    prefix = next((prefix for prefix in _CSV_CODE if text.startswith(prefix)), "")
+    prefix = next((prefix for prefix in _PREFIXES if text.startswith(prefix)), "")
     if prefix:
-        return {"type": _CSV_CODE[prefix], "value": text.removeprefix(prefix).strip()}
-    if text.startswith("file://") and re.search(r"\.(py|[cm]?[jt]s)(:\w+)?$", text):
-        return {"type": "python" if ".py" in text else "javascript", "value": text}
-    types = "|".join(map(re.escape, _table()))
-    match = re.fullmatch(
-        rf"(?P<type>(?:not-)?(?:{types}))(?:\((?P<threshold>\d+(?:\.\d+)?)\))?(?::(?P<value>.*))?", text, re.DOTALL
-    )
+        return {"type": _PREFIXES[prefix], "value": text.removeprefix(prefix).strip()}
+    if match := re.fullmatch(r"file://.*\.(py|[cm]?[jt]s)(:\w+)?", text):
+        return {"type": "python" if match[1] == "py" else "javascript", "value": text}
+    types = "|".join(map(re.escape, sorted(_table(), key=len, reverse=True)))
+    match = re.fullmatch(rf"((?:not-)?({types}))(?:\((\d+(?:\.\d+)?)\))?(?::(.*))?", text, re.DOTALL)
     if match is None:
         return {"type": "equals", "value": text}
-    assertion: dict[str, Any] = {"type": match["type"], "value": (match["value"] or "").strip() or None}
-    rule = _table()[match["type"].removeprefix("not-")]
-    if match["threshold"]:
-        assertion["threshold"] = float(match["threshold"])
-    elif "threshold" in rule and not match["type"].endswith(("g-eval", "tool-call-f1")):
-        assertion["threshold"] = _CSV_THRESHOLD
+    assertion = {"type": match[1], "value": (match[4] or "").strip() or None}
+    if match[3] or _table()[match[2]].get("cell_threshold"):
+        assertion["threshold"] = float(match[3] or _CELL_THRESHOLD)
     return assertion

@@ -78,14 +78,15 @@ def _test(case: Mapping[str, Any], every: list[Any]) -> dict[str, Any]:
         "vars": {**values, **({} if expected is None else {"expected_output": expected})},
         "options": {"disableVarExpansion": True},
         "assert": [_assertion(one) for one in own if one != "EqualsExpected" or expected is not None],
-        "metadata": {**(case.get("metadata") if isinstance(case.get("metadata"), Mapping) else {})},
+        "metadata": case.get("metadata"),
         **({"description": case["name"]} if case.get("name") else {}),
     }
 
 
 def _assertion(evaluator: Any) -> dict[str, Any]:
     """An evaluator in one of its short forms, `Name`, `{Name: argument}` or `{Name: {arguments}}`, as an assertion."""
-    name, argument = evaluator, {}
+    name: Any = evaluator
+    argument: Any = {}
     if isinstance(evaluator, Mapping):
         name, argument = (
             (evaluator["name"], evaluator.get("arguments") or {})

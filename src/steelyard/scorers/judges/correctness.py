@@ -104,6 +104,7 @@ class Correctness:
             "answer": answer,
         }
         messages = self._prompt.messages(language, values)
+        messages = self.judge.shown_images(messages, sample)
         verdicts = await self.judge.verdicts(ask, messages, _rating_in, schema=self.judge.rating_schema())
         return self._scores(verdicts, answer)
 

@@ -134,6 +134,7 @@ class Rubric:
         }
         language = self.judge.language_for(shown["question"], shown["answer"])
         messages = self._prompt.messages(language, {**shown, **self._words})
+        messages = self.judge.shown_images(messages, sample)
         threshold = self.threshold
         return score_of(
             self.name,
@@ -261,6 +262,7 @@ class Guideline:
             "count": str(count),
         }
         messages = self._prompt.messages(self.judge.language_for(question, answer), values)
+        messages = self.judge.shown_images(messages, sample)
         read = partial(read_numbered, n=count)
         schema = self.judge.numbered_schema()
         repeats = await self.judge.verdicts(ask, messages, read, schema=schema, max_tokens=_TOKENS_EACH * count)

@@ -138,7 +138,7 @@ class GEval:
         messages = self._prompt.messages(
             language, {"question": question, "answer": answer, "steps": numbered(steps), **self._words}
         )
-        rated = await rate(self._form, self.judge, ask, messages)
+        rated = await rate(self._form, self.judge, ask, self.judge.shown_images(messages, sample))
         detail = {} if self.steps else {"steps": list(steps)}
         return rated_score(self.name, rated, candidate=answer, threshold=self.threshold, detail=detail)
 

@@ -22,6 +22,7 @@ from steelyard.errors import ConfigError, expect_number
 from steelyard.models.base import Model, ModelInfo, check_parameters, is_model
 from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.language import Language, LanguageSetting, check_language, prompt_language
+from steelyard.prompts.message_parts import images_in
 from steelyard.prompts.reply_schema import response_format
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_text import answer_of
@@ -78,6 +79,8 @@ class Judge:
             endpoint refuses schemas; true requests a schema, and a refusal is an error; false requests free text. Both
             forms are read by the same reader, and each score records which form was requested.
         system: a system message before every prompt of this judge, as a text or a file; a scorer's own wins.
+        images: whether the images of an input are sent after the prompt, for models that take them: by `guideline`,
+            `rubric`, `g_eval` and `correctness`. Else a placeholder stands for each.
     """
 
     model: Model | None = None
@@ -87,6 +90,7 @@ class Judge:
     name: str = ""
     structured: Literal["auto"] | bool = False
     system: Path | str = ""
+    images: bool = False
     earlier_prompts: Mapping[str, str] = field(default_factory=dict, init=False, compare=False, repr=False)
     """Packaged prompt -> its text in a stored run that is scored again or resumed; see `with_stored_prompts`."""
 
@@ -113,6 +117,14 @@ class Judge:
             raise ConfigError(f"structured: expected auto, true or false, but got {self.structured!r}")
         if self.structured and "response_format" in {**ModelInfo.of(self.model).parameters, **self.parameters}:
             raise ConfigError("structured and a response_format among the parameters: give one of them")
+
+    def shown_images(self, messages: list[Message], sample: Sample) -> list[Message]:
+        """A prompt with the images of a sample's input after its text, where this judge is to see them."""
+        images = images_in(sample.input) if self.images else []
+        if not images:
+            return messages
+        *earlier, last = messages
+        return [*earlier, {**last, "content": [{"type": "text", "text": last["content"]}, *images]}]
 
     def rating_schema(self, *, reason: bool = True) -> dict[str, Any]:
         """Request parameters that restrict a reply to a rating in JSON; empty where verdicts are not structured.

@@ -70,8 +70,8 @@ class SuiteJudges:
 
     def in_language(self, language: Language) -> SuiteJudges:
         """The same judges; those whose prompts are in the language of each record have them in one for all."""
-        several = {name: _in_language(judge, language) for name, judge in self.several.items()}
-        return replace(self, several=several, one=_in_language(self.one, language) if self.can_ask else self.one)
+        several = {name: in_language(judge, language) for name, judge in self.several.items()}
+        return replace(self, several=several, one=in_language(self.one, language) if self.can_ask else self.one)
 
     def given_to(self, scorers: Sequence[Scorer]) -> tuple[Scorer, ...]:
         """The scorers with their judges; with several judges, each scorer that needs one is repeated for each of them.
@@ -86,7 +86,8 @@ class SuiteJudges:
         return with_judges(scorers, self.several)
 
 
-def _in_language(judge: Judge, language: Language) -> Judge:
+def in_language(judge: Judge, language: Language) -> Judge:
+    """The judge; one whose prompts are in the language of each record has them in this one."""
     return replace(judge, language=language) if judge.language == "auto" else judge
 
 

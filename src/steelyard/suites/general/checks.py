@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -74,7 +74,18 @@ def try_values(scorer: Scorer, sample: Sample) -> None:
             part.for_sample(sample)
         return part
 
-    rebound(scorer, filled)
+    _rebound_all(scorer, filled)
+
+
+def _rebound_all(scorer: Scorer, bind: Callable[[Any], Any]) -> Any:
+    """The scorer after `bind`, which also reaches the checks that `checks` has for every row."""
+
+    def at(part: Any) -> Any:
+        if isinstance(part, Checks):
+            part = replace(part, every=tuple(rebound(check, at) for check in part.every))
+        return bind(part)
+
+    return rebound(scorer, at)
 
 
 def with_columns(scorers: Sequence[Scorer], names: Mapping[str, str]) -> tuple[Scorer, ...]:
@@ -85,7 +96,7 @@ def with_columns(scorers: Sequence[Scorer], names: Mapping[str, str]) -> tuple[S
             return scorer
         return replace(scorer, options=with_names(dict(scorer.options), names))
 
-    return tuple(rebound(scorer, bound) for scorer in scorers)
+    return tuple(_rebound_all(scorer, bound) for scorer in scorers)
 
 
 def try_on_rows(scorers: Sequence[Scorer], data: RowDataset) -> None:
@@ -115,7 +126,7 @@ def columns_of(scorer: Scorer) -> tuple[str, ...]:
         names.update(dict.fromkeys(part.columns if isinstance(part, WithRowValues) else ()))
         return part
 
-    rebound(scorer, seen)
+    _rebound_all(scorer, seen)
     return tuple(names)
 
 
@@ -132,15 +143,16 @@ def _refuse_unknown(columns: Sequence[str], data: RowDataset) -> None:
 
 def with_kinds(scorers: Sequence[Scorer], samples: Sequence[Sample]) -> tuple[Scorer, ...]:
     """The scorers; `checks` among them knows the kinds of all rows, and whether one of them asks a judge."""
-    checks = [check for sample in samples if (given := sample.metadata.get(CHECKS)) for check in row_scorers(given)]
-    kinds = tuple(dict.fromkeys(map(kind_of_check, checks)))
-    if CHECKS in kinds:
+    own = [check for sample in samples if (given := sample.metadata.get(CHECKS)) for check in row_scorers(given)]
+    if CHECKS in map(kind_of_check, own):
         raise ConfigError(f"checks: a check of a row cannot have the name {CHECKS!r}")
-    asks = any(getattr(check, "judge", None) == Judge() for check in checks)
 
     def bound(scorer: Any) -> Any:
         if not isinstance(scorer, Checks):
             return scorer
+        checks = (*scorer.every, *own)
+        asks = any(getattr(check, "judge", None) == Judge() for check in checks)
+        kinds = tuple(dict.fromkeys(map(kind_of_check, checks)))
         return replace(scorer, kinds=kinds, judge=scorer.judge or Judge() if asks else None)
 
     return tuple(rebound(scorer, bound) for scorer in scorers)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final
 
 from steelyard.building.row_values import values_of_row
@@ -19,6 +20,7 @@ from steelyard.errors import ConfigError
 from steelyard.prompts.conversation import flaw_in, messages_in
 from steelyard.scorers.row_checks import CHECKS
 from steelyard.suites.general.checks import checks_in, defects_of
+from steelyard.suites.general.images import with_images
 from steelyard.suites.general.roles import ROLES, Roles, places
 from steelyard.types import Sample
 
@@ -68,15 +70,11 @@ def load_general(files: SampleFiles, *, named: tuple[str, ...] = ()) -> GeneralR
         DataError: a file cannot be read, rows have defects and `skip_bad` is off, or no sound row is left.
     """
     opened = open_tables(files, ROLES, layout_of=Roles(named).layout_of, unused=ValueColumns(_OWN_KEYS))
-    ids: dict[str, str] = {}
-
-    def sample_of(table: OpenTable, row: Row, position: int, noted: tuple[Any, list[Defect]]) -> Sample | None:
-        return _sample(table, row, position, (ids, noted[1]))
-
-    data = read_rows(files, ROLES, sample_of, opened=opened)
+    reader = _Reader({}, {path.name: path.parent for path in files.paths})
+    data = read_rows(files, ROLES, reader, opened=opened)
     found = dict(place for table in opened[0] for place in places(table.layout, table.unused.kept))
     notes = (*data.notes, *_notes_on(data.samples))
-    return GeneralRows(replace(data, notes=notes, places=ids), found, scorer_names(opened[0]))
+    return GeneralRows(replace(data, notes=notes, places=reader.ids), found, scorer_names(opened[0]))
 
 
 def scorer_names(tables: Iterable[OpenTable]) -> dict[str, str]:
@@ -92,15 +90,44 @@ def scorer_names(tables: Iterable[OpenTable]) -> dict[str, str]:
     return {header: role for header, role in headers if header and header not in known}
 
 
-def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, str], list[Defect]]) -> Sample | None:
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Makes samples of rows: `ids` is id -> its place, `folders` table -> the folder of its file."""
+
+    ids: dict[str, str]
+    folders: Mapping[str, Path]
+
+    def __call__(
+        self, table: OpenTable, row: Row, position: int, noted: tuple[dict[str, str], list[Defect]]
+    ) -> Sample | None:
+        """The sample of a row; None where the row has defects, which are collected."""
+        return _sample(table, row, position, (self, noted[1]))
+
+    def asked(self, table: OpenTable, row: Row, defects: list[Defect]) -> Any:
+        """The input of a row: messages with their images, a text, or any other JSON value as it is."""
+        value = table.cell(row, "input")
+        if (messages := messages_in(value)) is not None:
+            try:
+                messages = with_images(messages, self.folders.get(table.table.name))
+            except ConfigError as error:
+                defects.append(table.defect("bad image", row, "input", error.message))
+            if flaw := flaw_in(messages):
+                defects.append(table.defect("blank input", row, "input", flaw))
+            return messages
+        if is_blank_cell(value):
+            defects.append(table.defect("blank input", row, "input", "the input is blank"))
+        return value if isinstance(value, list | dict) else render(value)
+
+
+def _sample(table: OpenTable, row: Row, position: int, noted: tuple[_Reader, list[Defect]]) -> Sample | None:
     """The sample of a row; None where the row has defects, which are collected."""
-    ids, defects = noted
+    reader, defects = noted
     earlier_defects = len(defects)
-    asked = _input(table, row, defects)
+    asked = reader.asked(table, row, defects)
     texts = _texts(table.cell(row, "contexts"))
     if texts is None:
         defects.append(table.defect("bad contexts", row, "contexts", "contexts is neither a text nor a list of texts"))
-    name = table.id_of(row, ids, defects)
+    name = table.id_of(row, reader.ids, defects)
     metadata: dict[str, Any] = {"position": position}
     if cluster := cluster_of(row, table.layout):
         metadata[table.layout.headers[table.layout.columns["cluster"][0]]] = cluster
@@ -126,18 +153,6 @@ def _with_checks(table: OpenTable, row: Row, sample: Sample, defects: list[Defec
     values = {**table.unused.values(row), **with_checks.metadata}
     defects.extend(defects_of(replace(with_checks, metadata=values), place))
     return with_checks
-
-
-def _input(table: OpenTable, row: Row, defects: list[Defect]) -> Any:
-    """The input of a row: messages, a text, or any other JSON value as it is."""
-    value = table.cell(row, "input")
-    if (messages := messages_in(value)) is not None:
-        if flaw := flaw_in(messages):
-            defects.append(table.defect("blank input", row, "input", flaw))
-        return messages
-    if is_blank_cell(value):
-        defects.append(table.defect("blank input", row, "input", "the input is blank"))
-    return value if isinstance(value, list | dict) else render(value)
 
 
 def expected_in(cell: Any) -> Any:

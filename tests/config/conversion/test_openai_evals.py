@@ -1,0 +1,239 @@
+"""Evals of OpenAI, hosted and of the registry, and datasets of pydantic-evals become configurations of ours."""
+
+import json
+
+import pytest
+
+from steelyard import ConfigError
+from steelyard.config.conversion import converted
+
+EVAL = {
+    "object": "eval",
+    "name": "Ticket routing",
+    "data_source_config": {"type": "custom", "item_schema": {"type": "object"}, "include_sample_schema": True},
+    "testing_criteria": [
+        {
+            "type": "string_check",
+            "name": "same label",
+            "input": "{{ sample.output_text }}",
+            "operation": "eq",
+            "reference": "{{ item.correct_label }}",
+        },
+        {
+            "type": "string_check",
+            "name": "mentions",
+            "input": "{{sample.output_json.reason}}",
+            "operation": "ilike",
+            "reference": "refund",
+        },
+        {
+            "type": "text_similarity",
+            "name": "near",
+            "input": "{{sample.output_text}}",
+            "reference": "{{item.correct_label}}",
+            "evaluation_metric": "rouge_1",
+            "pass_threshold": 0.6,
+        },
+        {
+            "type": "label_model",
+            "name": "tone",
+            "model": "gpt-4.1",
+            "input": [{"role": "developer", "content": "Is {{sample.output_text}} kind to {{item.ticket_text}}?"}],
+            "labels": ["kind", "rude"],
+            "passing_labels": ["kind"],
+        },
+        {
+            "type": "score_model",
+            "name": "quality",
+            "model": "gpt-4.1",
+            "input": [{"role": "user", "content": {"type": "input_text", "text": "Rate it."}}],
+            "range": [0, 10],
+            "pass_threshold": 5,
+        },
+        {"type": "python", "name": "code", "source": "def grade(sample, item):\n    return 1"},
+        {
+            "type": "text_similarity",
+            "name": "bleu",
+            "input": "{{sample.output_text}}",
+            "reference": "x",
+            "evaluation_metric": "bleu",
+        },
+    ],
+}
+RUN = {
+    "object": "eval.run",
+    "data_source": {
+        "type": "completions",
+        "model": "gpt-4.1-mini",
+        "sampling_params": {"temperature": 0.2, "max_completions_tokens": 64},
+        "input_messages": {
+            "type": "template",
+            "template": [
+                {"role": "developer", "content": "You sort tickets."},
+                {"role": "user", "content": {"type": "input_text", "text": "{{item.ticket_text}}"}},
+            ],
+        },
+        "source": {"type": "file_id", "id": "file-1"},
+    },
+}
+ITEMS = [{"item": {"ticket_text": f"Ticket {no}", "correct_label": "bug"}} for no in range(3)]
+
+
+@pytest.fixture
+def convert(tmp_path):
+    """Writes files of JSON or text, converts the first with the others, and gives what comes out."""
+
+    def write_and_convert(**files):
+        paths = []
+        for name, content in files.items():
+            path = tmp_path / name.replace("__", ".")
+            if isinstance(content, list):
+                content = "\n".join(map(json.dumps, content))
+            path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+            paths.append(path)
+        result = converted(paths[0], paths[1:])
+        return result.configuration, list(result.rows), "\n".join(result.notes.lines())
+
+    return write_and_convert
+
+
+def test_a_hosted_eval_with_its_run_and_items_becomes_a_configuration(convert):
+    new, rows, notes = convert(eval__json=EVAL, items__jsonl=ITEMS, run__json=RUN)
+    (target,) = new["targets"].values()
+    assert target["prompt"] == {
+        "system": "You sort tickets.",
+        "template": "{{question}}",
+        "model": {
+            "openai_compatible": {
+                "name": "gpt-4.1-mini",
+                "base_url": "https://api.openai.com/v1",
+                "api_key": "${OPENAI_API_KEY}",
+                "parameters": {"temperature": 0.2, "max_completion_tokens": 64},
+            }
+        },
+    }
+    assert rows[0] == {"ticket_text": "Ticket 0", "correct_label": "bug"}
+    kind = "By these instructions the answer gets a label of: kind.\nIs (the answer) kind to {{ticket_text}}?"
+    assert new["scorers"] == [
+        {
+            "checks": {
+                "every": [
+                    {"exact_match": "{{correct_label}}", "name": "same label"},
+                    {"contains": "refund", "whole_words": False, "of": '"reason"', "name": "mentions"},
+                    {"rouge_n": {"n": 1, "threshold": 0.6}, "value": "{{correct_label}}", "name": "near"},
+                    {"guideline": kind, "name": "tone"},
+                    {"g_eval": "Rate it.", "threshold": 3.0, "name": "quality"},
+                ]
+            }
+        }
+    ]
+    assert new["judge"]["model"]["openai_compatible"]["name"] == "gpt-4.1"
+    assert "python: code within a configuration is not run" in notes
+    assert "bleu: no scorer stands for it. Instead: BLEU" in notes
+
+
+def test_without_a_run_the_prompt_and_the_model_are_named_as_missing(convert):
+    new, rows, notes = convert(eval__json=EVAL, items__jsonl=ITEMS)
+    assert (new["prompts"], new["models"]) == ("{{ticket_text}}", ["gpt-5"])
+    assert "convert EVAL RUN ITEMS" in notes
+    assert len(rows) == 3
+
+
+def test_items_of_a_run_are_read_where_they_stand_in_it(convert):
+    source = {"type": "file_content", "content": ITEMS[:2]}
+    run = {**RUN, "data_source": {**RUN["data_source"], "source": source}}
+    _, rows, _ = convert(eval__json=EVAL, run__json=run)
+    assert len(rows) == 2
+
+
+def test_outputs_among_items_are_told_apart(convert):
+    items = [{"datasource_item": one["item"], "sample": {"output": [{"content": "bug"}]}} for one in ITEMS]
+    _, rows, notes = convert(eval__json=EVAL, items__jsonl=items)
+    assert rows[0] == ITEMS[0]["item"]
+    assert "the target replay" in notes
+
+
+def test_an_eval_without_items_says_how_to_get_them(convert):
+    with pytest.raises(ConfigError, match="export them as JSON lines"):
+        convert(eval__json=EVAL)
+
+
+@pytest.mark.parametrize(
+    ("kind", "scorer"),
+    [
+        ("basic.match:Match", "starts_with"),
+        ("basic.includes:Includes", {"contains": {"ignore_case": False, "whole_words": False}}),
+        ("basic.fuzzy_match:FuzzyMatch", "contains"),
+        ("basic.json_match:JsonMatch", {"json_fields": {"extra": "fail"}}),
+    ],
+)
+def test_a_class_of_the_registry_becomes_a_scorer_over_its_own_samples(convert, kind, scorer):
+    text = f"x:\n  id: x.dev.v0\nx.dev.v0:\n  class: evals.elsuite.{kind}\n  args: {{samples_jsonl: x/samples.jsonl}}\n"
+    new, rows, notes = convert(x__yaml=text)
+    assert new["scorers"] == [scorer]
+    assert new["samples"] == {"file": "x/samples.jsonl", "columns": {"input": "input", "expected": "ideal"}}
+    assert rows == []
+    assert "a model" in notes
+
+
+def test_a_graded_class_of_the_registry_is_converted_by_its_specification_or_named(convert):
+    text = "x:\n  class: evals.elsuite.modelgraded.classify:ModelBasedClassify\n  args: {modelgraded_spec: %s}\n"
+    assert convert(x__yaml=text % "closedqa")[0]["scorers"] == [{"guideline": "{{criteria}}"}]
+    with pytest.raises(ConfigError, match=r"ModelBasedClassify battle: no scorer .*guideline") as raised:
+        convert(x__yaml=text % "battle")
+    assert raised.value.location.line == 2
+
+
+def test_a_dataset_of_pydantic_evals_becomes_rows_with_checks(convert):
+    text = """
+name: capitals
+cases:
+- name: france
+  inputs: {country: France, style: short}
+  expected_output: Paris
+  metadata: {level: easy}
+  evaluators:
+  - Contains: {value: par, case_sensitive: false}
+  - name: Equals
+    arguments: [Paris]
+- name: spain
+  inputs: {country: Spain, style: long}
+evaluators:
+- EqualsExpected
+- MaxDuration: 2
+- LLMJudge: {rubric: is polite}
+- IsInstance: str
+report_evaluators: []
+"""
+    new, rows, notes = convert(capitals__yaml=text)
+    assert new["prompts"] == "country: {{country}}\nstyle: {{style}}"
+    assert new["scorers"] == [{"checks": {"every": [{"latency": 2.0}, {"guideline": "is polite"}]}}]
+    assert rows[0] == {
+        "level": "easy",
+        "description": "france",
+        "country": "France",
+        "style": "short",
+        "expected_output": "Paris",
+        "checks": [
+            {"exact_match": "Paris"},
+            {"contains": "par", "whole_words": False},
+        ],
+    }
+    assert "checks" not in rows[1]
+    for part in ("the task, a function", "evaluator IsInstance", "report_evaluators"):
+        assert part in notes
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("goldens__json", json.dumps([{"input": "a", "expected_output": "b"}]), r"write samples: goldens.json\n"),
+        ("cases__json", json.dumps([{"input": "a", "actual_output": "b"}]), "'actual_output' .* target replay"),
+        ("samples__jsonl", [{"input": "a", "target": "b"}], "write samples: samples.jsonl; outputs"),
+        ("other__yaml", "a: 1\n", "no configuration of promptfoo"),
+        ("cases__yaml", "cases: [1]\n", "each with inputs"),
+    ],
+)
+def test_data_goes_under_samples_and_outputs_to_replay(convert, name, content, message):
+    with pytest.raises(ConfigError, match=message):
+        convert(**{name: content})

