@@ -1,4 +1,4 @@
-"""What `make demo` does: exams, text-to-SQL, tables, a PDF, preferences, labels, judges, agents; no key or network."""
+"""What `make demo` does: tickets, exams, SQL, tables, a PDF, preferences, labels, judges, agents; no key or network."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ def steelyard(*arguments: str | Path) -> None:
 def main() -> None:
     """Run the demo into `out/demo`, again each time."""
     shutil.rmtree(OUT, ignore_errors=True)
+    general()
     choice()
     small_boats()
     text2sql()
@@ -41,11 +42,27 @@ def main() -> None:
     print("  .venv/bin/steelyard run examples/choice/models.yaml --html out/models.html")
 
 
+def general() -> None:
+    """Two prompts sort tickets, with a scripted endpoint in place of a model."""
+    jobs = OUT / "general"
+    shutil.copytree(ROOT / "examples" / "general", jobs)
+    print("Support tickets, sorted by a scripted model with two prompts: a CSV, prompts, a model.", flush=True)
+    with subprocess.Popen([sys.executable, jobs / "server.py", "0"], stdout=subprocess.PIPE, text=True) as server:
+        try:
+            address = server.stdout.readline().strip() if server.stdout else ""
+            job = jobs / "1-classify.yaml"
+            job.write_text(job.read_text(encoding="utf-8").replace("http://127.0.0.1:8391/v1", address), "utf-8")
+            steelyard("check", jobs / "tickets.csv")
+            steelyard("run", job, "--store", OUT / "demo.db", "--html", OUT / "general.html")
+        finally:
+            server.terminate()
+
+
 def choice() -> None:
     """Three baselines take the same exam and are compared."""
     store, report = OUT / "demo.db", OUT / "choice.html"
     exam = ROOT / "examples" / "choice" / "exam.yaml"
-    print("A multiple-choice exam on the Yijing: 140 questions from an Excel sheet, answered without any model by")
+    print("\nA multiple-choice exam on the Yijing: 140 questions from an Excel sheet, answered without any model by")
     print("chance, by the longest option, and by looking the options up in a knowledge document.")
     steelyard("check", exam)
     steelyard("run", exam, "--store", store, "--html", report)

@@ -181,6 +181,59 @@ def test_the_store_is_named_by_an_option_or_in_the_configuration(alone):
     assert (alone.path / "mine.db").exists()
 
 
+RUNS = """
+from steelyard import Scripted
+
+ROWS = [{"text": f"Ticket {no}", "label": ("bug", "billing")[no % 2]} for no in range(8)]
+
+
+def test_sorted(steelyard_run):
+    run = steelyard_run("{{text}}", ROWS, ["label"], model=Scripted(default="bug"), name="tickets")
+    assert run.score("accuracy").headline.value == 0.5
+"""
+
+
+def test_what_has_no_run_yet_is_run_only_when_asked_and_within_a_budget(alone):
+    alone.makepyfile(RUNS)
+    skipped = alone.runpytest_inprocess(*PLUGIN, "-rs")
+    skipped.assert_outcomes(skipped=1)
+    skipped.stdout.fnmatch_lines(["*tickets: no finished run of scripted as it is now; pytest --steelyard-run*"])
+    without = alone.runpytest_inprocess(*PLUGIN, "--steelyard-run")
+    without.assert_outcomes(failed=1)
+    without.stdout.fnmatch_lines(["*scripted is run only with a budget: add --steelyard-budget CALLS*"])
+    short = alone.runpytest_inprocess(*PLUGIN, "--steelyard-run", "--steelyard-budget", "3")
+    short.assert_outcomes(failed=1)
+    short.stdout.fnmatch_lines(["*the run of scripted is interrupted: the budget of 3 calls is used up*"])
+    alone.runpytest_inprocess(*PLUGIN, "--steelyard-run", "--steelyard-budget", "20").assert_outcomes(passed=1)
+    alone.runpytest_inprocess(*PLUGIN).assert_outcomes(passed=1)
+
+
+def test_another_prompt_or_dataset_has_no_run_yet(alone):
+    alone.makepyfile(RUNS)
+    alone.runpytest_inprocess(*PLUGIN, "--steelyard-run", "--steelyard-budget", "20").assert_outcomes(passed=1)
+    for changed in (RUNS.replace("{{text}}", "Sort: {{text}}"), RUNS.replace("range(8)", "range(6)")):
+        alone.makepyfile(changed)
+        alone.runpytest_inprocess(*PLUGIN).assert_outcomes(skipped=1)
+
+
+def test_a_configuration_is_run_likewise_and_gives_every_target(alone):
+    (alone.path / "tickets.csv").write_text("text,label\nA,bug\nB,billing\nC,bug\n", "utf-8")
+    (alone.path / "tickets.yaml").write_text(
+        "samples: tickets.csv\nprompts: '{{text}}'\nscorers: [exact_match]\n"
+        "models: {bug: {scripted: {default: bug}}, none: {scripted: {default: no}}}\n"
+        "options: {budget: {calls: 10}}\n",
+        "utf-8",
+    )
+    alone.makepyfile(
+        "def test_rates(steelyard_run):\n"
+        "    runs = steelyard_run('tickets.yaml')\n"
+        "    assert [run.score().headline.value for run in runs] == [2 / 3, 0.0]\n"
+    )
+    alone.runpytest_inprocess(*PLUGIN).assert_outcomes(skipped=1)
+    alone.runpytest_inprocess(*PLUGIN, "--steelyard-run").assert_outcomes(passed=1)
+    alone.runpytest_inprocess(*PLUGIN).assert_outcomes(passed=1)
+
+
 def test_the_fixtures_and_the_option_are_described(alone):
     out = alone.runpytest_inprocess(*PLUGIN, "--fixtures", "--help").stdout.str()
     assert "--steelyard-store=FILE" in out

@@ -1,4 +1,8 @@
-"""A pytest plug-in: a test fails if a score has regressed against its baseline.
+"""A pytest plug-in: tests on stored runs, and a check that a score has not regressed against its baseline.
+
+    def test_tickets_are_sorted(steelyard_run):
+        run = steelyard_run("{{text}}", "tickets.csv", ["label"], model=small)
+        assert run.score("accuracy").headline.value >= 0.8
 
     def test_the_new_prompt_is_no_worse(steelyard_store, assert_no_regression):
         run = evaluate(my_target, samples, [ExactMatch()], store=steelyard_store.path)
@@ -119,10 +123,14 @@ def _baseline(run: Run | RunData, baseline: Run | RunData | Path | str) -> RunDa
 
 
 def pytest_addoption(parser: Any) -> None:
-    """Add the option and the setting that name the store of the fixture `steelyard_store`."""
+    """Add the options and the setting of the fixtures."""
     what = "the store of the fixture steelyard_store; .steelyard/steelyard.db in pytest's root directory by default"
     parser.getgroup("steelyard").addoption("--steelyard-store", metavar="FILE", default=None, help=what)
     parser.addini("steelyard_store", what, default="")
+    run = "let the fixture steelyard_run evaluate what has no run in the store yet; else such tests are skipped"
+    parser.getgroup("steelyard").addoption("--steelyard-run", action="store_true", default=False, help=run)
+    budget = "the most calls of an evaluation that steelyard_run starts"
+    parser.getgroup("steelyard").addoption("--steelyard-budget", metavar="CALLS", type=int, default=None, help=budget)
 
 
 def pytest_configure(config: Any) -> None:
@@ -139,13 +147,32 @@ def pytest_configure(config: Any) -> None:
         with Store(_store_path(pytestconfig), create_missing=True) as opened:
             yield opened
 
+    @pytest.fixture(scope="session")
+    def steelyard_run(steelyard_store: Any, pytestconfig: pytest.Config) -> Any:
+        """The finished run of an evaluation or of a configuration; made only with --steelyard-run and a budget."""
+        from steelyard.from_python.kept_runs import NotRunError, kept_or_run
+
+        def run(*given: Any, **options: Any) -> Any:
+            __tracebackhide__ = True
+            may_run, calls = (pytestconfig.getoption(f"--steelyard-{name}") for name in ("run", "budget"))
+            try:
+                return kept_or_run(given, options, steelyard_store, may_run=may_run, calls=calls)
+            except NotRunError as error:
+                if may_run:
+                    pytest.fail(str(error))
+                pytest.skip(str(error))
+
+        return run
+
     @pytest.fixture(scope="session", name="assert_no_regression")
     def regression_check() -> Any:
         """The function of that name, so that a test need not import it."""
         return assert_no_regression
 
     fixtures = ModuleType("steelyard_fixtures", "Fixtures that Steelyard provides.")
-    vars(fixtures).update(steelyard_store=steelyard_store, assert_no_regression=regression_check)
+    vars(fixtures).update(
+        steelyard_store=steelyard_store, steelyard_run=steelyard_run, assert_no_regression=regression_check
+    )
     config.pluginmanager.register(fixtures, "steelyard-fixtures")
 
 

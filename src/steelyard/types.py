@@ -27,6 +27,8 @@ not apply after all if no other output of the run has any (`store.unreported_pas
 COMPARISON: Final = "a comparison"
 """Lacking where two results are too large, or took too long, to be compared: summaries warn of it."""
 
+CALLS: Final = "calls"
+"""Key of an output's metadata as scorers see it that ask for the target's calls (`StageInfo.sees_calls`)."""
 STOPPED: Final = frozenset({"content_filter", "refusal"})
 """`Reply.finish` where the endpoint or the model refused to answer; a filter may have let part of the text through."""
 
@@ -239,6 +241,8 @@ class StageInfo:
             returns is not journalled.
         mock_reply: what a dry run uses as the reply to each of its calls, so that it reaches every call it may make.
         mock_output: what a dry run passes to a scorer in place of an answer not known yet; empty: a placeholder.
+        sees_calls: the output that the scorer gets has `CALLS` in its metadata: `seconds`, `cost` (None without prices)
+            and `finish` of the target's calls.
         compares_pairs: the scorer says which of two answers is better: its output is `{"A": ..., "B": ...}`.
     """
 
@@ -248,6 +252,7 @@ class StageInfo:
     mock_reply: str = ""
     mock_output: str = ""
     compares_pairs: bool = False
+    sees_calls: bool = False
 
 
 INLINE: Final = StageInfo(inline=True)

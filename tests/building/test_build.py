@@ -65,14 +65,14 @@ def test_the_three_ways_to_write_a_target():
 
 
 def test_a_list_of_scorers_mixes_the_forms():
-    assert made(tuple[Scorer, ...], "[length, {length: 5}, {length: {at_most: 6}}]") == (
-        toys.Length(), toys.Length(5), toys.Length(6),
+    assert made(tuple[Scorer, ...], "[extent, {extent: 5}, {extent: {at_most: 6}}]") == (
+        toys.Extent(), toys.Extent(5), toys.Extent(6),
     )  # fmt: skip
 
 
 def test_options_may_stand_in_the_lines_below_a_name_no_deeper_than_it():
-    text = "- length:\n  at_most: 6\n- length:\n    at_most: 5\n- length:\n"
-    assert made(tuple[Scorer, ...], text) == (toys.Length(6), toys.Length(5), toys.Length())
+    text = "- extent:\n  at_most: 6\n- extent:\n    at_most: 5\n- extent:\n"
+    assert made(tuple[Scorer, ...], text) == (toys.Extent(6), toys.Extent(5), toys.Extent())
 
 
 def test_a_union_takes_what_stands_there():
@@ -81,7 +81,7 @@ def test_a_union_takes_what_stands_there():
     assert made(str | list[str], "5") == "5"
     assert made(str | list[str], "[a]") == ["a"]
     assert made(int | None, "~") is None
-    assert made(toys.Parrot | toys.Length, "{at_most: 3}") == toys.Length(3)
+    assert made(toys.Parrot | toys.Extent, "{at_most: 3}") == toys.Extent(3)
 
 
 def test_a_path_or_a_text_is_a_path_where_the_file_exists(folder):
@@ -126,7 +126,7 @@ def test_a_number_is_a_text_only_if_it_would_be_written_the_same_again():
             "but got a list; write each as a key and its value, without a dash or brackets: toy: ...",
         ),
         (list[Target], "{toy: {}}", "but got a mapping; write each entry with a dash before it, as in - toy: ..."),
-        (toys.Length, "3", "expected a mapping (at_most), but got the number 3"),
+        (toys.Extent, "3", "expected a mapping (at_most), but got the number 3"),
         (Literal["glad", "grim"], "gald", "expected 'glad' or 'grim', but got the text 'gald': did you mean 'glad'?"),
         (int | list[int], "x", "expected a whole number or a list (each a whole number), but got the text 'x'"),
         (int | None, "x", "expected a whole number, but got the text 'x'"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from steelyard.config.read import parse
 
 from steelyard import ConfigError, Sample, evaluate
 from steelyard.building.build import Site, build

@@ -237,6 +237,8 @@ REFERENCES = {
     "text": "SELECT name FROM staff ORDER BY mark DESC",
     "null": "SELECT name FROM staff ORDER BY height LIMIT 1",
     "no null": "SELECT name FROM staff WHERE height > 0 ORDER BY height LIMIT 1",
+    "greatest": "SELECT age, MAX(mark) FROM staff WHERE age > 1 GROUP BY age HAVING count(*) > 0",
+    "greatest of numbers": "SELECT max(age), min(CAST(mark AS INT)) FROM staff",
     "cast": "SELECT name FROM staff ORDER BY CAST(mark AS INT) DESC",
 }
 STAFF = """CREATE TABLE staff (name TEXT, age INT, mark TEXT, height REAL); CREATE TABLE log (at TEXT);
@@ -263,6 +265,7 @@ def test_every_reference_is_run_and_what_is_wrong_with_it_is_listed(steelyard, r
         ("column", "cannot_run"),
         ("ddl", "schema_fails"),
         ("empty", "empty_tables"),
+        ("greatest", "text_as_number"),
         ("nobody", "returns_nothing"),
         ("null", "null_in_limit"),
         ("text", "text_as_number"),

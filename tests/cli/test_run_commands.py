@@ -73,7 +73,7 @@ def test_a_dry_run_counts_and_sends_nothing(steelyard, write, says, tmp_path):
 
 def test_what_sends_nothing_needs_no_key(steelyard, write, monkeypatch):
     model = {"openai_compatible": {"name": "m", "base_url": "http://127.0.0.1:9/v1", "api_key": "${A_KEY_OF_MY_OWN}"}}
-    path = write({"a": {"prompt": {"template": "{{question}}", "model": model}}}, options={"retry": {"attempts": 1}})
+    path = write({"a": {"prompt": {"template": "{{question}}", "model": model}}}, options={"retry": {"base_s": 0.01}})
     missing = "set A_KEY_OF_MY_OWN or put it into"
     assert "20 calls would be sent" in steelyard("run", path, "--dry-run", code=0).out
     assert missing in steelyard("run", path, code=2).err
@@ -81,6 +81,8 @@ def test_what_sends_nothing_needs_no_key(steelyard, write, monkeypatch):
     steelyard("run", path, code=4)  # nobody listens there
     monkeypatch.delenv("A_KEY_OF_MY_OWN")
     assert "scored again without a call" in steelyard("rescore", "a", code=0).out
+    told = steelyard("export", "a", "--json-dir", "x", "--source", "exam.csv", code=2).err
+    assert "has no questions of 'exam.csv'; it has no records" in told
     assert missing in steelyard("resume", "a", code=2).err
 
 

@@ -24,9 +24,9 @@ targets:
   one: {toy: x, share: 0.5, mood: grim, words: [a, b], sizes: {a: 1.5}, header: none}
   two: {picky: {low: 1, high: 2}}
   floor: echo
-scorers: [length, {exact_match: {ignore_case: true}}]
+scorers: [extent, {exact_match: {ignore_case: true}}]
 options: {concurrency: 4, seed: 7, budget: {calls: 10}, retry: {attempts: 3}, durability: full}
-gate: {length: ">= 0.5"}
+gate: {extent: ">= 0.5"}
 """
 WORDS = (
     "toy", "picky", "echo", "careless", "missing", "prompt", "http", "baseline", "replay", "function", "scripted",

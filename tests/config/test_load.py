@@ -17,9 +17,9 @@ matrix: {bird: [polly, coco]}
 targets:
   bird: {toy: {model: {parrot: "{{bird}}", api_key: "${BIRD_KEY}"}}, tags: {loud: no, version: 2}}
   floor: echo
-scorers: [length]
+scorers: [extent]
 options: {concurrency: 4, budget: {calls: 10}}
-gate: {length: ">= 0.5"}
+gate: {extent: ">= 0.5"}
 """
 
 
@@ -45,7 +45,7 @@ def test_a_file_becomes_a_suite_with_named_targets_and_tags(folder):
     }
     assert suite.targets["bird[bird=coco]"].model.name == "coco"
     assert (suite.options.concurrency, suite.options.budget.calls) == (4, 10)
-    assert suite.gate == {"length": ">= 0.5"}
+    assert suite.gate == {"extent": ">= 0.5"}
     assert [sample.input for sample in suite.samples] == ["one", "two", "three"]
 
 
@@ -148,7 +148,7 @@ HEAD = "suite: toy\nsamples: {file: lines.txt}\n"
         (HEAD + "targets: {a: echo}\ntags: {}\n", "4:1", "tags belong to a target"),
         (HEAD + "targets: {a: echo}\nsampels: {}\n", "4:1", "unknown key 'sampels': did you mean 'samples'?"),
         (HEAD + "targets: {a: echo}\nname: refused\n", "2:1", "this suite is refused"),
-        (HEAD + "targets: {a: echo}\ngate: {length: 0.6 or so}\n", "4:16", "gate:"),
+        (HEAD + "targets: {a: echo}\ngate: {extent: 0.6 or so}\n", "4:16", "gate:"),
         (HEAD + "targets: {a: echo}\noptions: {budget: {call: 1}}\n", "4:20", "did you mean 'calls'?"),
     ],
 )
@@ -194,8 +194,8 @@ def test_a_missing_configuration_is_answered_with_those_that_stand_beside_it(fol
 
 
 def test_a_gate_on_a_score_that_no_scorer_gives_is_refused_before_anything_is_asked(folder):
-    text = TEXT.replace('gate: {length: ">= 0.5"}', 'gate: {lenght: ">= 0.5"}')
-    with pytest.raises(ConfigError, match=r"toy\.yaml:11:8.*no score 'lenght': did you mean 'length'"):
+    text = TEXT.replace('gate: {extent: ">= 0.5"}', 'gate: {exent: ">= 0.5"}')
+    with pytest.raises(ConfigError, match=r"toy\.yaml:11:8.*no score 'exent': did you mean 'extent'"):
         load(written(folder, text), environ={"BIRD_KEY": "tweet-tweet"})
 
 
@@ -253,7 +253,7 @@ def test_a_gate_on_repeats_and_on_cost_needs_them_before_anything_is_asked(folde
 
 
 def test_a_gate_on_a_group_that_no_sample_has_is_refused_unless_only_a_part_is_asked(folder):
-    text = TEXT.replace('gate: {length: ">= 0.5"}', 'gate: {"length[owls]": ">= 0.5"}')
+    text = TEXT.replace('gate: {extent: ">= 0.5"}', 'gate: {"extent[owls]": ">= 0.5"}')
     with pytest.raises(ConfigError, match="no sample is of group 'owls'"):
         load(written(folder, text), environ={"BIRD_KEY": "tweet-tweet"})
     assert load(written(folder, text), environ={"BIRD_KEY": "tweet-tweet"}, limit=2).suite.gate

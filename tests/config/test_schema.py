@@ -10,7 +10,7 @@ from steelyard.config import schema
 @pytest.fixture(scope="module")
 def validator(toys):
     """The schema of the toys alone; what another package registers badly breaks the schema, as it breaks a run."""
-    names = {"suite": ("toy",), "target": ("toy", "picky", "echo", "function"), "scorer": ("length", "exact_match"), "model": ("parrot",)}  # fmt: skip  # noqa: E501
+    names = {"suite": ("toy",), "target": ("toy", "picky", "echo", "function"), "scorer": ("extent", "exact_match"), "model": ("parrot",)}  # fmt: skip  # noqa: E501
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(schema, "names", names.__getitem__)
         document = schema.json_schema()
@@ -30,7 +30,7 @@ GOOD = {
         "function": {"function": "pkg.mod:fn"},
     },
     "matrix": {"n": [1, 2]},
-    "scorers": ["exact_match", {"length": 5}, {"length": {"at_most": 6}}],
+    "scorers": ["exact_match", {"extent": 5}, {"extent": {"at_most": 6}}],
     "options": {"concurrency": 4, "budget": {"calls": 10}, "durability": "full"},
 }
 
@@ -54,7 +54,7 @@ def test_a_good_configuration_is_valid(validator):
         (("targets", "two"), {"picky": 1}),
         (("targets", "two"), "picky"),
         (("targets", "bare"), "ehco"),
-        (("scorers",), ["lenght"]),
+        (("scorers",), ["exent"]),
         (("options", "budget", "call"), 1),
         (("options", "durability"), "ful"),
         (("matrix", "n"), []),

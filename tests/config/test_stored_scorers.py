@@ -20,27 +20,36 @@ DESCRIBED = [
     {"choice": {"rule": "last_letter", "also_scored": ["strict_only_letter"]}},
     {"chrf": {}},
     {"contains": {"mode": "any", "ignore_case": True}},
+    {"cost": 0.01},
     {"error_pattern": {"name": "sorry", "pattern": "I am sorry"}},
     {"exact_match": {"ignore_case": True}},
+    {"finish": "stop"},
     {"forbidden_tools": {"tools": ["rm"]}},
+    {"json_fields": {"compare": {"total": 0.01}}},
     {"json_schema": {"schema": {"type": "object", "required": ["a"]}}},
     {"label": ["yes", "no"]},
+    {"latency": 2},
+    {"length": {"max": 25}},
+    {"levenshtein": {"most_share": 0.2}, "value": "x"},
     {"lexical_preference": {}},
     {"likelihood": {}},
     {"not": {"contains": ["as an AI"]}, "name": "no_ai_talk"},
     {"number_match": {}},
     {"number_match": "{{sum}}", "of": "total"},
     {"per_turn": {"scorer": {"rouge_l": {}}}},
+    {"refusal": {"expected": True}},
     {"regex": {"pattern": "^[0-9]+$"}},
     {"retrieval": {}},
     {"rouge_l": {}},
+    {"rouge_n": 1},
+    {"starts_with": "Dear"},
     {"sql": {"published": True, "limits": {"timeout_s": 3.0}}},
     {"tables": {"metrics": ["cell_recall"], "rules": "qatch-docs"}},
     {"token_f1": {}},
     {"tool_calls": {}},
 ]
 OPTIONS = Options(prices=PriceTable({"gpt": Price(1.0, 2.0)}, "USD"))
-NEED_MORE = {"human_preference"}
+NEED_MORE = {"command", "function", "human_preference", "python_test", "similarity"}
 
 
 @pytest.mark.parametrize("plain", DESCRIBED, ids=lambda plain: next(iter(plain)))

@@ -4,7 +4,7 @@ from steelyard.data.columns import find_layout
 from steelyard.data.headers import Role, normalized
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Row, Table
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, DataError
 
 ROLES = (
     Role("question"),
@@ -213,3 +213,20 @@ def test_two_keys_of_one_name_are_refused_and_a_named_one_is_meant():
         find_layout(table, ROLES, SampleFiles("t.jsonl"))
     named = SampleFiles("t.jsonl", columns={"answer": "Answer"})
     assert find_layout(table, ROLES, named).columns["answer"] == ("Answer",)
+
+
+def test_a_key_that_only_a_late_object_has_gets_its_role():
+    entries = [{"question": f"q{n}", "A": "x", "B": "y", "answer": "A"} for n in range(40)]
+    entries[30]["category"] = "rain"
+    table = Table("t.jsonl", lambda: (Row(n, entry) for n, entry in enumerate(entries, 1)), "line", keyed=True)
+    assert find_layout(table, ROLES, SampleFiles("t.jsonl")).columns["group"] == ("category",)
+
+
+def test_a_broken_line_behind_the_first_ones_is_left_to_whoever_reads_it():
+    def rows():
+        for n in range(1, 21):
+            yield Row(n, {"question": f"q{n}", "A": "x", "B": "y", "answer": "A"})
+        raise DataError("t.jsonl:21: no JSON")
+
+    table = Table("t.jsonl", rows, "line", keyed=True)
+    assert find_layout(table, ROLES, SampleFiles("t.jsonl")).columns["question"] == ("question",)

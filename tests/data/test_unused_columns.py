@@ -9,6 +9,7 @@ import pytest
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.unused_columns import MOST_CHARACTERS
 from steelyard.errors import ConfigError
+from steelyard.generate.question_set import QaRow, save_rows
 from steelyard.suites.choice.rows import load_choice
 from steelyard.suites.pairwise.rows import load_pairwise
 from steelyard.suites.rag.rows import load_rag
@@ -161,3 +162,14 @@ def test_an_unnamed_column_that_numbers_the_rows_is_no_column(tmp_path):
     (tmp_path / "a.csv").write_text(",Question,A,B,Answer,\n0,One?,a,b,A,x\n1,Two?,a,b,B,\n", "utf-8")
     data = load_choice(SampleFiles(tmp_path / "a.csv"))
     assert [sample.metadata for sample in data.samples] == [{"F": "x"}, {"F": ""}]
+
+
+@pytest.mark.parametrize("name", ["q.jsonl", "q.csv"])
+def test_keys_of_a_generated_question_set_are_kept_and_not_named(tmp_path, name):
+    row = QaRow("1", "Why?", "So.", "a.md", end=3, heading="Rain", source="So.", chunk="c1", kind="cloze")
+    save_rows([row], tmp_path / name)
+    data = load_rag(SampleFiles(tmp_path / name))
+    assert (data.samples[0].metadata["heading"], data.samples[0].metadata["kind"]) == ("Rain", "cloze")
+    assert not [note for note in data.notes if "no role" in note]
+    own = exam(tmp_path / "own.jsonl", {"question": "Why?", "answer": "So.", "kind": "x"})
+    assert [note for note in load_rag(own).notes if "no role and is only metadata: kind" in note]

@@ -49,6 +49,9 @@ def test_the_matrix_leads_to_each_run_and_a_row_to_its_comparison(runs):
     }
     (matrix,) = section.parts
     assert [cell.link for cell in matrix.table.rows[0][1:]] == [RunLink(runs[0].id), RunLink(runs[1].id)]
+    chatty = matrix.table.rows[1][0].link
+    assert (chatty.against, {chatty.run, *chatty.others}) == (runs[0].id, {run.id for run in runs[1:]})
+    assert matrix.table.rows[0][0].link is None
     details = grid_details_section(compare(*runs).grid)
     on_large = details.parts[-1].table.rows[-1]
     assert on_large[1].link == RunLink(runs[3].id, runs[1].id)

@@ -114,7 +114,7 @@ def test_a_schema_names_its_draft():
             },
             "additionalProperties",
         ),
-        ({"type": "array"}, "not a JSON schema of an object"),
+        ({"typ": "array"}, "not a JSON schema of an object"),
         ("sqll", "sql"),
     ],
 )

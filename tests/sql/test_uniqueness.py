@@ -102,6 +102,17 @@ def test_duckdbs_own_limits_are_seen():
     assert open_parts("SELECT a FROM t ORDER BY ALL LIMIT 1", "duckdb") == ()
 
 
+def test_the_rows_of_a_subquery_in_an_array_are_in_any_order(sandbox):
+    query = "SELECT city, ARRAY(SELECT name FROM staff WHERE team = team.id{}) AS names FROM team"
+    assert undecided(sandbox, query.format(""), "duckdb") == [
+        "rows in any order in: ARRAY(SELECT name FROM staff WHERE team = team.id)"
+    ]
+    assert [part.gathered for part in open_parts(query.format(""), "duckdb")] == [(1, "")]
+    assert undecided(sandbox, query.format(" ORDER BY name"), "duckdb") == []
+    assert undecided(sandbox, query.format(" AND name = 'Ada'"), "duckdb") == []
+    assert open_parts("SELECT ARRAY(", "duckdb") == ()
+
+
 def test_rows_differ_by_value_and_number():
     one = ResultTable(("a",), [(1,), (1,), (2,)])
     assert not differ(one, ResultTable(("a",), [(2.0,), (1,), (1,)]))

@@ -1,5 +1,6 @@
 """The general suite: prompts x models, what is scored, the rows' own checks, and what is refused before any call."""
 
+import asyncio
 import json
 import os
 
@@ -10,6 +11,7 @@ from steelyard.config.load import load
 from steelyard.errors import ConfigError, DataError
 from steelyard.scorers import ExactMatch
 from steelyard.scorers.judges.judge import Judge
+from steelyard.suite.dry_run import estimate
 
 ENDPOINT = "endpoint: http://127.0.0.1:9/v1\n"
 EXACT = "scorers: [exact_match]\n"
@@ -190,6 +192,13 @@ def test_checks_of_every_row_decide_with_those_of_the_row(configured, tmp_path):
     given = "targets: {same: {replay: outputs.jsonl}}\nscorers: [{checks: {every: [{contains: b}]}}]\n"
     (run,) = evaluate_suite(configured(given, rows, "rows.jsonl"), store=tmp_path / "s.db")
     assert [[score.value for score in record.scores] for record in run.records()] == [[0.0, 0.0], [1.0, 1.0]]
+
+
+def test_a_dry_run_counts_the_calls_of_checks_behind_others_that_call_nothing(configured):
+    rows = [{"text": "a", "checks": [{"contains": ["x"]}, {"not": {"contains": "y"}}, {"guideline": "It is kind."}]}]
+    suite = configured(f"models: a\njudge: strict\n{ENDPOINT}", rows * 3, "rows.jsonl")
+    (target,) = asyncio.run(estimate(suite))
+    assert {stage.stage: stage.calls for stage in target.stages} == {"target": 3, "checks": 3}
 
 
 def test_checks_without_a_judge_need_none(configured):

@@ -34,7 +34,7 @@ class Parrot:
 
 
 @dataclass(frozen=True, slots=True)
-class Length:
+class Extent:
     """Scores the length.
 
     Args:
@@ -44,7 +44,7 @@ class Length:
     at_most: int = 10
 
     def __call__(self, sample: Sample, output: Output) -> Score:
-        return Score("length", float(len(str(output.value)) <= self.at_most))
+        return Score("extent", float(len(str(output.value)) <= self.at_most))
 
 
 @dataclass(frozen=True, slots=True)

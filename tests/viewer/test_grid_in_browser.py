@@ -45,15 +45,20 @@ def test_a_cell_leads_to_its_run_and_a_pair_to_its_comparison(shipped, browse):
         shown = await page.run(f"{table}.innerText")
         pair = await page.run("[...document.querySelectorAll('#grid_details a')].at(-1).getAttribute('href')")
         width = await page.run(f"{table}.getBoundingClientRect().right <= document.documentElement.clientWidth")
+        row = await page.run(f"{table}.querySelector('tbody th a').getAttribute('href')")
         await page.run(f"{table}.querySelectorAll('tbody td a')[1].click()")
         await page.until("location.pathname.startsWith('/run/') && document.readyState === 'complete'")
-        return shown, pair, width, await page.run("location.pathname"), page.complaints
+        return (shown, row), pair, width, await page.run("location.pathname"), page.complaints
 
-    shown, pair, width, opened, complaints = browse(address(shipped, path), visit)
+    (shown, row), pair, width, opened, complaints = browse(address(shipped, path), visit)
     assert "50.0 %" in shown
     assert "100.0 %" in shown
     assert runs["terse@large"] in pair
     assert runs["chatty@large"] in pair
+    assert all(ident in row for ident in runs.values())
+    status, _, text = shipped.ask(row)
+    assert status == 200
+    assert 'id="grid"' in text
     assert width
     assert opened == f"/run/{runs['terse@large']}"
     assert complaints == []

@@ -67,7 +67,8 @@ def _read(run: Run, form: LabelForm, path: Path, author: str) -> list[Label]:
     """The labels of an export, or of a sheet that `author` filled in."""
     from steelyard.people.label_files import REQUIRED, read_labels
     from steelyard.people.queues import checked_rater
-    from steelyard.people.review_sheet import GivenBy, read_sheet, table_rows, verdict_labels
+    from steelyard.people.review_sheet import GivenBy, read_sheet, verdict_labels
+    from steelyard.people.sheets import table_rows
 
     try:
         next(table_rows(path, REQUIRED, ""), None)

@@ -86,6 +86,12 @@ TrustStoreOption = Annotated[
 UnsafeSqlOption = Annotated[
     bool, typer.Option("--unsafe-sql", help="Run generated SQL even if this machine cannot confine its engine.")
 ]
+AllowCommandsOption = Annotated[
+    bool, typer.Option("--allow-commands", help="Run the programs that scorers of the kind command name.")
+]
+UnsafeCodeOption = Annotated[
+    bool, typer.Option("--unsafe-code", help="Run the code of replies even if this machine cannot confine it.")
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
 WorkersOption = Annotated[
     str,

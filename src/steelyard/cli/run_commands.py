@@ -14,6 +14,7 @@ from steelyard.cli.options import (
     BROKEN,
     INTERRUPTED,
     UNDECIDED,
+    AllowCommandsOption,
     ConfigArgument,
     DryRunOption,
     FreshOption,
@@ -27,6 +28,7 @@ from steelyard.cli.options import (
     SkipBadOption,
     StoreOption,
     TrustStoreOption,
+    UnsafeCodeOption,
     UnsafeSqlOption,
     WorkersOption,
     WorkingDirOption,
@@ -77,6 +79,8 @@ def run(
     workers: WorkersOption = "",
     working_dir: WorkingDirOption = None,
     unsafe_sql: UnsafeSqlOption = False,
+    allow_commands: AllowCommandsOption = False,
+    unsafe_code: UnsafeCodeOption = False,
     no_env: NoEnvOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -104,7 +108,8 @@ def run(
     outlet = _Outlet(store, as_json, html, markdown, junit)
     outlet.check()
     check_before(loaded.suite.gate, loaded.suite.targets, store)
-    run_config = _run_config(loaded, store, chosen, workers=(workers, working_dir), fresh=fresh, unsafe_sql=unsafe_sql)
+    allowed = _allowed(unsafe_sql, allow_commands, unsafe_code)
+    run_config = _run_config(loaded, store, chosen, workers=(workers, working_dir), fresh=fresh, **allowed)
     outlet.finish(run_suite(loaded.suite, run_config, quiet=quiet), loaded.suite.gate.get("baseline", ""))
 
 
@@ -121,6 +126,8 @@ def resume(
     workers: WorkersOption = "",
     working_dir: WorkingDirOption = None,
     unsafe_sql: UnsafeSqlOption = False,
+    allow_commands: AllowCommandsOption = False,
+    unsafe_code: UnsafeCodeOption = False,
     no_env: NoEnvOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -158,7 +165,7 @@ def resume(
         workers=(workers, working_dir),
         resume=unfinished.id,
         allow_changed=allow_changed,
-        unsafe_sql=unsafe_sql,
+        **_allowed(unsafe_sql, allow_commands, unsafe_code),
     )
     outlet.finish(run_suite(loaded.suite, run_config, quiet=quiet), loaded.suite.gate.get("baseline", ""))
 
@@ -199,6 +206,8 @@ def rescore(
     ] = "",
     working_dir: WorkingDirOption = None,
     unsafe_sql: UnsafeSqlOption = False,
+    allow_commands: AllowCommandsOption = False,
+    unsafe_code: UnsafeCodeOption = False,
     no_env: NoEnvOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -208,6 +217,7 @@ def rescore(
     """
     from steelyard.report.render.terminal import console, print_json, print_sections, say
     from steelyard.report.sections.rescored import changed_readings_section, rescored_section
+    from steelyard.sql.sandbox import permits_of
     from steelyard.store import Store
     from steelyard.suite.rescore import changed_readings, with_reading
     from steelyard.suite.rescore import rescore as score_again
@@ -221,6 +231,7 @@ def rescore(
             stored,
             with_reading(scorers, **reading) if reading else scorers,
             unsafe_sql=unsafe_sql,
+            permits=permits_of(allow_commands=allow_commands, unsafe_code=unsafe_code),
             elsewhere=_scores_elsewhere(workers, working_dir, store, environment),
         )
         before, after = stored.summary(), scored.summary()
@@ -284,6 +295,11 @@ class _Outlet:
             typer.echo(f"nothing was scored for {', '.join(empty)}: no scorer gave a single verdict", err=True)
             raise typer.Exit(UNDECIDED)
         raise typer.Exit(code)
+
+
+def _allowed(*given: bool) -> dict[str, bool]:
+    """The options that allow what is not confined, as `RunConfig` names them."""
+    return dict(zip(("unsafe_sql", "allow_commands", "unsafe_code"), given, strict=True))
 
 
 def _run_config(

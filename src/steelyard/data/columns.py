@@ -12,6 +12,7 @@ A suite declares which roles it needs; nothing here depends on what they are use
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -31,10 +32,12 @@ from steelyard.data.headers import (
 )
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Row, Table, cell_at, column_letter, is_blank, is_blank_cell, render
-from steelyard.errors import ConfigError, did_you_mean
+from steelyard.errors import ConfigError, DataError, did_you_mean
 
 HEAD_ROWS: Final = 10
 """Rows in which a header is looked for: titles and remarks may stand above it."""
+_KEYED_ROWS: Final = 10_000
+"""Objects whose keys are columns: a key may be missing from most of them. They take 0.04 s of CPU."""
 _LEAST_LIKENESS: Final = 0.4
 """Below this likeness no arrangement is used: the error asks the user for the columns, to avoid a wrong guess."""
 _MOST_DIGITS: Final = 9
@@ -94,16 +97,18 @@ def find_layout(table: Table, roles: Sequence[Role], files: SampleFiles) -> Colu
     for name in files.columns:
         if name not in names:
             raise ConfigError(f"columns: there is no role {name!r}{did_you_mean(name, names)}")
-    head = list(islice(table, HEAD_ROWS))
-    layout = _keyed(table, head, roles, files) if table.keyed else _grid(table, head, roles, files)
+    layout = _keyed(table, roles, files) if table.keyed else _grid(table, list(islice(table, HEAD_ROWS)), roles, files)
     _refuse_missing(table, layout, roles)
     _refuse_several(layout, roles)
     _refuse_shared(table, layout)
     return layout
 
 
-def _keyed(table: Table, head: Sequence[Row], roles: Sequence[Role], files: SampleFiles) -> ColumnLayout:
-    keys: dict[Column, str] = {str(key): str(key) for row in head for key in row.cells}
+def _keyed(table: Table, roles: Sequence[Role], files: SampleFiles) -> ColumnLayout:
+    keys: dict[Column, str] = {}
+    with contextlib.suppress(DataError):  # a row that cannot be read is reported where it is needed
+        for row in islice(table, _KEYED_ROWS):
+            keys.update((str(key), str(key)) for key in row.cells)
     named = find_named(table, files.columns, keys, 0)
     return _by_headers(table, ColumnLayout(named, headers=keys), roles)
 

@@ -23,6 +23,8 @@ OWN_KEYS: Final = frozenset(
     | {"answerable", "schema", "db_id", "evidence", "dialect"}
 )
 """Keys of metadata that suites set; a column of that name is kept as `NAME column`."""
+_OF_GENERATED: Final = frozenset({"heading", "kind"})
+"""Keys of generated question sets beside `chunk` that no role reads, and that need none."""
 _SHOWN: Final = 10
 _SHOWN_CHARACTERS: Final = 40
 
@@ -33,6 +35,7 @@ class UnusedColumns:
     Attributes:
         names: keys of the samples' metadata, in order of first appearance.
         own_keys: keys of metadata that the suite sets.
+        expected: those of them that no note names: we wrote them.
         too_long: how many values were left out for their length.
         too_many: whether columns were left out.
         unread: notes on cells that hold more than text.
@@ -41,6 +44,7 @@ class UnusedColumns:
     def __init__(self, own_keys: Collection[str] = OWN_KEYS) -> None:
         self.own_keys = own_keys
         self.names: dict[str, None] = {}
+        self.expected: set[str] = set()
         self.too_long = 0
         self.too_many = False
         self.unread: list[str] = []
@@ -49,9 +53,9 @@ class UnusedColumns:
         """The unused columns of one table."""
         return TableColumns(self, table, layout)
 
-    def about_names(self, listed: str, example: str) -> str:
-        """The note that lists the columns; `example` is the name of one of them."""
-        which, are = (f"{len(self.names)} columns have", "are") if len(self.names) > 1 else ("1 column has", "is")
+    def about_names(self, n: int, listed: str, example: str) -> str:
+        """The note that lists `n` columns; `example` is the name of one of them."""
+        which, are = (f"{n} columns have", "are") if n > 1 else ("1 column has", "is")
         return (
             f"{which} no role and {are} only metadata: {listed}; give a role under columns, or write "
             f"{{{{metadata.{example}}}}} into a template"
@@ -60,11 +64,13 @@ class UnusedColumns:
     def notes(self) -> Iterator[str]:
         """One note that names the columns, one on values that were left out, and those on cells with more than text."""
         yield from self.unread
-        if self.names:
-            names = [name if len(name) <= _SHOWN_CHARACTERS else f"{name[:_SHOWN_CHARACTERS]}…" for name in self.names]
+        if without_role := [name for name in self.names if name not in self.expected]:
+            names = [
+                name if len(name) <= _SHOWN_CHARACTERS else f"{name[:_SHOWN_CHARACTERS]}…" for name in without_role
+            ]
             listed = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-            example = next((name for name in self.names if len(name) <= _SHOWN_CHARACTERS), "NAME")
-            yield self.about_names(listed, example)
+            example = next((name for name in without_role if len(name) <= _SHOWN_CHARACTERS), "NAME")
+            yield self.about_names(len(names), listed, example)
         if self.too_many:
             yield f"columns without a role after the first {MOST_COLUMNS} are left out"
         if self.too_long:
@@ -82,6 +88,8 @@ class TableColumns:
         grid = () if table.keyed else _grid_names(layout, self._known, dataset.own_keys)
         self._pending: dict[Column, str] = dict(grid)
         self._kept: dict[Column, str] = {}
+        if {"chunk", *_OF_GENERATED} <= {*layout.headers.values()}:
+            dataset.expected |= _OF_GENERATED
 
     @property
     def kept(self) -> Mapping[Column, str]:

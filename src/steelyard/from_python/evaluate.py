@@ -54,6 +54,8 @@ class EvaluationOptions(TypedDict, total=False):
     resume: str
     allow_changed: bool
     unsafe_sql: bool
+    allow_commands: bool
+    unsafe_code: bool
     environment: Mapping[str, str]
     config: Mapping[str, Any] | None
     executor: Executor | None
@@ -126,7 +128,7 @@ def evaluate(
         judge: a model or a `Judge`, for all scorers that judge and have none of their own.
         store: a file, or None for `.steelyard/steelyard.db` here.
         options: `name`, a title for reports (by default the file's name, else `evaluation`); `jury="majority"`,
-            `"mean"` or `"dawid_skene"`, which makes one verdict of those of several judges with names; any field of
+            or `"mean"`, which makes one verdict of those of several judges with names; any field of
             `Options` (`concurrency=64`) or of `RunConfig` (`resume=run.id`); `workers`, a number of processes that
             share the samples, `ray`, `ray://HOST:10001` or an executor, which need a PostgreSQL store, and targets and
             scorers from modules that can be imported.

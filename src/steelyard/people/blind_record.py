@@ -6,16 +6,14 @@ that no page and no sheet can show them.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Mapping
-from csv import writer
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.errors import DataError
-from steelyard.escaping import cell_text, csv_cell
-from steelyard.people.review_sheet import table_rows
+from steelyard.escaping import cell_text
+from steelyard.people.sheets import filled_rows, row_number, sheet_text
 from steelyard.prompts.conversation import input_text
 
 if TYPE_CHECKING:
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = ("queue", "item", "question", "options", "expected", "answer", "A", "B", "verdict", "comment")
 _REQUIRED: Final = ("queue", "item", "verdict")
-_LONGEST_NUMBER: Final = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +71,15 @@ class BlindRecord:
 
 
 def queue_sheet(queue: str, records: Iterable[BlindRecord]) -> str:
-    """A CSV file with blank columns for verdict and comment; it begins with a byte order mark, which Excel needs."""
-    buffer = io.StringIO(newline="")
-    lines = writer(buffer)
-    lines.writerow(_COLUMNS)
-    for record in records:
+    """A sheet with blank columns for verdict and comment."""
+
+    def cells(record: BlindRecord) -> list[Any]:
         by_name = dict(record.answers)
         options = "\n".join(f"{letter}. {text}" for letter, text in record.options)
-        cells = [queue, record.item, record.question, options, record.expected]
-        cells += [by_name.get(name, "") for name in ("", "A", "B")]
-        lines.writerow([csv_cell(cell) for cell in (*cells, "", "")])
-    return "\ufeff" + buffer.getvalue()
+        answers = [by_name.get(name, "") for name in ("", "A", "B")]
+        return [queue, record.item, record.question, options, record.expected, *answers, "", ""]
+
+    return sheet_text(_COLUMNS, map(cells, records))
 
 
 def read_queue_sheet(queue: str, path: Path) -> list[tuple[int, str, str, str]]:
@@ -94,18 +89,13 @@ def read_queue_sheet(queue: str, path: Path) -> list[tuple[int, str, str, str]]:
         ConfigError: the file has a format that cannot be read.
         DataError: a column is missing, the sheet is of another queue, or no row is filled in.
     """
-    from steelyard.data.table import render
-
     rows = []
-    for number, cells in table_rows(path, _REQUIRED, "queue, item and verdict of queue sheet"):
-        texts = {name: render(value).strip() for name, value in cells.items()}
-        location = f"{path.name} row {number}: "
+    for location, texts in filled_rows(path, _REQUIRED, "queue, item and verdict of queue sheet"):
         if texts["queue"] != queue:
             raise DataError(f"{location}the row is of the queue {texts['queue']!r}, but {queue} was given")
-        if not texts["item"].isdecimal() or len(texts["item"]) > _LONGEST_NUMBER:
-            raise DataError(f"{location}item is {texts['item'][:20]!r}; expected the number that queue sheet wrote")
+        number = row_number(texts, "item", location)
         if texts["verdict"] or texts.get("comment"):
-            rows.append((int(texts["item"]), texts["verdict"], texts.get("comment", ""), location))
+            rows.append((number, texts["verdict"], texts.get("comment", ""), location))
     if not rows:
         raise DataError(f"{path.name}: no row has a verdict; fill the column `verdict`")
     return rows

@@ -6,30 +6,29 @@ spreadsheet program, and import it again.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
-from csv import writer
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.errors import ConfigError, DataError
 from steelyard.escaping import cell_text, csv_cell
 from steelyard.people.codings import assign_code, new_code, read_coding, write_notes
 from steelyard.people.error_codes import LONGEST_NAME, LONGEST_NOTE, checked_text
-from steelyard.people.review_sheet import table_rows
+from steelyard.people.sheets import filled_rows, row_number, sheet_text
 from steelyard.prompts.conversation import input_text
 
 if TYPE_CHECKING:
     from steelyard.people.codings import Coding
+    from steelyard.people.draw import DrawnRecord
     from steelyard.people.error_codes import CodingState
     from steelyard.store.store import Store
+    from steelyard.types import Record
 
 NOTHING_WRONG: Final = "ok"
 """The note of a record with which nothing is wrong."""
 _COLUMNS: Final = ("analysis", "item", "target", "sample", "question", "expected", "answer", "scores", "note", "code")
 _REQUIRED: Final = ("analysis", "item", "note")
-_LONGEST_NUMBER: Final = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,28 +56,25 @@ class StoredNotes:
 
 
 def coding_sheet(store: Store, coding: Coding, state: CodingState) -> str:
-    """A CSV file with a row per record, in the order of reading; begins with a byte order mark, which Excel needs."""
+    """A sheet with a row per record, in the order of reading."""
     runs = {run.num: run for run in store.runs() if run.id in coding.drawn}
     records = {
         (run.num, record.sample.id, record.repeat): record
         for run in runs.values()
         for record in run.records_of({item.sample for item in coding.items if item.run == run.num})
     }
-    buffer = io.StringIO(newline="")
-    lines = writer(buffer)
-    lines.writerow(_COLUMNS)
-    for item in coding.items:
-        record = records.get((item.run, item.sample, item.repeat))
-        if record is None:
-            continue
+
+    def cells(item: DrawnRecord, record: Record) -> list[Any]:
         sample, note = record.sample, state.notes.get(item.num)
         scores = "\n".join(f"{score.name}: {score.reason or score.value}" for score in record.scores)
-        cells = [coding.id, item.num, runs[item.run].target, sample.id, input_text(sample.input)]
-        cells += [cell_text(sample.reference), cell_text(record.output.value if record.output else None), scores]
-        cells += ["" if note is None else note.text or NOTHING_WRONG]
-        cells += [state.codes[note.code].name if note and note.code else ""]
-        lines.writerow([csv_cell(cell) for cell in cells])
-    return "\ufeff" + buffer.getvalue()
+        answer = cell_text(record.output.value if record.output else None)
+        shown = [input_text(sample.input), cell_text(sample.reference), answer, scores]
+        text = "" if note is None else note.text or NOTHING_WRONG
+        code = state.codes[note.code].name if note and note.code else ""
+        return [coding.id, item.num, runs[item.run].target, sample.id, *shown, text, code]
+
+    keyed = ((item, records.get((item.run, item.sample, item.repeat))) for item in coding.items)
+    return sheet_text(_COLUMNS, (cells(item, record) for item, record in keyed if record is not None))
 
 
 def read_coding_sheet(coding: Coding, path: Path) -> list[CodedNote]:
@@ -92,20 +88,17 @@ def read_coding_sheet(coding: Coding, path: Path) -> list[CodedNote]:
         ConfigError: the file has a format that cannot be read.
         DataError: a column is missing, a row is invalid, or no row has a note.
     """
-    from steelyard.data.table import render
-
     rows: list[CodedNote] = []
     seen: set[int] = set()
-    for number, cells in table_rows(path, _REQUIRED, "analysis, item and note of codes sheet"):
-        texts = {name: render(value).strip() for name, value in cells.items()}
+    for location, texts in filled_rows(path, _REQUIRED, "analysis, item and note of codes sheet"):
         try:
-            row = _coded_note(coding, texts)
+            row = _coded_note(coding, texts, location)
         except ConfigError as error:
-            raise DataError(f"{path.name} row {number}: {error}") from error
+            raise DataError(f"{location}{error}") from error
         if row is None:
             continue
         if row.item in seen:
-            raise DataError(f"{path.name} row {number}: a second note on item {row.item}")
+            raise DataError(f"{location}a second note on item {row.item}")
         seen.add(row.item)
         rows.append(row)
     if not rows:
@@ -115,16 +108,14 @@ def read_coding_sheet(coding: Coding, path: Path) -> list[CodedNote]:
     return rows
 
 
-def _coded_note(coding: Coding, texts: Mapping[str, str]) -> CodedNote | None:
+def _coded_note(coding: Coding, texts: Mapping[str, str], location: str) -> CodedNote | None:
     """A row of a sheet; None where it has no note."""
     note, code = texts["note"], texts.get("code", "")
     if not note and not code:
         return None
     if texts["analysis"] != coding.id:
         raise ConfigError(f"the row is of the error analysis {texts['analysis']!r}, but {coding.id} was given")
-    if not texts["item"].isdecimal() or len(texts["item"]) > _LONGEST_NUMBER:
-        raise ConfigError(f"item is {texts['item'][:20]!r}; expected the number that codes sheet wrote")
-    item = coding.item(int(texts["item"])).num
+    item = coding.item(row_number(texts, "item", location)).num
     if note.casefold() == NOTHING_WRONG:
         note = ""
     elif note:

@@ -18,7 +18,8 @@ from typing import Any, Final, cast, get_args
 
 from steelyard.errors import ConfigError, DataError
 from steelyard.escaping import csv_cell, csv_text, json_line
-from steelyard.people.review_sheet import sample_id, table_rows
+from steelyard.people.review_sheet import sample_id
+from steelyard.people.sheets import table_rows
 from steelyard.store import Run
 from steelyard.types import Label, LabelKind
 

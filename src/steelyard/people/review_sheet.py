@@ -6,9 +6,7 @@ holds, so that a verdict can be assigned to the run's sides.
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from csv import writer
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -16,14 +14,14 @@ from typing import Any, Final, NamedTuple
 
 from steelyard.analysis.label_forms import COMMENT, LabelForm, SideOrder, shown_order
 from steelyard.errors import ConfigError, DataError, did_you_mean
-from steelyard.escaping import cell_text, csv_cell, csv_text
+from steelyard.escaping import cell_text, csv_text
 from steelyard.people.review_list import ReviewEntry
+from steelyard.people.sheets import filled_rows, row_number, sheet_text
 from steelyard.prompts.conversation import input_text
 from steelyard.store import Run
 from steelyard.types import Label, Record
 
 _REQUIRED: Final = ("sample", "verdict")
-_LONGEST_NUMBER: Final = 9
 
 AuthorVerdicts = Mapping[tuple[str, int], Mapping[str, str]]
 """(sample, repeat) -> author -> verdict; "" for a reply that gives no option."""
@@ -84,14 +82,10 @@ def author_verdicts(labels: Iterable[Label], form: LabelForm) -> AuthorVerdicts:
 
 
 def sheet(run: Run, entries: Sequence[ReviewEntry], view: ReviewView) -> str:
-    """The list as CSV with columns for verdict and comment; it begins with a byte order mark, which Excel needs."""
-    buffer = io.StringIO(newline="")
-    lines = writer(buffer)
+    """The list as a sheet with columns for verdict and comment."""
     rows = [_sheet_row(run, entry, view) for entry in entries]
     header = list(rows[0]) if rows else ["run", *_REQUIRED]
-    for cells in [header, *(row.values() for row in rows)]:
-        lines.writerow([csv_cell(value) for value in cells])
-    return "\ufeff" + buffer.getvalue()
+    return sheet_text(header, (row.values() for row in rows))
 
 
 def _sheet_row(run: Run, entry: ReviewEntry, view: ReviewView) -> dict[str, Any]:
@@ -123,67 +117,17 @@ def read_sheet(run: Run, path: Path) -> list[TypedVerdict]:
         ConfigError: the file has a format that cannot be read.
         DataError: a column is missing, the sheet belongs to another run, or no row has a verdict.
     """
-    from steelyard.data.table import render
-
     typed: list[TypedVerdict] = []
-    for number, cells in table_rows(path, _REQUIRED, "sample and verdict of review --csv"):
-        texts = {name: render(value) for name, value in cells.items()}
-        location = f"{path.name} row {number}: "
+    for location, texts in filled_rows(path, _REQUIRED, "sample and verdict of review --csv"):
         if texts.get("run", run.id) not in {"", run.id}:
-            raise DataError(f"{path.name}: row {number} is of run {texts['run']}, but {run.id} was given")
+            raise DataError(f"{location}the row is of run {texts['run']}, but {run.id} was given")
         if texts["sample"] and (texts["verdict"] or texts.get("comment")):
-            repeat, seed = (_whole(name, texts.get(name, ""), location) for name in ("repeat", "seed"))
+            repeat, seed = (row_number(texts, name, location) if texts.get(name) else 0 for name in ("repeat", "seed"))
             comment = texts.get("comment", "")
             typed.append(TypedVerdict(texts["sample"], repeat, texts["verdict"], location, comment, seed))
     if not typed:
         raise DataError(f"{path.name}: no row has a verdict; fill the column `verdict`")
     return typed
-
-
-def table_rows(path: Path, required: Sequence[str], expected: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """(row number, column name -> cell) of each row below the header of a CSV, XLSX, JSON or JSON lines file.
-
-    Args:
-        path: of the file.
-        required: columns that it must have.
-        expected: their description for the message.
-
-    Raises:
-        ConfigError: the file has a format that cannot be read.
-        DataError: a column is missing.
-    """
-    from steelyard.data.load import read_tables
-    from steelyard.data.sample_files import SampleFiles
-
-    tables, _ = read_tables(SampleFiles(file=path))
-    for table in tables:
-        names: list[str] = []
-        for number, cells in table:
-            if isinstance(cells, Mapping):
-                row = {str(name).strip().casefold(): value for name, value in cells.items()}
-            elif not names:
-                names = [str(cell or "").strip().casefold() for cell in cells]
-                _check_columns(names, path, (required, expected))
-                continue
-            else:
-                row = dict(zip(names, cells, strict=False))
-            _check_columns(list(row), path, (required, expected))
-            yield number, row
-
-
-def _check_columns(names: Sequence[str], path: Path, required_as: tuple[Sequence[str], str]) -> None:
-    required, expected = required_as
-    if not set(required) <= set(names):
-        present = ", ".join(name for name in names if name)[:120]
-        raise DataError(f"{path.name}: expected the columns {expected}; it has {present}")
-
-
-def _whole(column: str, text: str, location: str) -> int:
-    if not text:
-        return 0
-    if not text.isdecimal() or len(text) > _LONGEST_NUMBER:
-        raise DataError(f"{location}{column} is {text[:20]!r}; expected a number from 0")
-    return int(text)
 
 
 class GivenBy(NamedTuple):

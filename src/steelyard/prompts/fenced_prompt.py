@@ -171,7 +171,7 @@ class FencedPrompt:
         return fence(name, text, mark_for({name: text}) if name in self.shared else mark)
 
     def varies_early(self) -> str:
-        """The value of a sample with which the user's template begins; empty if other text comes first.
+        """The value of a sample with which the user's template begins, by its own name; empty if text comes first.
 
         Such a prompt is not an error, but an endpoint's prompt cache cannot be used for any part of it.
 
@@ -181,12 +181,12 @@ class FencedPrompt:
         if not self.own or len(self.system_text().strip()) >= _LEAST_WORDS:
             return ""
         text = self.text("en")
-        varying = [(offset, name) for name, offset in self._values_in(text) if name not in self.shared]
+        varying = [(offset, name) for name, offset in self._values_in(text) if self._ours(name) not in self.shared]
         offset, name = min(varying, default=(len(text), ""))
         return "" if len(text[:offset].strip()) >= _LEAST_WORDS else name
 
     def ends_with(self) -> str:
-        """The untrusted value with which the user's template ends; empty if an instruction follows it.
+        """The untrusted value with which the user's template ends, by its own name; empty if an instruction follows it.
 
         Such a prompt is not an error, but text written by others has the last word in it.
 
@@ -198,9 +198,11 @@ class FencedPrompt:
         return last if last and not text[text.index("}}", offset) + 2 :].strip() else ""
 
     def _values_in(self, text: str) -> list[tuple[str, int]]:
-        """The untrusted values that a template names, by our names, and where."""
-        values = ((self._renamed.get(name, name), offset) for name, offset in placeholders(text))
-        return [(name, offset) for name, offset in values if name in self.fenced]
+        """The untrusted values that a template names, and where."""
+        return [(name, offset) for name, offset in placeholders(text) if self._ours(name) in self.fenced]
+
+    def _ours(self, name: str) -> str:
+        return self._renamed.get(name, name)
 
 
 def prompts_manifest(**prompts: FencedPrompt) -> dict[str, Any]:

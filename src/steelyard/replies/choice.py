@@ -23,8 +23,8 @@ from steelyard.replies.choice_letters import (
     is_elsewhere,
     judged,
     numbered,
-    only_letter,
 )
+from steelyard.replies.choice_mentions import only_letter
 from steelyard.replies.clean import clean, fold
 from steelyard.replies.evidence import DECLARES, REJECTED, SAYS, Candidate, Strength, decide, is_against, phrases
 from steelyard.replies.grammar import FLAGS, expanded, pattern, words

@@ -27,10 +27,10 @@ from steelyard.replies.evidence import (
     opens_with,
     phrases,
 )
-from steelyard.replies.grammar import FLAGS, any_of, expanded, languages_in, pattern, source, words
-from steelyard.replies.options import SENTENCE_END, SHORT, ChoicePage, labelled_lines, listed_after, restated
+from steelyard.replies.grammar import FLAGS, any_of, expanded, pattern, source, words
+from steelyard.replies.options import SENTENCE_END, ChoicePage, labelled_lines, listed_after, restated
 
-_MOST_MENTIONS: Final = 40
+MOST_MENTIONS: Final = 40
 """Limit of letters that are examined: it bounds the time for a reply that is full of them."""
 _LAST_MENTIONS: Final = 16
 """The last letters, in front of which a phrase is looked for; in 2,238 real replies eight are enough."""
@@ -70,8 +70,8 @@ _JOINT: Final = re.compile(
 )
 """The letters of which one thing is said: `A, B and C are`."""
 _NEXT: Final = re.compile(rf"{_TAIL}[\s.,;]{{0,3}}{_LINK}\s{{0,2}}{_HEAD}(?P<letter>{_LETTER})", re.IGNORECASE)
-_LONE: Final = re.compile(rf"(?P<lone>{_LETTER})")
-_NAMED: Final = re.compile(
+LONE: Final = re.compile(rf"(?P<lone>{_LETTER})")
+NAMED: Final = re.compile(
     rf"(?:选项|\b(?:options?|choices?|answers?|statements?)\s{{1,2}})[\s(\[\"']{{0,3}}(?P<behind>{_LETTER})"
     rf"|(?P<before>{_LETTER})\s?(?:选项|项)|^[ \t]*[(\[]?(?P<line>{_LETTER})[)\]]?[ \t]*+(?:[.:][ \t]*+)?$",
     FLAGS,
@@ -153,15 +153,6 @@ _LINE_LABEL: Final = re.compile(
     r"(?:\n\s{0,20}(?:[-•·]\s{0,3})?(?:选项|[Oo]ption\s)?|[。;.]\s{0,2}(?:选项|[Oo]ption\s))"
     r"[(\[]?([A-Z])(?:选项|项)?\s?[.:)、\],]|[。\n]\s*([A-Z])(?:选项|项)"
 )
-_FEW_DENIALS: Final = frozenset({"es", "fr", "de", "ja"})
-"""Of 255 sentences that give no single answer, 75 were read by it; Korean and Portuguese are measured with it."""
-_TAKEN: Final = re.compile(
-    r"(?:选项|项)?[)\]\"'}>$]{0,3}(?:\s{0,2}(?:[.,;:!\n。，、(<\-–—]|\Z)|\s(?:because|since|as|due"
-    r"|is (?:the|my|what|where|how|correct|right|true|best|better|most)"
-    r"|seems|would|fits|matches|describes|and|but|given|for|in|on|here)\b|[一-鿿])",
-    re.IGNORECASE,
-)
-"""Behind a letter that may be what the reply gives; `B is too broad` only speaks of it."""
 _CONCLUDES: Final = re.compile(rf"\s*{any_of(expanded('<conclusion>', language) for language in ('en', 'zh'))}", FLAGS)
 _STEM: Final = "[甲乙丙丁戊己]"
 """A heavenly stem, by which Chinese lists number their entries."""
@@ -234,7 +225,7 @@ def _candidates(page: ChoicePage, begin: int, stop: int) -> list[Candidate]:
     mentions = [
         span
         for span in _last_groups(page.text, begin, stop)
-        if not page.is_listed(span[0]) and not _is_word(page.text, *span)
+        if not page.is_listed(span[0]) and not is_word(page.text, *span)
     ]
     candidates = [leading] if leading else []
     takes_back = next(phrases("page", "correction", page.text, stop), None) is not None
@@ -260,7 +251,7 @@ def _candidates(page: ChoicePage, begin: int, stop: int) -> list[Candidate]:
 def _without_retracted(page: ChoicePage, candidates: Sequence[Candidate], stop: int) -> list[Candidate]:
     """The candidates but those of which a correction behind them calls a letter wrong: `Sorry, no: A is wrong`."""
     corrections = [match.start() for match in phrases("page", "correction", page.text, stop)]
-    for match in islice(_JOINT.finditer(page.text, corrections[0], stop), _MOST_MENTIONS):
+    for match in islice(_JOINT.finditer(page.text, corrections[0], stop), MOST_MENTIONS):
         letters = set(_letters(match.group()))
         if not letters or not REJECTED.match(page.text, page.behind(match.group()[-1].upper(), match.end())):
             continue
@@ -282,7 +273,7 @@ def _last_groups(text: str, begin: int, stop: int) -> list[tuple[int, int]]:
 
 def _stands(page: ChoicePage, strength: Strength, letters: tuple[str, ...], start: int, end: int) -> bool:
     """Whether nothing behind the letters at `start`..`end` takes them back, and they are not part of another text."""
-    if _is_in_option(page, start) or page.is_rejected(letters, end) or _is_close_only(page.text, start, end):
+    if is_in_option(page, start) or page.is_rejected(letters, end) or is_close_only(page.text, start, end):
         return False
     if CONTINUED.match(page.text, end):
         return False
@@ -291,12 +282,12 @@ def _stands(page: ChoicePage, strength: Strength, letters: tuple[str, ...], star
     return bool(_CLOSED.match(page.text, end) or CONFIRMED.match(page.text, end))
 
 
-def _is_close_only(text: str, start: int, end: int) -> bool:
+def is_close_only(text: str, start: int, end: int) -> bool:
     """Whether the option is said to be the closest, and yet not right."""
     return bool(_CLOSEST.search(text, max(0, start - _CLOSE_WITHIN), start) and _STILL_WRONG.match(text, end))
 
 
-def _is_in_option(page: ChoicePage, start: int) -> bool:
+def is_in_option(page: ChoicePage, start: int) -> bool:
     """Whether the letter at `start` is a part of another option's text: `B flat major`, `B超`, `维生素B`."""
     for label, option in zip(page.labels, page.options, strict=True):
         if _TEXT_BEGINS.match(option) and restated(page.text, start, option) > start + 1:
@@ -313,7 +304,7 @@ def _group(page: ChoicePage, start: int, end: int, stop: int) -> tuple[tuple[str
     letters = _letters(page.text[start:end])
     if len(letters) > 1 and not page.several and page.text[start:end] in page.options:
         return (), end  # `AB` among blood groups is the text of one option
-    if not letters or _is_word(page.text, start, end) or (len(letters) > 1 and page.text[start + 1] == "."):
+    if not letters or is_word(page.text, start, end) or (len(letters) > 1 and page.text[start + 1] == "."):
         # Letters with full stops between them (`A.B.D`) are an answer only where several may be right.
         return (letters if letters and page.several and page.text[start + 1 : start + 2] == "." else ()), end
     if page.behind(letters[0], start + 1) > start + 1:
@@ -325,7 +316,7 @@ def _group(page: ChoicePage, start: int, end: int, stop: int) -> tuple[tuple[str
         if joined is None or joined["letter"] in letters or joined["letter"] not in page.labels:
             break
         letters, end = (*letters, joined["letter"]), joined.end()
-    if letters[-1] in page.labels and _LONE.search(page.text, end, stop):
+    if letters[-1] in page.labels and LONE.search(page.text, end, stop):
         listed, last = listed_after(page, letters[-1], end, stop)
         if not set(listed) & set(letters):
             letters, end = (*letters, *listed), last if listed else end
@@ -344,7 +335,7 @@ def _letters(group: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(joined))
 
 
-def _is_word(text: str, start: int, end: int) -> bool:
+def is_word(text: str, start: int, end: int) -> bool:
     """An article, a pronoun, a variable, an initial: judged by the characters around it."""
     called = _CALLED_OPTION.search(text, max(0, start - 10), start) is not None
     if (not called and _FORMULA_BEHIND.match(text, end)) or _FORMULA_BEFORE.search(text, max(0, start - 8), start):
@@ -380,9 +371,9 @@ def _leading(page: ChoicePage, stop: int) -> Candidate | None:
         return _lower_case(page) if page.several else None
     start = match.start("group")
     letters, end = _group(page, start, match.end("group"), stop)
-    if not letters or not set(letters) <= set(page.labels) or _is_in_option(page, start):
+    if not letters or not set(letters) <= set(page.labels) or is_in_option(page, start):
         return None
-    if _is_range(page.text, start, end) or _is_listed(page, letters, start, end) or _is_discussed(page, letters, end):
+    if is_range(page.text, start, end) or _is_listed(page, letters, start, end) or _is_discussed(page, letters, end):
         return None
     if not _closes(page, letters, start, end):
         return None
@@ -411,7 +402,7 @@ def _closes(page: ChoicePage, letters: tuple[str, ...], start: int, end: int) ->
     return restates or (_CLOSED.match(page.text, end) or fresh.match(page.text, end)) is not None
 
 
-def _is_range(text: str, start: int, end: int) -> bool:
+def is_range(text: str, start: int, end: int) -> bool:
     """`A-D`, `A to D`: all of them, and none in particular."""
     return bool(_RANGE.match(text, end) or _RANGE_BEFORE.search(text, max(0, start - 16), start))
 
@@ -440,9 +431,7 @@ def numbered(page: ChoicePage) -> Candidate | None:
     """`答案：③`, `①③`, `the answer is 2`, `정답은 4번`, where numbers mean nothing else in this question."""
     matches = list(_NUMBER.finditer(page.text))
     ends = (
-        matches
-        if len(matches) <= _MOST_MENTIONS
-        else [*matches[: _MOST_MENTIONS // 2], *matches[-_MOST_MENTIONS // 2 :]]
+        matches if len(matches) <= MOST_MENTIONS else [*matches[: MOST_MENTIONS // 2], *matches[-MOST_MENTIONS // 2 :]]
     )
     return decide([candidate for match in ends if (candidate := _number_given(page, match))], page.text)
 
@@ -534,7 +523,7 @@ def _verdicts(page: ChoicePage) -> tuple[_Spans, _Spans]:
     """The letters called right and those called wrong, each with where that is said."""
     right: _Spans = {}
     wrong: _Spans = {}
-    for match in islice(_JOINT.finditer(page.text), _MOST_MENTIONS):
+    for match in islice(_JOINT.finditer(page.text), MOST_MENTIONS):
         letters = _letters(match.group())
         if not letters or not set(letters) <= set(page.labels):
             continue
@@ -554,56 +543,8 @@ def final_sentence(page: ChoicePage) -> Candidate | None:
     start = starts[-1] if starts else 0
     if not _CONCLUDES.match(page.text, start) or page.text[end - 1] not in ".。!":
         return None
-    spans = {match.group(match.lastgroup or 0): match.span() for match in _NAMED.finditer(page.text, start, end)}
+    spans = {match.group(match.lastgroup or 0): match.span() for match in NAMED.finditer(page.text, start, end)}
     letters = tuple(letter for letter in spans if letter in page.labels)
     if len(letters) != 1:
         return None
     return Candidate(letters, *spans[letters[0]], Strength.CONCLUDED, "final_sentence")
-
-
-def only_letter(page: ChoicePage) -> Candidate | None:
-    """The one letter that is spoken of as an option, where nothing is said against it.
-
-    Not in a language whose denials are known only next to a declared answer.
-    """
-    if not _FEW_DENIALS.isdisjoint(languages_in(page.text)):
-        return None
-    spans = list(_lone_letters(page))
-    if any(page.text[start] not in page.labels for start, _ in spans):
-        return None  # a symbol is among them, and so may be the others
-    if any(DECLARES.is_conditional(page.text, start) for start, _ in spans):
-        return None
-    against = {page.text[start] for start, end in spans if _speaks_against(page, start, end)}
-    letters = {page.text[start] for start, _ in spans}
-    if len(page.text) <= SHORT:
-        letters -= against
-    if len(letters) != 1 or letters & against:
-        return None
-    for start, end in reversed(spans):
-        if page.text[start] in letters and _TAKEN.match(page.text, end) and not _is_cut(page, start, end):
-            return Candidate((page.text[start],), start, end, Strength.MENTIONED, "only_letter")
-    return None
-
-
-def _is_cut(page: ChoicePage, start: int, end: int) -> bool:
-    """Whether the reply breaks off at the letter, in a sentence that another one precedes on its line."""
-    line = page.text.rfind("\n", 0, start) + 1
-    at_end = not page.text[end:].strip(")]\"' ")
-    return page.breaks_off(start) or (at_end and SENTENCE_END.search(page.text, line, start) is not None)
-
-
-def _lone_letters(page: ChoicePage) -> Iterator[tuple[int, int]]:
-    """Where letters are spoken of as options; in a short reply any lone capital letter that is not a word."""
-    pattern_of = _LONE if len(page.text) <= SHORT else _NAMED
-    for match in islice(pattern_of.finditer(page.text), _MOST_MENTIONS):
-        start, end = match.span(match.lastgroup or 0)
-        is_text = _is_word(page.text, start, end) or _is_range(page.text, start, end) or _is_in_option(page, start)
-        if not (is_text or page.is_listed(start)):
-            yield start, end
-
-
-def _speaks_against(page: ChoicePage, start: int, end: int) -> bool:
-    """Whether the words around a letter deny it, or call its option wrong."""
-    if is_against(page.text, start) or page.is_rejected((page.text[start],), end):
-        return True
-    return _is_close_only(page.text, start, end)

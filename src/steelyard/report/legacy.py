@@ -41,6 +41,8 @@ def legacy_files(runs: Sequence[Run], source: str = "") -> dict[str, list[dict[s
             by_source.setdefault(str(record.sample.metadata.get(SOURCE, "")), []).append(record)
         if source and source not in by_source:
             hint = did_you_mean(source, filter(None, by_source)) or "; its dataset is one file"
+            if not by_source:
+                hint = "; it has no records yet"
             raise ConfigError(f"--source: run {run.id} ({run.target}) has no questions of {source!r}{hint}")
         for source_name, records in by_source.items():
             if source in {"", source_name}:

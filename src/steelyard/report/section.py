@@ -59,11 +59,13 @@ class RunLink:
         run: its id.
         against: id of the baseline; "" links to the run.
         score: the compared one; "" for the runs' primary score.
+        others: ids of further runs of the comparison.
     """
 
     run: str
     against: str = ""
     score: str = ""
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@
 
 from steelyard.runner.declared import judge_name, score_infos, stage_info, stage_name
 from steelyard.runner.runner import Feed, Progress, Runner, RunPlan, Sink, Task
-from steelyard.runner.step import Step, distinct
+from steelyard.runner.step import Step, distinct, with_calls
 
 __all__ = [
     "Feed",
@@ -20,4 +20,5 @@ __all__ = [
     "score_infos",
     "stage_info",
     "stage_name",
+    "with_calls",
 ]

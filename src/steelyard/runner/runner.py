@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 from steelyard.analysis.scores.running_score import RunningScore
 from steelyard.errors import ModelError, ScorerError, SteelyardError, StoreError, TargetError, boundary
 from steelyard.prompts.agent_messages import reported_usage
-from steelyard.runner.step import Step, distinct
+from steelyard.runner.step import Step, distinct, with_calls
 from steelyard.session.replies import pack_output, plain_output, unpack_output
 from steelyard.session.session import Ask, Session, journal_key
 from steelyard.types import Failure, Output, Record, Sample, Score, ScoreInfo
@@ -328,6 +328,8 @@ class Runner:
     ) -> Failure | None:
         """Append the scores of one scorer to `scores`; returns the failure if it raised."""
         sample = task.sample
+        if step.info.sees_calls:
+            output = with_calls(output, replies.get("target", ()))
         ask = self._session.ask(sample.id, task.repeat, step.stage, draw=self._work.draw) if step.asks else None
         try:
             with _IN_SCORER:

@@ -19,7 +19,7 @@ from steelyard.runner.scorer_parameters import bound_by_name
 from steelyard.session.replies import plain_output
 from steelyard.session.session import Ask
 from steelyard.sql.sandbox import Sandbox
-from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import CALLS, Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 _NOT_AWAITABLE: Final = frozenset({str, int, float, bool, list, tuple, dict, Score, Output})
 _MOST_STEPS: Final = 100
@@ -130,6 +130,20 @@ class Step:
         return replace(score, passed=info.passes(score.value))
 
 
+def with_calls(output: Output, replies: Sequence[Reply]) -> Output:
+    """The output as scorers see it that ask for the target's calls; unchanged where it made none through `ask`."""
+    if not replies:
+        return output
+    costs = [reply.metadata.get("cost") for reply in replies]
+    known = [cost for cost in costs if isinstance(cost, float)]
+    calls = {
+        "seconds": sum(reply.latency for reply in replies),
+        "cost": sum(known) if len(known) == len(costs) else None,
+        "finish": replies[-1].finish,
+    }
+    return replace(output, metadata={**output.metadata, CALLS: calls})
+
+
 class TargetCaller:
     """Calls a target on behalf of another one, such as a simulated user, in the way that the runner would.
 
@@ -190,9 +204,13 @@ class ScorerCaller:
             if len(self._steps) >= _MOST_STEPS:
                 self._steps.clear()
             self._steps[id(scorer)] = step
-        if not step.asks and getattr(ask, "is_dry_run", False):
+        is_dry_run = getattr(ask, "is_dry_run", False)
+        if not step.asks and is_dry_run:
             return []
-        scores = as_scores(ScoreInfo(name), await step(ask if step.asks else None, sample, output))
+        given = await step(ask if step.asks else None, sample, output)
+        if is_dry_run and given == []:  # it scores by scorers that call no model
+            return []
+        scores = as_scores(ScoreInfo(name), given)
         return [step.with_verdict(score) for score in scores]
 
 

@@ -8,10 +8,12 @@ from steelyard.lazy import lazy_names
 
 if TYPE_CHECKING:
     from steelyard.scorers.agents import AgentSteps, ForbiddenTools, ToolCalls
+    from steelyard.scorers.call_checks import CostLimit, ExpectedFinish, ExpectedRefusal, LatencyLimit
     from steelyard.scorers.choice import Choice, LikelihoodAccuracy
     from steelyard.scorers.combined import AllOf, AnyOf, Not
     from steelyard.scorers.formats import JsonSchema, Regex
     from steelyard.scorers.human_preference import HumanPreference
+    from steelyard.scorers.json_fields import JsonFields
     from steelyard.scorers.judges.agents import GoalReached, PlanFollowed, StepsJustified
     from steelyard.scorers.judges.correctness import Correctness
     from steelyard.scorers.judges.criteria import Guideline, Rubric
@@ -24,14 +26,31 @@ if TYPE_CHECKING:
     from steelyard.scorers.label import LabelMatch
     from steelyard.scorers.lexical import ChrF, Contains, ExactMatch, RougeL, TokenF1
     from steelyard.scorers.numbers import NumberMatch
+    from steelyard.scorers.own_code import Command, ScorerFunction
     from steelyard.scorers.per_turn import PerTurn
     from steelyard.scorers.preference import LexicalPreference
+    from steelyard.scorers.python_test import PythonTest
     from steelyard.scorers.retrieval import Retrieval
+    from steelyard.scorers.similarity import Similarity
     from steelyard.scorers.sql import SqlResult
     from steelyard.scorers.tables import TableMetrics
+    from steelyard.scorers.text_checks import Length, Levenshtein, RougeN, StartsWith
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
+        "steelyard.scorers.text_checks:Length",
+        "steelyard.scorers.text_checks:StartsWith",
+        "steelyard.scorers.text_checks:Levenshtein",
+        "steelyard.scorers.text_checks:RougeN",
+        "steelyard.scorers.call_checks:LatencyLimit",
+        "steelyard.scorers.call_checks:CostLimit",
+        "steelyard.scorers.call_checks:ExpectedFinish",
+        "steelyard.scorers.call_checks:ExpectedRefusal",
+        "steelyard.scorers.similarity:Similarity",
+        "steelyard.scorers.own_code:ScorerFunction",
+        "steelyard.scorers.own_code:Command",
+        "steelyard.scorers.python_test:PythonTest",
+        "steelyard.scorers.json_fields:JsonFields",
         "steelyard.scorers.combined:AllOf",
         "steelyard.scorers.combined:AnyOf",
         "steelyard.scorers.combined:Not",
@@ -81,21 +100,29 @@ __all__ = [
     "Choice",
     "ChrF",
     "ClaimFaithfulness",
+    "Command",
     "Contains",
     "ContextRelevance",
     "Correctness",
+    "CostLimit",
     "ErrorJudge",
     "ErrorPattern",
     "ExactMatch",
+    "ExpectedFinish",
+    "ExpectedRefusal",
     "Faithfulness",
     "ForbiddenTools",
     "GEval",
     "GoalReached",
     "Guideline",
     "HumanPreference",
+    "JsonFields",
     "JsonSchema",
     "Judge",
     "LabelMatch",
+    "LatencyLimit",
+    "Length",
+    "Levenshtein",
     "LexicalPreference",
     "LikelihoodAccuracy",
     "Not",
@@ -103,12 +130,17 @@ __all__ = [
     "PerTurn",
     "PlanFollowed",
     "Preference",
+    "PythonTest",
     "Regex",
     "Relevance",
     "Retrieval",
     "RougeL",
+    "RougeN",
     "Rubric",
+    "ScorerFunction",
+    "Similarity",
     "SqlResult",
+    "StartsWith",
     "StepsJustified",
     "TableMetrics",
     "TokenF1",

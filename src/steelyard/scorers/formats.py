@@ -84,6 +84,8 @@ def undecided(name: str, reason: str) -> Score:
 
 
 _NAME: Final = "json_schema"
+_KEYWORDS: Final = frozenset(("type", "const", "enum", "anyOf", "allOf", "oneOf", "not", "$ref", "properties", "items"))
+"""A mapping without any of these is no schema, but something else that was written in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +121,7 @@ class JsonSchema:
         Raises:
             ConfigError: the schema is not found, is invalid, or has a reference to something that it does not contain.
         """
-        schema = load_reply_schema(self.schema)
-        check_schema(schema)
+        check_schema(self._schema)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Check one output."""
@@ -130,7 +131,7 @@ class JsonSchema:
         values, problem = self._read(output)
         if problem:
             return _score("no JSON", problem)
-        schema, steps = load_reply_schema(self.schema), CheckSteps()
+        schema, steps = self._schema, CheckSteps()
         try:
             problems = [first_error(schema, value, steps) for value in values]
         except RecursionError:
@@ -140,6 +141,13 @@ class JsonSchema:
         except TimeoutError as error:
             return undecided(_NAME, str(error))
         return _score("follows", "") if "" in problems else _score("does not follow", problems[0])
+
+    @property
+    def _schema(self) -> Mapping[str, Any]:
+        """The schema; one that is written out may be of any value, one of a reply is of an object."""
+        if isinstance(self.schema, Mapping) and not _KEYWORDS.isdisjoint(self.schema):
+            return self.schema
+        return load_reply_schema(self.schema)
 
     def _read(self, output: Output) -> tuple[list[Any], str]:
         """Parse the output: its values, and the problem where it has no JSON, else ""."""

@@ -29,7 +29,7 @@ class LabelMatch:
     Args:
         labels: the closed set. Empty: the expected outputs of the dataset.
 
-    >>> LabelMatch(("bug", "feature_request"))(Sample("1", "?", "bug"), Output("It is a **bug**.")).value
+    >>> LabelMatch(("bug", "feature_request"))(Sample("1", "?", "bug"), Output("Label: **bug**")).value
     1.0
     """
 

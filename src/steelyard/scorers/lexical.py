@@ -66,12 +66,12 @@ class TokenF1:
         """Compare one output with its references."""
         from steelyard.scorers.overlap import answer_words, token_f1
 
-        texts, problem = _with_words(sample, answer_words)
+        texts, problem = with_words(sample, answer_words)
         if (score := unscored("token_f1", problem, output)) is not None:
             return score
         answer = text_of(output)
         overlaps = [token_f1(text, answer, articles=self.articles) for text in texts]
-        return _overlap_score("token_f1", overlaps, answer, self.threshold)
+        return overlap_score("token_f1", overlaps, answer, self.threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +111,12 @@ class RougeL:
         """Compare one output with its references."""
         from steelyard.scorers.overlap import rouge_l, words_of
 
-        texts, problem = _with_words(sample, words_of)
+        texts, problem = with_words(sample, words_of)
         if (score := unscored("rouge_l", problem, output)) is not None:
             return score
         answer = text_of(output)
         overlaps = [rouge_l(text, answer, beta=self.beta) for text in texts]
-        return _overlap_score("rouge_l", overlaps, answer, self.threshold)
+        return overlap_score("rouge_l", overlaps, answer, self.threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,14 +315,15 @@ def _joins(character: str) -> bool:
     return (character.isalnum() or character == "_") and _WIDE.match(character) is None
 
 
-def _with_words(sample: Sample, words: Callable[[str], list[str]]) -> tuple[tuple[str, ...], str]:
+def with_words(sample: Sample, words: Callable[[str], list[str]]) -> tuple[tuple[str, ...], str]:
     """The references that hold a word; a text of punctuation alone has no overlap to measure."""
     texts, problem = references_of(sample)
     usable = tuple(text for text in texts if words(text))
     return usable, problem or ("" if usable else "the reference has no word in it")
 
 
-def _overlap_score(name: str, overlaps: list[Overlap], answer: str, threshold: float | None) -> Score:
+def overlap_score(name: str, overlaps: list[Overlap], answer: str, threshold: float | None) -> Score:
+    """The score of the best of the overlaps with several references."""
     values = [overlap.f1 for overlap in overlaps]
     position = values.index(max(values))
     best = overlaps[position]

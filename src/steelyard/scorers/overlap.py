@@ -106,7 +106,7 @@ def token_f1(reference: str, answer: str, *, articles: bool = False) -> Overlap:
     reference_words, words = answer_words(reference, articles=articles), answer_words(answer, articles=articles)
     if not reference_words and not words:
         return Overlap(1.0, 1.0, 1.0)
-    return _overlap((Counter(reference_words) & Counter(words)).total(), len(reference_words), len(words))
+    return overlap_of((Counter(reference_words) & Counter(words)).total(), len(reference_words), len(words))
 
 
 def rouge_l(reference: str, answer: str, *, beta: float = 1.0) -> Overlap:
@@ -129,10 +129,11 @@ def rouge_l(reference: str, answer: str, *, beta: float = 1.0) -> Overlap:
     Overlap(precision=0.6666666666666666, recall=0.5714285714285714, f1=0.6153846153846153)
     """
     reference_words, words = words_of(reference), words_of(answer)
-    return _overlap(common_subsequence(reference_words, words), len(reference_words), len(words), beta=beta)
+    return overlap_of(common_subsequence(reference_words, words), len(reference_words), len(words), beta=beta)
 
 
-def _overlap(common: int, reference_size: int, answer_size: int, *, beta: float = 1.0) -> Overlap:
+def overlap_of(common: int, reference_size: int, answer_size: int, *, beta: float = 1.0) -> Overlap:
+    """Precision, recall and F-measure of so many common parts."""
     if not common:
         return Overlap(0.0, 0.0, 0.0)
     precision, recall = common / answer_size, common / reference_size
@@ -203,13 +204,13 @@ def chrf(reference: str, answer: str, *, n: int = 6, beta: float = 2.0, word_ord
     """
     expected, answered = "".join(reference.split()), "".join(answer.split())
     per_order = [
-        _ngram_overlap(_character_ngrams(expected, order), _character_ngrams(answered, order))
+        _ngramoverlap_of(_character_ngrams(expected, order), _character_ngrams(answered, order))
         for order in range(1, n + 1)
     ]
     if word_order:
         expected_words, answered_words = _split_punctuation(reference), _split_punctuation(answer)
         per_order += [
-            _ngram_overlap(_word_ngrams(expected_words, order), _word_ngrams(answered_words, order))
+            _ngramoverlap_of(_word_ngrams(expected_words, order), _word_ngrams(answered_words, order))
             for order in range(1, word_order + 1)
         ]
     defined = [shares for shares in per_order if shares is not None]
@@ -227,7 +228,7 @@ def _word_ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
     return Counter([tuple(words[at : at + order]) for at in range(len(words) - order + 1)])
 
 
-def _ngram_overlap(expected: Counter[Any], answered: Counter[Any]) -> tuple[float, float] | None:
+def _ngramoverlap_of(expected: Counter[Any], answered: Counter[Any]) -> tuple[float, float] | None:
     """(precision, recall) of one order; None where one of the texts has no n-gram of it."""
     if not expected or not answered:
         return None

@@ -28,7 +28,7 @@ from steelyard.scorers.sql_runs import Bench, SampleDatabase, digest_of_file
 from steelyard.sql.clock import reads_clock
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.order import ordering_of
-from steelyard.sql.order_doubts import order_doubts
+from steelyard.sql.order_doubts import extremes, numbers_as_text, order_doubts
 from steelyard.sql.results import Database, ResultTable, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.types import Sample
@@ -50,13 +50,13 @@ TITLES: Final[dict[FindingKind, str]] = {
     "empty_tables": "only empty tables read, so that equal results mean nothing",
     "no_unique_result": "no unique result, so that another right answer may differ from it",
     "depends_on_clock": "current time asked for, so that the result changes (scoring: {now: ...} pins it)",
-    "text_as_number": "numbers stored as text are sorted, 10 before 9",
+    "text_as_number": "numbers stored as text are sorted or compared, 10 before 9",
     "null_in_limit": "a LIMIT filled with NULLs, which sort first",
 }
 """Each kind of finding as a heading for people, errors first."""
 ERRORS: Final[frozenset[FindingKind]] = frozenset({"cannot_run", "schema_fails"})
 
-_RULES: Final = 2
+_RULES: Final = 3
 """Number of the rules below; another one forgets what was remembered."""
 _AT_ONCE: Final = 64
 _SHOWN: Final = 60
@@ -128,7 +128,7 @@ async def check_references(
             )
             for (key, (_, sample, source)), found in zip(missing, await _gathered(checks), strict=True):
                 known[key] = found
-                if memory and _lasts(found, source.database, sample.reference):
+                if memory and _lasts(source.database, sample.reference):
                     memory.put(key, found)
             for key, (place, sample, _) in zip(keys, chunk, strict=True):
                 findings += (ReferenceFinding(sample.id, place, kind, text) for kind, text in known[key])  # type: ignore[arg-type]
@@ -176,10 +176,9 @@ def _versions() -> tuple[str, str, str]:
     return installed[0], installed[1], sqlite3.sqlite_version
 
 
-def _lasts(found: Remembered, database: Database, query: str) -> bool:
-    """Whether another check would find the same: not where the clock or the load of the machine decides."""
-    slow = any("deadline" in message for kind, message in found if kind in ERRORS)
-    return not slow and (bool(database.now) or not reads_clock(query, database.engine))
+def _lasts(database: Database, query: str) -> bool:
+    """Whether another check would find the same: not where the clock decides. What took too long would so again."""
+    return bool(database.now) or not reads_clock(query, database.engine)
 
 
 async def _checked(bench: Bench, database: Database, query: str) -> Remembered:
@@ -198,7 +197,19 @@ async def _checked(bench: Bench, database: Database, query: str) -> Remembered:
     found += [("no_unique_result", "; ".join(part.text for part in parts))] if parts else []
     if not database.now and (asked := reads_clock(query, database.engine)):
         found.append(("depends_on_clock", _short(asked)))
-    return [*found, *await _about_order(bench, database, query, table)]
+    about_order = await _about_order(bench, database, query, table)
+    if not any(kind == "text_as_number" for kind, _ in about_order):
+        about_order += await _about_extremes(bench, database, query)
+    return [*found, *about_order]
+
+
+async def _about_extremes(bench: Bench, database: Database, query: str) -> list[tuple[FindingKind, str]]:
+    """The first min() or max() that compares numbers stored as text."""
+    for shown, compared in extremes(query, database.engine):
+        table = await bench.table(database, compared)
+        if table is not None and numbers_as_text(table):
+            return [("text_as_number", _short(shown))]
+    return []
 
 
 async def _about_order(

@@ -1,21 +1,24 @@
 """Doubts about the keys of an ORDER BY, which its author may not have meant: seen in their values, not in the text.
 
-text_as_number    numbers that are stored as text are sorted as text, 10 before 9
+text_as_number    numbers that are stored as text are sorted as text, 10 before 9; min() and max() compare them so too
 null_in_limit     NULLs, which SQLite sorts first, fill a LIMIT in place of values
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, takewhile
 from typing import Any, Final, Literal
 
+from steelyard.sql.layout import QueryToken, scan
 from steelyard.sql.order import Ordering
-from steelyard.sql.results import ResultTable
+from steelyard.sql.results import EngineName, ResultTable
 
 OrderDoubt = Literal["text_as_number", "null_in_limit"]
 
+_SETS: Final = frozenset({"UNION", "INTERSECT", "EXCEPT"})
+_BEHIND_ROWS: Final = frozenset({"GROUP", "HAVING", "ORDER", "LIMIT", "WINDOW", "QUALIFY", ";"})
 _NUMBER: Final = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)?\s*%?\s*")
 
 
@@ -53,6 +56,38 @@ def _values(ordering: Ordering, table: ResultTable, width: int) -> list[list[Any
         [row[place] for row in table.rows] if place is not None and place < len(table.columns) else None
         for place in places
     ]
+
+
+def extremes(query: str, engine: EngineName) -> Iterator[tuple[str, str]]:
+    """Each min() and max() of a query without nested parts before its FROM, with a query for the values it compares.
+
+    >>> list(extremes("SELECT a, MAX(price) FROM t WHERE a > 1 GROUP BY a", "sqlite"))
+    [('MAX(price)', 'SELECT DISTINCT price FROM t WHERE a > 1 LIMIT 1000')]
+    """
+    tokens = list(scan(query, engine))
+    words = [(token.text.upper(), token) for token in tokens if not token.depth]
+    first = next((token.start for text, token in words if text == "FROM"), None)
+    if first is None or words[0][0] != "SELECT" or any(text in _SETS for text, _ in words):
+        return
+    last = next((token.start for text, token in words if text in _BEHIND_ROWS and token.start > first), len(query))
+    for at, token in enumerate(tokens[:-3]):
+        if token.start > first or token.text.upper() not in {"MIN", "MAX"} or tokens[at + 1].text != "(":
+            continue
+        inside = _within(tokens[at + 2 :], token.depth)
+        if inside and not any(inner.text == "," or inner.text.upper() == "SELECT" for inner in inside):
+            argument = query[inside[0].start : inside[-1].end]
+            shown = query[token.start : inside[-1].end] + ")"
+            argument = argument if argument[:9].upper() != "DISTINCT " else argument[9:]
+            yield shown, f"SELECT DISTINCT {argument} {query[first:last].strip()} LIMIT 1000"
+
+
+def _within(tokens: Sequence[QueryToken], depth: int) -> list[QueryToken]:
+    return list(takewhile(lambda token: token.depth > depth, tokens))
+
+
+def numbers_as_text(table: ResultTable) -> bool:
+    """Whether the first column holds numbers that are stored as text, and in another order as such."""
+    return _numbers_as_text([row[0] for row in table.rows])
 
 
 def _numbers_as_text(values: Sequence[Any]) -> bool:

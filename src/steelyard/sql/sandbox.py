@@ -8,14 +8,26 @@ import asyncio
 import os
 import threading
 import weakref
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Literal, Self
 
 from steelyard.errors import expect_number
 from steelyard.sql.results import Database, EngineName, Execution, SqlLimits
 
 if TYPE_CHECKING:
     from steelyard.sql.workers.pool import Pool
+
+Permit = Literal["commands", "code"]
+
+
+def permits_of(*, allow_commands: bool = False, unsafe_code: bool = False) -> frozenset[Permit]:
+    """What two options allow.
+
+    >>> sorted(permits_of(allow_commands=True))
+    ['commands']
+    """
+    options: dict[Permit, bool] = {"commands": allow_commands, "code": unsafe_code}
+    return frozenset(name for name, is_given in options.items() if is_given)
 
 
 class Sandbox:
@@ -26,9 +38,11 @@ class Sandbox:
     Args:
         workers: at most so many at once; 0 is one per core, at least two.
         unsafe: also run engines that cannot be confined on this machine.
+        permits: what this person has allowed further: `commands` of scorers, `code` of replies that is not confined.
     """
 
-    def __init__(self, *, workers: int = 0, unsafe: bool = False) -> None:
+    def __init__(self, *, workers: int = 0, unsafe: bool = False, permits: Collection[Permit] = ()) -> None:
+        self.permits = frozenset(permits)
         expect_number("workers", workers, 0, whole=True)
         self._workers = workers or max(2, os.cpu_count() or 1)
         self._unsafe = unsafe

@@ -4,6 +4,7 @@
     ties at a LIMIT or OFFSET     any of the rows with equal keys, in the query itself and in its subqueries
     row_number(), lag() ...       rows with equal keys are numbered in any order; so are those of a frame of ROWS
     group_concat(), list() ...    without ORDER BY, or with equal keys in it, the parts are in any order
+    ARRAY(SELECT ...)             without ORDER BY, likewise
     arg_max(), mode() ...         of several equal rows or values any one
     DISTINCT ON                   any of the rows that are equal in it
     = (SELECT ...)                of several rows SQLite compares with the first
@@ -198,6 +199,8 @@ class _QueryReader:
             part = self._numbering(index)
         elif word in _GATHERING and following == "(" and self._text(index - 1) != ".":
             part = self._gathering(index)
+        elif word == "ARRAY" and following == "(" and self._text(index + 2) and self._engine == "duckdb":
+            part = self._array(index)
         elif word == "DISTINCT" and following.upper() == "ON":
             part = self._distinct_on(index)
         elif word == "SELECT" and self._engine == "sqlite" and self._text(index - 2) in _COMPARISONS:
@@ -356,6 +359,18 @@ class _QueryReader:
         variants = tuple(f"{start}{extreme}({argument}){tail[1:]}" for extreme in ("min", "max"))
         gathered = self._gathered(index, inside, commas) if name in _TEXTS | {"JSON_GROUP_ARRAY"} else None
         return OpenPart(text, (variants[0], variants[1]), probes=True, gathered=gathered)
+
+    def _array(self, index: int) -> OpenPart | None:
+        """`ARRAY(SELECT ...)`: the rows of a subquery as a list, in any order where the subquery has none."""
+        end = self._end_of(self._tokens[index + 2])
+        inside = [token for token in self._tokens[index + 2 :] if token.start < end]
+        words = {token.word for token in inside if token.depth == inside[0].depth}
+        if "SELECT" not in words or words & {"ORDER", "LIMIT"}:
+            return None
+        head, tail = self._query[:end], self._query[end:]
+        text = f"rows in any order in: {_shortened(self._query[self._tokens[index].start : end + 1])}"
+        ascending, descending = (f"{head} ORDER BY ALL {way}{tail}" for way in ("ASC", "DESC"))
+        return OpenPart(text, (ascending, descending), gathered=self._gathered(index, inside, ()))
 
     def _gathered(self, index: int, inside: Sequence[QueryToken], commas: Sequence[int]) -> tuple[int, str] | None:
         """The output column that is the aggregate itself, and what stands between its parts."""

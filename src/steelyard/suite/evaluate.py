@@ -18,7 +18,7 @@ from steelyard.registry import describe
 from steelyard.runner import Progress, stage_name
 from steelyard.session.secrets import Secrets, references
 from steelyard.session.session import Session
-from steelyard.sql.sandbox import Sandbox
+from steelyard.sql.sandbox import Permit, Sandbox, permits_of
 from steelyard.store import NewRun, Run, RunWriter, Store
 from steelyard.store.call_notes import remember_calls
 from steelyard.store.list_figures import remember_figures
@@ -61,6 +61,8 @@ class RunConfig:
         resume: id of a run; the unfinished runs of its evaluation are resumed.
         allow_changed: resume although inputs have changed.
         unsafe_sql: run generated SQL also on engines that cannot be sandboxed on this machine.
+        allow_commands: run the programs of scorers `command`.
+        unsafe_code: run the code of replies (`python_test`) also where this machine cannot confine it.
         environment: values for `${NAME}`; names that it lacks come from the process's environment.
         config: the configuration that the suite was read from, for the manifest.
         executor: runs the samples elsewhere, as in several processes; None runs them in this one.
@@ -74,11 +76,18 @@ class RunConfig:
     resume: str = ""
     allow_changed: bool = False
     unsafe_sql: bool = False
+    allow_commands: bool = False
+    unsafe_code: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
     config: Mapping[str, Any] | None = None
     executor: Executor | None = None
     on_broken: Literal["raise", "return"] = "raise"
     progress: bool = True
+
+    @property
+    def permits(self) -> frozenset[Permit]:
+        """What is allowed beyond confined SQL, as a sandbox knows it."""
+        return permits_of(allow_commands=self.allow_commands, unsafe_code=self.unsafe_code)
 
 
 class BuildsSuite(Protocol):
@@ -161,7 +170,7 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle) -> tuple[R
     names = references(describe(suite.parts))
     secrets = Secrets(names, how.environment)
     with (
-        Sandbox(unsafe=how.unsafe_sql) as sandbox,
+        Sandbox(unsafe=how.unsafe_sql, permits=how.permits) as sandbox,
         Store(how.store, create_missing=True, durability=suite.options.durability) as store,
         contextlib.ExitStack() as locks,
     ):
@@ -182,9 +191,8 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle) -> tuple[R
         control.meter = quota.budget
         control.progress += [_progress(store, writer.run, planned) for writer in writers]
         if how.executor is not None:
-            begun = BegunEvaluation(
-                suite, store, how.store, evaluation, writers, plan, planned, quota, how.environment, how.unsafe_sql
-            )
+            allowed = (how.environment, how.unsafe_sql, how.permits)
+            begun = BegunEvaluation(suite, store, how.store, evaluation, writers, plan, planned, quota, *allowed)
             await how.executor.run(begun, control)
             return await _ended(store, evaluation)
         async with (

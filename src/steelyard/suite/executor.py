@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeGuard
 
 from steelyard.models.budget import BudgetMeter, Quota
 from steelyard.runner import Progress
+from steelyard.sql.sandbox import Permit
 from steelyard.store import RunWriter, Store
 from steelyard.suite.objects import Suite
 
@@ -47,6 +48,7 @@ class BegunEvaluation:
         quota: budget, rates and prices of the whole evaluation.
         environment: values for `${NAME}` that this process's environment lacks.
         unsafe_sql: run generated SQL also on engines that cannot be sandboxed.
+        permits: see `Sandbox`.
     """
 
     suite: Suite
@@ -59,6 +61,7 @@ class BegunEvaluation:
     quota: Quota
     environment: Mapping[str, str]
     unsafe_sql: bool
+    permits: frozenset[Permit]
 
 
 class Executor(Protocol):

@@ -19,12 +19,12 @@ from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.errors import ConfigError, ModelError, StoreError, boundary
 from steelyard.models.base import Model, Request
 from steelyard.models.refused_parameters import adjusted
-from steelyard.runner import Step, distinct
+from steelyard.runner import Step, distinct, with_calls
 from steelyard.session.parameter_findings import CHANGED_PARAMETERS, Changes, change_of, finding_digests
 from steelyard.session.readings import stored_reading
 from steelyard.session.reply_schemas import Finding, schema_digest
 from steelyard.session.session import Keys
-from steelyard.sql.sandbox import Sandbox
+from steelyard.sql.sandbox import Permit, Sandbox
 from steelyard.store import Run, Store
 from steelyard.store.journal import find_body, find_reply
 from steelyard.store.list_figures import remember_figures
@@ -46,11 +46,13 @@ class ScoringTask:
         run: its id.
         stages: scorers by stage name.
         unsafe_sql: see `rescore`.
+        permits: see `rescore`.
     """
 
     run: str
     stages: Mapping[str, Scorer]
     unsafe_sql: bool = False
+    permits: frozenset[Permit] = frozenset()
 
 
 @dataclass(slots=True)
@@ -86,6 +88,7 @@ def rescore(
     scorers: Sequence[Scorer],
     *,
     unsafe_sql: bool = False,
+    permits: Collection[Permit] = (),
     elsewhere: ScoresElsewhere | None = None,
 ) -> tuple[Run, int]:
     """Apply `scorers` to the stored outputs of a run; earlier scores are kept as an older scoring version.
@@ -95,6 +98,7 @@ def rescore(
         run: a run that has ended.
         scorers: those that ask a model are answered from the journal.
         unsafe_sql: run generated SQL also on engines that cannot be sandboxed on this machine.
+        permits: what is allowed beyond confined SQL; see `Sandbox`.
         elsewhere: scores in other processes; None scores here.
 
     Returns:
@@ -114,7 +118,7 @@ def rescore(
     scoring = scoring_manifest(stages)
     if run.manifest.get("primary") not in scoring["scores"]:
         scoring["primary"] = primary_of(stages)
-    task = ScoringTask(run.id, stages, unsafe_sql)
+    task = ScoringTask(run.id, stages, unsafe_sql, frozenset(permits))
     scored = ScoredRecords()
     if elsewhere is None:
         records = run.numbered_records()
@@ -213,7 +217,7 @@ class RecordScorer:
 
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as opened:
-            sandbox = opened.enter_context(Sandbox(unsafe=self._task.unsafe_sql))
+            sandbox = opened.enter_context(Sandbox(unsafe=self._task.unsafe_sql, permits=self._task.permits))
             self._steps = [Step.of(name, scorer, sandbox) for name, scorer in self._task.stages.items()]
             prepare(tuple(self._task.stages.values()), sandbox)
             self._loop = opened.enter_context(asyncio.Runner())
@@ -252,7 +256,10 @@ class RecordScorer:
             ask = JournalAsk(self._store, record, step.stage, self._run.manifest["draw"])
             try:
                 with boundary("scorer", step.stage):
-                    value = await step(ask if step.asks else None, record.sample, record.output)
+                    output = record.output
+                    if output is not None and step.info.sees_calls:
+                        output = with_calls(output, record.replies.get("target", ()))
+                    value = await step(ask if step.asks else None, record.sample, output)
                     scores += distinct(step.scores(value), scores)
             except ModelError as error:
                 if error.kind != _NOT_ASKED:

@@ -114,7 +114,7 @@ class _Fills:
         passage = passage_of(sample)
         self.n += 1
         self.passages += bool(passage)
-        self.keys.update(sample.metadata)
+        self.keys.update(iter(sample.metadata))
         values: Mapping[str, Any] = {PASSAGE: passage, "metadata": sample.metadata}
         for name, fill in self.by_name.items():
             try:

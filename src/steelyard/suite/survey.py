@@ -40,7 +40,7 @@ from steelyard.suite.scorer_infos import (
     scoring_manifest,
     shown_manifest,
 )
-from steelyard.types import Sample, Scorer
+from steelyard.types import Sample, Scorer, WrapsScorers
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,12 +238,14 @@ def check_stop(suite: Suite) -> None:
 
 
 def prepare(parts: Iterable[Any], sandbox: Sandbox) -> None:
-    """Let parts that run SQL check their engine and databases before the first call.
+    """Let parts that run SQL or code check before the first call that they may and can.
 
     Raises:
         ConfigError: what cannot be run.
     """
     for part in parts:
+        if isinstance(part, WrapsScorers):
+            prepare(part.parts, sandbox)
         if hasattr(part, "prepare"):
             with boundary("config", type(part).__name__):
                 part.prepare(sandbox)

@@ -21,7 +21,9 @@ from steelyard.people.codings import (
     change_code,
     edit_code,
     merge_codes,
+    named_coding,
     new_code,
+    read_coding,
     write_scorer,
 )
 from steelyard.people.error_codes import LONGEST_DEFINITION, LONGEST_NAME
@@ -89,11 +91,11 @@ class _CodePages:
 
     def shown(self, request: Request) -> Response:
         """One code."""
-        coding = self._codings.of(request.path_params["coding"])
+        coding = named_coding(self._store, request.path_params["coding"])
         return self._page(request, coding, {}, "")
 
     def _page(self, request: Request, coding: Coding, values: dict[str, str], fault: str) -> Response:
-        state = self._codings.state(coding)
+        state = read_coding(self._store, coding)
         code = _code(state, request.path_params["code"])
         notes = [note for note in state.notes.values() if note.text and note.code == code.id]
         requested = request.query_params.get("from", "")
@@ -139,7 +141,7 @@ class _CodePages:
         return await run_in_threadpool(self._taken, request, fields)
 
     def _taken(self, request: Request, fields: list[tuple[str, str]]) -> Response:
-        coding = self._codings.of(request.path_params["coding"])
+        coding = named_coding(self._store, request.path_params["coding"])
         form = dict(fields)
         try:
             items = tuple(number_of(value) for name, value in fields if name == "item")
@@ -177,7 +179,7 @@ class _CodePages:
                 return "" if sent.do == "drop" else code
             case "judge" | "pattern":
                 examples = sent.items if sent.do == "judge" else ()
-                config = _scorer_config(self._codings.state(coding), sent)
+                config = _scorer_config(read_coding(self._store, coding), sent)
                 write_scorer(store, coding, code, config, examples, author=author)
             case _:
                 raise HTTPException(400, f"{sent.do!r} is not an action for a code")
@@ -185,7 +187,7 @@ class _CodePages:
 
     def _edit(self, coding: Coding, code: str, sent: SentChange) -> None:
         """Rename and define a code, unless somebody did since the form was shown."""
-        current = self._codings.state(coding).code(code)
+        current = read_coding(self._store, coding).code(code)
         if sent.field("was") != _digest(current):
             raise ConfigError(
                 f"since you opened this page the code became {current.name!r}, defined as {current.definition!r}: what"
@@ -200,7 +202,7 @@ class _CodePages:
         into = sent.field("into")
         if not into:
             raise ConfigError("choose another code")
-        return "" if or_none and into == "none" else self._codings.state(coding).code(into).id
+        return "" if or_none and into == "none" else read_coding(self._store, coding).code(into).id
 
     @staticmethod
     def _require_items(sent: SentChange) -> None:

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from steelyard.errors import ConfigError
-from steelyard.people.codings import assign_code, new_code, withdraw_note, write_note
+from steelyard.people.codings import assign_code, named_coding, new_code, read_coding, withdraw_note, write_note
 from steelyard.people.draw import item_record
 from steelyard.people.error_codes import LONGEST_NAME, LONGEST_NOTE
 from steelyard.people.queues import checked_rater
@@ -92,7 +92,7 @@ class _RecordPages:
 
     def shown(self, request: Request) -> Response:
         """One record with its note; the overview, which asks for a name, where the browser keeps none."""
-        coding = self._codings.of(request.path_params["coding"])
+        coding = named_coding(self._store, request.path_params["coding"])
         item = coding.item(request.path_params["item"])
         if not author_of(request).strip() and not self._pages.read_only:
             return RedirectResponse(self._pages.address(f"/codes/{coding.id}"), 303)
@@ -101,7 +101,7 @@ class _RecordPages:
     def _page(
         self, request: Request, coding: Coding, item: DrawnRecord, *, sent: SentNote | None = None, fault: str = ""
     ) -> Response:
-        state = self._codings.state(coding)
+        state = read_coding(self._store, coding)
         runs = self._codings.runs(coding)
         if item.run not in runs:
             raise ConfigError(f"the run of record {item.num} may have been deleted: it cannot be shown")
@@ -150,7 +150,7 @@ class _RecordPages:
         sent, mode = SentNote.of(form), reading_mode(request.query_params)
         try:
             reader = checked_rater(author_of(request))
-            coding = self._codings.of(request.path_params["coding"])
+            coding = named_coding(self._store, request.path_params["coding"])
             item = coding.item(request.path_params["item"])
         except ConfigError as error:
             return self._pages.unplaced(request, error, sent.text)
@@ -174,7 +174,7 @@ class _RecordPages:
         Raises:
             ConfigError: what is wrong with it.
         """
-        note = self._codings.state(coding).notes.get(item.num)
+        note = read_coding(self._store, coding).notes.get(item.num)
         before = note.text if note else ""
         sent = replace(sent, text=typed_text(sent.text, before))
         if sent.text != before:
@@ -194,7 +194,7 @@ class _RecordPages:
             code = "" if sent.code == "none" else sent.code
             assign_code(self._store, coding, [item.num], code, author=reader)
             return
-        named_code = self._codings.state(coding).named(sent.name)
+        named_code = read_coding(self._store, coding).named(sent.name)
         if named_code is None:
             new_code(self._store, coding, sent.name, author=reader, items=[item.num])
         else:
@@ -207,7 +207,7 @@ class _RecordPages:
         return await run_in_threadpool(self._withdrawn, request, reader)
 
     def _withdrawn(self, request: Request, reader: str) -> Response:
-        coding = self._codings.of(request.path_params["coding"])
+        coding = named_coding(self._store, request.path_params["coding"])
         item = withdraw_note(self._store, coding, author=reader)
         if item is None:
             raise ConfigError(f"{reader} has no note in this error analysis: there is nothing to withdraw")

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from steelyard.errors import ConfigError
 from steelyard.people.code_scorer import PATTERN
-from steelyard.people.codings import MOST_DRAWN, change_code, draw_coding, new_code
+from steelyard.people.codings import MOST_DRAWN, change_code, codings, draw_coding, named_coding, new_code, read_coding
 from steelyard.people.error_codes import LONGEST_DEFINITION, LONGEST_NAME
 from steelyard.people.queues import checked_rater
 from steelyard.viewer.notes import author_of, remember_author
@@ -73,10 +73,10 @@ class _CodesPages:
         rows = [
             (
                 coding,
-                self._codings.state(coding),
+                read_coding(self._store, coding),
                 [targets.get(ident, f"{ident} (deleted)") for ident in coding.drawn],
             )
-            for coding in self._codings.all()
+            for coding in codings(self._store)
         ]
         return self._pages.savable(request, "codings.html.j2", "error analyses", codings=rows)
 
@@ -85,8 +85,8 @@ class _CodesPages:
         ident = request.path_params["coding"]
         run = next((run for run in self._store.runs() if run.id == ident), None)
         if run is None:
-            return self._shown(request, self._codings.of(ident))
-        of_run = self._codings.of_run(run)
+            return self._shown(request, named_coding(self._store, ident))
+        of_run = codings(self._store, run)
         return self._shown(request, of_run[0], run) if of_run else self._draw_form(request, run)
 
     def _shown(self, request: Request, coding: Coding, run: Run | None = None) -> Response:
@@ -101,7 +101,7 @@ class _CodesPages:
             coding=coding,
             state=state,
             runs=list(runs.values()),
-            others=[other for other in self._codings.of_run(run) if other.id != coding.id] if run else [],
+            others=[other for other in codings(self._store, run) if other.id != coding.id] if run else [],
             deleted=described.page.deleted,
             drawn=_drawn(coding, {run.id: run.target for run in runs.values()}),
             errors=sum(counts.values()),
@@ -131,7 +131,7 @@ class _CodesPages:
             most=MOST_DRAWN,
             given={**values, **(given or {})},
             fault=fault,
-            before=self._codings.of_run(run),
+            before=codings(self._store, run),
         )
 
     async def draw(self, request: Request) -> Response:
@@ -164,7 +164,7 @@ class _CodesPages:
         return answer
 
     def _first(self, request: Request, form: dict[str, str]) -> Response:
-        coding = self._codings.of(request.path_params["coding"])
+        coding = named_coding(self._store, request.path_params["coding"])
         mode = reading_mode(form)
         item = self._codings.next_item(coding, mode)
         return RedirectResponse(record_address(self._pages, coding, item.num if item else None, mode), 303)
@@ -175,7 +175,7 @@ class _CodesPages:
         return await run_in_threadpool(self._added, request, await form_of(request))
 
     def _added(self, request: Request, form: dict[str, str]) -> Response:
-        coding = self._codings.of(request.path_params["coding"])
+        coding = named_coding(self._store, request.path_params["coding"])
         author, definition = writer_of(request, form), form.get("definition", "")
         code = new_code(self._store, coding, form.get("name", ""), author=author, definition=definition)
         answer = RedirectResponse(self._pages.address(f"/codes/{coding.id}") + f"#code-{quote(code)}", 303)
@@ -188,12 +188,12 @@ class _CodesPages:
         return await run_in_threadpool(self._decided, request, await form_of(request))
 
     def _decided(self, request: Request, form: dict[str, str]) -> Response:
-        coding = self._codings.of(request.path_params["coding"])
+        coding = named_coding(self._store, request.path_params["coding"])
         kinds = [kind for kind in ("adopt", "drop") if kind in form]
         if len(kinds) != 1:
             raise HTTPException(400, "a proposed code is adopted or dropped")
         code = form[kinds[0]]
-        if self._codings.state(coding).code(code).state != "proposed":
+        if read_coding(self._store, coding).code(code).state != "proposed":
             raise ConfigError(f"the code {code!r} was adopted already")
         author = writer_of(request, form)
         change_code(self._store, coding, "adopt" if kinds == ["adopt"] else "drop", code, author=author)

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from steelyard.people.codings import codings, named_coding, newest_change, read_coding
+from steelyard.people.codings import newest_change, read_coding
 from steelyard.report.coding_page import CodingPage
 from steelyard.report.sections.error_codes import codes_section, saturation_chart
 
@@ -49,26 +49,6 @@ class OpenCodings:
         self._store = pages.store
         self._described: dict[str, tuple[tuple[int, int, int], DescribedCoding]] = {}
 
-    def all(self) -> list[Coding]:
-        """Every error analysis, newest first."""
-        return codings(self._store)
-
-    def of(self, ident: str) -> Coding:
-        """The error analysis of an id, without the records of runs that were deleted since.
-
-        Raises:
-            ConfigError: there is none.
-        """
-        return named_coding(self._store, ident)
-
-    def of_run(self, run: Run) -> list[Coding]:
-        """Those that a run is in, newest first."""
-        return codings(self._store, run)
-
-    def state(self, coding: Coding) -> CodingState:
-        """The state of an analysis after its events so far."""
-        return read_coding(self._store, coding)
-
     def described(self, coding: Coding) -> DescribedCoding:
         """The figures of its pages, computed once while nothing changes."""
         now = newest_change(self._store, coding), len(coding.items), len(self._store.runs())
@@ -91,7 +71,7 @@ class OpenCodings:
             mode: of reading.
             after: number of the record that was read last; records before it come after all others.
         """
-        state = self.state(coding)
+        state = read_coding(self._store, coding)
         is_open = _is_uncoded(state) if mode == "group" else lambda item: item.num not in state.notes
         return next(filter(is_open, _from(coding, after)), None)
 

@@ -305,6 +305,7 @@ def linked_page(address: Callable[..., str], link: PageLink) -> str:
         return sample_address(address, link.run, link.sample)
     if isinstance(link, RunLink):
         compared = address("/compare", a=link.against, b=link.run, score=link.score)
+        compared += "".join(f"&b={ident}" for ident in link.others)
         return compared if link.against else address(f"/run/{link.run}")
     return address(f"/run/{link.run}", where=link.outcome.replace(" ", "-"), against=link.against)
 

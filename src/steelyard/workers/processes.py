@@ -264,6 +264,7 @@ class Leader:
             self._errors_before,
             prices=begun.quota.prices,
             unsafe_sql=begun.unsafe_sql,
+            permits=begun.permits,
         )
         self.starts += 1
         slot = _Slot(number)

@@ -16,6 +16,7 @@ from typing import Any, Final
 from steelyard.errors import ConfigError, expect_number
 from steelyard.models.budget import UNPROVEN, Budget
 from steelyard.models.prices import PriceTable
+from steelyard.sql.sandbox import Permit
 from steelyard.store.database.address import Address, locate
 from steelyard.store.worker_rows import share
 from steelyard.suite.objects import Suite
@@ -45,6 +46,7 @@ class WorkerTask:
         errors_before: id of each run -> errors that it had when this execution began.
         prices: of tokens.
         unsafe_sql: see `RunConfig`.
+        permits: see `Sandbox`.
     """
 
     suite: Suite
@@ -58,6 +60,7 @@ class WorkerTask:
     errors_before: Mapping[str, int]
     prices: PriceTable | None = None
     unsafe_sql: bool = False
+    permits: frozenset[Permit] = frozenset()
 
     @property
     def concurrency(self) -> int:

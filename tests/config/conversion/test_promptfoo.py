@@ -234,6 +234,47 @@ tests: [{vars: {question: a}, threshold: 0.5, assert: [{type: starts-with, value
     assert (new["scorers"], len(rows[1]["checks"])) == (["checks"], 1)
 
 
+def test_a_similarity_of_single_rows_is_a_scorer_that_takes_its_text_from_a_column(convert):
+    new, rows, notes = convert(
+        BASE
+        + """
+defaultTest:
+  options:
+    provider: {embedding: {id: "openai:embedding:e", config: {apiBaseUrl: "http://127.0.0.1:9/v1"}}}
+tests:
+  - vars: {question: a}
+    assert: [{type: similar, value: x, threshold: 0.5}, {type: similar, value: z, threshold: 0.5}]
+  - vars: {question: b}
+    assert: [{type: similar, value: [y], threshold: 0.5}, {type: not-similar, value: w}]
+"""
+    )
+    model = {"embeddings": {"name": "e", "base_url": LOCAL}}
+
+    def options(threshold, column):
+        return {"similarity": {"threshold": threshold, "value": f"{{{{{column}}}}}", "model": model}}
+
+    every = [options(0.5, "similar_1"), options(0.5, "similar_2"), {"not": options(0.75, "similar_3")}]
+    assert new["scorers"] == [{"checks": {"every": every}}]
+    assert rows == [
+        {"question": "a", "similar_1": "x", "similar_2": "z", "similar_3": None},
+        {"question": "b", "similar_1": ["y"], "similar_2": None, "similar_3": "w"},
+    ]
+    assert notes == ""
+
+
+def test_what_decides_nothing_has_a_name_of_its_own(convert):
+    new, _, _ = convert(
+        BASE
+        + """
+defaultTest: {assert: [{type: contains, value: x, weight: 0}, {type: is-json, weight: 0, metric: form}]}
+tests:
+  - {vars: {question: a}, assert: [{type: contains, value: y}, {type: is-refusal, metric: form}]}
+  - {vars: {question: b}, options: {disableDefaultAsserts: true}}
+"""
+    )
+    assert [one["name"] for one in new["scorers"][1:]] == ["contains-weight-0", "form-weight-0"]
+
+
 def test_what_is_not_taken_over_is_named_with_its_line(convert):
     _, rows, notes = convert(
         BASE

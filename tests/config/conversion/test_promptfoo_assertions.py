@@ -98,6 +98,11 @@ def test_not_and_metric_become_not_and_name():
     assert check(type="is-refusal", metric="r").scorer == {"refusal": {}, "name": "r"}
 
 
+def test_options_of_a_negated_scorer_stand_together():
+    scorer = check(type="not-levenshtein", value="x").scorer
+    assert scorer == {"not": {"levenshtein": {"most_edits": 5, "value": "x"}}}
+
+
 def test_a_negated_expression_fails_where_the_output_is_no_json_as_the_exception_does_there():
     scorer = check(type="not-javascript", value="JSON.parse(output).n > 3").scorer
     assert scorer["json_schema"]["schema"]["properties"] == {"n": {"type": "number", "maximum": 3}}
@@ -125,7 +130,7 @@ def test_a_transform_is_a_part_of_json_or_the_case_of_what_is_looked_for():
     ("message", "assertion"),
     [
         ("in that case", {"type": "contains", "value": "Paris", "transform": "output.toLowerCase()"}),
-        ("levenshtein does not", {"type": "levenshtein", "value": "x", "transform": "output.trim()"}),
+        ("a pattern with", {"type": "regex", "value": "^x", "transform": "output.trim()"}),
         ("is not read", {"type": "contains", "value": "x", "transform": "output.split('a')[0]"}),
         ("gives a number", {"type": "javascript", "value": "output.length / 10", "threshold": 0.5}),
         ("no code is run", {"type": "javascript", "value": "require('fs')"}),

@@ -9,6 +9,7 @@ import pytest
 
 from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.template import load_template, packaged_prompts, placeholders
+from steelyard.scorers.judges.correctness import Correctness
 from steelyard.scorers.judges.error_code import ErrorJudge
 from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.judges.relevance import Relevance
@@ -107,3 +108,11 @@ def test_the_examples_of_an_error_have_the_same_marks_for_all_samples():
 )
 def test_a_prompt_of_ones_own_that_begins_with_a_sample_is_named(template, name):
     assert Relevance(Judge(), template=template).prompts["relevance"].varies_early() == name
+
+
+def test_the_value_is_named_as_the_template_names_it():
+    rating = "from 1 to 5, where 5 is right in every respect"
+    first = f"{{{{generated_answer}}}} against {{{{reference_answer}}}} of {{{{query}}}}: rate it {rating}."
+    assert Correctness(Judge(), template=first).prompts["correctness"].varies_early() == "generated_answer"
+    last = f"Rate {rating}: {{{{query}}}} {{{{reference_answer}}}} {{{{generated_answer}}}}"
+    assert Correctness(Judge(), template=last).prompts["correctness"].ends_with() == "generated_answer"

@@ -197,6 +197,11 @@ def python_pattern(pattern: str) -> str:
     return re.sub(r"\\k<(\w+)>", r"(?P=\1)", pattern)
 
 
+def is_anchored(pattern: str) -> bool:
+    """Whether a pattern may depend on where a text begins or ends, so that blanks around it make a difference."""
+    return any(sign in pattern for sign in ("^", "$", "\\A", "\\Z", "\\s"))
+
+
 def _not(scorer: Scorer, *, negated: bool) -> Scorer:
     return {"not": scorer} if negated else scorer
 
@@ -256,7 +261,7 @@ def _called(term: Term, name: str, value: Any, *, negated: bool) -> Scorer:
 
 
 def _matched(term: Term, pattern: str, flags: str, *, negated: bool) -> Scorer:
-    if term.case or term.trimmed or term.counted:
+    if term.case or term.counted or (term.trimmed and is_anchored(pattern)):
         raise NotReadError("a pattern on changed text is not read")
     whole = f"(?{flags}){pattern}" if flags else pattern
     if term.path is not None:

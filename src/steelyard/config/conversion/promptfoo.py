@@ -11,15 +11,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
 from steelyard.building.nodes import Node
 from steelyard.config.conversion.foreign_files import ForeignFiles
 from steelyard.config.conversion.javascript import NotReadError, Term, term_of
-from steelyard.config.conversion.promptfoo_assertions import Check, UnconvertedError, check_of, threshold_of
-from steelyard.config.conversion.promptfoo_targets import Prompt, Provider, provider_of, read_prompts, read_providers
+from steelyard.config.conversion.promptfoo_assertions import (
+    Check,
+    UnconvertedError,
+    check_of,
+    kind_of_scorer,
+    similarity_in,
+    threshold_of,
+)
+from steelyard.config.conversion.promptfoo_targets import (
+    Prompt,
+    Provider,
+    embeddings_of,
+    provider_of,
+    read_prompts,
+    read_providers,
+    slug,
+)
 from steelyard.config.conversion.promptfoo_tests import Test, Tests, entry, settings
 from steelyard.config.conversion.result import Converted, Notes
 from steelyard.config.conversion.templates import as_ours, as_text, filled, names_in
@@ -77,11 +92,18 @@ class _Conversion:
     prompts: Sequence[Prompt]
     providers: Sequence[Provider]
     tests: Sequence[Test]
+    similar: dict[str, Any] = field(default_factory=dict)
 
     def converted(self) -> Converted:
         shared = self._shared()
         rows = [self._row(test, shared) for test in self.tests]
-        scorers = _scorers([*shared.values()], has_own=any("checks" in row for row in rows))
+        for row in rows:
+            row |= {f"similar_{no}": None for no in range(1, len(self.similar) + 1) if f"similar_{no}" not in row}
+        for check in shared.values():
+            if similarity := similarity_in(check.scorer):
+                similarity["model"] = self._embeddings()
+        every = [*shared.values(), *(Check(scorer, True, False, "") for scorer in self.similar.values())]
+        scorers = _scorers(every, rows)
         if not scorers:
             raise ConfigError("no assertion has a scorer, so there is nothing to score", self.root.location)
         description = settings(self.root).get("description")
@@ -119,9 +141,8 @@ class _Conversion:
 
     def _shared(self) -> dict[int, Check]:
         """Position in `defaultTest.assert` -> its scorer, for those that are the same for every row."""
-        first = self.tests[0].defaults
-        if any(test.defaults != first or test.threshold is not None for test in self.tests):
-            return {}
+        first = max((test.defaults for test in self.tests), key=len)
+        is_alike = all(test.defaults == first and test.threshold is None for test in self.tests)
         common = set.intersection(*(set(test.values) for test in self.tests))
         places = {name: f"{{{{{self.columns.get(name, name)}}}}}" for name in common}
         shared = {}
@@ -131,8 +152,10 @@ class _Conversion:
             is_same = set(names_in(as_text(given.get("value")))) <= common
             if not is_same or (names and str(given.get("type")).removeprefix("not-") in _BY_ROW):
                 continue
-            if check := self._check(assertion, places, self.tests[0]):
-                shared[number] = check
+            # What decides nothing may be scored where it was switched off.
+            if is_alike or given.get("weight") == 0:
+                if check := self._check(assertion, places, self.tests[0]):
+                    shared[number] = check
         return shared
 
     def _row(self, test: Test, shared: Mapping[int, Check]) -> dict[str, Any]:
@@ -145,7 +168,7 @@ class _Conversion:
             messages = [{**turn, "content": self._filled(turn.get("content"), test)} for turn in self.alone.messages]
             row[self.input] = messages or self._filled(self.alone.text, test)
         assertions = [one for number, one in enumerate(test.defaults) if number not in shared] + [*test.own]
-        if checks := self._checks(assertions, test):
+        if checks := self._checks(assertions, test, row):
             row["checks"] = checks
         if any(str(settings(one).get("type")).startswith("context-") for one in (*test.defaults, *test.own)):
             context = row.pop("context", test.values.get("context", ""))
@@ -156,12 +179,15 @@ class _Conversion:
     def _filled(value: Any, test: Test) -> Any:
         return filled(value, test.values) if isinstance(value, str) else value
 
-    def _checks(self, assertions: Sequence[Node], test: Test) -> list[Any]:
+    def _checks(self, assertions: Sequence[Node], test: Test, row: dict[str, Any]) -> list[Any]:
         """The checks of a row, each once."""
         scorers, weights = [], []
         for assertion in assertions:
             check = self._check(assertion, test.values, test)
             if check is None or check.scorer in scorers:
+                continue
+            if check.counts and (similarity := similarity_in(check.scorer)):
+                self._compare(check.scorer, similarity, row)
                 continue
             if check.is_code or not check.counts:
                 what = "code" if check.is_code else "an assertion of weight 0, which decides nothing,"
@@ -176,6 +202,20 @@ class _Conversion:
         except UnconvertedError as error:
             self.notes.add(f"threshold: {error}", test.at)
             return scorers
+
+    def _compare(self, scorer: Any, similarity: dict[str, Any], row: dict[str, Any]) -> None:
+        """Score a row's similarity by a scorer of the configuration, since no row names a model; its text is a column."""
+        value = similarity.pop("value")
+        number = next(number for number in range(1, len(row) + 2) if f"similar_{number}" not in row)
+        key = json.dumps([scorer, number], sort_keys=True)
+        known = [*self.similar].index(key) + 1 if key in self.similar else len(self.similar) + 1
+        row[f"similar_{known}"] = value
+        similarity |= {"value": f"{{{{similar_{known}}}}}", "model": self._embeddings()}
+        self.similar.setdefault(key, scorer)
+
+    def _embeddings(self) -> dict[str, Any]:
+        given = entry(entry(entry(self.root, "defaultTest"), "options"), "provider")
+        return embeddings_of(entry(given, "embedding"), self.notes, self.root)
 
     def _check(self, assertion: Node, values: Mapping[str, Any], test: Test) -> Check | None:
         """The scorer of an assertion; None, with a note, where there is none."""
@@ -265,13 +305,25 @@ class _Conversion:
         return {"options": kept} if kept else {}
 
 
-def _scorers(shared: Sequence[Check], *, has_own: bool) -> list[Any]:
-    """What is scored: first the score that is promptfoo's pass, then what it does not depend on."""
+def _scorers(shared: Sequence[Check], rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """What is scored: first the score that is promptfoo's pass, then what it does not depend on, under other names."""
     every = [check.scorer for check in shared if check.counts]
-    apart = [check.scorer for check in shared if not check.counts]
-    if len(every) + has_own < 2:
-        return every + ["checks"] * has_own + apart
+    own = [check for row in rows for check in row.get("checks", ())]
+    names = [_score_name(scorer) for scorer in (*every, *own)]
+    apart = []
+    for scorer in (check.scorer for check in shared if not check.counts):
+        name = _score_name(scorer)
+        names.append(name if name not in names else slug(f"{name} weight 0", names, name))
+        apart.append({**(scorer if isinstance(scorer, dict) else {scorer: {}}), "name": names[-1]})
+    if len(every) + bool(own) < 2:
+        return every + ["checks"] * bool(own) + apart
     return [{"checks": {"every": every}} if every else "checks", *apart]
+
+
+def _score_name(scorer: Any) -> str:
+    kind = kind_of_scorer(scorer)
+    named = scorer.get("name") if isinstance(scorer, dict) else None
+    return str(named or (f"not_{kind_of_scorer(scorer['not'])}" if kind == "not" else kind))
 
 
 def _template(prompt: Prompt, text: str, places: Mapping[str, str]) -> str:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from steelyard.building.nodes import Node, plain
 from steelyard.config.conversion.foreign_files import ForeignFiles
-from steelyard.config.conversion.javascript import NotReadError, Term, python_pattern, scorer_of, term_of
+from steelyard.config.conversion.javascript import NotReadError, Term, is_anchored, python_pattern, scorer_of, term_of
 from steelyard.config.conversion.templates import as_text, filled
 from steelyard.errors import ConfigError
 
@@ -28,10 +28,6 @@ _PREFIXES: Final = MappingProxyType(
 )
 _CELL_THRESHOLD: Final = 0.75
 _JSON_TYPES: Final = ("object", "array", "string", "number", "boolean", "null")
-_TRIMMED: Final = frozenset(
-    {"contains", "exact_match", "json_schema", "guideline", "similarity", "refusal", "correctness"}
-)
-"""Scorers to which blanks around the output make no difference."""
 _GRADED: Final = frozenset(
     {"rouge_n", "similarity", "g_eval", "claim_faithfulness", "answer_relevancy", "context_relevance"}
 )
@@ -97,7 +93,8 @@ def check_of(assertion: Node, values: Mapping[str, Any], foreign: ForeignFiles, 
             scorer, negated = _javascript(value, given, output, negated=negated), False
         else:
             scorer = _of_output(_by_table(rule, given, value, assertion), output)
-    scorer = {"not": scorer} if negated else scorer
+    if negated:
+        scorer = {"not": _folded(scorer)}
     if given.get("metric"):
         scorer = {**_as_mapping(scorer), "name": filled(str(given["metric"]), values)}
     return Check(scorer, given.get("weight") != 0, kind == "python", rule.get("deviation", ""))
@@ -107,6 +104,14 @@ def _as_mapping(scorer: Any) -> dict[str, Any]:
     return {scorer: {}} if isinstance(scorer, str) else scorer
 
 
+def _folded(scorer: Any) -> Any:
+    """A scorer whose keys all stand beside its options, as one within another is written."""
+    kind = kind_of_scorer(scorer)
+    if isinstance(scorer, str) or not isinstance(scorer[kind], Mapping):
+        return scorer
+    return {kind: {**scorer[kind], **{key: value for key, value in scorer.items() if key != kind}}}
+
+
 def kind_of_scorer(scorer: Any) -> str:
     """The registered name of a scorer as it is written.
 
@@ -114,6 +119,22 @@ def kind_of_scorer(scorer: Any) -> str:
     ('length', 'refusal')
     """
     return str(next(iter(_as_mapping(scorer))))
+
+
+def similarity_in(scorer: Any) -> dict[str, Any] | None:
+    """The options of a scorer that compares vectors, all in one mapping, which may stand within `not`; None for others.
+
+    >>> scorer = {"similarity": {"threshold": 0.5}, "value": "x", "name": "near"}
+    >>> similarity_in(scorer), scorer["name"]
+    ({'threshold': 0.5, 'value': 'x'}, 'near')
+    """
+    inner = scorer.get("not", scorer) if isinstance(scorer, dict) else scorer
+    if kind_of_scorer(inner) != "similarity":
+        return None
+    if "value" in inner:
+        inner["similarity"]["value"] = inner.pop("value")
+    options: dict[str, Any] = inner["similarity"]
+    return options
 
 
 def _value(value: Any, values: Mapping[str, Any], foreign: ForeignFiles, at: Node) -> Any:
@@ -153,8 +174,8 @@ def _of_output(scorer: Any, output: Term) -> Any:
                 "its transform changes case, which contains and equals take, with a value in that case"
             )
         scorer = {**scorer, "ignore_case": True}
-    if output.trimmed and kind not in _TRIMMED:
-        raise UnconvertedError(f"its transform trims the output, which {kind} does not")
+    if output.trimmed and kind == "regex" and is_anchored(scorer[kind]):
+        raise UnconvertedError("its transform trims the output, which a pattern with ^ or $ sees as it is")
     if output.path is None:
         return scorer
     path = "".join(f"[{key}]" if isinstance(key, int) else f".{json.dumps(key)}" for key in output.path)

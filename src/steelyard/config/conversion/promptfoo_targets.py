@@ -28,6 +28,7 @@ _PARAMETERS: Final = (
     *("temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stop", "presence_penalty"),
     *("frequency_penalty", "reasoning_effort", "response_format", "tools", "tool_choice", "logit_bias", "verbosity"),
 )
+_EMBEDDINGS: Final = "text-embedding-3-large"
 _ENVIRONMENT: Final = re.compile(r"\{\{\s*env\.(\w+)\s*\}\}|\$\{(\w+)\}")
 _DUMPED: Final = re.compile(r"\{\{\s*([A-Za-z_][\w.]*)\s*\|\s*dump\s*\}\}")
 _JSON_PATH: Final = re.compile(r"(?:json|data)\.?((?:\w|\.|\[\d+\])+)")
@@ -219,6 +220,17 @@ def provider_of(node: Node, notes: Notes, taken: Sequence[str]) -> Provider | No
     keys = {"name": model, **address, **({"parameters": parameters} if parameters else {})}
     form = "completions" if kind.startswith("completion") else "openai_compatible"
     return Provider(slug(label or model, taken, "model"), form, keys, prompts, transform)
+
+
+def embeddings_of(node: Node | None, notes: Notes, at: Node) -> dict[str, Any]:
+    """The embeddings model of a provider such as `openai:embedding:NAME`; promptfoo's own where none is named."""
+    given = settings(node) or {"id": plain(node) if node is not None else ""}
+    prefix, _, rest = str(given.get("id", "")).partition(":")
+    config = given.get("config") if isinstance(given.get("config"), Mapping) else {}
+    if prefix not in _known() or not rest.startswith(("embedding:", "embeddings:")):
+        notes.add(f"promptfoo's own choice of an embeddings model; here {_EMBEDDINGS}", at)
+        prefix, rest, config = "openai", f"embedding:{_EMBEDDINGS}", {}
+    return {"embeddings": {"name": rest.partition(":")[2], **_address(prefix, config or {})}}
 
 
 def _references(text: Any) -> str:

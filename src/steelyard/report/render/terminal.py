@@ -297,11 +297,20 @@ def _fitting(text: str, room: int, most: int) -> str:
 
 
 def shortened(name: str, most: int) -> str:
-    """A name, cut in its middle if it is wider than `most` columns."""
+    """A name, cut in its middle if it is wider than `most` columns, between words where a part of it has several.
+
+    >>> shortened("Result correct, accuracy (QATCH)", 28), shortened("glm-4-flash-temperature-0.7", 12)
+    ('Result correct … (QATCH)', 'glm-4…e-0.7')
+    """
     if cell_len(name) <= most:
         return name
     half = (most - 2) // 2
-    return f"{set_cell_size(name, half).rstrip()}…{set_cell_size(name[::-1], half).rstrip()[::-1]}"
+    start, end = set_cell_size(name, half).rstrip(), set_cell_size(name[::-1], half).rstrip()[::-1]
+    if " " not in start or " " not in end:
+        return f"{start}…{end}"
+    end = end.partition(" ")[2]
+    start = set_cell_size(name, most - cell_len(end) - 2).rpartition(" ")[0].rstrip(" ,;:(")
+    return f"{start} … {end}"
 
 
 def aligned(rows: Sequence[Sequence[str]], width: int, *, right: Sequence[int], elastic: int) -> list[str]:

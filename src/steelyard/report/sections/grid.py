@@ -65,11 +65,11 @@ def grid_details_section(grid: GridComparison | None) -> Section:
 
 def _matrix(grid: GridComparison) -> SectionTable:
     by_place = {(cell.prompt, cell.model): cell for cell in grid.cells}
-    pairs = {pair.prompt: pair for pair in reversed(grid.prompts) if pair.run}
+    first = [cell.run for cell in grid.cells if cell.prompt == grid.baseline]
     rows = []
     for prompt in grid.prompt_names:
-        pair = pairs.get(prompt)
-        link = RunLink(pair.run, pair.against, grid.score) if pair else None
+        others = [*first[1:], *(cell.run for cell in grid.cells if cell.prompt == prompt != grid.baseline)]
+        link = RunLink(others[-1], first[0], grid.score, tuple(others[:-1])) if prompt != grid.baseline else None
         tag = "baseline" if prompt == grid.baseline and len(grid.prompt_names) > 1 else ""
         cells = (_rate(by_place.get((prompt, model)), grid.chosen) for model in grid.model_names)
         rows.append((TableCell(prompt or _UNNAMED, link=link, tag=tag), *cells))

@@ -37,7 +37,8 @@ _PR_SET_NO_NEW_PRIVS: Final = 38
 
 def leave_the_parent() -> None:
     """Own session, no terminal, no folder, no core dump, no new privileges; killed together with the template."""
-    os.setsid()
+    if os.getsid(0) != os.getpid():
+        os.setsid()
     os.umask(0o077)
     os.chdir("/")
     _lower(resource.RLIMIT_CORE, 0)
@@ -89,6 +90,12 @@ def allow_cpu(seconds: float) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_CPU, (soft_limit, hard))
+
+
+def lower_memory(memory_mib: int) -> None:
+    """Let the process take so many MiB more, and make no file longer."""
+    _lower(resource.RLIMIT_FSIZE, 0)
+    _lower(resource.RLIMIT_AS, _address_space() + memory_mib * MIB)
 
 
 def _lower(limit: int, value: int) -> None:

@@ -46,11 +46,11 @@ class GeneralRows:
 class ValueColumns(UnusedColumns):
     """Columns without a role, which are values for prompts and scorers."""
 
-    def about_names(self, listed: str, example: str) -> str:
+    def about_names(self, n: int, listed: str, example: str) -> str:
         """The note that lists them."""
-        many = len(self.names) > 1
+        many = n > 1
         return (
-            f"{f'{len(self.names)} columns are values' if many else '1 column is a value'} of each row: {listed}; "
+            f"{f'{n} columns are values' if many else '1 column is a value'} of each row: {listed}; "
             f"a prompt or a scorer may use {'them' if many else 'it'}, as {{{{{example}}}}}"
         )
 

@@ -1,0 +1,368 @@
+"""Runs in two processes of their own, each confined: one holds a reply's code, the other a test of it.
+
+The test calls the reply's functions over a socket. What comes back is plain data, so an object that claims to equal
+everything, a patched builtin or a forged message changes nothing in the process that asserts; a reply passes only by
+returning what the test expects. Classes of the reply are used through handles: their attributes, methods, items and
+text. Two handles are equal if the reply's own objects are; a handle equals no plain value.
+
+    python -I -S code_worker.py code|test ROOT MEMORY_MIB TIMEOUT_S ALLOW    (the source on standard input)
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import itertools
+import json
+import operator
+import os
+import socket
+import struct
+import sys
+import types
+from typing import Any
+
+SOCKET_FD, RESULT_FD = 3, 4
+MOST_BYTES = 8 * 2**20
+MOST_ITEMS = 100_000
+PLAIN = (type(None), bool, str)
+DEEPEST = 60
+STREAMS = (types.GeneratorType, map, filter, zip, range, itertools.chain)
+SINGLE: dict[type, tuple[Any, Any]] = {
+    int: (hex, lambda text: int(text, 16)),
+    float: (float.hex, float.fromhex),
+    complex: (repr, complex),
+    bytes: (bytes.hex, bytes.fromhex),
+    bytearray: (bytearray.hex, bytearray.fromhex),
+}
+SEVERAL: dict[type, Any] = {cls: cls for cls in (list, tuple, set, frozenset)}
+MAPPINGS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
+BASES = (*SINGLE, *SEVERAL, str, dict)
+SINGLE_BY_NAME: dict[str, Any] = {cls.__name__: read for cls, (_, read) in SINGLE.items()}
+SEVERAL_BY_NAME: dict[str, Any] = {**{cls.__name__: make for cls, make in SEVERAL.items()}, "iter": iter}
+
+
+def confine(root: str, memory_mib: int, timeout_s: float) -> bool:
+    """Give up files, network, processes and further memory for good; whether all of it was taken."""
+    sys.path.insert(0, root)
+    from steelyard.sql.workers import confine as limits
+    from steelyard.sql.workers import landlock, seccomp
+
+    sys.path.remove(root)
+    limits.leave_the_parent()
+    for name in [name for name in sys.modules if name.partition(".")[0] == "steelyard"]:
+        del sys.modules[name]
+    held = landlock.restrict(())
+    limits.allow_cpu(timeout_s)
+    limits.lower_memory(memory_mib)
+    return seccomp.install() and held
+
+
+class Unsupported(Exception):
+    """The test hands over what cannot be handed over, such as a function."""
+
+
+class Channel:
+    """Frames of JSON over a socket, at most 8 MiB each."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+
+    def send(self, message: Any) -> None:
+        """Send one message."""
+        body = json.dumps(message).encode()
+        if len(body) > MOST_BYTES:
+            raise ValueError("more than 8 MiB of data")
+        self._sock.sendall(struct.pack("!I", len(body)) + body)
+
+    def receive(self) -> Any:
+        """The next message."""
+        (size,) = struct.unpack("!I", self._exactly(4))
+        if size > MOST_BYTES:
+            raise ValueError("more than 8 MiB of data")
+        return json.loads(self._exactly(size))
+
+    def _exactly(self, size: int) -> bytes:
+        parts = []
+        while size:
+            part = self._sock.recv(min(size, 65536))
+            if not part:
+                raise EOFError("the process of the reply's code has ended")
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+
+def packed(value: Any, handle: Any, depth: int = 0) -> Any:
+    """A value as JSON: `{type: content}`; `handle` makes the JSON of whatever is not plain data."""
+    kind = type(value)
+    if depth > DEEPEST:
+        raise ValueError("nested too deep")
+    if kind in PLAIN:
+        return value
+    if kind in SINGLE:
+        return {kind.__name__: SINGLE[kind][0](value)}
+
+    def inner(member: Any) -> Any:
+        return packed(member, handle, depth + 1)
+
+    if kind in SEVERAL:
+        return {kind.__name__: [inner(member) for member in value]}
+    if kind in MAPPINGS:
+        return {"dict": [[inner(key), inner(member)] for key, member in value.items()]}
+    if isinstance(value, STREAMS):
+        return {"iter": [inner(member) for member in itertools.islice(value, MOST_ITEMS)]}
+    # A named tuple is compared as a tuple, and its fields are asked for where it is.
+    base = next((cls for cls in BASES if isinstance(value, cls)), None)
+    return {"handle": [handle(value), None if base is None else inner(base(value))]}
+
+
+def unpacked(value: Any, proxy: Any) -> Any:
+    """The value of such JSON; `proxy` makes one of a handle."""
+    if type(value) in PLAIN:
+        return value
+    ((name, content),) = value.items()
+    if name in SINGLE_BY_NAME:
+        return SINGLE_BY_NAME[name](content)
+    if name == "dict":
+        return {unpacked(key, proxy): unpacked(member, proxy) for key, member in content}
+    if name == "handle":
+        return proxy(content[0], unpacked(content[1], proxy))
+    return SEVERAL_BY_NAME[name](unpacked(member, proxy) for member in content)
+
+
+# The process of the reply's code.
+
+
+def serve_code(channel: Channel, source: str) -> None:
+    """Run a reply's code, then answer the test's operations on what it has defined."""
+    objects: dict[int, Any] = {}
+
+    def handle(value: Any) -> Any:
+        objects[len(objects)] = value
+        return len(objects) - 1
+
+    module = types.ModuleType("reply")
+    sys.modules["reply"] = module  # where dataclasses look for what they are made of
+    namespace = vars(module)
+    try:
+        exec(compile(source, "reply.py", "exec"), namespace)  # noqa: S102  # what this process is for
+    except BaseException as error:  # noqa: BLE001  # SystemExit is a reply that does not define anything either
+        channel.send({"error": error_of(error)})
+        return
+    names = {
+        name: packed(value, handle)
+        for name, value in namespace.items()
+        if not name.startswith("__") and not isinstance(value, types.ModuleType)
+    }
+    channel.send({"names": names})
+    while True:
+        request = channel.receive()
+        try:
+            answer = operate(request, objects, handle)
+        except BaseException as error:  # noqa: BLE001  # the test sees it as the exception of its call
+            answer = {"error": error_of(error)}
+        channel.send(answer)
+
+
+def operate(request: Any, objects: dict[int, Any], handle: Any) -> Any:
+    """Carry out one operation of the test; mutable arguments come back as they are afterwards."""
+    subject = objects[request["h"]]
+    given = unpacked(request["a"], lambda number, _: objects[number])
+    named = unpacked(request["n"], lambda number, _: objects[number])
+    kind = request["o"]
+    if kind == "call":
+        result = subject(*given, **named)
+        back = [packed(each, handle) for each in given if type(each) in (list, dict, set, bytearray)]
+        return {"v": packed(result, handle), "back": back}
+    if kind == "iter":
+        return {"v": packed(list(itertools.islice(iter(subject), MOST_ITEMS)), handle)}
+    if kind in OF_ONE:
+        return {"v": packed(OF_ONE[kind](subject), handle)}
+    return {"v": packed(OF_TWO[kind](subject, given[0]), handle)}
+
+
+OF_ONE: dict[str, Any] = {"len": len, "str": str, "repr": repr, "hash": hash, "bool": bool}
+OF_TWO: dict[str, Any] = {
+    "attr": getattr,
+    "item": operator.getitem,
+    "eq": operator.eq,
+    "in": operator.contains,
+    "lt": operator.lt,
+    "add": operator.add,
+}
+
+
+def error_of(error: BaseException) -> list[str]:
+    """The nearest built-in class of an exception, its own name, and its text."""
+    known = next(cls.__name__ for cls in type(error).__mro__ if getattr(builtins, cls.__name__, None) is cls)
+    return [known, type(error).__name__, str(error)[:500]]
+
+
+# The process of the test.
+
+
+class Proxy:
+    """An object in the process of the reply's code."""
+
+    __slots__ = ("_base", "_handle", "_remote")
+
+    def __init__(self, remote: Remote, handle: int, base: Any = None) -> None:
+        object.__setattr__(self, "_base", base)
+        object.__setattr__(self, "_remote", remote)
+        object.__setattr__(self, "_handle", handle)
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        """Call it there."""
+        return self._remote(self._handle, "call", given, named)
+
+    def __getattr__(self, name: str) -> Any:
+        return self._remote(self._handle, "attr", (name,), {})
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._remote(self._handle, "item", (key,), {})
+
+    def __contains__(self, value: Any) -> bool:
+        return self._remote(self._handle, "in", (value,), {}) is True
+
+    def __len__(self) -> int:
+        return operator_index(self._remote(self._handle, "len", (), {}))
+
+    def __iter__(self) -> Any:
+        return iter(self._remote(self._handle, "iter", (), {}))
+
+    def __bool__(self) -> bool:
+        return self._remote(self._handle, "bool", (), {}) is True
+
+    def __str__(self) -> str:
+        return str(self._remote(self._handle, "str", (), {}))
+
+    def __repr__(self) -> str:
+        return str(self._remote(self._handle, "repr", (), {}))
+
+    def __hash__(self) -> int:
+        return operator_index(self._remote(self._handle, "hash", (), {}))
+
+    def __eq__(self, other: object) -> bool:
+        # Only of two objects of the reply is equality the reply's own business.
+        if isinstance(other, Proxy):
+            return self._remote(self._handle, "eq", (other,), {}) is True
+        return self._base is not None and bool(self._base == other)
+
+    def __lt__(self, other: Any) -> bool:
+        if not isinstance(other, Proxy):
+            return NotImplemented
+        return self._remote(self._handle, "lt", (other,), {}) is True
+
+    def __add__(self, other: Any) -> Any:
+        return self._remote(self._handle, "add", (other,), {}) if isinstance(other, Proxy) else NotImplemented
+
+
+def operator_index(value: Any) -> int:
+    """A whole number, and nothing that only claims to be one."""
+    if type(value) is not int:
+        raise TypeError(f"expected a whole number, not {type(value).__name__}")
+    return value
+
+
+class Remote:
+    """Sends operations to the process of the reply's code."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    def __call__(self, handle: int, operation: str, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Carry out an operation there: its result, or the exception that it raised."""
+        request = {"h": handle, "o": operation, "a": packed(list(given), self.own), "n": packed(named, self.own)}
+        self._channel.send(request)
+        answer = self._channel.receive()
+        if "error" in answer:
+            raise exception_of(answer["error"])
+        self._bring_back(given, answer.get("back", ()))
+        return unpacked(answer["v"], self.proxy)
+
+    def proxy(self, handle: int, base: Any) -> Proxy:
+        """The object with this handle, and the plain data that it is besides."""
+        return Proxy(self, handle, base)
+
+    def own(self, value: Any) -> Any:
+        """The handle of an object that is the reply's already; anything else cannot be handed over."""
+        if type(value) is Proxy:
+            return value._handle  # noqa: SLF001  # of our own class
+        raise Unsupported(f"a {type(value).__name__} cannot be handed to the reply's code")
+
+    def _bring_back(self, given: tuple[Any, ...], back: Any) -> None:
+        """What a call has done to the lists, sets and mappings that it was given."""
+        mutable = [each for each in given if type(each) in (list, dict, set, bytearray)]
+        for each, changed in zip(mutable, back, strict=False):
+            value = unpacked(changed, self.proxy)
+            if type(value) is not type(each):
+                continue
+            each.clear()
+            each.extend(value) if isinstance(each, (list, bytearray)) else each.update(value)
+
+
+def exception_of(described: list[str]) -> BaseException:
+    """The built-in exception that the reply's code raised; never an AssertionError, which is the test's own."""
+    known, own, text = map(str, described)
+    cls = getattr(builtins, known, Exception)
+    if not (isinstance(cls, type) and issubclass(cls, Exception)) or issubclass(cls, AssertionError):
+        cls = RuntimeError
+    try:
+        return cls(text)
+    except Exception:  # noqa: BLE001  # UnicodeDecodeError takes five arguments
+        return RuntimeError(f"{own}: {text}")
+
+
+def run_test(channel: Channel, source: str) -> list[str]:
+    """Run a test against the names of the reply: the verdict and a reason."""
+    remote = Remote(channel)
+    try:
+        first = channel.receive()
+    except (EOFError, ValueError) as error:
+        return ["failed", f"the code has ended: {error}"]
+    if "error" in first:
+        return ["failed", "the code raises " + ": ".join(filter(None, map(str, first["error"][1:])))]
+    namespace: dict[str, Any] = {"__name__": "test", "__builtins__": builtins}
+    try:
+        namespace |= {str(name): unpacked(value, remote.proxy) for name, value in first["names"].items()}
+        exec(compile(source, "test.py", "exec"), namespace)  # noqa: S102  # the row's own test
+    except Unsupported as error:
+        return ["unsupported", str(error)]
+    except BaseException as error:  # noqa: BLE001  # also SystemExit: the end was not reached
+        line = _line_in(error)
+        return ["failed", f"{type(error).__name__}{f' in line {line} of the test' if line else ''}: {error}"[:400]]
+    return ["passed", ""]
+
+
+def _line_in(error: BaseException) -> int:
+    line, trace = 0, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == "test.py":
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
+def main() -> None:
+    """Confine this process, then run as one of the two."""
+    role, root, memory, timeout, allow = sys.argv[1:6]
+    source = sys.stdin.buffer.read().decode()
+    sock = socket.socket(fileno=SOCKET_FD)
+    confined = confine(root, int(memory), float(timeout))
+    channel = Channel(sock)
+    if role == "code":
+        if confined or allow == "unsafe":
+            try:
+                serve_code(channel, source)
+            finally:
+                os._exit(0)
+        os._exit(1)
+    os.write(RESULT_FD, b"\n")  # from here on the time counts
+    verdict = run_test(channel, source) if confined or allow == "unsafe" else ["unconfined", ""]
+    os.write(RESULT_FD, json.dumps(verdict).encode())
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

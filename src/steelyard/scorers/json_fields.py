@@ -1,0 +1,280 @@
+"""Compares the fields of a JSON output with those expected, each by a rule that suits it: extraction's usual check."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from typing import Any, ClassVar, Final, Literal
+
+from steelyard.errors import ConfigError, DataError, did_you_mean
+from steelyard.normal_form import nfkc
+from steelyard.plain_json import to_json
+from steelyard.replies.json_value import read_json
+from steelyard.scorers.lexical import share_info, unscored
+from steelyard.scorers.numbers import numbers_in
+from steelyard.types import INLINE, Output, Sample, Score, ScoreInfo, StageInfo
+
+_NAME: Final = "json_fields"
+_RULES: Final = ("exact", "number", "date", "text", "list", "set")
+_MOST_FIELDS: Final = 60
+_DEEPEST: Final = 5
+_MISSING: Final = object()
+_ROUNDING: Final = 1e-9
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_YEAR_FIRST: Final = re.compile(r"(\d{4})\s?[-/.年]\s?(\d{1,2})\s?[-/.月]\s?(\d{1,2})(?:\s?日|(?=\D|\Z))")
+_YEAR_LAST: Final = re.compile(r"(\d{1,2})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{4})(?=\D|\Z)")
+_IN_WORDS: Final = re.compile(
+    r"(?:(\d{1,2})(?:st|nd|rd|th)?\.?\s+(?:of\s+)?([A-Za-z]{3})[a-z]*\.?|([A-Za-z]{3})[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?),?\s+(\d{4})"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFields:
+    """Whether the fields of a JSON output are those expected: all of them, their share, and each one.
+
+    - `json_fields`: 1 if every expected field is right. `json_fields_share`: the share that is.
+    - `field_NAME`: 1 or 0 for each field; fields of objects in objects are named `customer.city`.
+
+    The expected output is an object, or its JSON text. The output may stand in a fenced block or between other words;
+    broken JSON is unparsed. An expected null is right where the field is missing too.
+
+    Args:
+        compare: by field, how it is compared. `exact`: equal JSON, texts without blanks around them, 5 is 5.0. A
+            number: the allowed relative error; `{abs: 0.01}`: the absolute one; `number`: none, but 1,234.50 as text
+            is 1234.5. `date`: the same day, in any unambiguous notation. `text`: without case, punctuation and further
+            blanks. `list`: equal texts and numbers in order; `set`: in any order.
+        default: the rule of the other fields.
+        extra: whether a field that is not expected fails `json_fields`.
+        fields: names that have a score of their own. Empty: those of the dataset.
+
+    >>> sample = Sample("1", "?", {"total": 100, "currency": "EUR"})
+    >>> score = JsonFields({"total": 0.01})(sample, Output('{"total": 100.5}'))
+    >>> [(each.name, each.value) for each in score]
+    [('json_fields', 0.0), ('json_fields_share', 0.5), ('field_total', 1.0), ('field_currency', 0.0)]
+    """
+
+    stage_info: ClassVar[StageInfo] = replace(INLINE, name=_NAME)
+    fixed_options: ClassVar[tuple[str, ...]] = ("compare", "fields")
+
+    compare: Mapping[str, Any] | None = None
+    default: Literal["exact", "text", "number"] = "exact"
+    extra: Literal["ignore", "fail"] = "ignore"
+    fields: tuple[str, ...] = ()
+
+    @property
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """All of them, the share, and one of each field that is known."""
+        known = dict.fromkeys((*self.fields, *(self.compare or {})))
+        of_field = (share_info(f"field_{field}", 1.0, labels=("right", "wrong")) for field in known)
+        headline = replace(share_info(_NAME, 1.0, labels=("right", "wrong")), headline=True)
+        return (headline, share_info(f"{_NAME}_share"), *of_field)
+
+    def check(self) -> None:
+        """Validate the options.
+
+        Raises:
+            ConfigError: an unknown rule, a tolerance below 0, or too many fields.
+        """
+        if len(self.fields) > _MOST_FIELDS:
+            raise ConfigError(f"fields: {len(self.fields)} are too many: name {_MOST_FIELDS} at most")
+        for field, rule in (self.compare or {}).items():
+            if isinstance(rule, str) and rule not in _RULES:
+                raise ConfigError(f"compare: {field}: there is no {rule!r}{did_you_mean(rule, _RULES)}")
+            tolerance: Any = rule.get("abs") if isinstance(rule, Mapping) and set(rule) == {"abs"} else rule
+            is_tolerance = _is_number(tolerance) and bool(0 <= tolerance < float("inf"))
+            if not isinstance(rule, str) and not is_tolerance:
+                known = f"{', '.join(_RULES)}, a number or {{abs: 0.01}}"
+                raise ConfigError(f"compare: {field}: expected {known}, not {rule!r}")
+
+    def with_references(self, references: Sequence[tuple[str, Any]]) -> JsonFields:
+        """Return a copy that knows the fields of a dataset, where it names none; only the first 60 have scores.
+
+        Raises:
+            DataError: an expected output is no object; the message names its sample.
+        """
+        names: dict[str, None] = {}
+        for sample, reference in references:
+            names |= dict.fromkeys(_expected(reference, sample) or ())
+        return self if self.fields else replace(self, fields=tuple(names)[:_MOST_FIELDS])
+
+    def __call__(self, sample: Sample, output: Output) -> list[Score]:
+        """Compare one output.
+
+        Raises:
+            DataError: the expected output is no object.
+        """
+        expected = _expected(sample.reference, sample.id)
+        names = [info.name for info in self.score_infos]
+        problem = "" if expected else "the sample has no reference"
+        if (score := unscored(_NAME, problem, output)) is not None:
+            return [replace(score, name=name) for name in names]
+        value, problem = read_json(output.value) if isinstance(output.value, str) else (output.value, "")
+        if not problem and not isinstance(value, Mapping):
+            problem = f"the output is a {type(value).__name__}, not a JSON object"
+        if problem or expected is None:
+            detail = {"kind": "truncated" if output.metadata.get("finish") == "length" else "none"}
+            return [Score(name, None, outcome="unparsed", reason=problem, detail=detail) for name in names]
+        return self._compared(expected, dict(_leaves(value, set(expected))))
+
+    def _compared(self, expected: Mapping[str, Any], found: Mapping[str, Any]) -> list[Score]:
+        problems = {field: self._problem(field, value, found.get(field, _MISSING)) for field, value in expected.items()}
+        right = [field for field, problem in problems.items() if not problem]
+        missing = [field for field, value in expected.items() if value is not None and field not in found]
+        extra = [field for field in found if field not in expected]
+        passed = len(right) == len(expected) and not (extra and self.extra == "fail")
+        reason = "; ".join(f"{field}: {problem}" for field, problem in problems.items() if problem)
+        if extra and self.extra == "fail":
+            reason = "; ".join(filter(None, [reason, f"not expected: {', '.join(extra[:5])}"]))
+        detail = {"missing": missing, "extra": extra[:20], "wrong": [field for field in problems if problems[field]]}
+        scores = [
+            Score(_NAME, float(passed), passed=passed, reason=reason[:500], detail=detail),
+            Score(f"{_NAME}_share", len(right) / len(expected), reason=f"{len(right)} of {len(expected)} fields"),
+        ]
+        for field in dict.fromkeys((*self.fields, *(self.compare or {}))) if self.fields else expected:
+            name = f"field_{field}"
+            if field not in expected:
+                scores.append(Score(name, None, outcome="not_applicable", reason="the sample expects no such field"))
+            else:
+                holds = not problems[field]
+                scores.append(Score(name, float(holds), passed=holds, reason=problems[field][:300]))
+        return scores
+
+    def _problem(self, field: str, wanted: Any, value: Any) -> str:
+        """Why a field is wrong; "" where it is right."""
+        if value is _MISSING:
+            return "" if wanted is None else "missing"
+        rule = (self.compare or {}).get(field, self.default)
+        if wanted is None or value is None:
+            return "" if wanted is value else f"{_shown(value)}, expected {_shown(wanted)}"
+        equal = _rules(rule)(wanted, value)
+        return "" if equal else f"{_shown(value)}, expected {_shown(wanted)}"
+
+
+def _rules(rule: Any) -> Any:
+    if isinstance(rule, str):
+        return {
+            "exact": _exact, "number": _close(), "date": _same_day, "text": _same_text, "list": _same_list,
+            "set": _same_set,
+        }[rule]  # fmt: skip
+    return _close(absolute=rule["abs"]) if isinstance(rule, Mapping) else _close(relative=rule)
+
+
+def _close(*, relative: float = 0.0, absolute: float = 0.0) -> Any:
+    def close(wanted: Any, value: Any) -> bool:
+        first, second = _number(wanted), _number(value)
+        if first is None or second is None:
+            return False
+        allowed = max(absolute, relative * abs(first), _ROUNDING * abs(first) * bool(relative or absolute))
+        return abs(first - second) <= allowed * (1 + _ROUNDING)
+
+    return close
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _number(value: Any) -> float | None:
+    if _is_number(value):
+        return float(value)
+    numbers = numbers_in(value) if isinstance(value, str) else []
+    return float(numbers[0].value) if len(numbers) == 1 else None
+
+
+def _exact(wanted: Any, value: Any) -> bool:
+    if isinstance(wanted, str) and isinstance(value, str):
+        return wanted.strip() == value.strip()
+    if _is_number(wanted) and _is_number(value):
+        return bool(wanted == value)
+    return to_json(wanted) == to_json(value) if type(wanted) is type(value) else False
+
+
+def _same_text(wanted: Any, value: Any) -> bool:
+    return _words(wanted) == _words(value)
+
+
+def _words(value: Any) -> str:
+    text = nfkc(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).casefold()
+    return " ".join("".join(letter if letter.isalnum() else " " for letter in text).split())
+
+
+def _same_list(wanted: Any, value: Any) -> bool:
+    if not isinstance(wanted, list | tuple) or not isinstance(value, list | tuple) or len(wanted) != len(value):
+        return False
+    return all(map(_exact, wanted, value))
+
+
+def _same_set(wanted: Any, value: Any) -> bool:
+    if not isinstance(wanted, list | tuple) or not isinstance(value, list | tuple):
+        return False
+    keys = [{to_json(each.strip() if isinstance(each, str) else each) for each in side} for side in (wanted, value)]
+    return keys[0] == keys[1]
+
+
+def _same_day(wanted: Any, value: Any) -> bool:
+    first, second = _day(wanted), _day(value)
+    return first is not None and first == second
+
+
+def _day(value: Any) -> date | None:
+    """The day that a text names; None where it names none, or 3/4/2026, which is one of two."""
+    text = value.strip() if isinstance(value, str) else ""
+    try:
+        return datetime.fromisoformat(text).date()
+    except ValueError:
+        pass
+    days: set[date] = set()
+    if match := _YEAR_FIRST.match(text):
+        days |= _dates(*match.groups())
+    elif match := _YEAR_LAST.match(text):
+        first, sign, second, year = match.groups()
+        days |= _dates(year, second, first) | (set() if sign == "." else _dates(year, first, second))
+    elif match := _IN_WORDS.search(text):
+        day, month, other_month, other_day, year = match.groups()
+        number = _month(month or other_month)
+        days |= _dates(year, number, day or other_day)
+    return days.pop() if len(days) == 1 else None
+
+
+def _month(word: str) -> str:
+    return str(_MONTHS.index(word.lower()) + 1) if word.lower() in _MONTHS else "0"
+
+
+def _dates(year: str, month: str, day: str) -> set[date]:
+    try:
+        return {date(int(year), int(month), int(day))}
+    except ValueError:
+        return set()
+
+
+def _expected(reference: Any, sample: str) -> dict[str, Any] | None:
+    """The expected fields; None where there is no reference."""
+    if reference is None or (isinstance(reference, str) and not reference.strip()):
+        return None
+    if isinstance(reference, str):
+        value, problem = read_json(reference, around=False)
+        if problem:
+            raise DataError(f"sample {sample!r}: json_fields: the expected output is no JSON object: {problem}")
+        reference = value
+    if not isinstance(reference, Mapping) or not reference:
+        raise DataError(f"sample {sample!r}: json_fields: expected an object with fields, not {reference!r:.80}")
+    return dict(_leaves(reference))
+
+
+def _leaves(
+    value: Mapping[str, Any], whole: Collection[str] = (), prefix: str = "", depth: int = 1
+) -> Iterator[tuple[str, Any]]:
+    """Fields by their names, those of inner objects with a dot; a field in `whole` is not taken apart."""
+    for key, member in value.items():
+        name = f"{prefix}{key}"
+        if isinstance(member, Mapping) and member and name not in whole and depth < _DEEPEST:
+            yield from _leaves(member, whole, f"{name}.", depth + 1)
+        else:
+            yield name, member
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)[:60]

@@ -1,0 +1,123 @@
+"""Fields of a JSON output against those expected: how each is compared, and what is missing, extra or no JSON."""
+
+from __future__ import annotations
+
+import pytest
+
+from steelyard import ConfigError, DataError, Output, Sample, evaluate
+from steelyard.scorers import JsonFields
+
+INVOICE = {"invoice_no": "INV-7", "vendor": "Acme GmbH", "date": "2026-01-10", "total": 847.77, "po": None}
+
+
+def scores(expected, output, **options):
+    scorer = JsonFields(**options)
+    scorer.check()
+    return {score.name: score for score in scorer(Sample("1", "?", expected), Output(output))}
+
+
+def values(expected, output, **options):
+    return {name: score.value for name, score in scores(expected, output, **options).items()}
+
+
+def test_all_fields_their_share_and_each():
+    found = scores(INVOICE, '{"invoice_no": "INV-7", "vendor": "ACME", "date": "2026-01-10", "total": 847.77}')
+    assert {name: score.value for name, score in found.items()} == {
+        "json_fields": 0, "json_fields_share": 0.8, "field_invoice_no": 1, "field_vendor": 0, "field_date": 1,
+        "field_total": 1, "field_po": 1,
+    }  # fmt: skip
+    assert found["json_fields"].reason == 'vendor: "ACME", expected "Acme GmbH"'
+    assert found["json_fields"].detail == {"missing": [], "extra": [], "wrong": ["vendor"]}
+
+
+@pytest.mark.parametrize(
+    ("rule", "wanted", "value", "right"),
+    [
+        ("exact", "a", " a ", True),
+        ("exact", "a", "A", False),
+        ("exact", 5, 5.0, True),
+        ("exact", 5, "5", False),
+        ("exact", True, 1, False),
+        ("exact", [1, {"a": 2}], [1, {"a": 2}], True),
+        ("number", 1234.5, "1,234.50 EUR", True),
+        ("number", 5, "5 or 6", False),
+        (0.01, 100, 100.99, True),
+        (0.01, 100, 101.5, False),
+        (0.01, 847.77, "1.00", False),
+        ({"abs": 0.02}, 0.1, 0.12, True),
+        ({"abs": 0.02}, 0.1, 0.13, False),
+        ("date", "2026-01-31", "31/01/2026", True),
+        ("date", "2026-01-31", "January 31st, 2026", True),
+        ("date", "2026-01-31", "31 Jan 2026", True),
+        ("date", "2026-01-31", "2026年1月31日", True),
+        ("date", "2026-01-31", "2026-01-31T12:00:00Z", True),
+        ("date", "2026-01-10", "10.01.2026", True),
+        ("date", "2026-01-10", "10/01/2026", False),
+        ("date", "2026-01-31", "2026-02-31", False),
+        ("date", "2026-01-31", 20260131, False),
+        ("text", "Acme GmbH", "ACME, GmbH.", True),
+        ("text", "Acme GmbH", "Acme", False),
+        ("list", ["a", 1], ["a", 1], True),
+        ("list", ["a", 1], [1, "a"], False),
+        ("set", ["a", 1], [1, "a"], True),
+        ("set", ["a", 1], [1, "a", "b"], False),
+        ("set", ["a"], "a", False),
+    ],
+)
+def test_a_field_is_compared_by_its_rule(rule, wanted, value, right):
+    found = JsonFields({"x": rule})(Sample("1", "?", {"x": wanted}), Output({"x": value}))
+    assert (found[0].value, found[2].value) == (float(right), float(right))
+
+
+def test_missing_and_extra_fields_are_told_apart():
+    found = scores({"a": 1, "b": 2}, '{"a": 1, "c": 3}')
+    assert found["json_fields"].detail == {"missing": ["b"], "extra": ["c"], "wrong": ["b"]}
+    assert values({"a": 1}, '{"a": 1, "c": 3}')["json_fields"] == 1
+    assert values({"a": 1}, '{"a": 1, "c": 3}', extra="fail")["json_fields"] == 0
+
+
+def test_fields_of_inner_objects_have_dotted_names():
+    found = values({"customer": {"city": "Rome", "tags": ["a"]}}, '{"customer": {"city": "Rome", "tags": []}}')
+    assert found == {
+        "json_fields": 0, "json_fields_share": 0.5, "field_customer.city": 1, "field_customer.tags": 0
+    }  # fmt: skip
+
+
+def test_the_expected_output_may_be_json_text_and_the_output_stand_in_a_fence_or_in_words():
+    assert values('{"a": 1}', 'Here:\n```json\n{"a": 1}\n```\nDone.')["json_fields"] == 1
+    assert values('{"a": 1}', 'It is {"a": 1}, as asked.')["json_fields"] == 1
+
+
+@pytest.mark.parametrize("output", ["{a: 1}", "", '{"a": 1} or {"a": 2}', "[1]", '"a"'])
+def test_what_is_no_json_object_is_unparsed(output):
+    found = scores({"a": 1}, output)
+    assert {score.outcome for score in found.values()} == {"unparsed"}
+
+
+def test_the_fields_of_a_dataset_have_scores_even_where_one_row_lacks_them():
+    samples = [Sample("1", "?", {"a": 1}), Sample("2", "?", {"a": 1, "b": 2})]
+    run = evaluate(lambda sample: sample.reference, samples, [JsonFields()])
+    assert list(run.score_infos) == ["json_fields", "json_fields_share", "field_a", "field_b"]
+    outcomes = {(row.sample.id, score.name): score.outcome for row in run.records() for score in row.scores}
+    assert outcomes["1", "field_b"] == "not_applicable"
+    assert run.summary().score("json_fields").headline.value == 1
+
+
+@pytest.mark.parametrize("reference", ["no JSON", [1], {}])
+def test_an_expected_output_that_is_no_object_is_refused_with_its_sample(reference):
+    with pytest.raises(DataError, match="sample '7': json_fields: "):
+        evaluate(lambda _: "{}", [Sample("7", "?", reference)], [JsonFields()])
+
+
+@pytest.mark.parametrize(
+    ("compare", "message"),
+    [
+        ({"a": "dates"}, "compare: a: there is no 'dates': did you mean 'date'"),
+        ({"a": -1}, "compare: a: expected exact"),
+        ({"a": {"abs": "x"}}, "compare: a: expected exact"),
+        ({"a": True}, "compare: a: expected exact"),
+    ],
+)
+def test_an_unknown_rule_is_refused(compare, message):
+    with pytest.raises(ConfigError, match=message):
+        JsonFields(compare).check()

@@ -1,0 +1,206 @@
+"""Code of replies against a test of the row: what passes, what the test may use, and replies that cheat or do harm."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from steelyard import ConfigError, Output, Sample, evaluate
+from steelyard.building.plain_scorers import build_row_scorer, build_scorer
+from steelyard.scorers import PythonTest
+from steelyard.scorers.python_test import code_in
+from steelyard.sql.sandbox import Sandbox
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="code is confined on Linux only")
+
+TEST = """
+SECRET = 20260110
+def check(f):
+    assert f(1, 2) == 3, "sum"
+    assert f(-1, 1) == 0
+    assert f(20, 22) == 42
+"""
+
+
+def outcome_of(code, **options):
+    scorer = PythonTest(**{"test": TEST, "call": "check(add)", **options})
+    scorer.check()
+    return scorer(Sample("1", "?"), Output(f"Here:\n```python\n{code}\n```\nDone."), Sandbox())
+
+
+def test_the_code_of_a_reply_passes_by_returning_what_is_expected():
+    assert outcome_of("def add(a, b):\n    return a + b").value == 1
+    wrong = outcome_of("def add(a, b):\n    return a - b")
+    assert (wrong.value, wrong.reason) == (0, "AssertionError in line 4 of the test: sum")
+
+
+USES = {
+    "several kinds of data": (
+        """def f(): return [1, 2.5, 1j, 'é', b'x', None, True, (1,), {2}, frozenset({3}), {'a': {1: [2]}}]""",
+        """assert f() == [1, 2.5, 1j, 'é', b'x', None, True, (1,), {2}, frozenset({3}), {'a': {1: [2]}}]
+assert type(f()[7]) is tuple""",
+    ),
+    "a list sorted in place": (
+        """def f(x): x.sort()""",
+        """x = [3, 1]
+assert f(x) is None
+assert x == [1, 3]""",
+    ),
+    "a generator": (
+        """def f(n):
+    yield from range(n)""",
+        """assert list(f(3)) == [0, 1, 2]""",
+    ),
+    "an exception": (
+        """def f(x):
+    raise ValueError('no')""",
+        """try:
+    f(1)
+except ValueError as error:
+    assert str(error) == 'no'
+else:
+    raise AssertionError""",
+    ),
+    "a class": (
+        """class Stack:
+    def __init__(self): self.items = []
+    def push(self, x): self.items.append(x)
+    def __len__(self): return len(self.items)
+    def __getitem__(self, n): return self.items[n]""",
+        """s = Stack()
+s.push(5)
+assert len(s) == 1 and s[0] == 5 and s.items == [5] and list(s) == [5] and s""",
+    ),
+    "objects that are equal": (
+        """from dataclasses import dataclass
+@dataclass
+class P:
+    x: int""",
+        """assert P(1) == P(1)
+assert P(1) != P(2)
+assert str(P(1)) == 'P(x=1)'""",
+    ),
+    "named arguments and large numbers": (
+        """def f(*, n): return n ** 50""",
+        """assert f(n=-10**9) == 10**450""",
+    ),
+    "the standard library": (
+        """import math
+def f(x): return math.gcd(x, 12)""",
+        """import math
+assert f(18) == math.gcd(18, 12)""",
+    ),
+    "subclasses of plain data": (
+        """from collections import Counter, namedtuple
+P = namedtuple('P', 'x y')
+def f(): return P(1, 2), Counter('aab')""",
+        """point, counts = f()
+assert point == (1, 2) and point.x == 1 and counts == {'a': 2, 'b': 1}""",
+    ),
+    "a constant": (
+        """LIMIT = 7""",
+        """assert LIMIT == 7""",
+    ),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_test_may_use(use):
+    code, test = USES[use]
+    score = outcome_of(code, test=test, call="")
+    assert (score.value, score.reason) == (1, "")
+
+
+def test_a_test_that_hands_over_a_function_is_an_error_of_the_sample():
+    run = evaluate(
+        lambda _: "```python\ndef f(g): return g(1)\n```",
+        [Sample("1", "?", metadata={"test": "assert f(lambda x: x) == 1"})],
+        [build_scorer({"python_test": "{{test}}"}, "scorers[0]")],
+        on_broken="return",
+    )
+    (record,) = run.records()
+    assert "a function cannot be handed to the reply's code" in record.failure.message
+
+
+HOSTILE = json.loads((Path(__file__).parent / "data" / "hostile_python.json").read_text(encoding="utf-8"))
+"""What a reply does, and its code."""
+
+
+def test_there_are_many_hostile_replies():
+    assert len(HOSTILE) >= 60
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_reply_does_not_pass_and_does_no_harm(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("STEELYARD_TEST_KEY", "secret")
+    marked, mark = tmp_path / "MARKED", tmp_path / "MARK"
+    marked.write_text("kept")
+    code = HOSTILE[name].replace("MARKED", "\x00").replace("MARK", str(mark)).replace("\x00'", f"{marked}'")
+    temporary = set(os.listdir("/tmp"))  # noqa: PTH208
+    started = time.monotonic()
+    score = outcome_of(code, timeout_s=1.0, memory_mib=256)
+    assert score.value in {0.0, None}, score
+    assert time.monotonic() - started < 20
+    assert not mark.exists()
+    assert marked.read_text() == "kept"
+    assert not [name for name in set(os.listdir("/tmp")) - temporary if name.startswith("tmp")]  # noqa: PTH208
+    assert outcome_of("def add(a, b):\n    return a + b").value == 1, "the next reply is tested as before"
+
+
+def test_no_process_is_left():
+    for name in ("ignores signals", "sleeps", "starts threads"):
+        outcome_of(HOSTILE[name], timeout_s=0.5)
+    lines = [Path(f"/proc/{pid}/cmdline") for pid in os.listdir("/proc") if pid.isdigit()]  # noqa: PTH208
+    left = []
+    for line in lines:
+        try:
+            command = line.read_bytes()
+        except OSError:
+            continue
+        if b"code_worker" in command and f"{os.getpid()}".encode() in (line.parent / "stat").read_bytes().split():
+            left.append(command)
+    assert left == []
+
+
+def test_the_test_s_own_end_before_its_last_line_is_no_pass():
+    assert outcome_of("def add(a, b): return 0", test="import sys\nsys.exit(0)\nassert False", call="").value == 0
+    assert outcome_of("def add(a, b): return 0", test="import os\nos._exit(0)\nassert False", call="").value == 0
+
+
+@pytest.mark.parametrize(
+    ("test", "call", "message"),
+    [
+        ("def check(f): pass", "check(add)", "it asserts nothing"),
+        ("assert (", "", "this is not Python code"),
+        ("assert True", "check(", "this is not Python code"),
+    ],
+)
+def test_a_test_asserts_something_and_is_python(test, call, message):
+    with pytest.raises(ConfigError, match=message):
+        PythonTest(test, call).check()
+
+
+def test_a_row_brings_its_test_only_where_the_configuration_names_it():
+    with pytest.raises(ConfigError, match="the scorer 'python_test' runs code"):
+        build_row_scorer({"python_test": "assert True"}, "rows.jsonl, row 1")
+    given = {"python_test": {"test": "{{test}}", "call": "check({{entry_point}})"}}
+    run = evaluate(
+        lambda _: "def add(a, b):\n    return a + b",
+        [Sample("1", "?", metadata={"test": TEST, "entry_point": "add"})],
+        [build_scorer(given, "scorers[0]")],
+    )
+    assert run.summary().score("python_test").headline.value == 1
+
+
+def test_the_code_is_the_longest_block_that_can_be_parsed():
+    assert code_in("```\npip install x y\n```\n```python\nx = 1\n```") == "x = 1"
+    assert code_in("def f(): return 1") == "def f(): return 1"
+    assert code_in("Add them up.") == ""
+    score = PythonTest("assert True")(Sample("1", "?"), Output("Add them up."), Sandbox())
+    assert (score.outcome, score.detail) == ("unparsed", {"kind": "none"})
