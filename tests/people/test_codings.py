@@ -265,6 +265,13 @@ def test_a_deleted_run_takes_its_records_along(store, coding, where):
     assert not verify(store).damages
 
 
+def test_a_note_on_a_run_that_was_deleted_meanwhile_is_refused(store, coding):
+    delete_runs(store, store.runs())
+    with pytest.raises(ConfigError, match="was deleted meanwhile"):
+        write_note(store, coding, coding.items[0].num, "too late", author="ann")
+    assert verify(store).is_sound
+
+
 def test_two_processes_see_each_others_notes(store, coding, where):
     one, two, *_ = (item.num for item in coding.items)
     read_coding(store, coding)

@@ -158,7 +158,8 @@ def _check_config(named_code: NamedCode, config: Mapping[str, Any]) -> None:
         error_scorer(config)
     elif not str(config[_JUDGE].get("definition", "")).strip():
         raise ConfigError(
-            f"the code {named_code.code.name!r} has no definition for a judge: codes edit --definition TEXT"
+            f"the code {named_code.code.name!r} has no definition for a judge: define it in the viewer, or add "
+            "--definition TEXT"
         )
 
 
@@ -170,10 +171,7 @@ def trial_suite(store: Store, plan: TrialPlan) -> Suite:
     """
     named_code = find_code(store, plan.code)
     if named_code.code.state == "proposed":
-        raise ConfigError(
-            f"the code {named_code.code.name!r} is only proposed: adopt it first "
-            f"(codes edit {named_code.address} --adopt)"
-        )
+        raise ConfigError(f"the code {named_code.code.name!r} is only proposed: adopt it first, in the viewer")
     stored = named_code.code.scorer
     if plan.config is not None:
         _check_config(named_code, plan.config)

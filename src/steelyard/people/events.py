@@ -9,7 +9,7 @@ hold for an event to be added is checked in its turn, by look-ups of single rows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
@@ -18,7 +18,7 @@ from steelyard.analysis.label_forms import MODEL
 from steelyard.errors import ConfigError
 from steelyard.plain_json import from_json, to_json
 from steelyard.store.database import schema
-from steelyard.store.database.connection import Connection
+from steelyard.store.database.connection import Connection, select_in
 from steelyard.store.open_store import OpenStore
 from steelyard.store.writer import Batch
 
@@ -158,14 +158,14 @@ def append(
         check: looks up, in its turn, whether they may be added; the error says why not.
 
     Raises:
-        ConfigError: what `check` found.
+        ConfigError: what `check` found, or a run that they are about was deleted.
         StoreError: they could not be written.
     """
     rows = [event.row(topic, subject) for event in events]
 
     def change(batch: Batch) -> ConfigError | None:
         take_turn(batch, f"{topic} {subject}")
-        refused = check(batch.connection)
+        refused = check(batch.connection) or _deleted(batch, {event.run for event in events if event.run is not None})
         if refused is None:
             batch.connection.insert_rows(INSERT_EVENT, rows)
         return refused
@@ -174,6 +174,14 @@ def append(
     refused: ConfigError | None = store.writer.change(change)
     if refused is not None:
         raise refused
+
+
+def _deleted(batch: Batch, runs: Collection[int]) -> ConfigError | None:
+    """The error of runs of which one was deleted meanwhile; None where all are there."""
+    if batch.shared and runs:
+        batch.connection.execute("LOCK TABLE run IN ROW EXCLUSIVE MODE")  # waits for who is deleting runs
+    stored = sum(1 for _ in select_in(batch.connection, "SELECT num FROM run WHERE num IN :runs", "runs", runs))
+    return None if stored == len(runs) else ConfigError("the run of the record was deleted meanwhile: not stored")
 
 
 def take_turn(batch: Batch, turn: str) -> None:

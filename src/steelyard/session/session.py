@@ -211,7 +211,10 @@ class Session:
                 stored = await self._found_elsewhere(model, request, key, changes, for_all=for_all)
             body = None
             if stored is None:
-                reply = await self._send(model, request, key, sample)
+                if request.reading:
+                    reply = await self._send_and_keep(model, request, key, sample)
+                else:
+                    reply = await self.limits.call(model, request, self._wire, sample, key.hex())
                 reply = self._redacted(reply, changes)
                 body = pack_reply(reply)
                 stored = await self.journal.commit(key, body)
@@ -247,16 +250,15 @@ class Session:
             packed = await self.journal.commit(again, pack_reply(reply))
         return unpack_reply(again.hex(), packed)
 
-    async def _send(self, model: Model, request: Request, key: bytes, sample: str) -> Reply:
+    async def _send_and_keep(self, model: Model, request: Request, key: bytes, sample: str) -> Reply:
         """A new reply; a body in which the present mapping finds nothing is kept, see `readings`."""
         try:
             return await self.limits.call(model, request, self._wire, sample, key.hex())
         except ModelError as error:
-            if request.reading:
-                from steelyard.session.readings import unread, unread_key
+            from steelyard.session.readings import unread, unread_key
 
-                if (kept := unread(model, request, error)) is not None:
-                    await self.journal.commit(unread_key(key), pack_reply(self._redacted(kept, _NO_CHANGES)))
+            if (kept := unread(model, request, error)) is not None:
+                await self.journal.commit(unread_key(key), pack_reply(self._redacted(kept, _NO_CHANGES)))
             raise
 
     async def _found_elsewhere(
