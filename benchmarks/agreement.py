@@ -1,6 +1,6 @@
 """How often the bootstrap interval of a coefficient of agreement holds the true value.
 
-Its table is in docs/explanation/agreement.md.
+Its table is in docs/reference/measurements.md.
 
 python benchmarks/agreement.py
 """

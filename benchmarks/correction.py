@@ -2,7 +2,7 @@
 
 python -m benchmarks.correction --full --draws 300      # the tables of the docs: 360 conditions, some 5 minutes of CPU
 python -m benchmarks.correction                         # 60 of them
-python -m benchmarks.run --only correction              # the chosen method, for docs/explanation/benchmarks.md
+python -m benchmarks.run --only correction              # the chosen method, for docs/reference/measurements.md
 
 A run has five records per label. Judges get 1s right with TPR and 0s with TNR; in clusters, records share their truth
 and the judge's mistake with an intraclass correlation of 0.3.

@@ -9,7 +9,7 @@ run.
     python -m benchmarks.run                        # every table
     python -m benchmarks.run --only sandbox         # one of them
     python -m benchmarks.run --quick                # CPU of 20,000 samples and of hostile texts; fails far above goals
-    python -m benchmarks.run --write FILE           # and docs/explanation/benchmarks.md, or a page with their marks
+    python -m benchmarks.run --write FILE           # and docs/reference/measurements.md, or a page with their marks
 """
 
 from __future__ import annotations

@@ -33,7 +33,8 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 EXAMPLES = ROOT / "examples"
 HOW_TO, REFERENCE, EXPLANATION = DOCS / "how-to", DOCS / "reference", DOCS / "explanation"
-PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *DOCS.rglob("*.md"), *ROOT.glob("examples/**/*.md")])
+AT_THE_ROOT = [ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "ARCHITECTURE", "CONTRIBUTING", "SECURITY")]
+PAGES = sorted([*AT_THE_ROOT, *DOCS.rglob("*.md"), *ROOT.glob("examples/**/*.md")])
 WITH_PYTHON = [
     ROOT / "README.md",
     *(
@@ -299,6 +300,19 @@ def test_the_page_on_the_architecture_names_what_is_there():
     assert [name for name in sorted(files) if not ((source / name).exists() or (ROOT / name).exists())] == []
 
 
+def test_the_architecture_is_one_screen_with_the_layers_that_the_imports_are_held_to():
+    page = text_of(ROOT / "ARCHITECTURE.md")
+    assert len(page.splitlines()) <= 60
+    contracts = tomllib.loads(text_of(ROOT / "pyproject.toml"))["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    held = [re.findall(r"steelyard\.(\w+)", layer) for layer in layers]
+    shown = page[page.index("## The layers") :].split("\n\n")[2]
+    assert [line.strip().split(", ") for line in shown.splitlines()] == held
+    files = re.findall(r"[\w/]+\.py", page)
+    assert len(files) > 10
+    assert [name for name in files if not ((ROOT / "src/steelyard" / name).exists() or (ROOT / name).exists())] == []
+
+
 def test_every_test_that_the_contract_names_is_there():
     named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text_of(REFERENCE / "contract.md"))
     assert len(named) >= 20
@@ -307,20 +321,32 @@ def test_every_test_that_the_contract_names_is_there():
 
 
 def test_every_decision_says_context_decision_and_what_was_rejected():
-    decisions = sorted((DOCS / "decisions").glob("*.md"))
+    decisions = sorted((DOCS / "decisions").iterdir())
     assert len(decisions) >= 12
-    numbers = [path.name[:4] for path in decisions]
-    assert len(set(numbers)) == len(numbers)
+    packages = {path.parent.name for path in (ROOT / "src" / "steelyard").glob("*/__init__.py")}
     for path in decisions:
         told = text_of(path)
-        assert told.startswith(f"# {path.name[:3]}. ")
+        assert told.startswith("# ")
         assert [part in told for part in ("**Context.**", "**Decision.**", "**Rejected.**")] == [True] * 3
+        assert path.name.split("-")[0] in packages, f"{path.name} begins with no package of the source"
         assert f"decisions/{path.name}" in text_of(DOCS / "index.md")
 
 
-def test_the_changelog_has_a_place_for_what_comes():
+def test_the_code_that_a_decision_explains_names_it():
+    sources = " ".join(text_of(path) for path in (ROOT / "src").rglob("*.py"))
+    named = set(re.findall(r"docs/decisions/([\w-]+\.md)", sources))
+    assert named == {path.name for path in (DOCS / "decisions").iterdir()}
+
+
+def test_the_changelog_says_what_this_version_can_do_and_cannot():
+    version = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]["version"]
     told = text_of(ROOT / "CHANGELOG.md")
-    assert "\n## [Unreleased]\n\n### Added\n\n- " in told
+    section = told[told.index(f"\n## [{version}]") :]
+    heads = re.findall(r"^### (.+)$", section, re.MULTILINE)
+    assert heads[0] == "Added"
+    assert "Known limits" in heads
+    suites = {path.name for path in (ROOT / "src/steelyard/suites").iterdir() if (path / "suite.py").exists()}
+    assert [name for name in sorted(suites) if f"- `{name}`" not in section] == []
 
 
 def test_the_readme_opens_with_demo_and_test():

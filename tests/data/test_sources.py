@@ -163,7 +163,7 @@ def test_class_labels_of_a_parquet_file_are_their_names(tmp_path):
     labelled().to_parquet(tmp_path / "a.parquet")
     answers = [row["answer"] for row in cells(SampleFiles(tmp_path / "a.parquet"))]
     assert answers == ["B", "A"]
-    assert [one.number for one in answers] == [1, 0]
+    assert [answer.number for answer in answers] == [1, 0]
 
 
 def test_a_row_without_a_class_has_no_label():
@@ -190,8 +190,8 @@ def test_a_parquet_file_that_is_cut_or_changed_anywhere_is_an_error_of_ours(tmp_
     path = tmp_path / "a.parquet"
     pq.write_table(pa.Table.from_pylist(ROWS * 50), path)
     whole = path.read_bytes()
-    for place in range(0, len(whole), len(whole) // 12):
-        for data in (whole[:place], whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :]):
+    for end in range(0, len(whole), len(whole) // 12):
+        for data in (whole[:end], whole[:end] + bytes([whole[end] ^ 0x55]) + whole[end + 1 :]):
             path.write_bytes(data)
             try:
                 cells(SampleFiles(path))
@@ -268,7 +268,7 @@ def folder_of(tmp_path, *names):
 def test_a_folder_of_data_files_is_read_by_split_under_any_of_its_names(tmp_path, split):
     folder = folder_of(tmp_path, "dev/law_dev.jsonl", "dev/art_dev.jsonl", "test/law_test.jsonl", ".git/x.jsonl")
     tables, _ = read_tables(SampleFiles(folder, split=split))
-    assert [one.name for one in tables] == ["dev/art_dev.jsonl", "dev/law_dev.jsonl"]
+    assert [table.name for table in tables] == ["dev/art_dev.jsonl", "dev/law_dev.jsonl"]
 
 
 def test_a_link_that_leads_out_of_a_folder_of_data_files_is_refused(tmp_path):
@@ -366,7 +366,7 @@ def test_a_configuration_names_a_folder_beside_it_as_a_dataset(tmp_path, monkeyp
             f"suite: choice\nsamples: {{{key}: saved}}\ntargets: {{guess: {{baseline: random}}}}\n", "utf-8"
         )
         suite = load(path, environ={}, use_dotenv=False).suite
-        assert (suite.name, [one.reference for one in suite.samples]) == ("saved", ["B"])
+        assert (suite.name, [sample.reference for sample in suite.samples]) == ("saved", ["B"])
 
 
 def test_a_folder_called_like_a_packaged_reply_does_not_hide_it(tmp_path):

@@ -66,7 +66,7 @@ class Server:
     hold: threading.Event = field(default_factory=threading.Event)
 
     def steps(self, name):
-        return [one for one in self.asked if step_of(one) == name]
+        return [request for request in self.asked if step_of(request) == name]
 
 
 @contextlib.contextmanager

@@ -58,7 +58,7 @@ def test_a_pdf_becomes_a_set_that_a_system_is_judged_on(handbook, tmp_path):
         assert steelyard("generate", "qa", *typed, "--model", "one", "--base-url", server.url, "--quiet") == 0
         rows = read_rows(tmp_path / "q.jsonl")
         assert len(rows) >= 8
-        assert {step_of(one) for one in server.asked} == {"questions", "answer"}
+        assert {step_of(request) for request in server.asked} == {"questions", "answer"}
         model = {"openai_compatible": {"name": "one", "base_url": server.url}}
         config = {
             "suite": "rag",

@@ -46,11 +46,11 @@ def test_the_rag_suite_reads_a_saved_set_with_its_sources(tmp_path, name):
     ]
     save_rows(rows, tmp_path / name)
     samples = load_rag(SampleFiles(tmp_path / name)).samples
-    assert [(one.id, one.input, one.reference, one.group) for one in samples] == [
+    assert [(sample.id, sample.input, sample.reference, sample.group) for sample in samples] == [
         ("1", "How high?", "30 cm", "Rain"),
         ("2", "多高？", "三十厘米", "b.md"),
     ]
-    assert [one.metadata["sources"] for one in samples] == [
+    assert [sample.metadata["sources"] for sample in samples] == [
         [{"id": "c1", "document": "a.pdf", "start": 10, "end": 40, "page": 2, "text": rows[0].source}],
         [{"id": "c2", "document": "b.md", "start": 0, "end": 9, "text": rows[1].source}],
     ]

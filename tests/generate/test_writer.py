@@ -93,7 +93,7 @@ def test_what_is_not_asked_about_is_noted(tmp_path):
 def test_the_material_is_fenced_and_never_has_the_last_word(tmp_path):
     with exam_server(TWO) as server:
         made(server, HOSTILE, tmp_path, check_answerable=True)
-    assert {step_of(one) for one in server.asked} == {"questions", "answer", "check"}
+    assert {step_of(request) for request in server.asked} == {"questions", "answer", "check"}
     marks = set()
     for prompt in server.asked:
         assert fenced(prompt, "text") == HOSTILE.strip()

@@ -105,7 +105,7 @@ def test_what_its_filter_stopped_is_an_outcome_of_the_sample():
 
 def test_a_429_is_asked_again_after_what_it_says():
     (reply,), server = ask(["busy"])
-    assert (reply.text, [one.fault for one in reply.attempts]) == ("A", ["rate_limit", ""])
+    assert (reply.text, [attempt.fault for attempt in reply.attempts]) == ("A", ["rate_limit", ""])
     assert len(server.asked) == 2
 
 

@@ -29,7 +29,7 @@ def spend(budget, payments, spent=(0, 0)):
         ledger = MemoryJournal()
         budget_meter = BudgetMeter(budget, Spent(*spent), ledger)
         found = await asyncio.gather(*(budget_meter.pay(tokens) for tokens in payments), return_exceptions=True)
-        refusals = [one for one in found if one is not None]
+        refusals = [answer for answer in found if answer is not None]
         return len(found) - len(refusals), ledger.booked, refusals
 
     return asyncio.run(run())
@@ -38,7 +38,7 @@ def spend(budget, payments, spent=(0, 0)):
 def test_calls_are_let_through_up_to_the_limit_even_when_they_come_together():
     paid, booked, refusals = spend(Budget(calls=5), [10] * 9)
     assert (paid, booked, len(refusals)) == (5, [5, 50], 4)
-    assert all(isinstance(one, ModelError) and one.kind == "budget" and one.ends_run for one in refusals)
+    assert all(isinstance(answer, ModelError) and answer.kind == "budget" and answer.ends_run for answer in refusals)
     assert str(refusals[0]) == "the budget of 5 calls is used up"
 
 
@@ -93,7 +93,7 @@ def test_a_reply_that_broke_on_its_way_may_have_been_charged_for_and_is_not_give
 
 def test_retries_are_paid_for_like_first_sendings():
     found, booked, server = talk(lambda n, _: http(200, b'{"choices": ['), 2, Budget(calls=4))
-    assert [one.kind for one in found] == ["malformed", "budget"]
+    assert [answer.kind for answer in found] == ["malformed", "budget"]
     assert booked[0] == len(server.asked) == 4
 
 

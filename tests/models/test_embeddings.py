@@ -26,7 +26,7 @@ QUICK = Retry(attempts=2, base_s=0.001)
 
 
 def embedded(*vectors, **more):
-    data = [{"object": "embedding", "index": place, "embedding": one} for place, one in enumerate(vectors)]
+    data = [{"object": "embedding", "index": number, "embedding": vector} for number, vector in enumerate(vectors)]
     return {"object": "list", "data": data, "model": "e-1", "usage": {"prompt_tokens": 7, "total_tokens": 7}, **more}
 
 
@@ -159,21 +159,21 @@ def embed_at(answer, texts, batch=2):
             model = Embeddings("e", "http://fixed/v1", batch=batch)
             asking = session.ask("s", 0, "target")
             sent = Embeddings("e", server.url, batch=batch)
-            found = await embed(lambda _, group: asking(sent, group), model, texts)
-            return found, [json.loads(one.body)["input"] for one in server.asked]
+            vectors = await embed(lambda _, group: asking(sent, group), model, texts)
+            return vectors, [json.loads(request.body)["input"] for request in server.asked]
 
     return asyncio.run(run())
 
 
 def test_all_texts_are_embedded_in_batches_and_each_text_once():
-    found, asked = embed_at(by_length, ["a", "bbb", "a", "cc", "dddd"])
-    assert found.tolist() == [[1.0, 1.0], [3.0, 1.0], [1.0, 1.0], [2.0, 1.0], [4.0, 1.0]]
+    vectors, asked = embed_at(by_length, ["a", "bbb", "a", "cc", "dddd"])
+    assert vectors.tolist() == [[1.0, 1.0], [3.0, 1.0], [1.0, 1.0], [2.0, 1.0], [4.0, 1.0]]
     assert sorted(asked) == [["a", "bbb"], ["cc", "dddd"]]
 
 
 def test_no_text_asks_nothing():
-    found, asked = embed_at(by_length, [])
-    assert (found.shape, asked) == ((0, 0), [])
+    vectors, asked = embed_at(by_length, [])
+    assert (vectors.shape, asked) == ((0, 0), [])
 
 
 def test_a_batch_of_another_dimension_ends_with_an_error():
@@ -185,8 +185,8 @@ def test_a_batch_that_comes_back_short_is_asked_again_and_not_kept():
     def answer(n, asked):
         return http(200, embedded([1.0, 2.0])) if n == 0 else by_length(n, asked)
 
-    found, asked = embed_at(answer, ["a", "bb"])
-    assert (found.tolist(), len(asked)) == ([[1.0, 1.0], [2.0, 1.0]], 2)
+    vectors, asked = embed_at(answer, ["a", "bb"])
+    assert (vectors.tolist(), len(asked)) == ([[1.0, 1.0], [2.0, 1.0]], 2)
 
 
 @pytest.mark.parametrize(

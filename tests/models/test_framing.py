@@ -19,20 +19,20 @@ def body(text):
 
 @given(st.lists(objects, max_size=4), st.sampled_from(dumps), st.sampled_from(["", " ", "\n", "\r\n"]))
 def test_concatenated_values_come_back_with_any_blank_between(values, dump, between):
-    text = between.join(dump(one) for one in values)
+    text = between.join(dump(value) for value in values)
     assert values_in(body(text)) == tuple(values)
     assert values_in(body(text), "concatenated") == tuple(values)
 
 
 @given(st.lists(objects, max_size=4), st.sampled_from(["\n", "\r\n", "\r"]))
 def test_lines_of_json_come_back(values, end):
-    text = end.join(json.dumps(one) for one in values)
+    text = end.join(json.dumps(value) for value in values)
     assert values_in(body(text), "jsonl") == tuple(values)
 
 
 @given(st.lists(objects, min_size=1, max_size=4), st.sampled_from(["\n", "\r\n", "\r"]), st.booleans())
 def test_events_come_back_with_any_line_end_and_without_the_last_blank_line(values, end, closed):
-    text = (end * 2).join(f"data: {json.dumps(one)}" for one in values) + end * 2 * closed
+    text = (end * 2).join(f"data: {json.dumps(value)}" for value in values) + end * 2 * closed
     assert values_in(body(text)) == tuple(values)
 
 

@@ -28,9 +28,9 @@ def run_in_virtual_time(coroutine):
 
     def loop():
         selector = SkippingSelector()
-        made = asyncio.SelectorEventLoop(selector)
-        made.time = lambda: selector.now
-        return made
+        event_loop = asyncio.SelectorEventLoop(selector)
+        event_loop.time = lambda: selector.now
+        return event_loop
 
     with asyncio.Runner(loop_factory=loop) as runner:
         return runner.run(coroutine)

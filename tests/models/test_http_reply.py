@@ -60,7 +60,7 @@ def test_usage_is_the_endpoints_where_it_counts_and_an_estimate_where_not():
 
 def test_reasoning_and_model_are_kept_apart_from_the_text():
     deltas = [{"reasoning_content": "因"}, {"reasoning_content": "为"}, {"content": "A"}]
-    stream = "".join(f"data: {json.dumps({'model': 'glm', 'choices': [{'delta': one}]})}\n\n" for one in deltas)
+    stream = "".join(f"data: {json.dumps({'model': 'glm', 'choices': [{'delta': delta}]})}\n\n" for delta in deltas)
     reply = read(stream.encode())
     assert (reply.text, dict(reply.metadata)) == ("A", {"model": "glm", "reasoning": "因为"})
 

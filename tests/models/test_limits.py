@@ -84,7 +84,7 @@ def test_what_one_worker_is_told_to_wait_every_worker_of_the_endpoint_waits(form
 
     (first, *_), server = asking(answer, talk)
     assert first.attempts[1].waited == pytest.approx(wait_s, abs=0.05)
-    later = [one.at - told_at[0] for one in server.asked[1:]]
+    later = [request.at - told_at[0] for request in server.asked[1:]]
     assert len(later) == 6
     assert min(later) >= wait_s
 
@@ -122,8 +122,15 @@ def test_every_attempt_is_recorded_with_its_fault_and_its_wait():
 
     reply, server = asking(answer, lambda client, _: client.call())
     assert reply.text == "done"
-    assert [one.fault for one in reply.attempts] == ["server", "malformed", "connection", "connection", "empty", ""]
-    assert [one.waited for one in reply.attempts[1:]] == [0.1] * 5
+    assert [attempt.fault for attempt in reply.attempts] == [
+        "server",
+        "malformed",
+        "connection",
+        "connection",
+        "empty",
+        "",
+    ]
+    assert [attempt.waited for attempt in reply.attempts[1:]] == [0.1] * 5
     assert "oops" in reply.attempts[0].message
     assert "sign in" in reply.attempts[1].message
     assert len(server.asked) == 6
@@ -132,7 +139,7 @@ def test_every_attempt_is_recorded_with_its_fault_and_its_wait():
 
 def test_no_call_takes_longer_than_its_total():
     error, server = error_of(lambda n, _: http(500, b"{}"), retry=Retry(total_s=0.6, base_s=0.2))
-    assert sum(one.waited for one in error.attempts) <= 0.6
+    assert sum(attempt.waited for attempt in error.attempts) <= 0.6
     assert error.kind == "server"
     assert not error.ends_run
     assert 2 <= len(error.attempts) == len(server.asked) <= 6
@@ -194,7 +201,7 @@ def test_an_endpoint_that_never_answered_is_given_up_quickly():
 
     error = asyncio.run(run())
     assert (error.kind, error.ends_run, len(error.attempts)) == ("connection", True, 5)
-    assert sum(one.waited for one in error.attempts) < 3
+    assert sum(attempt.waited for attempt in error.attempts) < 3
 
 
 def test_an_endpoint_that_answered_once_is_given_all_its_attempts():

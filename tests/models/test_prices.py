@@ -38,8 +38,8 @@ def test_what_is_no_count_of_cached_tokens_changes_nothing():
 
 def test_the_exact_name_wins_then_the_longest_pattern():
     table = PriceTable({"glm-*": Price(1, 1), "glm-4*": Price(2, 2), "glm-4": Price(3, 3), "*": Price(9, 9)})
-    found = {name: table.price(model(name)).input for name in ("glm-4", "glm-4-air", "glm-3", "qwen")}
-    assert found == {"glm-4": 3, "glm-4-air": 2, "glm-3": 1, "qwen": 9}
+    prices = {name: table.price(model(name)).input for name in ("glm-4", "glm-4-air", "glm-3", "qwen")}
+    assert prices == {"glm-4": 3, "glm-4-air": 2, "glm-3": 1, "qwen": 9}
     assert PriceTable({"glm-*": Price(1, 1)}).price(model("qwen")) is None
 
 

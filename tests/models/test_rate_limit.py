@@ -118,7 +118,7 @@ def through(rates, calls, *, stop_after=None):
                 limits.pauses.end(ModelError("enough", kind="interrupted", ends_run=True))
             found = await asyncio.gather(*tasks, return_exceptions=True)
             await wire.close()
-            return [one.at for one in server.asked], found
+            return [request.at for request in server.asked], found
 
     return asyncio.run(run())
 

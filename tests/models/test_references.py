@@ -36,7 +36,7 @@ def http(**fields):
 def test_a_key_written_out_is_refused_and_not_shown(model):
     with pytest.raises(ConfigError, match="would be stored") as caught:
         model.check()
-    assert not any(one in str(caught.value) for one in ("sk-live", "abcdef", "hunter22", "=abc", HEX, "sk-3f"))
+    assert not any(part in str(caught.value) for part in ("sk-live", "abcdef", "hunter22", "=abc", HEX, "sk-3f"))
 
 
 @pytest.mark.parametrize("model", [OpenAICompatible, Completions, Embeddings, http])

@@ -49,7 +49,7 @@ def test_texts_are_equal_up_to_what_changes_from_call_to_call(one, other, equal)
 def test_only_a_different_sample_makes_a_refusal_a_second_one():
     refusals = Refusals()
     came = [("m", "no key 1", "a"), ("m", "no key 2", "a"), ("other", "no key", "b"), ("m", "no key 3", "b")]
-    assert [refusals.repeats(*one) for one in came] == [False, False, False, True]
+    assert [refusals.repeats(*refusal) for refusal in came] == [False, False, False, True]
 
 
 def outcomes(answer, prompts, concurrency=16):

@@ -193,7 +193,7 @@ def test_a_stream_that_was_cut_off_is_asked_for_again_and_the_whole_one_is_kept(
         writer.write(HEAD + (events(*WHOLE) if n else events(*PARIS, done=False)))
 
     (reply,), server = asking(answer)
-    assert (reply.text, [one.fault for one in reply.attempts]) == ("Paris", ["malformed", ""])
+    assert (reply.text, [attempt.fault for attempt in reply.attempts]) == ("Paris", ["malformed", ""])
     assert "ended before the reply did" in reply.attempts[0].message
     assert len(server.asked) == 2
 
@@ -206,7 +206,7 @@ def test_a_connection_that_broke_amid_a_stream_is_asked_again():
         return http(200, events(*WHOLE))
 
     (reply,), _ = asking(answer)
-    assert [one.fault for one in reply.attempts] == ["connection", ""]
+    assert [attempt.fault for attempt in reply.attempts] == ["connection", ""]
 
 
 @pytest.mark.parametrize(
@@ -243,9 +243,9 @@ def test_an_endpoint_that_takes_no_count_of_a_stream_is_asked_without_and_only_o
         return http(200, events(*WHOLE[:4]))
 
     replies, server = asking(answer, calls=3)
-    assert [one.text for one in replies] == ["Paris"] * 3
-    assert all(one.usage.estimated and len(one.attempts) == 1 for one in replies)
-    assert [b"stream_options" in one.body for one in server.asked] == [True, False, False, False]
+    assert [reply.text for reply in replies] == ["Paris"] * 3
+    assert all(reply.usage.estimated and len(reply.attempts) == 1 for reply in replies)
+    assert [b"stream_options" in request.body for request in server.asked] == [True, False, False, False]
 
 
 def test_another_bad_request_is_told_and_not_sent_twice_once_a_stream_has_come():

@@ -150,4 +150,4 @@ async def asking(retry: Retry | None = None, **secrets: str) -> AsyncIterator[An
 
 def faults(attempts: tuple[Attempt, ...]) -> list[str]:
     """The kind of each attempt."""
-    return [one.fault for one in attempts]
+    return [attempt.fault for attempt in attempts]

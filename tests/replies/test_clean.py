@@ -15,8 +15,8 @@ def test_folding_and_lower_case_move_no_character(text):
 def test_every_condensed_character_leads_back_to_its_own(text, signs):
     folded = fold(text)
     condensed = condense(folded, signs=signs)
-    for place, character in enumerate(condensed.text):
-        original = folded.lower()[condensed.origin(place)]
+    for index, character in enumerate(condensed.text):
+        original = folded.lower()[condensed.origin(index)]
         assert character in {original, "·"}
 
 

@@ -44,10 +44,10 @@ def test_what_models_write_is_read_as_far_as_it_goes(text, value):
 
 def test_each_value_knows_where_it_stands_and_by_which_keys():
     text = 'x {"a": {"score": 4}, "b": ["u", "v"]}'
-    (found,) = json_objects(text)
-    entries = [(path, text[item.start : item.end]) for path, item in found.entries()]
+    (value,) = json_objects(text)
+    entries = [(path, text[item.start : item.end]) for path, item in value.entries()]
     assert entries == [(("a", "score"), "4"), (("b",), "u"), (("b",), "v")]
-    assert text[found.item("score").start : found.item("score").end] == "4"
+    assert text[value.item("score").start : value.item("score").end] == "4"
 
 
 def test_a_verdict_is_taken_from_the_strongest_key_and_left_open_where_two_contradict():
@@ -65,12 +65,12 @@ def test_a_verdict_is_taken_from_the_strongest_key_and_left_open_where_two_contr
 
 @given(st.text("{}[]\"':,ab1 \n\\", max_size=200))
 def test_any_text_is_read_without_an_error(text):
-    for found in json_objects(text):
-        assert 0 <= found.start < found.end <= len(text)
-        list(found.entries())
-        found.python()
+    for value in json_objects(text):
+        assert 0 <= value.start < value.end <= len(text)
+        list(value.entries())
+        value.python()
 
 
 def test_brackets_nested_without_end_take_no_stack():
-    (found,) = json_objects('{"a":' * 10_000)
-    assert found.kind == "object"
+    (value,) = json_objects('{"a":' * 10_000)
+    assert value.kind == "object"

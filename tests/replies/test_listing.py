@@ -109,7 +109,7 @@ def test_a_list_in_json_that_broke_off_gives_its_whole_entries(entries, data):
 
 @given(st.text())
 def test_no_text_raises(text):
-    assert all(one.strip() for one in read_list(text))
+    assert all(entry.strip() for entry in read_list(text))
     assert len(distinct_texts([text, text])) == 1
 
 

@@ -92,5 +92,5 @@ def test_a_lead_that_is_repeated_takes_time_in_proportion():
 def test_every_rule_gives_an_option_or_nothing(reply, count):
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[:count]
     for rule in RULES.values():
-        found = rule(reply, count)
-        assert found == "" or (found in letters and found in reply)
+        letter = rule(reply, count)
+        assert letter == "" or (letter in letters and letter in reply)

@@ -233,8 +233,8 @@ def stands(written, value):
     from steelyard.replies.clean import fold
 
     plain = fold(written).strip().lower()
-    if any(one in plain for one in "★⭐🌟"):
-        return abs(sum(one in "★⭐🌟" for one in plain) - value) <= 0.5
+    if any(star in plain for star in "★⭐🌟"):
+        return abs(sum(character in "★⭐🌟" for character in plain) - value) <= 0.5
     half = any(mark in plain for mark in ("½", "半", "half"))
     first = plain.split()[0].rstrip("½半").replace("分", "").replace("星", "").lstrip("+")
     return value_of(first if first in WORDS or first else plain) + (0.5 if half else 0) == value
@@ -253,9 +253,9 @@ def test_an_explanation_without_numbers_never_changes_a_rating(row, words):
     assert read({**row, "text": f"{row['text']}\n\n{words}"}) == row["value"]
 
 
-@given(st.text(max_size=60).filter(lambda text: not any(one.isnumeric() for one in text)))
+@given(st.text(max_size=60).filter(lambda text: not any(character.isnumeric() for character in text)))
 def test_a_text_without_any_number_is_never_scored(text):
-    if not any(word in text.lower() for word in WORDS) and not any(one in text for one in "★⭐🌟"):
+    if not any(word in text.lower() for word in WORDS) and not any(star in text for star in "★⭐🌟"):
         assert read_rating(text, Scale(1, 5)).outcome != "scored"
 
 
@@ -284,7 +284,7 @@ def test_the_work_is_bounded_by_a_window_and_a_count_of_numbers():
 
 @pytest.mark.parametrize("text", ["4", " 4.5\n", "Coherence: 4", "- Coherence: 4", "Score = 3", "4/5", "2 out of 5."])
 def test_a_bare_number_is_read_as_the_same_with_an_empty_line_of_emphasis_is(text):
-    bare, closer = (read_rating(one, Scale(1, 5), name="Coherence") for one in (text, f"{text}\n**"))
+    bare, closer = (read_rating(reply, Scale(1, 5), name="Coherence") for reply in (text, f"{text}\n**"))
     assert (bare.value, bare.span, bare.form) == (closer.value, closer.span, closer.form)
 
 

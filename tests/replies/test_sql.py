@@ -127,7 +127,7 @@ def test_the_validator_wants_what_the_schema_that_is_sent_says(name):
     whole = dict.fromkeys(KEYS[form], "SELECT 1")
     assert query(json.dumps(whole), form) == "SELECT 1"
     for key in whole:
-        assert query(json.dumps({one: text for one, text in whole.items() if one != key}), form) is None
+        assert query(json.dumps({name: text for name, text in whole.items() if name != key}), form) is None
     assert query(json.dumps({**whole, "more": ""}), form) is None
 
 

@@ -14,15 +14,15 @@ def split(text):
 @given(TEXT)
 def test_every_character_but_blanks_is_in_exactly_one_sentence_in_order(text):
     spans = list(sentences(text))
-    bounds = [place for span in spans for place in span]
+    bounds = [position for span in spans for position in span]
     assert bounds == sorted(bounds)
     assert all(text[start:end].strip() == text[start:end] != "" for start, end in spans)
     assert (
         "".join(text[start:end] for start, end in spans).split()
         == "".join(text[start:end] for start, end in spans).split()
     )
-    covered = {place for start, end in spans for place in range(start, end)}
-    assert all(mark.isspace() for place, mark in enumerate(text) if place not in covered)
+    covered = {position for start, end in spans for position in range(start, end)}
+    assert all(mark.isspace() for position, mark in enumerate(text) if position not in covered)
 
 
 @pytest.mark.parametrize(

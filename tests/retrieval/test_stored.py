@@ -27,7 +27,7 @@ TEXTS = ("sky sky earth", "earth lake", "wind", "雨量计要放平", "天气 �
 
 
 def chunks_of(*texts):
-    return [Chunk(f"{place:016x}", "d.md", text, 0, len(text)) for place, text in enumerate(texts)]
+    return [Chunk(f"{number:016x}", "d.md", text, 0, len(text)) for number, text in enumerate(texts)]
 
 
 def places(index, query, k=9):
@@ -56,14 +56,14 @@ class TestSearch:
     )
     def test_full_text_and_our_own_index_find_the_same_with_equal_scores(self, texts, query):
         chunks = chunks_of(*texts)
-        found = ChunkIndex(chunks).search(query, 9)
+        hits = ChunkIndex(chunks).search(query, 9)
         with pytest.MonkeyPatch.context() as patch:
             without_fulltext(patch)
             own = ChunkIndex(chunks).search(query, 9)
-        assert sorted(hit.chunk.id for hit in found) == sorted(hit.chunk.id for hit in own)
+        assert sorted(hit.chunk.id for hit in hits) == sorted(hit.chunk.id for hit in own)
         scores = {hit.chunk.id: hit.score for hit in own}
-        assert all(isclose(hit.score, scores[hit.chunk.id], rel_tol=1e-6) for hit in found)
-        assert all(one.score >= two.score for one, two in pairwise(found))
+        assert all(isclose(hit.score, scores[hit.chunk.id], rel_tol=1e-6) for hit in hits)
+        assert all(hit.score >= two.score for hit, two in pairwise(hits))
 
     def test_equal_scores_stand_in_the_order_of_the_chunks(self):
         assert places(ChunkIndex(chunks_of("sky", "lake", "sky", "sea", "air", "sky")), "sky", 2) == [0, 2]
@@ -164,7 +164,7 @@ class TestFile:
         (tmp_path / f"{digest_of_chunks(chunks_of(*TEXTS))}.db" / "full").mkdir(parents=True)
         index = ChunkIndex(chunks_of(*TEXTS), tmp_path)
         assert (index.path, places(index, "wind")) == (None, [2])
-        assert [one.suffix for one in tmp_path.iterdir()] == [".db"]
+        assert [file.suffix for file in tmp_path.iterdir()] == [".db"]
 
     @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
     def test_a_pipe_in_its_place_is_not_waited_for(self, tmp_path):
@@ -221,7 +221,7 @@ class TestFile:
             path.write_bytes(b"half")
         os.utime(old, (time.time() - 9_999,) * 2)
         index = ChunkIndex(chunks_of(*TEXTS), tmp_path)
-        assert {one.name for one in tmp_path.iterdir()} == {new.name, index.path.name}
+        assert {file.name for file in tmp_path.iterdir()} == {new.name, index.path.name}
 
     def test_it_is_an_sqlite_file_that_anybody_can_open(self, tmp_path):
         path = ChunkIndex(chunks_of(*TEXTS), tmp_path).path
@@ -236,6 +236,6 @@ def _index_often(folder):
     for _ in range(20):
         path = Path(folder)
         assert places(ChunkIndex(chunks_of(*TEXTS), path), "wind") == [2]
-        for one in path.glob("*.db"):
-            one.unlink(missing_ok=True)
+        for file in path.glob("*.db"):
+            file.unlink(missing_ok=True)
         assert places(ChunkIndex(chunks_of(*TEXTS), path), "wind") == [2]

@@ -37,4 +37,6 @@ def test_a_text_split_at_a_blank_has_the_tokens_of_its_parts(first, second):
 
 @given(st.text())
 def test_no_token_has_blanks_or_punctuation(text):
-    assert all(token and not any(one.isspace() or one in ",.。，" for one in token) for token in tokens(text))
+    assert all(
+        token and not any(character.isspace() or character in ",.。，" for character in token) for token in tokens(text)
+    )

@@ -16,22 +16,22 @@ def test_the_nearest_are_those_of_a_plain_loop(rows, k):
     query = np.array([1.0, 2.0, -1.0])
     index = VectorIndex(unit_rows(rows))
     wanted = []
-    for place, row in enumerate(rows.astype(float)):
+    for position, row in enumerate(rows.astype(float)):
         if row.any():
-            wanted.append((place, float(row @ query / np.linalg.norm(row) / np.linalg.norm(query))))
-    found = index.search(query, k)
-    assert len(found) == min(k, len(wanted))
-    assert [cosine for _, cosine in found] == pytest.approx(
+            wanted.append((position, float(row @ query / np.linalg.norm(row) / np.linalg.norm(query))))
+    hits = index.search(query, k)
+    assert len(hits) == min(k, len(wanted))
+    assert [cosine for _, cosine in hits] == pytest.approx(
         sorted((one for _, one in wanted), reverse=True)[:k], abs=1e-6
     )
-    assert all(dict(wanted)[place] == pytest.approx(cosine, abs=1e-6) for place, cosine in found)
+    assert all(dict(wanted)[place] == pytest.approx(cosine, abs=1e-6) for place, cosine in hits)
 
 
 def test_equal_ones_stand_in_order_and_zeros_never_win():
     index = VectorIndex(unit_rows([[0, 0], [0, 2], [-1, 0], [0, 5], [0, 1]]))
     assert index.search([0.0, 1.0], 2) == [(1, 1.0), (3, 1.0)]
-    assert [place for place, _ in index.search([0.0, 1.0], 9)] == [1, 3, 4, 2]
-    assert [place for place, _ in index.search([0.0, -1.0], 9)] == [2, 1, 3, 4]
+    assert [position for position, _ in index.search([0.0, 1.0], 9)] == [1, 3, 4, 2]
+    assert [position for position, _ in index.search([0.0, -1.0], 9)] == [2, 1, 3, 4]
     assert index.search([0.0, 0.0], 2) == []
 
 

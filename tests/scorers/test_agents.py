@@ -157,8 +157,8 @@ def test_forbidden_tools_are_counted_and_a_star_stands_for_any_end():
 
 
 def test_steps_and_repeated_calls_are_counted():
-    made = scores(AgentSteps(most_steps=3, most_repeated=0), agent(SEARCH, call("search", query="tide"), READ))
-    assert [made[name].value for name in ("agent_steps", "agent_calls", "repeated_calls")] == [4, 3, 1]
+    by_name = scores(AgentSteps(most_steps=3, most_repeated=0), agent(SEARCH, call("search", query="tide"), READ))
+    assert [by_name[name].value for name in ("agent_steps", "agent_calls", "repeated_calls")] == [4, 3, 1]
     infos = {info.name: info for info in AgentSteps(most_steps=3, most_repeated=0).score_infos}
     assert infos["agent_steps"].passes(4) is False
     assert infos["repeated_calls"].passes(1) is False
@@ -185,12 +185,12 @@ def test_a_call_without_a_result_recovers_nothing():
 
 def test_tokens_and_their_cost_are_those_that_the_output_reports():
     usage = {"input_tokens": 2_000_000, "output_tokens": 500_000, "calls": 2}
-    found = scores(AgentSteps(input_price=3, output_price=10), agent(SEARCH, usage=usage))
-    assert (found["agent_tokens"].value, found["agent_cost"].value) == (2_500_000, 11)
+    by_name = scores(AgentSteps(input_price=3, output_price=10), agent(SEARCH, usage=usage))
+    assert (by_name["agent_tokens"].value, by_name["agent_cost"].value) == (2_500_000, 11)
     in_part = {**usage, "calls_without_tokens": 1}
     for output in (agent(SEARCH), agent(SEARCH, usage=in_part)):
-        found = scores(AgentSteps(input_price=3, output_price=10), output)
-        assert found["agent_cost"].outcome == found["agent_tokens"].outcome == "not_applicable"
+        by_name = scores(AgentSteps(input_price=3, output_price=10), output)
+        assert by_name["agent_cost"].outcome == by_name["agent_tokens"].outcome == "not_applicable"
     with pytest.raises(ConfigError, match="give both or none"):
         AgentSteps(input_price=3).check()
 
@@ -265,7 +265,9 @@ def test_messages_that_were_left_out_or_cut_are_not_counted_as_if_they_were_all(
 
     samples = [Sample("many", "?"), Sample("cut", "?")]
     expected = ({"name": "search", "arguments": {"query": "x" * 30_000}},)
-    records = {one.sample.id: one for one in evaluate(long, samples, [ToolCalls(expected), AgentSteps()]).records()}
+    records = {
+        record.sample.id: record for record in evaluate(long, samples, [ToolCalls(expected), AgentSteps()]).records()
+    }
     many = {score.name: score for score in records["many"].scores}
     assert many["agent_steps"].outcome == "not_applicable"
     assert many["agent_steps"].reason == "100 messages of the agent were too many to be stored"

@@ -125,12 +125,12 @@ def test_rules_of_other_tools_stand_beside_ours_as_scores_of_their_names():
         "last_letter",
         "first_option",
     )
-    found = scores(scorer, "Answer: B. As Diffusion needs none")
-    assert {name: one.value for name, one in found.items()} == {
+    by_name = scores(scorer, "Answer: B. As Diffusion needs none")
+    assert {name: one.value for name, one in by_name.items()} == {
         "solve_rate": 1.0, "strict_only_letter": None, "last_letter": 0.0, "first_option": 1.0,
     }  # fmt: skip
-    assert found["strict_only_letter"].outcome == "unparsed"
-    assert found["last_letter"].detail["letters"] == "D"
+    assert by_name["strict_only_letter"].outcome == "unparsed"
+    assert by_name["last_letter"].detail["letters"] == "D"
 
 
 def test_another_rule_may_make_the_solve_rate_itself():
@@ -154,20 +154,20 @@ def test_another_rule_may_make_the_solve_rate_itself():
     ],
 )
 def test_partial_credit_counts_shares_beside_all_or_nothing(credit, reply, value):
-    found = scores(Choice(credit=credit), reply, "AC")
-    assert found["partial_credit"].value == pytest.approx(value)
-    assert found["solve_rate"].value == float(value == 1.0)
+    by_name = scores(Choice(credit=credit), reply, "AC")
+    assert by_name["partial_credit"].value == pytest.approx(value)
+    assert by_name["solve_rate"].value == float(value == 1.0)
 
 
 def test_partial_credit_of_what_cannot_be_read_is_no_credit():
-    found = scores(Choice(credit="jaccard"), "Cells are fascinating.", "AC")
-    assert [one.outcome for one in found.values()] == ["unparsed", "unparsed"]
+    by_name = scores(Choice(credit="jaccard"), "Cells are fascinating.", "AC")
+    assert [one.outcome for one in by_name.values()] == ["unparsed", "unparsed"]
 
 
 def test_without_a_reference_every_score_does_not_apply():
-    found = scores(Choice(also_scored=("last_letter",), credit="subset"), "B", None)
-    assert {one.outcome for one in found.values()} == {"not_applicable"}
-    assert list(found) == ["solve_rate", "partial_credit", "last_letter"]
+    by_name = scores(Choice(also_scored=("last_letter",), credit="subset"), "B", None)
+    assert {one.outcome for one in by_name.values()} == {"not_applicable"}
+    assert list(by_name) == ["solve_rate", "partial_credit", "last_letter"]
 
 
 def test_the_letters_of_shuffled_options_are_traced_back_to_the_datasets():
@@ -196,21 +196,21 @@ PATTERN = Choice(pattern=r"respuesta:\s*(?P<answer>\w+)")
 
 
 def test_a_pattern_decides_where_it_matches_and_the_rule_alone_is_scored_next_to_it():
-    found = scores(PATTERN, "The answer is A. respuesta: B", "B")
-    assert {name: one.value for name, one in found.items()} == {"solve_rate": 1.0, "built_in_rule": 0.0}
-    assert (found["solve_rate"].detail["rule"], found["solve_rate"].detail["kind"]) == ("pattern", "rules_differ")
-    assert "kind" not in found["built_in_rule"].detail
+    by_name = scores(PATTERN, "The answer is A. respuesta: B", "B")
+    assert {name: one.value for name, one in by_name.items()} == {"solve_rate": 1.0, "built_in_rule": 0.0}
+    assert (by_name["solve_rate"].detail["rule"], by_name["solve_rate"].detail["kind"]) == ("pattern", "rules_differ")
+    assert "kind" not in by_name["built_in_rule"].detail
 
 
 def test_the_built_in_rule_decides_where_the_pattern_matches_nowhere():
-    found = scores(PATTERN, "The answer is B.", "B")
-    assert {name: one.value for name, one in found.items()} == {"solve_rate": 1.0, "built_in_rule": 1.0}
-    assert (found["solve_rate"].detail["rule"], "kind" in found["solve_rate"].detail) == ("declared", False)
+    by_name = scores(PATTERN, "The answer is B.", "B")
+    assert {name: one.value for name, one in by_name.items()} == {"solve_rate": 1.0, "built_in_rule": 1.0}
+    assert (by_name["solve_rate"].detail["rule"], "kind" in by_name["solve_rate"].detail) == ("declared", False)
 
 
 def test_a_match_that_names_no_option_is_unparsed_whatever_the_rule_reads():
-    found = scores(PATTERN, "The answer is B. respuesta: nada", "B")
-    assert (found["solve_rate"].outcome, found["built_in_rule"].value) == ("unparsed", 1.0)
+    by_name = scores(PATTERN, "The answer is B. respuesta: nada", "B")
+    assert (by_name["solve_rate"].outcome, by_name["built_in_rule"].value) == ("unparsed", 1.0)
 
 
 def test_the_score_of_the_rule_alone_is_declared_like_those_of_other_rules():

@@ -10,7 +10,7 @@ from steelyard.scorers.lexical import ChrF, Contains, RougeL, TokenF1, stands_in
 from steelyard.scorers.numbers import NumberMatch
 
 WITH_REFERENCE = [TokenF1(), RougeL(), ChrF(), Contains(), NumberMatch()]
-BY_NAME = {"ids": lambda one: one.score_infos[0].name, "argvalues": WITH_REFERENCE}
+BY_NAME = {"ids": lambda scorer: scorer.score_infos[0].name, "argvalues": WITH_REFERENCE}
 TEXTS = st.text(alphabet="ab cé,.'-?13 易经卦，。\n", max_size=30)
 
 
@@ -22,16 +22,16 @@ class TestAll:
     @pytest.mark.parametrize("scorer", **BY_NAME)
     @pytest.mark.parametrize("reference", [None, "", " \n", [], [""], [None, " "]])
     def test_without_a_reference_they_do_not_apply(self, scorer, reference):
-        found = score(scorer, reference, "7 things")
-        assert (found.name, found.value, found.outcome) == (scorer.score_infos[0].name, None, "not_applicable")
-        assert found.reason == "the sample has no reference"
+        scored = score(scorer, reference, "7 things")
+        assert (scored.name, scored.value, scored.outcome) == (scorer.score_infos[0].name, None, "not_applicable")
+        assert scored.reason == "the sample has no reference"
 
     @pytest.mark.parametrize("scorer", **BY_NAME)
     @pytest.mark.parametrize("reference", [{"a": 1}, True, ["7", {"b": 2}]])
     def test_a_reference_that_is_no_text_does_not_apply(self, scorer, reference):
-        found = score(scorer, reference, "7 things")
-        assert found.outcome == "not_applicable"
-        assert "neither text nor a list of texts" in found.reason
+        scored = score(scorer, reference, "7 things")
+        assert scored.outcome == "not_applicable"
+        assert "neither text nor a list of texts" in scored.reason
 
     @pytest.mark.parametrize("scorer", **BY_NAME)
     def test_a_number_is_a_reference_too(self, scorer):
@@ -39,9 +39,9 @@ class TestAll:
 
     @pytest.mark.parametrize("scorer", **BY_NAME)
     def test_of_several_references_the_best_counts_and_is_named(self, scorer):
-        found = score(scorer, ["64 卦", "8 卦", ""], "8 卦")
-        assert found.value == pytest.approx(1.0)
-        assert "reference 2 of 2" in found.reason
+        scored = score(scorer, ["64 卦", "8 卦", ""], "8 卦")
+        assert scored.value == pytest.approx(1.0)
+        assert "reference 2 of 2" in scored.reason
 
     @pytest.mark.parametrize("scorer", **BY_NAME)
     @pytest.mark.parametrize("empty", ["", "  ", None])
@@ -57,9 +57,9 @@ class TestAll:
     @pytest.mark.parametrize("scorer", **BY_NAME)
     @given(reference=TEXTS, got=TEXTS)
     def test_a_score_is_a_share_or_does_not_apply(self, scorer, reference, got):
-        found = score(scorer, reference, got)
-        assert found.outcome in {"scored", "not_applicable"}
-        assert found.value is None or 0 <= found.value <= 1 + 1e-12
+        scored = score(scorer, reference, got)
+        assert scored.outcome in {"scored", "not_applicable"}
+        assert scored.value is None or 0 <= scored.value <= 1 + 1e-12
 
     @pytest.mark.parametrize("scorer", **BY_NAME)
     def test_the_defaults_can_be_meant(self, scorer):
@@ -86,10 +86,10 @@ class TestOverlap:
 
 class TestWords:
     def test_token_f1_tells_precision_and_recall(self):
-        found = score(TokenF1(), "黄河", "黄河流域")
-        assert found.value == pytest.approx(2 / 3)
-        assert found.reason == "precision 0.50, recall 1.00"
-        assert found.detail == {"precision": 0.5, "recall": 1.0, "reference": 0}
+        scored = score(TokenF1(), "黄河", "黄河流域")
+        assert scored.value == pytest.approx(2 / 3)
+        assert scored.reason == "precision 0.50, recall 1.00"
+        assert scored.detail == {"precision": 0.5, "recall": 1.0, "reference": 0}
 
     def test_articles_count_on_demand(self):
         assert score(TokenF1(), "the cat", "cat").value == 1.0
@@ -97,8 +97,8 @@ class TestWords:
 
     @pytest.mark.parametrize("scorer", [TokenF1(), RougeL()])
     def test_a_reference_of_marks_alone_does_not_apply(self, scorer):
-        found = score(scorer, "？！", "？！")
-        assert (found.outcome, found.reason) == ("not_applicable", "the reference has no word in it")
+        scored = score(scorer, "？！", "？！")
+        assert (scored.outcome, scored.reason) == ("not_applicable", "the reference has no word in it")
 
     def test_rouge_l_looks_at_the_order(self):
         assert score(RougeL(), "天地玄黄", "玄黄天地").value == 0.5
@@ -147,9 +147,9 @@ class TestContains:
         several, text = ["黄河", "长江", "珠江", "淮河"], "黄河和长江"
         assert score(Contains(), several, text).value == 1.0
         assert score(Contains(mode="all"), several, text).value == 0.0
-        found = score(Contains(mode="share", threshold=0.5), several, text)
-        assert (found.value, found.passed, found.reason) == (0.5, True, "missing: '珠江', '淮河'")
-        assert found.detail == {"missing": ["珠江", "淮河"]}
+        scored = score(Contains(mode="share", threshold=0.5), several, text)
+        assert (scored.value, scored.passed, scored.reason) == (0.5, True, "missing: '珠江', '淮河'")
+        assert scored.detail == {"missing": ["珠江", "淮河"]}
         assert score(Contains(mode="share"), several, text).passed is None
 
     def test_one_and_zero_have_labels_where_it_is_no_share(self):

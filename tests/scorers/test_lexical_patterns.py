@@ -37,8 +37,8 @@ def score(pattern, text, *, finish="stop", **options):
     ],
 )
 def test_an_output_matches_or_does_not(pattern, text, options, value):
-    found = score(pattern, text, **options)
-    assert (found.value, found.passed) == (value, value == 1)
+    scored = score(pattern, text, **options)
+    assert (scored.value, scored.passed) == (value, value == 1)
 
 
 def test_the_reason_quotes_what_was_found():
@@ -48,9 +48,9 @@ def test_the_reason_quotes_what_was_found():
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(a|a?)+$"])
 def test_a_match_that_takes_too_long_is_unparsed(pattern):
-    found = score(pattern, HOSTILE, timeout_s=0.05)
-    assert (found.value, found.outcome, found.detail) == (None, "unparsed", {"kind": "timeout"})
-    assert found.reason == "the pattern was not decided within 0.05 s"
+    scored = score(pattern, HOSTILE, timeout_s=0.05)
+    assert (scored.value, scored.outcome, scored.detail) == (None, "unparsed", {"kind": "timeout"})
+    assert scored.reason == "the pattern was not decided within 0.05 s"
 
 
 def test_others_go_on_while_a_pattern_is_matched():

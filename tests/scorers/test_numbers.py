@@ -12,7 +12,7 @@ from steelyard.scorers.numbers import NumberMatch, numbers_in
 
 
 def read(text, **options):
-    return [float(one.value) for one in numbers_in(text, **options)]
+    return [float(number.value) for number in numbers_in(text, **options)]
 
 
 def score(reference, got, **options):
@@ -29,8 +29,8 @@ def in_chinese(number):
         if text and group < 1000:
             text += "零"
         part, gap = "", False
-        for place, mark in ((1000, "千"), (100, "百"), (10, "十"), (1, "")):
-            digit, group = divmod(group, place)
+        for power, mark in ((1000, "千"), (100, "百"), (10, "十"), (1, "")):
+            digit, group = divmod(group, power)
             gap = gap or (bool(part) and not digit)
             if digit:
                 part += ("零" if gap else "") + digits[digit] + mark
@@ -131,7 +131,7 @@ class TestReading:
         st.booleans(),
     )
     def test_any_text_is_read_without_an_error(self, text, decimal_comma):
-        assert all(one.value.is_finite() for one in numbers_in(text, decimal_comma=decimal_comma))
+        assert all(number.value.is_finite() for number in numbers_in(text, decimal_comma=decimal_comma))
 
     @pytest.mark.parametrize(
         "text", ["十万" * 10**4, "1万" + "零1万" * 10**4, "9" * 10**5, "1e999999", "1" + " " * 10**5]
@@ -167,15 +167,15 @@ class TestMatch:
 
     def test_the_modes_say_how_many_are_needed(self):
         assert score("3 and 4", "4", mode="any").value == 1.0
-        found = score("3 and 4", "4", mode="share", threshold=0.5)
-        assert (found.value, found.passed, found.reason) == (0.5, True, "missing: 3")
+        scored = score("3 and 4", "4", mode="share", threshold=0.5)
+        assert (scored.value, scored.passed, scored.reason) == (0.5, True, "missing: 3")
         assert score("3", "9", mode="any").value == 0.0
 
     def test_the_final_number_is_the_answer_as_in_gsm8k(self):
         reference = "Natalia sold 48/2 = 24 clips in May.\n#### 72"
         assert score(reference, "48 + 24 = 72 clips.", mode="final").value == 1.0
-        found = score(reference, "She sold 72, of which 24 in May", mode="final")
-        assert (found.value, found.reason) == (0.0, "the last number is 24, 72 is right")
+        scored = score(reference, "She sold 72, of which 24 in May", mode="final")
+        assert (scored.value, scored.reason) == (0.0, "the last number is 24, 72 is right")
 
     def test_a_tolerance_is_a_share_of_the_number_of_the_reference(self):
         assert score("100", "101", relative_tolerance=0.01).value == 1.0
@@ -205,12 +205,12 @@ class TestMatch:
         assert score(reference, got, units=True).value == value
 
     def test_a_reference_without_a_number_does_not_apply(self):
-        found = score("many", "5")
-        assert (found.outcome, found.reason) == ("not_applicable", "the reference holds no number")
+        scored = score("many", "5")
+        assert (scored.outcome, scored.reason) == ("not_applicable", "the reference holds no number")
 
     def test_an_output_without_a_number_is_wrong(self):
-        found = score("5", "many")
-        assert (found.value, found.passed, found.reason) == (0.0, False, "the output holds no number")
+        scored = score("5", "many")
+        assert (scored.value, scored.passed, scored.reason) == (0.0, False, "the output holds no number")
 
     def test_long_numbers_are_told_short(self):
         assert score("5", "1e999", mode="final").reason == "the last number is 1.000E+999, 5 is right"

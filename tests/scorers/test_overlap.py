@@ -55,7 +55,7 @@ def squad_f1(gold, answer):
     """After the evaluation script of SQuAD 2.0."""
 
     def words(text):
-        plain = "".join(one for one in text.lower() if one not in string.punctuation)
+        plain = "".join(character for character in text.lower() if character not in string.punctuation)
         return re.sub(r"\b(a|an|the)\b", " ", plain).split()
 
     wanted, got = words(gold), words(answer)
@@ -84,8 +84,8 @@ class TestTokenF1:
         ],
     )
     def test_worked_numbers(self, reference, answer, precision, recall, f1):
-        found = token_f1(reference, answer)
-        assert (found.precision, found.recall, found.f1) == pytest.approx((precision, recall, f1), abs=1e-12)
+        measured = token_f1(reference, answer)
+        assert (measured.precision, measured.recall, measured.f1) == pytest.approx((precision, recall, f1), abs=1e-12)
 
     @given(PLAIN, PLAIN)
     def test_equals_the_script_of_squad_on_ascii(self, reference, answer):
@@ -130,15 +130,15 @@ class TestRougeL:
     @given(PLAIN, PLAIN)
     def test_equals_rouge_score_on_ascii(self, reference, answer):
         wanted = RougeScorer(["rougeL"]).score(reference, answer)["rougeL"]
-        found = rouge_l(reference, answer)
-        assert (found.precision, found.recall, found.f1) == pytest.approx(tuple(wanted), abs=1e-12)
+        measured = rouge_l(reference, answer)
+        assert (measured.precision, measured.recall, measured.f1) == pytest.approx(tuple(wanted), abs=1e-12)
 
     @given(TEXTS, TEXTS)
     def test_is_a_share_and_never_above_the_bag_of_words(self, one, other):
-        found = rouge_l(one, other)
-        assert 0 <= found.f1 <= 1
+        measured = rouge_l(one, other)
+        assert 0 <= measured.f1 <= 1
         common = (Counter(words_of(one)) & Counter(words_of(other))).total()
-        assert found.precision * len(words_of(other)) <= common + 1e-9
+        assert measured.precision * len(words_of(other)) <= common + 1e-9
 
     @given(TEXTS)
     def test_a_text_with_words_is_like_itself(self, text):

@@ -136,7 +136,7 @@ class TestRanges:
         """The document begins with a line that is read no more, so that all older ranges are 40 too high."""
         chunks = split_chunks(TEXT, document="a.pdf", tokens=30, overlap=0)
         source = part(0, 60) | {"start": 130, "end": 190}
-        ways = [way(one.source | {"text": one.text}, source) for one in chunks]
+        ways = [way(chunk.source | {"text": chunk.text}, source) for chunk in chunks]
         assert ways[0] == "words"
         assert set(ways[1:]) == {"nothing"}
 

@@ -78,9 +78,9 @@ class TestRetrieval:
 
     @pytest.mark.parametrize("none", [None, [], ""])
     def test_without_expected_sources_it_does_not_apply(self, none):
-        found = scores(none, ["a"])
-        assert [one.outcome for one in found.values()] == ["not_applicable"] * 6
-        assert found["recall"].reason == "the sample names no sources"
+        by_name = scores(none, ["a"])
+        assert [one.outcome for one in by_name.values()] == ["not_applicable"] * 6
+        assert by_name["recall"].reason == "the sample names no sources"
 
     @pytest.mark.parametrize("blind", [{}, {"page": 3}, {"start": 1, "end": 2}, {"document": "a.pdf"}, {"text": "…"}])
     def test_a_source_that_nothing_could_answer_to_does_not_apply(self, blind):
@@ -89,10 +89,10 @@ class TestRetrieval:
         assert found.reason == "source 2 of the sample has no id, no text, and no range or page of a document"
 
     def test_passages_that_cannot_be_compared_with_a_source_do_not_apply_and_say_why(self):
-        found = scores([span(0, 90)], [{"id": UUID, "document": "a.pdf"}], ["Rain falls on the hills in May."])
-        assert [one.outcome for one in found.values()] == ["not_applicable"] * 6
-        assert found["recall"].detail == {"matched_by": "not compared", "lacks": "comparable passages"}
-        assert found["recall"].reason == (
+        by_name = scores([span(0, 90)], [{"id": UUID, "document": "a.pdf"}], ["Rain falls on the hills in May."])
+        assert [one.outcome for one in by_name.values()] == ["not_applicable"] * 6
+        assert by_name["recall"].detail == {"matched_by": "not compared", "lacks": "comparable passages"}
+        assert by_name["recall"].reason == (
             "source 1 of the sample has a range and the passages have an id and a text, which cannot be compared: give "
             "the sources their texts, or name the suite's `documents`, which they are read from then"
         )
@@ -112,9 +112,9 @@ class TestRetrieval:
         assert (found.value, found.detail["passages"]) == (0.0, ["nothing", "nothing"])
 
     def test_nothing_retrieved_is_scored_zero_with_the_reason(self):
-        found = scores(["a"], [])
-        assert [one.value for one in found.values()] == [0.0] * 6
-        assert found["precision"].reason == "nothing was retrieved"
+        by_name = scores(["a"], [])
+        assert [one.value for one in by_name.values()] == [0.0] * 6
+        assert by_name["precision"].reason == "nothing was retrieved"
 
     def test_the_reason_and_the_detail_name_the_ranks(self):
         found = scores(["a", "b", "c"], ["x", "c", "a"])["recall"]

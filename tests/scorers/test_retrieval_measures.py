@@ -35,9 +35,9 @@ def all_of(answers, expected, **options):
 
 def test_a_ranking_of_one_to_one_by_hand():
     # relevant at ranks 1, 3 and 5 of five retrieved; a fourth source is missed
-    found = all_of([{0}, set(), {1}, set(), {2}], 4)
+    measures = all_of([{0}, set(), {1}, set(), {2}], 4)
     ideal = 1 + 1 / log2(3) + 1 / log2(4) + 1 / log2(5)
-    assert found == pytest.approx(
+    assert measures == pytest.approx(
         {
             "hit_rate": 1,
             "mrr": 1,
@@ -59,10 +59,10 @@ def test_a_passage_that_answers_every_source_is_a_perfect_retrieval():
 
 def test_passages_of_a_source_that_was_answered_before_are_neither_noise_nor_success():
     # small chunks: source 0 is answered by ranks 1 and 2, source 1 by rank 3
-    found = all_of([{0}, {0}, {1}], 2)
-    assert (found["precision"], found["recall"]) == (1.0, 1.0)
-    assert found["ap"] == pytest.approx((1 / 1 + 2 / 3) / 2)
-    assert found["ndcg"] == pytest.approx((1 + 1 / log2(4)) / (1 + 1 / log2(3)))
+    measures = all_of([{0}, {0}, {1}], 2)
+    assert (measures["precision"], measures["recall"]) == (1.0, 1.0)
+    assert measures["ap"] == pytest.approx((1 / 1 + 2 / 3) / 2)
+    assert measures["ndcg"] == pytest.approx((1 + 1 / log2(4)) / (1 + 1 / log2(3)))
 
 
 def test_the_gain_of_a_rank_that_answers_two_sources_is_a_choice():
@@ -104,8 +104,8 @@ def test_plain_ids_give_what_llama_index_gives(peers, expected, retrieved):
 
 @given(ANSWERS, GAINS, st.none() | st.integers(1, 5))
 def test_every_measure_is_a_share(answers, gain, k):
-    found = all_of(answers[:k], MANY, gain=gain, k=k)
-    assert all(0 <= value <= 1 + 1e-12 for value in found.values()), found
+    measures = all_of(answers[:k], MANY, gain=gain, k=k)
+    assert all(0 <= value <= 1 + 1e-12 for value in measures.values()), measures
 
 
 @given(ANSWERS, GAINS)

@@ -58,7 +58,7 @@ def test_every_scorer_declares_the_range_and_direction_of_every_score(kind):
     assert all(info.range is not None and info.lower_is_better is False for info in infos if info.name not in COUNTS)
 
 
-@pytest.mark.parametrize("kind", [name for name, one in SCORERS.items() if hasattr(one, "judge")])
+@pytest.mark.parametrize("kind", [name for name, scorer in SCORERS.items() if hasattr(scorer, "judge")])
 def test_every_judge_has_a_mock_reply_for_a_dry_run(kind):
     assert stage_info(judged_by(SCORERS[kind], Judge())).mock_reply
 
@@ -94,7 +94,7 @@ def test_what_a_scorer_passes_is_what_its_declared_threshold_passes(kind):
 def test_the_order_of_tuples_lies_between_minus_1_and_1_by_our_rules_and_on_0_to_1_by_those_of_releases():
     ranges = {rules: {info.name: info.range for info in TableMetrics(rules=rules).score_infos} for rules in RULE_SETS}
     assert ranges["steelyard"]["tuple_order"] == (-1.0, 1.0)
-    others = [ends for rules, found in ranges.items() for name, ends in found.items() if (rules, name) != KEY]
+    others = [ends for rules, listed in ranges.items() for name, ends in listed.items() if (rules, name) != KEY]
     assert set(others) == {(0.0, 1.0)}
 
 

@@ -9,9 +9,9 @@ HAN = "".join(chr(0x4E00 + at) for at in range(200))
 
 
 def matches(one, other):
-    found = FoldedText(one).matches(FoldedText(other))
-    assert FoldedText(other).matches(FoldedText(one)) is found
-    return found
+    match = FoldedText(one).matches(FoldedText(other))
+    assert FoldedText(other).matches(FoldedText(one)) is match
+    return match
 
 
 def run(start, end):

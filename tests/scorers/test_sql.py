@@ -67,16 +67,16 @@ def test_the_three_stages_are_told_apart(sandbox):
         ("I would look at the staff.", [0, 0, 0], ("format incorrect", "format incorrect")),
         ("", [0, 0, 0], ("format incorrect", "format incorrect")),
     ):
-        found = scores(sandbox, reply)
-        assert values(found) == stages
-        assert (found["execution"].detail["label"], found["result"].detail["label"]) == labels
+        by_name = scores(sandbox, reply)
+        assert values(by_name) == stages
+        assert (by_name["execution"].detail["label"], by_name["result"].detail["label"]) == labels
 
 
 def test_a_failure_says_what_the_engine_or_the_validator_says(sandbox):
     assert scores(sandbox, "SELECT nam FROM staff")["execution"].reason == "no such column: nam"
-    found = scores(sandbox, '{"sql": 1}', form="sql_json")
-    assert [found[name].reason for name in ("format", "execution")] == ["sql: Input should be a valid string"] * 2
-    assert found["result"].reason == "format incorrect: sql: Input should be a valid string"
+    by_name = scores(sandbox, '{"sql": 1}', form="sql_json")
+    assert [by_name[name].reason for name in ("format", "execution")] == ["sql: Input should be a valid string"] * 2
+    assert by_name["result"].reason == "format incorrect: sql: Input should be a valid string"
 
 
 @pytest.mark.parametrize(
@@ -91,11 +91,11 @@ def test_a_failure_says_what_the_engine_or_the_validator_says(sandbox):
     ],
 )
 def test_sql_that_may_not_or_cannot_run_is_the_targets_doing(sandbox, query, kind):
-    found = scores(sandbox, f"```sql\n{query}\n```", limits=SqlLimits(timeout_s=0.1, max_rows=1000))
-    assert values(found) == [1, 0, 0]
-    assert found["execution"].detail["label"] == "SQL incorrect"
-    assert found["execution"].detail["kind"] == kind
-    assert all(found[name].value == 0 for name in PUBLISHED)
+    by_name = scores(sandbox, f"```sql\n{query}\n```", limits=SqlLimits(timeout_s=0.1, max_rows=1000))
+    assert values(by_name) == [1, 0, 0]
+    assert by_name["execution"].detail["label"] == "SQL incorrect"
+    assert by_name["execution"].detail["kind"] == kind
+    assert all(by_name[name].value == 0 for name in PUBLISHED)
 
 
 WIDE = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 60) SELECT {} FROM n".format(
@@ -104,28 +104,28 @@ WIDE = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 60)
 
 
 def test_a_prediction_of_too_many_cells_is_the_targets_doing(sandbox):
-    found = scores(sandbox, WIDE, limits=SqlLimits(max_cells=1000))
-    assert values(found, "execution", "result", *PUBLISHED) == [0] * 6
-    assert found["result"].reason.startswith("result too large: more than 1,000 cells")
-    assert found["result"].detail["label"] == "result too large"
+    by_name = scores(sandbox, WIDE, limits=SqlLimits(max_cells=1000))
+    assert values(by_name, "execution", "result", *PUBLISHED) == [0] * 6
+    assert by_name["result"].reason.startswith("result too large: more than 1,000 cells")
+    assert by_name["result"].detail["label"] == "result too large"
 
 
 @pytest.mark.parametrize("reply", ["SELECT name FROM staff", WIDE, "SELECT nothing", "no SQL at all"])
 def test_a_reference_of_too_many_cells_leaves_nothing_to_compare_whatever_was_said(sandbox, reply):
-    found = scores(sandbox, reply, sample(WIDE), limits=SqlLimits(max_cells=1000))
+    by_name = scores(sandbox, reply, sample(WIDE), limits=SqlLimits(max_cells=1000))
     for name in ("result", *PUBLISHED):
-        assert (found[name].value, found[name].outcome) == (None, "not_applicable")
-        assert found[name].reason.startswith("the reference's result is too large to compare: more than 1,000 cells")
-        assert found[name].detail == {"label": "not compared", "kind": "too_large", "lacks": "a comparison"}
+        assert (by_name[name].value, by_name[name].outcome) == (None, "not_applicable")
+        assert by_name[name].reason.startswith("the reference's result is too large to compare: more than 1,000 cells")
+        assert by_name[name].detail == {"label": "not compared", "kind": "too_large", "lacks": "a comparison"}
 
 
 def test_a_reference_that_is_too_large_without_its_distinct_leaves_only_that_rule_open(sandbox):
     """Spider's evaluator takes DISTINCT out of both queries; ours compares them as they are."""
     numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 2000) SELECT {}i % 5 FROM n"
     query = numbers.format("DISTINCT ")
-    found = scores(sandbox, query, sample(query), limits=SqlLimits(max_cells=1000))
-    assert values(found) == [1, 1, 1]
-    assert {found[name].detail.get("label") for name in PUBLISHED} == {"not compared"}
+    by_name = scores(sandbox, query, sample(query), limits=SqlLimits(max_cells=1000))
+    assert values(by_name) == [1, 1, 1]
+    assert {by_name[name].detail.get("label") for name in PUBLISHED} == {"not compared"}
 
 
 def test_a_comparison_that_takes_too_long_says_nothing_of_the_target(sandbox):
@@ -133,11 +133,11 @@ def test_a_comparison_that_takes_too_long_says_nothing_of_the_target(sandbox):
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 30000) SELECT i, i + {}, i || '' FROM n"
     )
     limits = SqlLimits(compare_timeout_s=0.05)
-    found = scores(sandbox, query.format(0.25), sample(query.format(0.75)), limits=limits)
-    assert values(found) == [1, 1, None]
+    by_name = scores(sandbox, query.format(0.25), sample(query.format(0.75)), limits=limits)
+    assert values(by_name) == [1, 1, None]
     for name in ("result", *PUBLISHED):
-        assert "more than 0.05 s of CPU time" in found[name].reason
-        assert found[name].detail == {"label": "not compared", "kind": "timeout", "lacks": "a comparison"}
+        assert "more than 0.05 s of CPU time" in by_name[name].reason
+        assert by_name[name].detail == {"label": "not compared", "kind": "timeout", "lacks": "a comparison"}
 
 
 def test_the_run_warns_of_what_was_not_compared(tmp_path):
@@ -158,11 +158,11 @@ def test_the_run_warns_of_what_was_not_compared(tmp_path):
 
 def test_a_create_part_runs_on_an_empty_database_of_its_own(sandbox):
     reply = '{"create": "CREATE TABLE staff (a INTEGER)", "select": "SELECT a FROM staff"}'
-    found = scores(sandbox, reply, form="create_select")
-    assert values(found) == [1, 1, None]
-    assert "creates its own table" in found["result"].reason
-    assert found["result"].detail["label"] == "not applicable"
-    assert found["format"].detail["columns"]["sql"] == "CREATE TABLE staff (a INTEGER);\nSELECT a FROM staff"
+    by_name = scores(sandbox, reply, form="create_select")
+    assert values(by_name) == [1, 1, None]
+    assert "creates its own table" in by_name["result"].reason
+    assert by_name["result"].detail["label"] == "not applicable"
+    assert by_name["format"].detail["columns"]["sql"] == "CREATE TABLE staff (a INTEGER);\nSELECT a FROM staff"
 
 
 def test_a_create_part_does_not_escape_a_comparison_that_can_be_made(sandbox):
@@ -172,9 +172,9 @@ def test_a_create_part_does_not_escape_a_comparison_that_can_be_made(sandbox):
         for tail in (" ORDER BY name", " WHERE age > 1000")
     )
     assert values(scores(sandbox, right)) == [1, 1, 1]
-    found = scores(sandbox, wrong)
-    assert values(found) == [1, 1, 0]
-    assert found["result"].detail["label"] == "rows missing"
+    by_name = scores(sandbox, wrong)
+    assert values(by_name) == [1, 1, 0]
+    assert by_name["result"].detail["label"] == "rows missing"
 
 
 def test_a_create_part_that_fails_is_wrong_where_the_sample_has_data(sandbox):
@@ -184,9 +184,9 @@ def test_a_create_part_that_fails_is_wrong_where_the_sample_has_data(sandbox):
         ("DROP TABLE t", "SELECT 1", "in the create part: "),
         ("CREATE TABLE t (a)", "SELECT name FROM staff", "no such table: staff"),
     ):
-        found = scores(sandbox, f'{{"create": "{create}", "select": "{select}"}}', form="create_select")
-        assert values(found) == [1, 0, 0]
-        assert said_so in found["execution"].reason
+        by_name = scores(sandbox, f'{{"create": "{create}", "select": "{select}"}}', form="create_select")
+        assert values(by_name) == [1, 0, 0]
+        assert said_so in by_name["execution"].reason
 
 
 def test_what_the_dataset_is_to_blame_for_is_not_applicable(sandbox, folder):
@@ -200,10 +200,10 @@ def test_what_the_dataset_is_to_blame_for_is_not_applicable(sandbox, folder):
         (sample(schema="CREATE TABLE staff (name"), [1, None, None], "schema cannot be built: "),
         (sample(db_id="shp"), [1, None, None], "did you mean 'shop'"),
     ):
-        found = scores(sandbox, "SELECT name FROM staff", asked, databases=folder)
-        assert values(found) == stages
-        assert said_so in found["result"].reason
-        assert [found[name].outcome for name in PUBLISHED] == ["not_applicable"] * 4
+        by_name = scores(sandbox, "SELECT name FROM staff", asked, databases=folder)
+        assert values(by_name) == stages
+        assert said_so in by_name["result"].reason
+        assert [by_name[name].outcome for name in PUBLISHED] == ["not_applicable"] * 4
 
 
 def test_what_the_dataset_is_to_blame_for_does_not_depend_on_the_reply(sandbox):
@@ -229,9 +229,9 @@ def test_what_the_dataset_is_to_blame_for_does_not_depend_on_the_reply(sandbox):
 )
 def test_equal_emptiness_of_an_empty_database_says_nothing(sandbox, schema):
     reference = "SELECT count(*) FROM t" if schema else "SELECT 1"
-    found = scores(sandbox, reference, sample(reference, schema=schema))
-    assert values(found) == [1, 1, None]
-    assert "has no rows" in found["result"].reason
+    by_name = scores(sandbox, reference, sample(reference, schema=schema))
+    assert values(by_name) == [1, 1, None]
+    assert "has no rows" in by_name["result"].reason
 
 
 FILLED = """CREATE TABLE t (a); CREATE TABLE "we ""ird" AS SELECT 1 AS a;
@@ -256,10 +256,10 @@ def test_a_reference_over_empty_tables_alone_says_nothing(sandbox, tmp_path, ref
         opened.executescript(FILLED)
     opened.close()
     for asked in (sample(reference, schema=FILLED), sample(reference, schema="", db_id="shop")):
-        found = scores(sandbox, reference, asked, databases=tmp_path / "dbs")
-        assert values(found, "execution", "result", *PUBLISHED) == [1] + [result] * 5
+        by_name = scores(sandbox, reference, asked, databases=tmp_path / "dbs")
+        assert values(by_name, "execution", "result", *PUBLISHED) == [1] + [result] * 5
         if result is None:
-            assert found["result"].reason.startswith("every table that the reference reads is empty (t)")
+            assert by_name["result"].reason.startswith("every table that the reference reads is empty (t)")
 
 
 def test_a_database_file_without_rows_says_nothing(sandbox, tmp_path):
@@ -267,14 +267,14 @@ def test_a_database_file_without_rows_says_nothing(sandbox, tmp_path):
         opened.execute("CREATE TABLE river (name TEXT, km INT)")
     opened.close()
     for reference in ("SELECT count(*) FROM river", "SELECT 1"):
-        found = scores(sandbox, "SELECT 0", sample(reference, schema="", db_id="atlas"), databases=tmp_path)
-        assert values(found, "execution", "result", *PUBLISHED) == [1, *[None] * 5]
-        assert "the sample's database has no rows" in found["result"].reason
+        by_name = scores(sandbox, "SELECT 0", sample(reference, schema="", db_id="atlas"), databases=tmp_path)
+        assert values(by_name, "execution", "result", *PUBLISHED) == [1, *[None] * 5]
+        assert "the sample's database has no rows" in by_name["result"].reason
 
 
 def test_equal_results_without_rows_are_right_and_flagged_by_their_label(sandbox):
-    found = scores(sandbox, "SELECT age FROM staff WHERE age > 99", sample("SELECT age FROM staff WHERE age < 0"))
-    assert (found["result"].value, found["result"].detail["label"]) == (1, "both empty")
+    by_name = scores(sandbox, "SELECT age FROM staff WHERE age > 99", sample("SELECT age FROM staff WHERE age < 0"))
+    assert (by_name["result"].value, by_name["result"].detail["label"]) == (1, "both empty")
 
 
 def test_a_sample_with_a_database_runs_on_its_file_and_leaves_it_alone(sandbox, folder):
@@ -303,9 +303,9 @@ def test_a_limit_that_cuts_a_tie_takes_any_of_the_tied_rows(sandbox):
 
 def test_published_accuracies_come_by_their_own_rules(sandbox):
     asked = sample("SELECT DISTINCT age FROM staff", schema=SCRIPT)
-    found = scores(sandbox, "SELECT age FROM staff", asked)
-    assert values(found, *PUBLISHED) == [1, 0, 1, 0]
-    assert found["result"].detail["kind"] == "duplicates_differ"
+    by_name = scores(sandbox, "SELECT age FROM staff", asked)
+    assert values(by_name, *PUBLISHED) == [1, 0, 1, 0]
+    assert by_name["result"].detail["kind"] == "duplicates_differ"
     swapped = scores(sandbox, "SELECT age, name FROM staff", sample("SELECT name, age FROM staff"))
     assert values(swapped, "result", *PUBLISHED) == [1, 1, 1, 0, 1]
     assert tuple(scores(sandbox, "SELECT 1", published=False)) == ("format", "execution", "result")
@@ -313,9 +313,9 @@ def test_published_accuracies_come_by_their_own_rules(sandbox):
 
 @pytest.mark.parametrize("finish", ["content_filter", "refusal"])
 def test_a_refusal_is_refused_in_every_score(sandbox, finish):
-    found = scores(sandbox, "I will not.", finish=finish)
-    assert {one.outcome for one in found.values()} == {"refused"}
-    assert found["execution"].detail["label"] == "refused"
+    by_name = scores(sandbox, "I will not.", finish=finish)
+    assert {one.outcome for one in by_name.values()} == {"refused"}
+    assert by_name["execution"].detail["label"] == "refused"
 
 
 def test_a_reply_that_was_cut_off_is_format_incorrect_unless_its_sql_is_whole(sandbox):
@@ -325,9 +325,9 @@ def test_a_reply_that_was_cut_off_is_format_incorrect_unless_its_sql_is_whole(sa
         ('{"sql": "SELECT name', [0, 0, 0]),
         ("```sql\nSELECT name FROM staff ORDER BY age\n```\nThis lis", [1, 1, 1]),
     ):
-        found = scores(sandbox, reply, finish="length")
-        assert values(found) == stages
-        assert stages[0] or "was cut off" in found["format"].reason
+        by_name = scores(sandbox, reply, finish="length")
+        assert values(by_name) == stages
+        assert stages[0] or "was cut off" in by_name["format"].reason
 
 
 def test_an_object_of_a_target_is_read_like_its_json(sandbox):

@@ -62,10 +62,10 @@ def values(scores):
 
 
 def test_a_table_gets_every_score_that_is_announced(sandbox):
-    found = score(sandbox, TABLE, TABLE)
-    assert tuple(found) == names_of(TableMetrics()) == ALL_METRICS
-    assert values(found) == dict.fromkeys(ALL_METRICS, 1.0)
-    assert {one.outcome for one in found.values()} == {"scored"}
+    scored = score(sandbox, TABLE, TABLE)
+    assert tuple(scored) == names_of(TableMetrics()) == ALL_METRICS
+    assert values(scored) == dict.fromkeys(ALL_METRICS, 1.0)
+    assert {one.outcome for one in scored.values()} == {"scored"}
 
 
 @pytest.mark.parametrize(
@@ -110,10 +110,10 @@ def test_every_form_of_a_reference_is_read(sandbox, reference):
     ],
 )
 def test_output_that_is_no_table_is_unparsed_with_its_kind(sandbox, value, kind):
-    found = score(sandbox, TABLE, value)
-    assert {one.outcome for one in found.values()} == {"unparsed"}
-    assert {one.detail["kind"] for one in found.values()} == {kind}
-    assert found["execution_accuracy"].detail["label"] == "unparsed"
+    scored = score(sandbox, TABLE, value)
+    assert {one.outcome for one in scored.values()} == {"unparsed"}
+    assert {one.detail["kind"] for one in scored.values()} == {kind}
+    assert scored["execution_accuracy"].detail["label"] == "unparsed"
 
 
 def test_a_reply_that_was_cut_off_is_truncated(sandbox):
@@ -126,33 +126,33 @@ def test_a_filtered_reply_is_refused(sandbox):
 
 @pytest.mark.parametrize("reference", [None, "", float("nan")])
 def test_nothing_applies_without_a_reference(sandbox, reference):
-    found = score(sandbox, reference, TABLE)
-    assert {(one.outcome, one.reason) for one in found.values()} == {("not_applicable", "the sample has no reference")}
+    scored = score(sandbox, reference, TABLE)
+    assert {(one.outcome, one.reason) for one in scored.values()} == {("not_applicable", "the sample has no reference")}
 
 
 @pytest.mark.parametrize("reference", [["flat"], {"a": 1}, "[[1", 7])
 def test_nothing_applies_where_the_reference_is_no_table(sandbox, reference):
-    found = score(sandbox, reference, TABLE)
-    assert {one.outcome for one in found.values()} == {"not_applicable"}
+    scored = score(sandbox, reference, TABLE)
+    assert {one.outcome for one in scored.values()} == {"not_applicable"}
 
 
 def test_two_tables_without_rows_are_equal_and_flagged(sandbox):
-    found = score(sandbox, [], "[]")
-    assert found["execution_accuracy"].value == 1.0
-    assert found["execution_accuracy"].detail["flags"] == ["both_empty"]
-    assert found["execution_accuracy"].detail["label"] == "both empty"
+    scored = score(sandbox, [], "[]")
+    assert scored["execution_accuracy"].value == 1.0
+    assert scored["execution_accuracy"].detail["flags"] == ["both_empty"]
+    assert scored["execution_accuracy"].detail["label"] == "both empty"
 
 
 def test_execution_accuracy_has_the_label_of_the_verdict(sandbox):
     assert score(sandbox, TABLE, TABLE)["execution_accuracy"].detail["label"] == "same"
-    found = score(sandbox, TABLE, [["tea", 2]])
-    assert found["execution_accuracy"].detail["label"] == "rows differ"
-    assert "label" not in found["cell_recall"].detail
+    scored = score(sandbox, TABLE, [["tea", 2]])
+    assert scored["execution_accuracy"].detail["label"] == "rows differ"
+    assert "label" not in scored["cell_recall"].detail
 
 
 def test_only_execution_accuracy_passes_or_fails(sandbox):
-    found = score(sandbox, TABLE, TABLE)
-    assert [name for name, one in found.items() if one.passed is not None] == ["execution_accuracy"]
+    scored = score(sandbox, TABLE, TABLE)
+    assert [name for name, one in scored.items() if one.passed is not None] == ["execution_accuracy"]
 
 
 def test_order_is_in_minus_one_to_one_with_its_unit_beside_it(sandbox):
@@ -162,23 +162,23 @@ def test_order_is_in_minus_one_to_one_with_its_unit_beside_it(sandbox):
 
 def test_a_reference_that_is_sql_is_run(sandbox, folder):
     scorer = TableMetrics(databases=folder)
-    found = score(sandbox, "SELECT * FROM goods", TABLE, scorer=scorer)
-    assert found["execution_accuracy"].value == 1.0
-    assert found["tuple_order"].outcome == "not_applicable"
+    scored = score(sandbox, "SELECT * FROM goods", TABLE, scorer=scorer)
+    assert scored["execution_accuracy"].value == 1.0
+    assert scored["tuple_order"].outcome == "not_applicable"
     assert score(sandbox, "SELECT * FROM goods ORDER BY price", TABLE, scorer=scorer)["tuple_order"].value == 1.0
 
 
 def test_a_reference_that_is_sql_needs_databases(sandbox):
-    found = score(sandbox, "SELECT * FROM goods", TABLE)
-    assert {one.outcome for one in found.values()} == {"not_applicable"}
-    assert "no databases" in found["cell_recall"].reason
+    scored = score(sandbox, "SELECT * FROM goods", TABLE)
+    assert {one.outcome for one in scored.values()} == {"not_applicable"}
+    assert "no databases" in scored["cell_recall"].reason
 
 
 def test_predicted_sql_is_weighed_by_its_result(sandbox, folder):
-    found = score(sandbox, "SELECT name, price FROM goods", "SELECT name FROM goods", scorer=sp(folder))
-    assert found["cell_precision"].value == 1.0
-    assert found["cell_recall"].value == 0.5
-    assert found["cell_recall"].detail["columns"] == {"sql": "SELECT name FROM goods"}
+    scored = score(sandbox, "SELECT name, price FROM goods", "SELECT name FROM goods", scorer=sp(folder))
+    assert scored["cell_precision"].value == 1.0
+    assert scored["cell_recall"].value == 0.5
+    assert scored["cell_recall"].detail["columns"] == {"sql": "SELECT name FROM goods"}
 
 
 @pytest.mark.parametrize(
@@ -201,11 +201,11 @@ def test_every_form_of_sql_is_read(sandbox, folder, value):
 def test_sql_that_has_no_result_is_scored_zero_with_the_reason(sandbox, folder, query, kind):
     scorer = sp(folder, limits=SqlLimits(timeout_s=0.3, max_rows=5))
     before = (folder / "shop.sqlite").read_bytes()
-    found = score(sandbox, "SELECT name FROM goods ORDER BY name", query, scorer=scorer)
-    assert values(found) == dict.fromkeys(ALL_METRICS, 0.0)
-    assert found["execution_accuracy"].detail["kind"] == kind
-    assert found["execution_accuracy"].detail["label"] == f"SQL failed: {kind}"
-    assert found["cell_recall"].reason.startswith("the prediction cannot be run: ")
+    scored = score(sandbox, "SELECT name FROM goods ORDER BY name", query, scorer=scorer)
+    assert values(scored) == dict.fromkeys(ALL_METRICS, 0.0)
+    assert scored["execution_accuracy"].detail["kind"] == kind
+    assert scored["execution_accuracy"].detail["label"] == f"SQL failed: {kind}"
+    assert scored["cell_recall"].reason.startswith("the prediction cannot be run: ")
     assert (folder / "shop.sqlite").read_bytes() == before
 
 
@@ -219,55 +219,55 @@ DEEP = [[list(range(1001)), 1]]
 def test_a_predicted_table_of_too_many_cells_is_zero_with_the_reason(sandbox, rules, large):
     metrics = ("cell_precision", "tuple_cardinality", "tuple_order")
     scorer = TableMetrics(limits=FEW, rules=rules, metrics=metrics)
-    found = score(sandbox, TABLE, large, scorer=scorer)
-    assert [found[name].value for name in ("cell_precision", "tuple_cardinality")] == [0.0, 0.0]
-    assert found["cell_precision"].reason == "the prediction is too large: more than 1,000 cells"
-    assert found["cell_precision"].detail == {"kind": "too_large", "label": "too large"}
+    scored = score(sandbox, TABLE, large, scorer=scorer)
+    assert [scored[name].value for name in ("cell_precision", "tuple_cardinality")] == [0.0, 0.0]
+    assert scored["cell_precision"].reason == "the prediction is too large: more than 1,000 cells"
+    assert scored["cell_precision"].detail == {"kind": "too_large", "label": "too large"}
 
 
 @pytest.mark.parametrize("rules", ["steelyard", "qatch-docs", "qatch-1.0.36"])
 @pytest.mark.parametrize("prediction", [TABLE, WIDE])
 def test_a_wanted_table_of_too_many_cells_leaves_nothing_to_compare(sandbox, rules, prediction):
-    found = score(sandbox, WIDE, prediction, scorer=TableMetrics(limits=FEW, rules=rules))
-    assert {(one.value, one.outcome) for one in found.values()} == {(None, "not_applicable")}
-    assert found["cell_recall"].reason == "the expected table is too large to compare: more than 1,000 cells"
-    assert found[main_of(rules)].detail == {"kind": "too_large", "label": "not compared", "lacks": "a comparison"}
+    scored = score(sandbox, WIDE, prediction, scorer=TableMetrics(limits=FEW, rules=rules))
+    assert {(one.value, one.outcome) for one in scored.values()} == {(None, "not_applicable")}
+    assert scored["cell_recall"].reason == "the expected table is too large to compare: more than 1,000 cells"
+    assert scored[main_of(rules)].detail == {"kind": "too_large", "label": "not compared", "lacks": "a comparison"}
 
 
 def test_a_wanted_query_whose_result_is_too_large_leaves_nothing_to_compare(sandbox, folder):
     scorer = sp(folder, limits=SqlLimits(max_cells=7), rules="qatch-docs")
-    found = score(sandbox, "SELECT * FROM goods a, goods b", "SELECT name FROM goods", scorer=scorer)
-    assert {(one.value, one.detail.get("label", "")) for one in found.values()} >= {(None, "not compared")}
-    assert set(values(found).values()) == {None}
+    scored = score(sandbox, "SELECT * FROM goods a, goods b", "SELECT name FROM goods", scorer=scorer)
+    assert {(one.value, one.detail.get("label", "")) for one in scored.values()} >= {(None, "not compared")}
+    assert set(values(scored).values()) == {None}
 
 
 def test_a_text_of_a_table_that_would_take_much_room_is_not_read(sandbox):
-    found = score(sandbox, TABLE, f"[{'[],' * 5000}[]]", scorer=TableMetrics(limits=FEW))
-    assert set(values(found).values()) == {0.0}
-    assert found["cell_recall"].reason == "the prediction is too large: more than 1,000 cells"
+    scored = score(sandbox, TABLE, f"[{'[],' * 5000}[]]", scorer=TableMetrics(limits=FEW))
+    assert set(values(scored).values()) == {0.0}
+    assert scored["cell_recall"].reason == "the prediction is too large: more than 1,000 cells"
     many_commas = score(sandbox, TABLE, json.dumps([[",[" * 1900, 1]]), scorer=TableMetrics(limits=FEW))
     assert many_commas["tuple_cardinality"].value == 0.5
 
 
 def test_a_reply_longer_than_any_result_is_not_read(sandbox):
-    found = score(sandbox, TABLE, "[[1]]" + " " * 2000, scorer=TableMetrics(limits=SqlLimits(max_bytes=1000)))
-    assert set(values(found).values()) == {0.0}
-    assert found["cell_recall"].reason == "the prediction is too large: more than 1,000 characters"
+    scored = score(sandbox, TABLE, "[[1]]" + " " * 2000, scorer=TableMetrics(limits=SqlLimits(max_bytes=1000)))
+    assert set(values(scored).values()) == {0.0}
+    assert scored["cell_recall"].reason == "the prediction is too large: more than 1,000 characters"
 
 
 @pytest.mark.parametrize("rules", ["steelyard", "qatch-docs", "qatch-0.2.5", "qatch-1.0.36"])
 def test_a_comparison_of_tables_that_takes_too_long_says_nothing_of_the_target(sandbox, rules):
     wanted = [[number, f"row {number}", number + 0.25] for number in range(30_000)]
     scorer = TableMetrics(rules=rules, limits=SqlLimits(compare_timeout_s=0.05))
-    found = score(sandbox, wanted, [[row[1], row[0] + 1, row[2]] for row in wanted], scorer=scorer)
-    assert {one.outcome for one in found.values()} == {"not_applicable"}
-    assert found[main_of(rules)].detail == {"kind": "timeout", "label": "not compared", "lacks": "a comparison"}
-    assert "more than 0.05 s of CPU time" in found["execution_accuracy"].reason
+    scored = score(sandbox, wanted, [[row[1], row[0] + 1, row[2]] for row in wanted], scorer=scorer)
+    assert {one.outcome for one in scored.values()} == {"not_applicable"}
+    assert scored[main_of(rules)].detail == {"kind": "timeout", "label": "not compared", "lacks": "a comparison"}
+    assert "more than 0.05 s of CPU time" in scored["execution_accuracy"].reason
 
 
 def test_failing_sql_has_no_order_where_none_is_wanted(sandbox, folder):
-    found = score(sandbox, "SELECT name FROM goods", "SELECT nam", scorer=sp(folder))
-    assert {name for name, one in found.items() if one.outcome == "not_applicable"} == {
+    scored = score(sandbox, "SELECT name FROM goods", "SELECT nam", scorer=sp(folder))
+    assert {name for name, one in scored.items() if one.outcome == "not_applicable"} == {
         "tuple_order",
         "tuple_order_unit",
     }
@@ -275,10 +275,10 @@ def test_failing_sql_has_no_order_where_none_is_wanted(sandbox, folder):
 
 def test_nothing_applies_where_the_reference_cannot_be_run(sandbox, folder):
     for query in ("SELECT nam FROM goods", "SELECT name FROM goods"):
-        found = score(sandbox, "SELECT nam FROM goods", query, scorer=sp(folder))
-        assert {one.outcome for one in found.values()} == {"not_applicable"}
-        assert found["cell_recall"].reason == "the target cannot be run: no such column: nam"
-        assert found["execution_accuracy"].detail["label"] == "not applicable"
+        scored = score(sandbox, "SELECT nam FROM goods", query, scorer=sp(folder))
+        assert {one.outcome for one in scored.values()} == {"not_applicable"}
+        assert scored["cell_recall"].reason == "the target cannot be run: no such column: nam"
+        assert scored["execution_accuracy"].detail["label"] == "not applicable"
 
 
 @pytest.mark.parametrize("value", [None, ""])
@@ -287,8 +287,8 @@ def test_output_without_sql_is_unparsed(sandbox, folder, value):
 
 
 def test_two_different_queries_are_unparsed(sandbox, folder):
-    found = score(sandbox, "SELECT 1", "```sql\nSELECT 1\n```\n```sql\nSELECT 2\n```", scorer=sp(folder))
-    assert found["cell_recall"].detail["kind"] == "several"
+    scored = score(sandbox, "SELECT 1", "```sql\nSELECT 1\n```\n```sql\nSELECT 2\n```", scorer=sp(folder))
+    assert scored["cell_recall"].detail["kind"] == "several"
 
 
 @pytest.mark.parametrize(
@@ -296,14 +296,14 @@ def test_two_different_queries_are_unparsed(sandbox, folder):
     ["SELECT name FROM goods", '{"sql": "SELECT name FROM goods"}', "So:\n```sql\nSELECT name FROM goods\n```"],
 )
 def test_sql_is_read_of_every_form_that_a_prompt_may_ask_for(sandbox, folder, reply):
-    found = score(sandbox, "SELECT name, price FROM goods", reply, scorer=sp(folder))
-    assert (found["cell_precision"].value, found["cell_recall"].value) == (1.0, 0.5)
+    scored = score(sandbox, "SELECT name, price FROM goods", reply, scorer=sp(folder))
+    assert (scored["cell_precision"].value, scored["cell_recall"].value) == (1.0, 0.5)
 
 
 def test_a_reply_that_holds_no_sql_is_wrong_and_not_run(sandbox, folder):
-    found = score(sandbox, "SELECT name FROM goods", "SELECT name FROM goods", scorer=sp(folder, form="sql_json"))
-    assert (found["cell_recall"].value, found["execution_accuracy"].detail["label"]) == (0.0, "format incorrect")
-    assert found["cell_recall"].reason.startswith("the prediction cannot be read: no JSON object in it")
+    scored = score(sandbox, "SELECT name FROM goods", "SELECT name FROM goods", scorer=sp(folder, form="sql_json"))
+    assert (scored["cell_recall"].value, scored["execution_accuracy"].detail["label"]) == (0.0, "format incorrect")
+    assert scored["cell_recall"].reason.startswith("the prediction cannot be read: no JSON object in it")
 
 
 def test_sql_runs_on_the_schema_of_a_sample_without_a_folder_of_databases(sandbox):
@@ -317,9 +317,9 @@ def test_sql_runs_on_the_schema_of_a_sample_without_a_folder_of_databases(sandbo
 
 def test_compatible_rules_take_equal_texts_for_equal(sandbox, folder):
     broken = "SELECT nam FROM goods"
-    found = score(sandbox, broken, broken, scorer=sp(folder, rules="qatch-1.0.36"))
-    assert found["execution_accuracy"].value == 1.0
-    assert found["tuple_order"].outcome == "not_applicable"
+    scored = score(sandbox, broken, broken, scorer=sp(folder, rules="qatch-1.0.36"))
+    assert scored["execution_accuracy"].value == 1.0
+    assert scored["tuple_order"].outcome == "not_applicable"
 
 
 def test_an_unknown_database_is_a_mistake_not_a_score(sandbox, folder):

@@ -41,8 +41,8 @@ def test_equal_keys_in_flight_are_asked_once_and_the_others_say_so():
 
     replies, journal, server = talking(lambda n, _: said(f"reply {n}"), talk)
     assert len(server.asked) == len(journal.bodies) == 1
-    assert [one.text for one in replies] == ["reply 0"] * 4
-    assert [one.cached for one in replies] == [False, True, True, True]
+    assert [reply.text for reply in replies] == ["reply 0"] * 4
+    assert [reply.cached for reply in replies] == [False, True, True, True]
 
 
 def test_a_reply_in_the_journal_is_not_asked_again():
@@ -63,7 +63,7 @@ def test_another_sample_repeat_draw_or_text_is_another_call(other):
 
     replies, _, server = talking(lambda n, _: said(f"reply {n}"), talk)
     assert len(server.asked) == 2
-    assert {one.text for one in replies} == {"reply 0", "reply 1"}
+    assert {reply.text for reply in replies} == {"reply 0", "reply 1"}
 
 
 def test_asking_the_same_twice_in_one_stage_gives_two_replies():
@@ -75,7 +75,7 @@ def test_asking_the_same_twice_in_one_stage_gives_two_replies():
         return asks.replies
 
     replies, _, server = talking(lambda n, _: said(f"reply {n}"), talk)
-    assert [one.text for one in replies] == ["reply 0", "reply 1"]
+    assert [reply.text for reply in replies] == ["reply 0", "reply 1"]
     assert len(server.asked) == 2
 
 
@@ -115,7 +115,7 @@ def test_a_cancelled_owner_leaves_the_call_to_whoever_waits():
 
     cancelled, replies, asked, kept = asyncio.run(run())
     assert cancelled
-    assert {one.text for one in replies} == {"reply 1"}
+    assert {reply.text for reply in replies} == {"reply 1"}
     assert (asked, kept) == (2, 1)
 
 

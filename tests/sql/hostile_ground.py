@@ -57,7 +57,7 @@ class Ground:
 
     def let_loose(self, family, limits=SqlLimits(timeout_s=0.5), on=("scratch", "file")):
         """Run a family on the databases, each followed by a query that has to come out right: what did not."""
-        jobs = [(where, *one) for one in self.statements(family) for where in map(vars(self).get, on)]
+        jobs = [(where, *statement) for statement in self.statements(family) for where in map(vars(self).get, on)]
         with ThreadPoolExecutor(4) as threads:
             found = list(threads.map(lambda job: self._one(*job, limits), jobs))
         assert self.seen() == self.before

@@ -14,7 +14,7 @@ from steelyard.sql.results import ResultTable
 
 
 def table(*rows):
-    return ResultTable(tuple(f"c{place}" for place in range(len(rows[0]) if rows else 1)), list(rows))
+    return ResultTable(tuple(f"c{position}" for position in range(len(rows[0]) if rows else 1)), list(rows))
 
 
 def naive_spider(reference, prediction, order_matters):
@@ -30,7 +30,7 @@ def naive_spider(reference, prediction, order_matters):
     if (first != second) if order_matters else (set(first) != set(second)):
         return False
     for order in itertools.permutations(range(len(reference[0]))):
-        rows = [tuple(row[place] for place in order) for row in prediction]
+        rows = [tuple(row[position] for position in order) for row in prediction]
         if rows == reference if order_matters else Counter(rows) == Counter(reference):
             return True
     return False
@@ -59,7 +59,7 @@ def two_tables(draw):
     if draw(st.booleans()):
         return first, draw(rows)
     order = draw(st.permutations(range(width)))
-    second = [tuple(row[place] for place in order) for row in first]
+    second = [tuple(row[position] for position in order) for row in first]
     return first, draw(st.permutations(second)) if draw(st.booleans()) else second
 
 
@@ -103,9 +103,12 @@ def test_the_three_disagree_where_their_rules_do(name):
 
 
 def test_eight_columns_of_zeros_and_ones_are_no_burden():
-    rows = [tuple((row >> place) & 1 for place in range(8)) for row in range(256) if row.bit_count() == 4][:60]
+    rows = [tuple((row >> position) & 1 for position in range(8)) for row in range(256) if row.bit_count() == 4][:60]
     scrambled = list(
-        zip(*(column[place:] + column[:place] for place, column in enumerate(zip(*rows, strict=True))), strict=True)
+        zip(
+            *(column[position:] + column[:position] for position, column in enumerate(zip(*rows, strict=True))),
+            strict=True,
+        )
     )
     assert spider(table(*rows), table(*[row[::-1] for row in rows]), order_matters=True)
     assert not spider(table(*rows), table(*scrambled), order_matters=False)

@@ -26,7 +26,7 @@ def shuffled(rows, draw, *, scramble=False):
 
 
 def subsets(of, size):
-    return [tuple(int(one in some) for one in range(of)) for some in itertools.combinations(range(of), size)]
+    return [tuple(int(n in some) for n in range(of)) for some in itertools.combinations(range(of), size)]
 
 
 def balanced(draw, rows=60, columns=8):
@@ -38,7 +38,7 @@ def balanced(draw, rows=60, columns=8):
 def regular(draw, rows=60, columns=8):
     """Each column and each row is half ones: one round of counting tells nothing apart."""
     chosen = [set(draw.sample(range(columns), columns // 2)) for _ in range(rows // 2)]
-    halves = [tuple(int(one in some) for one in range(columns)) for some in chosen]
+    halves = [tuple(int(n in some) for n in range(columns)) for some in chosen]
     return [row for half in halves for row in (half, tuple(1 - cell for cell in half))]
 
 
@@ -72,26 +72,26 @@ HARD = {
 
 @pytest.mark.parametrize("name", HARD)
 def test_permuted_columns_of_a_hard_table_are_found(name):
-    found = match_columns(HARD[name], shuffled(HARD[name], random.Random(1)))
-    assert found.columns is not None
+    match = match_columns(HARD[name], shuffled(HARD[name], random.Random(1)))
+    assert match.columns is not None
 
 
 @pytest.mark.parametrize("name", HARD)
 def test_what_is_found_holds_the_rows(name):
     given_rows = shuffled(HARD[name], random.Random(2))
-    found = match_columns(HARD[name], given_rows)
-    assert Counter(project(given_rows, found.columns)) == Counter(HARD[name])
+    match = match_columns(HARD[name], given_rows)
+    assert Counter(project(given_rows, match.columns)) == Counter(HARD[name])
 
 
 @pytest.mark.parametrize("name", ["random", "balanced", "regular", "four of eight", "latin square of xor"])
 def test_columns_that_were_scrambled_by_rows_are_rejected(name):
-    found = match_columns(HARD[name], shuffled(HARD[name], random.Random(3), scramble=True))
-    assert (found.columns, found.decided) == (None, True)
+    match = match_columns(HARD[name], shuffled(HARD[name], random.Random(3), scramble=True))
+    assert (match.columns, match.decided) == (None, True)
 
 
 def test_graphs_that_counting_cannot_tell_apart_are_told_apart():
-    found = match_columns(edges("rook"), shuffled(edges("shrikhande"), random.Random(4)))
-    assert (found.columns, found.decided) == (None, True)
+    match = match_columns(edges("rook"), shuffled(edges("shrikhande"), random.Random(4)))
+    assert (match.columns, match.decided) == (None, True)
 
 
 def test_latin_squares_of_two_groups_are_no_match():
@@ -107,8 +107,8 @@ def test_columns_stay_where_they_are_when_that_fits():
 def test_the_reference_is_found_in_a_wider_prediction():
     draw = random.Random(6)
     wider = shuffled([(*row, draw.randrange(2), draw.randrange(2)) for row in HARD["regular"]], draw)
-    found = match_columns(HARD["regular"], wider)
-    assert Counter(project(wider, found.columns)) == Counter(HARD["regular"])
+    match = match_columns(HARD["regular"], wider)
+    assert Counter(project(wider, match.columns)) == Counter(HARD["regular"])
 
 
 def test_identical_columns_need_as_many_in_the_prediction():
@@ -157,13 +157,13 @@ def pairs(draw):
 @given(pairs(), st.booleans())
 def test_a_match_is_found_exactly_where_trying_all_orders_finds_one(tables, grouped):
     reference, prediction = tables
-    groups = [place // 2 for place in range(len(reference))] if grouped else [0] * len(reference)
+    groups = [position // 2 for position in range(len(reference))] if grouped else [0] * len(reference)
 
     def bag(rows):
         return Counter(zip(groups, rows, strict=True))
 
     orders = list(itertools.permutations(range(len(prediction[0])), len(reference[0])))
     fitting = [order for order in orders if bag(project(prediction, order)) == bag(reference)]
-    found = match_columns(reference, prediction, groups=groups if grouped else None)
-    assert found.decided
-    assert found.columns in (fitting or [None])
+    match = match_columns(reference, prediction, groups=groups if grouped else None)
+    assert match.decided
+    assert match.columns in (fitting or [None])

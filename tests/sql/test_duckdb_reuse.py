@@ -272,7 +272,7 @@ def test_what_is_written_to_a_file_between_two_queries_is_seen(tmp_path):
                 connection.execute("CREATE TABLE IF NOT EXISTS t (a INT)")
                 connection.execute(f"INSERT INTO t VALUES ({number})")
             found = [sandbox.run(Database("duckdb", file=path), "SELECT a FROM t ORDER BY a") for _ in range(2)]
-            assert [done.table.rows for done in found] == [[(one,) for one in range(number + 1)]] * 2
+            assert [done.table.rows for done in found] == [[(n,) for n in range(number + 1)]] * 2
 
 
 def test_databases_in_turn_are_not_mixed_up(tmp_path):

@@ -34,7 +34,7 @@ def sandbox():
 
 
 def table(rows):
-    return ResultTable(tuple(f"c{place}" for place in range(len(rows[0]))), rows)
+    return ResultTable(tuple(f"c{position}" for position in range(len(rows[0]))), rows)
 
 
 def cursor(rows):

@@ -26,9 +26,9 @@ def sandbox():
 
 
 def database(path, *statements):
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as made:
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         for statement in ("PRAGMA ignore_check_constraints = ON", "PRAGMA writable_schema = ON", *statements):
-            made.execute(statement)
+            connection.execute(statement)
     return Database(file=path)
 
 
@@ -96,11 +96,11 @@ def test_a_log_of_duckdb_takes_no_more_memory_than_a_query(sandbox, tmp_path, mo
     duckdb = pytest.importorskip("duckdb")
     monkeypatch.setattr(processes, "PREPARE_S", 60)
     file = tmp_path / "a.duckdb"
-    with contextlib.closing(duckdb.connect(str(file))) as made:
-        made.execute("CREATE TABLE t AS SELECT 1 AS a")
-        made.execute("CHECKPOINT")
-        made.execute("SET checkpoint_threshold = '1GB'")
-        made.execute("ALTER TABLE t ADD COLUMN b VARCHAR DEFAULT (repeat('x', 40000000))")
+    with contextlib.closing(duckdb.connect(str(file))) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS a")
+        connection.execute("CHECKPOINT")
+        connection.execute("SET checkpoint_threshold = '1GB'")
+        connection.execute("ALTER TABLE t ADD COLUMN b VARCHAR DEFAULT (repeat('x', 40000000))")
         assert "Out of Memory" in refusal(sandbox, Database("duckdb", file), memory_mib=64)
 
 

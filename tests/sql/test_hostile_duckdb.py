@@ -88,7 +88,7 @@ class World:
         files = {
             path: hashlib.sha256(path.read_bytes()).hexdigest() for path in self.folder.rglob("*") if path.is_file()
         }
-        names = {path: sorted(one.name for one in path.iterdir()) for path in self.watched if path.is_dir()}
+        names = {path: sorted(entry.name for entry in path.iterdir()) for path in self.watched if path.is_dir()}
         return files, names
 
     def filled(self, text):
@@ -111,7 +111,7 @@ class World:
             list(threads.map(lambda _: self.sandbox.run(database, TOTAL, limits=limits), range(4)))
             done = list(threads.map(lambda one: self.run(one, limits, database), HOSTILE[family]))
             following = list(threads.map(lambda _: self.sandbox.run(database, TOTAL), range(4)))
-        assert [(one.failure, str(one.table.rows[0][0])) for one in following] == [(None, "561.00")] * 4
+        assert [(outcome.failure, str(outcome.table.rows[0][0])) for outcome in following] == [(None, "561.00")] * 4
         return done
 
     def databases(self):
@@ -147,49 +147,53 @@ BUILDING = {"attach", "logs_and_profiles", "writing", "stacked"}
 def test_it_is_refused_and_harms_nothing(world, family):
     place = "scratch" if family in BUILDING else "file"
     done = world.run_all(family, LIMITS, world.databases()[place])
-    let_through = [(one, found.table) for one, found in done if found.failure is None]
+    let_through = [(statement, outcome.table) for statement, outcome in done if outcome.failure is None]
     assert let_through == []
     kinds = {"denied"} if family in NAMED else {"denied", "error"}
-    assert [(one, found.failure) for one, found in done if found.failure.kind not in kinds] == []
+    assert [(statement, outcome.failure) for statement, outcome in done if outcome.failure.kind not in kinds] == []
 
 
 def test_the_file_is_not_written_where_a_scratch_database_would_be(world):
     done = world.run_all("writing", LIMITS, world.databases()["file"])
-    assert {found.failure.kind for _, found in done if found.failure} <= {"denied", "error"}
-    assert [one for one, found in done if found.table is not None] == []
+    assert {outcome.failure.kind for _, outcome in done if outcome.failure} <= {"denied", "error"}
+    assert [statement for statement, outcome in done if outcome.table is not None] == []
 
 
 def test_a_create_statement_on_a_scratch_database_reads_no_file(world):
-    made = [one for one in HOSTILE["file_read"] if isinstance(one, list)]
-    done = [world.run(one, LIMITS, world.databases()["scratch"]) for one in made]
-    assert len(made) == 4
-    assert {found.failure.kind for _, found in done} == {"denied"}
+    lists = [statement for statement in HOSTILE["file_read"] if isinstance(statement, list)]
+    done = [world.run(statement, LIMITS, world.databases()["scratch"]) for statement in lists]
+    assert len(lists) == 4
+    assert {outcome.failure.kind for _, outcome in done} == {"denied"}
 
 
 def test_what_never_ends_ends_at_the_deadline(world):
     done = world.run_all("endless", SHORT, world.databases()["file"])
-    assert [(one, found) for one, found in done if found.table is not None] == []
-    assert {found.failure.kind for _, found in done} <= {"timeout", "memory"}
+    assert [(statement, outcome) for statement, outcome in done if outcome.table is not None] == []
+    assert {outcome.failure.kind for _, outcome in done} <= {"timeout", "memory"}
 
 
 def test_memory_ends_at_its_cap(world):
     limits = replace(LIMITS, timeout_s=times(0.25, 1), memory_mib=times(64, 128))
     with Watch(os.getpid()) as watch:
         done = world.run_all("memory", limits, world.databases()["file"])
-    assert [(one, found) for one, found in done if found.table is not None] == []
-    assert {found.failure.kind for _, found in done} <= {"memory", "timeout", "error", "too_large"}
+    assert [(statement, outcome) for statement, outcome in done if outcome.table is not None] == []
+    assert {outcome.failure.kind for _, outcome in done} <= {"memory", "timeout", "error", "too_large"}
     assert 20 < watch.most_mib < 500
 
 
 def test_a_result_ends_at_its_size(world):
     done = world.run_all("size", replace(LIMITS, timeout_s=120), world.databases()["file"])
-    assert {found.failure.kind for _, found in done if found.failure} <= {"too_large", "memory"}
-    assert [one for one, found in done if found.failure is None] == []
+    assert {outcome.failure.kind for _, outcome in done if outcome.failure} <= {"too_large", "memory"}
+    assert [statement for statement, outcome in done if outcome.failure is None] == []
 
 
 def test_the_parser_does_not_fall_over(world):
     done = world.run_all("parser", SHORT, world.databases()["file"])
-    assert [(one, found.failure) for one, found in done if found.failure and "crash" in found.failure.message] == []
+    assert [
+        (statement, outcome.failure)
+        for statement, outcome in done
+        if outcome.failure and "crash" in outcome.failure.message
+    ] == []
 
 
 def test_the_original_is_open_to_others_while_it_is_read(world):

@@ -16,32 +16,35 @@ def victimised(ground):
 
 
 def test_no_statement_changes_a_database(victimised):
-    assert {one: kind for one, kind in victimised.items() if kind not in {"denied", "error"}} == {}
+    assert {statement: kind for statement, kind in victimised.items() if kind not in {"denied", "error"}} == {}
 
 
 def test_a_statement_that_writes_is_denied_not_an_error(victimised):
     wrong = {
-        one: kind
-        for one, kind in victimised.items()
-        if kind != "denied" and one[1].split()[0] in {"DELETE", "UPDATE", "INSERT", "DROP", "PRAGMA", "WITH", "ALTER"}
+        statement: kind
+        for statement, kind in victimised.items()
+        if kind != "denied"
+        and statement[1].split()[0] in {"DELETE", "UPDATE", "INSERT", "DROP", "PRAGMA", "WITH", "ALTER"}
     }
     assert wrong == {}
 
 
 def test_no_second_statement_is_run(ground):
-    found = kinds(ground.let_loose("stacked"))
-    assert {one: kind for one, kind in found.items() if kind not in {"denied", "error"}} == {}
+    by_statement = kinds(ground.let_loose("stacked"))
+    assert {statement: kind for statement, kind in by_statement.items() if kind not in {"denied", "error"}} == {}
 
 
 def test_no_disguise_lets_a_statement_write_or_set(ground):
-    found = kinds(ground.let_loose("disguised"))
-    assert {one: kind for one, kind in found.items() if kind not in {"denied", "error"}} == {}
+    by_statement = kinds(ground.let_loose("disguised"))
+    assert {statement: kind for statement, kind in by_statement.items() if kind not in {"denied", "error"}} == {}
 
 
 def test_no_statement_changes_the_next_ones_result(ground):
     # Each is followed by a query that has to come out right: that is in let_loose.
-    found = kinds(ground.let_loose("state"))
-    assert {kind for one, kind in found.items() if "PRAGMA" in one[1] and "=" in one[1]} == {"denied"}
+    by_statement = kinds(ground.let_loose("state"))
+    assert {kind for statement, kind in by_statement.items() if "PRAGMA" in statement[1] and "=" in statement[1]} == {
+        "denied"
+    }
 
 
 def test_a_temporary_table_is_gone_with_its_query(ground):

@@ -18,30 +18,30 @@ STOPPED = {"timeout", "memory", "too_large", "error"}
 
 
 def test_an_endless_statement_ends_at_its_deadline(ground):
-    found = kinds(ground.let_loose("endless", BRIEF, ["scratch"]))
-    assert set(found.values()) <= STOPPED
-    assert list(found.values()).count("timeout") > len(found) / 2
+    by_statement = kinds(ground.let_loose("endless", BRIEF, ["scratch"]))
+    assert set(by_statement.values()) <= STOPPED
+    assert list(by_statement.values()).count("timeout") > len(by_statement) / 2
 
 
 def test_a_statement_of_quadratic_cost_ends_at_its_deadline(ground):
-    found = kinds(ground.let_loose("quadratic", BRIEF, ["scratch"]))
-    assert set(found.values()) <= {*STOPPED, "table"}
-    assert list(found.values()).count("timeout") > len(found) / 2
+    by_statement = kinds(ground.let_loose("quadratic", BRIEF, ["scratch"]))
+    assert set(by_statement.values()) <= {*STOPPED, "table"}
+    assert list(by_statement.values()).count("timeout") > len(by_statement) / 2
 
 
 def test_a_loop_in_c_ends_at_its_deadline(ground):
     # Which of them are over in time depends on the machine: each ends, or the sandbox would not return.
-    found = kinds(ground.let_loose("loops", BRIEF, ["scratch"]))
-    assert found[("", "SELECT instr(zeroblob(19000000), zeroblob(9000000) || x'01')")] == "timeout"
+    by_statement = kinds(ground.let_loose("loops", BRIEF, ["scratch"]))
+    assert by_statement[("", "SELECT instr(zeroblob(19000000), zeroblob(9000000) || x'01')")] == "timeout"
 
 
 def test_no_statement_takes_more_memory_than_its_cap(ground):
     with Watch(os.getpid()) as watch:
-        found = ground.let_loose("memory", BRIEF, ["scratch"])
+        by_statement = ground.let_loose("memory", BRIEF, ["scratch"])
     # SQLite's printf makes NULL or nothing of a width that it will not fill.
-    held = [done.table.rows for *_, done in found if done.table]
+    held = [done.table.rows for *_, done in by_statement if done.table]
     assert max(len(repr(rows)) for rows in held) < 20
-    assert set(kinds(found).values()) <= {*STOPPED, "table"}
+    assert set(kinds(by_statement).values()) <= {*STOPPED, "table"}
     assert len(held) < 4
     # 128 MiB for the engine, 64 for the result, and what a worker starts with.
     assert 20 < watch.most_mib < 128 + 64 + 40

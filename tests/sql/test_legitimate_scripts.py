@@ -32,7 +32,7 @@ def scripts(engine):
     return [
         (
             group["script"],
-            [tuple(one) if isinstance(one, list) else ("", one) for one in group["queries"] if next(taken)],
+            [tuple(query) if isinstance(query, list) else ("", query) for query in group["queries"] if next(taken)],
         )
         for group in groups
     ]

@@ -55,23 +55,23 @@ def run(engine, query):
         base.execute(DDL)
         base.executemany("INSERT INTO t VALUES (?,?,?,?)", ROWS)
         cursor = base.execute(query)
-        found = [part[0] for part in cursor.description], cursor.fetchall()
+        result = [part[0] for part in cursor.description], cursor.fetchall()
     else:
         base = duckdb.connect(":memory:")
         base.execute(DDL)
         base.executemany("INSERT INTO t VALUES (?,?,?,?)", ROWS)
         cursor = base.execute(query)
-        found = [part[0] for part in cursor.description], cursor.fetchall()
+        result = [part[0] for part in cursor.description], cursor.fetchall()
     base.close()
-    return found
+    return result
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 @pytest.mark.parametrize(("query", "columns"), ORDERS)
 def test_keys_are_found_in_the_output(engine, query, columns):
-    found = ordering_of(query, engine=engine)
-    assert [key.column for key in found.keys] == columns
-    assert found.note == ""
+    ordering = ordering_of(query, engine=engine)
+    assert [key.column for key in ordering.keys] == columns
+    assert ordering.note == ""
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
@@ -115,10 +115,10 @@ KEYED = [
 def test_the_keyed_query_returns_the_same_rows_with_their_keys(engine, query):
     if "strftime" in query and engine == "duckdb":
         query = query.replace("strftime('2026-01-01', '%Y')", "EXTRACT(YEAR FROM DATE '2026-01-01')")
-    found = ordering_of(query, engine=engine)
+    ordering = ordering_of(query, engine=engine)
     names, rows = run(engine, query)
-    keyed_names, keyed = run(engine, found.keyed_query)
-    more = sum(key.column is None for key in found.keys)
+    keyed_names, keyed = run(engine, ordering.keyed_query)
+    more = sum(key.column is None for key in ordering.keys)
     assert more > 0
     assert keyed_names[: len(names)] == names
     assert len(keyed_names) == len(names) + more
@@ -137,10 +137,10 @@ def test_the_keyed_query_returns_the_same_rows_with_their_keys(engine, query):
     ],
 )
 def test_the_unlimited_query_returns_what_the_limit_leaves_out_too(engine, query):
-    found = ordering_of(query, engine=engine)
+    ordering = ordering_of(query, engine=engine)
     names, rows = run(engine, query)
-    _, every = run(engine, found.unlimited_query)
-    assert [row[: len(names)] for row in every][found.offset : found.offset + found.limit] == rows
+    _, every = run(engine, ordering.unlimited_query)
+    assert [row[: len(names)] for row in every][ordering.offset : ordering.offset + ordering.limit] == rows
     assert len(every) > len(rows)
 
 
@@ -154,14 +154,14 @@ def test_the_unlimited_query_returns_what_the_limit_leaves_out_too(engine, query
     ],
 )
 def test_limit_and_offset_are_read(query, limit, offset):
-    found = ordering_of(query)
-    assert (found.limit, found.offset, found.limited) == (limit, offset, True)
+    ordering = ordering_of(query)
+    assert (ordering.limit, ordering.offset, ordering.limited) == (limit, offset, True)
 
 
 def test_a_limit_that_is_no_number_cannot_be_lifted_unsaid():
-    found = ordering_of("SELECT a FROM t ORDER BY a LIMIT (SELECT count(*) / 2 FROM t)")
-    assert (found.limit, found.limited, found.unlimited_query) == (None, True, None)
-    assert found.note
+    ordering = ordering_of("SELECT a FROM t ORDER BY a LIMIT (SELECT count(*) / 2 FROM t)")
+    assert (ordering.limit, ordering.limited, ordering.unlimited_query) == (None, True, None)
+    assert ordering.note
 
 
 @pytest.mark.parametrize(
@@ -169,9 +169,9 @@ def test_a_limit_that_is_no_number_cannot_be_lifted_unsaid():
     ["SELECT DISTINCT name FROM t ORDER BY age", "SELECT DISTINCT name FROM t ORDER BY age LIMIT 2"],
 )
 def test_keys_are_not_added_where_they_would_change_the_rows(query):
-    found = ordering_of(query)
-    assert (found.keyed_query, found.unlimited_query) == (None, None)
-    assert found.note
+    ordering = ordering_of(query)
+    assert (ordering.keyed_query, ordering.unlimited_query) == (None, None)
+    assert ordering.note
 
 
 def test_a_bracketed_query_orders_as_its_inside():
@@ -185,8 +185,8 @@ def test_a_bracketed_query_orders_as_its_inside():
 def test_every_column_is_a_key_of_order_by_all():
     assert [key.column for key in ordering_of("SELECT a, b FROM t ORDER BY ALL", engine="duckdb").keys] == [0, 1]
     assert ordering_of("SELECT * FROM t ORDER BY ALL", engine="duckdb").keys == ()
-    found = ordering_of("SELECT * FROM t ORDER BY ALL", engine="duckdb", columns=["a", "b", "c"])
-    assert [key.column for key in found.keys] == [0, 1, 2]
+    ordering = ordering_of("SELECT * FROM t ORDER BY ALL", engine="duckdb", columns=["a", "b", "c"])
+    assert [key.column for key in ordering.keys] == [0, 1, 2]
 
 
 def test_a_collation_is_kept_with_its_key():
@@ -209,9 +209,9 @@ def test_keys_behind_a_random_one_order_nothing():
     ],
 )
 def test_what_cannot_be_parsed_is_read_by_words_and_says_so(query):
-    found = ordering_of(query)
-    assert found.keys == ()
-    assert "could not be parsed" in found.note
+    ordering = ordering_of(query)
+    assert ordering.keys == ()
+    assert "could not be parsed" in ordering.note
 
 
 @pytest.mark.parametrize(
@@ -219,5 +219,5 @@ def test_what_cannot_be_parsed_is_read_by_words_and_says_so(query):
 )
 def test_text_that_is_no_query_is_no_error(query):
     for engine in ("sqlite", "duckdb"):
-        found = ordering_of(query, engine=engine)
-        assert found is None or found.keys == ()
+        ordering = ordering_of(query, engine=engine)
+        assert ordering is None or ordering.keys == ()

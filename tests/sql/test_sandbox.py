@@ -41,11 +41,11 @@ def sandbox():
 
 
 def database(path, *, journal="delete"):
-    with contextlib.closing(sqlite3.connect(path)) as made:
-        made.execute(f"PRAGMA journal_mode = {journal}")
-        made.execute("CREATE TABLE t(a)")
-        made.execute("INSERT INTO t VALUES (7)")
-        made.commit()
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA journal_mode = {journal}")
+        connection.execute("CREATE TABLE t(a)")
+        connection.execute("INSERT INTO t VALUES (7)")
+        connection.commit()
     return path
 
 
@@ -248,7 +248,7 @@ class TestProcesses:
             os.set_inheritable(mine.fileno(), True)
             own.run(SCRATCH, "SELECT 1")
             (pid,) = worker_pids(own)
-            held = [str(one.readlink()) for one in Path(f"/proc/{pid}/fd").iterdir()]
+            held = [str(path.readlink()) for path in Path(f"/proc/{pid}/fd").iterdir()]
             assert not [one for one in held if "mine" in one]
             assert len(held) <= 5
 

@@ -26,7 +26,7 @@ INSERT INTO `order items` VALUES (1, 'CREATE TABLE no (x INT);\\'', 2.5, 3);
 
 
 def columns(table):
-    return [(one.name, one.type) for one in table.columns]
+    return [(column.name, column.type) for column in table.columns]
 
 
 def only(ddl, **options):
@@ -50,7 +50,7 @@ def test_a_mysql_dump_gives_columns_and_keys_only():
         ("price", "decimal(10,2)"),
         ("order_id", "int"),
     ]
-    assert [one.nullable for one in table.columns] == [False, True, False, True]
+    assert [column.nullable for column in table.columns] == [False, True, False, True]
     assert table.primary_key == ("id",)
     assert table.foreign_keys == (ForeignKey(("order_id",), "orders", ("number",)),)
 
@@ -81,7 +81,7 @@ def test_views_have_the_columns_that_they_select():
         "CREATE VIEW v AS SELECT DISTINCT a, t.b, count(*) AS n FROM t; CREATE VIEW w (x, y) AS SELECT * FROM t;"
         "CREATE TABLE m AS SELECT p q FROM t; CREATE VIEW z AS SELECT * FROM t;"
     )
-    assert [(one.name, [name for name, _ in columns(one)]) for one in schema.tables] == [
+    assert [(table.name, [name for name, _ in columns(table)]) for table in schema.tables] == [
         ("v", ["a", "b", "n"]), ("w", ["x", "y"]), ("m", ["q"]),
     ]  # fmt: skip
     assert schema.skipped == ("statement 4 (CREATE VIEW z AS SELECT * FROM t): its columns are not known",)
@@ -91,7 +91,7 @@ def test_statements_that_cannot_be_read_are_named_and_the_others_are_kept():
     schema = parse_schema(
         "Here is it; CREATE TABLE a (x INT); CREATE TABLE; CREATE TABLE q (); CREATE INDEX i ON a (x)"
     )
-    assert [one.name for one in schema.tables] == ["a"]
+    assert [table.name for table in schema.tables] == ["a"]
     assert schema.skipped == (
         "statement 1 (Here is it): an unknown kind of statement",
         "statement 3 (CREATE TABLE): no name",
@@ -101,7 +101,7 @@ def test_statements_that_cannot_be_read_are_named_and_the_others_are_kept():
 
 
 def test_a_second_create_needs_no_semicolon_in_front():
-    assert [one.name for one in parse_schema("CREATE TABLE a (x) CREATE TABLE b (y)").tables] == ["a", "b"]
+    assert [table.name for table in parse_schema("CREATE TABLE a (x) CREATE TABLE b (y)").tables] == ["a", "b"]
 
 
 def test_a_table_that_is_created_again_keeps_its_first_definition():
@@ -137,7 +137,7 @@ def test_hostile_text_is_read_to_its_end(hostile, dialect):
 @given(st.text(st.sampled_from("CREATE TABLEabx_(),;'\"`[]-/*#.\\1\n ")), st.sampled_from(["sqlite", "mysql"]))
 def test_any_text_gives_a_schema(text, dialect):
     schema = parse_schema("CREATE TABLE t (" + text, dialect=dialect)
-    assert all(table.columns and all(one.name is not None for one in table.columns) for table in schema.tables)
+    assert all(table.columns and all(column.name is not None for column in table.columns) for table in schema.tables)
     describe(schema)
 
 
@@ -168,5 +168,5 @@ def test_ddl_of_a_duckdb_script_is_its_tables():
     with Sandbox(workers=1) as sandbox:
         script = "CREATE TABLE b (id INTEGER PRIMARY KEY); CREATE TABLE a (b_id INTEGER REFERENCES b (id), x TEXT)"
         schema = parse_schema(ddl_of(sandbox, Database("duckdb", script=script)))
-    assert [one.name for one in schema.tables] == ["b", "a"]
+    assert [table.name for table in schema.tables] == ["b", "a"]
     assert schema.table("a").foreign_keys == (ForeignKey(("b_id",), "b", ("id",)),)

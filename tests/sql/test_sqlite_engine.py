@@ -25,10 +25,10 @@ def sandbox():
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
-    made = tmp_path_factory.mktemp("legitimate") / "a b?#%41 中.db"
-    with contextlib.closing(sqlite3.connect(made)) as connection:
+    path = tmp_path_factory.mktemp("legitimate") / "a b?#%41 中.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.executescript(SCRIPT)
-    return made
+    return path
 
 
 def in_process(create, query, start):
@@ -53,7 +53,9 @@ def outcome(done):
     return done.failure.message if done.failure else (done.table.columns, list(done.table.rows))
 
 
-@pytest.mark.parametrize(("create", "query"), STATEMENTS, ids=[" | ".join(one).strip(" |")[:60] for one in STATEMENTS])
+@pytest.mark.parametrize(
+    ("create", "query"), STATEMENTS, ids=[" | ".join(statement).strip(" |")[:60] for statement in STATEMENTS]
+)
 def test_a_legitimate_statement_returns_what_sqlite_returns(sandbox, create, query):
     done = sandbox.run(Database(script=SCRIPT), query, create=create)
     wanted = in_process(create, query, scratch)
@@ -149,7 +151,7 @@ def test_the_deadline_covers_script_create_and_query_together(sandbox):
 
 def test_a_trigger_is_one_statement():
     script = "CREATE TEMP TRIGGER a AFTER INSERT ON t BEGIN SELECT CASE 1 WHEN 1 THEN 2 END; SELECT ';'; END; SELECT 2"
-    assert [one.verb for one in split(script)] == ["CREATE", "SELECT"]
+    assert [statement.verb for statement in split(script)] == ["CREATE", "SELECT"]
 
 
 def test_a_transaction_is_no_trigger():

@@ -149,13 +149,13 @@ def ordered(prediction, query=BY_AGE, reference=PEOPLE, **results):
     ],
 )
 def test_rows_with_equal_keys_come_in_any_order_and_others_do_not(order, kind):
-    assert ordered([PEOPLE.rows[place] for place in order]).kind == kind
+    assert ordered([PEOPLE.rows[position] for position in order]).kind == kind
 
 
 def test_order_is_judged_with_columns_permuted_too():
     flipped = [row[::-1] for row in PEOPLE.rows]
     assert ordered(flipped).kind == "columns_permuted"
-    verdict = ordered([flipped[place] for place in (0, 2, 1, 3)])
+    verdict = ordered([flipped[position] for position in (0, 2, 1, 3)])
     assert (verdict.kind, verdict.flags) == ("columns_permuted", ("same_up_to_ties",))
     verdict = ordered(flipped[::-1])
     assert (verdict.kind, verdict.flags) == ("same_but_order", ("columns_permuted",))
@@ -273,7 +273,8 @@ def results(draw):
     other = draw(st.one_of(st.just(rows), st.lists(st.tuples(*[CELL] * width), max_size=5), st.just(rows[1:])))
     order = draw(st.permutations(range(width)))
     other = [
-        tuple(row[place] for place in order) + draw(st.tuples(*[CELL] * more)) for row in draw(st.permutations(other))
+        tuple(row[position] for position in order) + draw(st.tuples(*[CELL] * more))
+        for row in draw(st.permutations(other))
     ]
     return rows, other, width, width + more
 
@@ -288,7 +289,7 @@ def test_right_is_what_some_order_of_columns_makes_equal(tables):
     verdict = judge(table("abcd"[:width], *rows), table("abcd"[:wide], *other))
     bag = Counter(rounded(rows))
     fits = width == wide and any(
-        Counter(rounded([tuple(row[place] for place in order) for row in other])) == bag
+        Counter(rounded([tuple(row[position] for position in order) for row in other])) == bag
         for order in itertools.permutations(range(width))
     )
     assert verdict.right == (fits or not (rows or other))

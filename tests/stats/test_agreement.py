@@ -37,9 +37,9 @@ class TestPublishedValues:
 
     @pytest.mark.parametrize(("scale", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
     def test_alpha_of_four_observers_with_gaps(self, scale, alpha):
-        found = krippendorff_alpha(OBSERVERS, scale=scale)
-        assert found.value == pytest.approx(alpha, abs=5e-4)
-        assert (found.n, found.missing) == (11, 1)  # the last unit has one value
+        coefficient = krippendorff_alpha(OBSERVERS, scale=scale)
+        assert coefficient.value == pytest.approx(alpha, abs=5e-4)
+        assert (coefficient.n, coefficient.missing) == (11, 1)  # the last unit has one value
 
     def test_kappa_of_two_psychiatrists(self):
         # J. Cohen, Psychological Bulletin 70, 1968, table 1: 200 patients in three categories.
@@ -54,65 +54,71 @@ class TestOtherPackages:
     def test_correlations_are_those_of_scipy(self, name):
         pair = ORACLES["pairs"][name]
         for function in CORRELATIONS:
-            found = function(pair["first"], pair["second"])
-            assert found.value == pytest.approx(pair[function.__name__], abs=1e-9), function.__name__
+            coefficient = function(pair["first"], pair["second"])
+            assert coefficient.value == pytest.approx(pair[function.__name__], abs=1e-9), function.__name__
 
     @pytest.mark.parametrize("name", [name for name, pair in ORACLES["pairs"].items() if "cohen_kappa" in pair])
     def test_kappas_are_those_of_scikit_learn_and_statsmodels(self, name):
         pair = ORACLES["pairs"][name]
         for weights in (None, "linear", "quadratic"):
             expected = pair[f"cohen_kappa {weights}" if weights else "cohen_kappa"]
-            found = cohen_kappa(pair["first"], pair["second"], weights=weights)
-            assert found.value == pytest.approx(expected, abs=1e-12)
+            coefficient = cohen_kappa(pair["first"], pair["second"], weights=weights)
+            assert coefficient.value == pytest.approx(expected, abs=1e-12)
         assert pair["cohen_kappa statsmodels"] == pytest.approx(pair["cohen_kappa"])
 
     @pytest.mark.parametrize("name", ORACLES["units"])
     @pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
     def test_alphas_are_those_of_krippendorff(self, name, scale):
         units = ORACLES["units"][name]
-        found = krippendorff_alpha(units["ratings"], scale=scale)
-        assert found.value == pytest.approx(units[scale], abs=1e-12)
+        coefficient = krippendorff_alpha(units["ratings"], scale=scale)
+        assert coefficient.value == pytest.approx(units[scale], abs=1e-12)
 
 
 class TestMissingAndConstant:
     def test_pairs_with_a_missing_number_are_left_out_and_counted(self):
         for function in CORRELATIONS:
-            found = function([1, None, 3, 4, math.nan], [1, 2, None, 5, 6])
-            assert (found.value, found.n, found.missing) == (1.0, 2, 3)
+            coefficient = function([1, None, 3, 4, math.nan], [1, 2, None, 5, 6])
+            assert (coefficient.value, coefficient.n, coefficient.missing) == (1.0, 2, 3)
 
     @pytest.mark.parametrize("function", CORRELATIONS)
     def test_a_constant_list_has_no_correlation_and_says_so(self, function):
-        found = function([0.1] * 6, [1, 2, 3, 4, 5, 6])
-        assert (found.value, found.interval, found.resamples) == (None, None, 0)
-        assert found.reason == "one of the two lists does not vary"
+        coefficient = function([0.1] * 6, [1, 2, 3, 4, 5, 6])
+        assert (coefficient.value, coefficient.interval, coefficient.resamples) == (None, None, 0)
+        assert coefficient.reason == "one of the two lists does not vary"
 
     def test_raters_who_only_say_one_thing_have_no_kappa_and_no_alpha(self):
-        for found in (cohen_kappa(["a"] * 5, ["a"] * 5), krippendorff_alpha([["a"] * 5, ["a"] * 5])):
-            assert found.value is None
-            assert found.reason.startswith("all ratings are equal")
+        for coefficient in (cohen_kappa(["a"] * 5, ["a"] * 5), krippendorff_alpha([["a"] * 5, ["a"] * 5])):
+            assert coefficient.value is None
+            assert coefficient.reason.startswith("all ratings are equal")
 
     def test_nothing_rated_by_both_has_no_value(self):
-        for found in (pearson([], []), cohen_kappa(["a", None], [None, "b"]), krippendorff_alpha([[1, None]] * 2)):
-            assert found.value is None or found.n == 1
+        for coefficient in (
+            pearson([], []),
+            cohen_kappa(["a", None], [None, "b"]),
+            krippendorff_alpha([[1, None]] * 2),
+        ):
+            assert coefficient.value is None or coefficient.n == 1
         assert pearson([], []).reason == "no unit has enough ratings"
 
     def test_perfect_agreement_has_no_interval_of_no_width(self):
-        found = cohen_kappa([1, 2, 1, 2, 2], [1, 2, 1, 2, 2])
-        assert (found.value, found.interval) == (1.0, None)
-        assert found.reason == "no interval: every resample gives the same value"
-        assert found.undefined / found.resamples == pytest.approx(0.6**5 + 0.4**5, abs=0.02)  # one category alone
+        coefficient = cohen_kappa([1, 2, 1, 2, 2], [1, 2, 1, 2, 2])
+        assert (coefficient.value, coefficient.interval) == (1.0, None)
+        assert coefficient.reason == "no interval: every resample gives the same value"
+        assert coefficient.undefined / coefficient.resamples == pytest.approx(
+            0.6**5 + 0.4**5, abs=0.02
+        )  # one category alone
 
     def test_resamples_without_a_value_are_counted(self):
         # One unit in eight differs: a resample misses it with probability (7/8)^8 = 0.34, and is constant then.
-        found = pearson([1, 1, 1, 1, 1, 1, 1, 5], [1, 2, 1, 2, 1, 2, 1, 5])
-        assert found.undefined / found.resamples == pytest.approx((7 / 8) ** 8, abs=0.04)
-        assert found.interval is not None
+        coefficient = pearson([1, 1, 1, 1, 1, 1, 1, 5], [1, 2, 1, 2, 1, 2, 1, 5])
+        assert coefficient.undefined / coefficient.resamples == pytest.approx((7 / 8) ** 8, abs=0.04)
+        assert coefficient.interval is not None
 
     def test_one_cluster_has_a_value_and_no_interval(self):
-        found = spearman([1, 2, 3, 4], [2, 1, 4, 3], clusters=["a"] * 4)
-        assert found.value == pytest.approx(0.6)
-        assert (found.clusters, found.interval) == (1, None)
-        assert "single cluster" in found.reason
+        coefficient = spearman([1, 2, 3, 4], [2, 1, 4, 3], clusters=["a"] * 4)
+        assert coefficient.value == pytest.approx(0.6)
+        assert (coefficient.clusters, coefficient.interval) == (1, None)
+        assert "single cluster" in coefficient.reason
 
 
 class TestWrongUse:
@@ -134,8 +140,10 @@ class TestWrongUse:
         with pytest.raises(ValueError, match="give the order"):
             cohen_kappa(["low", "high"], ["low", "low"], weights="linear")
         order = ["low", "middle", "high"]
-        found = cohen_kappa(["low", "high", "low"], ["low", "middle", "middle"], weights="linear", categories=order)
-        assert found.value == cohen_kappa([0, 2, 0], [0, 1, 1], weights="linear").value
+        coefficient = cohen_kappa(
+            ["low", "high", "low"], ["low", "middle", "middle"], weights="linear", categories=order
+        )
+        assert coefficient.value == cohen_kappa([0, 2, 0], [0, 1, 1], weights="linear").value
         with pytest.raises(ValueError, match="'hgh' is not one of the categories"):
             cohen_kappa(["low", "hgh"], ["low", "low"], categories=order)
 
@@ -179,9 +187,9 @@ class TestProperties:
     def test_values_and_intervals_stay_on_their_scale(self, pairs):
         first, second = sides(pairs)
         for function in CORRELATIONS:
-            found = function(first, second)
-            limits = found.interval or ()
-            assert all(-1 <= number <= 1 for number in (*limits, found.value or 0))
+            coefficient = function(first, second)
+            limits = coefficient.interval or ()
+            assert all(-1 <= number <= 1 for number in (*limits, coefficient.value or 0))
         assert all(number <= 1 for number in cohen_kappa(first, second, weights="quadratic").interval or ())
 
 

@@ -19,19 +19,19 @@ def values_of(seed, clusters, low, high):
 
 def test_with_as_many_values_on_both_sides_it_is_the_paired_difference_by_cluster():
     (first, at), (second, _) = values_of(1, 12, 3, 3), values_of(2, 12, 3, 3)
-    found = clustered_difference((first, at), (second, at), rate=True)
-    assert found.interval == pytest.approx(newcombe_clustered(first, second, clusters=at))
-    differences = [one - other for one, other in zip(first, second, strict=True)]
-    assert found.p == sign_flip(differences, clusters=at)
+    difference = clustered_difference((first, at), (second, at), rate=True)
+    assert difference.interval == pytest.approx(newcombe_clustered(first, second, clusters=at))
+    differences = [left - other for left, other in zip(first, second, strict=True)]
+    assert difference.p == sign_flip(differences, clusters=at)
 
 
 def test_a_difference_of_unequal_conversations_is_that_of_the_rates_over_all_values():
     first, second = ([1, 1, 1, 0], [1, 1, 2, 2]), ([1, 0], [1, 2])
-    found = clustered_difference(first, second, rate=False)
-    assert (found.first, found.second, found.difference) == (0.75, 0.5, 0.25)
+    difference = clustered_difference(first, second, rate=False)
+    assert (difference.first, difference.second, difference.difference) == (0.75, 0.5, 0.25)
     # e = (0.5, -0.5) over 4 values, f = (0.5, -0.5) over 2: moved (0.125 - 0.25, -0.125 + 0.25); SE^2 = 2 * 2 / 64
-    assert found.error == pytest.approx(0.25)
-    assert found.clusters == 2
+    assert difference.error == pytest.approx(0.25)
+    assert difference.clusters == 2
 
 
 def test_order_of_values_and_names_of_clusters_change_nothing():
@@ -52,8 +52,8 @@ def test_sides_are_exchangeable():
 
 
 def test_a_single_cluster_tells_nothing():
-    found = clustered_difference(([1, 0], [1, 1]), ([0], [1]), rate=True)
-    assert (found.interval, found.p, found.error) == ((-1, 1), 1.0, math.inf)
+    difference = clustered_difference(([1, 0], [1, 1]), ([0], [1]), rate=True)
+    assert (difference.interval, difference.p, difference.error) == ((-1, 1), 1.0, math.inf)
     assert clustered_difference(([1, 0], [1, 1]), ([0.5], [1]), rate=False).interval is None
 
 

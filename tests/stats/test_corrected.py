@@ -31,10 +31,10 @@ def of_cells(cells, unlabelled):
 def test_a_mean_from_many_labels_is_that_of_ppi_py(name):
     run = ORACLES["runs"][name]
     data = JudgedLabels(run["labels"] + [None] * len(run["others"]), run["verdicts"] + run["others"])
-    found = corrected_mean(data, method="ppi++")
+    corrected = corrected_mean(data, method="ppi++")
     # ppi_py takes the variance of all verdicts for its lambda, divides the covariance by n, and uses z in place of t.
-    assert found.value == pytest.approx(run["value"], abs=4e-3)
-    assert tuple(found.interval) == pytest.approx(run["interval"], abs=5e-3)
+    assert corrected.value == pytest.approx(run["value"], abs=4e-3)
+    assert tuple(corrected.interval) == pytest.approx(run["interval"], abs=5e-3)
 
 
 @pytest.mark.parametrize("counted", ORACLES["shares"], ids=lambda counted: f"{counted['successes']} of {counted['n']}")
@@ -52,24 +52,26 @@ def test_power_tuned_mean_by_hand():
     y, f, rest = (np.array(side, dtype=float) for side in (labels, verdicts, others))
     tuned = np.cov(y, f)[0, 1] / ((1 + 30 / 60) * np.var(f, ddof=1))
     variance = tuned**2 * np.var(rest, ddof=1) / 60 + np.var(y - tuned * f, ddof=1) / 30
-    found = corrected_mean(JudgedLabels(labels + [None] * 60, verdicts + others), method="ppi++")
-    assert found.value == pytest.approx(tuned * rest.mean() + (y - tuned * f).mean())
+    corrected = corrected_mean(JudgedLabels(labels + [None] * 60, verdicts + others), method="ppi++")
+    assert corrected.value == pytest.approx(tuned * rest.mean() + (y - tuned * f).mean())
     # 0.754978 for six labels and twelve others in the same proportions.
-    assert found.value == pytest.approx(0.754978, abs=0.02)
-    assert found.interval.high - found.interval.low == pytest.approx(2 * 2.045230 * math.sqrt(variance), rel=1e-6)
+    assert corrected.value == pytest.approx(0.754978, abs=0.02)
+    assert corrected.interval.high - corrected.interval.low == pytest.approx(
+        2 * 2.045230 * math.sqrt(variance), rel=1e-6
+    )
 
 
 def test_post_stratified_rate_by_hand():
-    found = corrected_mean(of_cells({(1, 1): 18, (0, 1): 2, (1, 0): 3, (0, 0): 27}, {1: 180, 0: 270}))
+    corrected = corrected_mean(of_cells({(1, 1): 18, (0, 1): 2, (1, 0): 3, (0, 0): 27}, {1: 180, 0: 270}))
     (low1, high1), (low0, high0), mix = clopper_pearson(18, 20), clopper_pearson(3, 30), wilson(200, 500)
     value = 0.4 * 0.9 + 0.6 * 0.1
-    assert found.method == "post-stratified"
-    assert found.raw == pytest.approx(0.4)
-    assert found.value == pytest.approx(value)
+    assert corrected.method == "post-stratified"
+    assert corrected.raw == pytest.approx(0.4)
+    assert corrected.value == pytest.approx(value)
     below = [0.4 * (0.9 - low1), 0.6 * (0.1 - low0), 0.8 * (0.4 - mix.low)]
     above = [0.4 * (high1 - 0.9), 0.6 * (high0 - 0.1), 0.8 * (mix.high - 0.4)]
-    assert found.interval.low == pytest.approx(value - math.hypot(*below), abs=1e-4)
-    assert found.interval.high == pytest.approx(value + math.hypot(*above), abs=1e-4)
+    assert corrected.interval.low == pytest.approx(value - math.hypot(*below), abs=1e-4)
+    assert corrected.interval.high == pytest.approx(value + math.hypot(*above), abs=1e-4)
 
 
 def test_method_follows_from_counts_and_is_named():
@@ -142,9 +144,9 @@ def test_the_raw_rate_has_the_interval_of_the_verdicts_alone():
 
 
 def test_equal_ratings_on_an_unknown_scale_have_no_interval():
-    found = corrected_mean(JudgedLabels([4] * 40 + [None] * 100, [4, 5] * 70))
-    assert (found.method, round(found.value, 9), found.interval) == ("labels alone", 4, None)
-    assert found.reason == "no interval: the labels are all equal, and the scale is not known"
+    corrected = corrected_mean(JudgedLabels([4] * 40 + [None] * 100, [4, 5] * 70))
+    assert (corrected.method, round(corrected.value, 9), corrected.interval) == ("labels alone", 4, None)
+    assert corrected.reason == "no interval: the labels are all equal, and the scale is not known"
     assert corrected_mean(JudgedLabels([4] * 40 + [None] * 100, [4, 5] * 70), scale=(1, 5)).interval.low < 4
 
 
@@ -179,15 +181,15 @@ def test_swapping_both_classes_mirrors_a_rate_and_no_number_is_nan(rows):
         return
     swapped = [[None if value is None else 1 - value for value in side] for side in (labels, verdicts)]
     for grouped in (None, clusters):
-        found = corrected_mean(JudgedLabels(labels, verdicts, clusters=grouped))
+        corrected = corrected_mean(JudgedLabels(labels, verdicts, clusters=grouped))
         mirrored = corrected_mean(JudgedLabels(*swapped, clusters=grouped))
-        assert found.method == mirrored.method
-        if found.value is None:
-            assert found.reason
+        assert corrected.method == mirrored.method
+        if corrected.value is None:
+            assert corrected.reason
             continue
-        assert mirrored.value == pytest.approx(1 - found.value)
-        assert (1 - mirrored.interval.high, 1 - mirrored.interval.low) == pytest.approx(found.interval, abs=1e-9)
-        assert 0 <= found.interval.low <= found.value <= found.interval.high <= 1
+        assert mirrored.value == pytest.approx(1 - corrected.value)
+        assert (1 - mirrored.interval.high, 1 - mirrored.interval.low) == pytest.approx(corrected.interval, abs=1e-9)
+        assert 0 <= corrected.interval.low <= corrected.value <= corrected.interval.high <= 1
 
 
 @given(records, st.randoms(use_true_random=False))
@@ -195,16 +197,16 @@ def test_the_order_of_records_changes_nothing(rows, random):
     if all(label is None for label, _, _ in rows):
         return
     shuffled = random.sample(rows, len(rows))
-    found, again = (
+    corrected, again = (
         corrected_mean(
             JudgedLabels([row[0] for row in each], [row[1] for row in each], clusters=[row[2] for row in each])
         )
         for each in (rows, shuffled)
     )
-    assert (found.method, found.reason) == (again.method, again.reason)
-    if found.value is not None:
-        assert again.value == pytest.approx(found.value)
-        assert tuple(again.interval) == pytest.approx(tuple(found.interval), abs=1e-9)
+    assert (corrected.method, corrected.reason) == (again.method, again.reason)
+    if corrected.value is not None:
+        assert again.value == pytest.approx(corrected.value)
+        assert tuple(again.interval) == pytest.approx(tuple(corrected.interval), abs=1e-9)
 
 
 def test_a_difference_on_the_same_records_is_narrower_than_of_separate_ones():
@@ -234,9 +236,9 @@ def test_a_difference_needs_to_know_what_belongs_together():
     one, other = JudgedLabels([1, 0], [1, 0]), JudgedLabels([1], [1])
     with pytest.raises(ValueError, match="name the clusters"):
         corrected_difference(one, other)
-    found = corrected_difference(one, one)
-    assert found.value is None
-    assert found.reason.startswith("first: 2 labelled records; a corrected value needs 30; second:")
+    corrected = corrected_difference(one, one)
+    assert corrected.value is None
+    assert corrected.reason.startswith("first: 2 labelled records; a corrected value needs 30; second:")
 
 
 @pytest.mark.parametrize(

@@ -65,14 +65,14 @@ def test_samples_of_other_numbers_of_options_add_up():
     """Two sets that share no place: the statistics add up, and so do the degrees of freedom."""
     rng = np.random.default_rng(5)
     first, second = (rng.random((30, 3)) < 0.5).astype(float), (rng.random((30, 2)) < 0.5).astype(float)
-    one = within_samples(first.ravel(), np.tile(range(3), 30), np.repeat(range(30), 3))
+    within = within_samples(first.ravel(), np.tile(range(3), 30), np.repeat(range(30), 3))
     other = within_samples(second.ravel(), np.tile([7, 8], 30), np.repeat(range(30), 2))
     both = within_samples(
         [*first.ravel(), *second.ravel()],
         [*np.tile(range(3), 30), *np.tile([7, 8], 30)],
         [*np.repeat(range(30), 3), *np.repeat(range(100, 130), 2)],
     )
-    assert (both.statistic, both.df) == pytest.approx((one.statistic + other.statistic, 3))
+    assert (both.statistic, both.df) == pytest.approx((within.statistic + other.statistic, 3))
 
 
 def test_few_varying_samples_get_a_permutation_test_that_is_exact():

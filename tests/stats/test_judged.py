@@ -12,11 +12,11 @@ def test_the_effective_number_of_clustered_records_is_that_of_the_linearised_var
 
     SE^2 = 4/3 * 2.88 / 100 = 0.0384, and n_eff = 0.24 / 0.0384 = 6.25, below Kish's 100 / 14.
     """
-    found = weighted_share(VALUES, WEIGHTS, [0, 0, 1, 1, 2, 2, 3, 3])
-    assert found.share == pytest.approx(0.6)
-    assert found.effective == pytest.approx(6.25)
-    assert found.n == 8
-    assert found.df == pytest.approx(100 / 28 - 1)
+    share = weighted_share(VALUES, WEIGHTS, [0, 0, 1, 1, 2, 2, 3, 3])
+    assert share.share == pytest.approx(0.6)
+    assert share.effective == pytest.approx(6.25)
+    assert share.n == 8
+    assert share.df == pytest.approx(100 / 28 - 1)
 
 
 def test_clusters_are_numbered_by_first_appearance_unless_each_has_one_record():
@@ -29,5 +29,5 @@ def test_clusters_are_numbered_by_first_appearance_unless_each_has_one_record():
 
 
 def test_it_never_exceeds_kishs_number_of_records():
-    found = weighted_share(VALUES, WEIGHTS, [0, 1, 0, 2, 3, 3, 1, 2])
-    assert found.effective == pytest.approx(100 / 14)
+    share = weighted_share(VALUES, WEIGHTS, [0, 1, 0, 2, 3, 3, 1, 2])
+    assert share.effective == pytest.approx(100 / 14)

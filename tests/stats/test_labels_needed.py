@@ -27,7 +27,7 @@ def half_width(data):
 
 def test_the_labels_that_are_asked_for_reach_the_width():
     needed = [labels_for_half_width(run_of(200, 3_000, seed=seed), 0.03) for seed in range(8)]
-    labels = 200 + round(np.mean([found.more for found in needed]))
+    labels = 200 + round(np.mean([need.more for need in needed]))
     reached = np.mean([half_width(run_of(labels, 3_000, seed=seed)) for seed in range(8)])
     assert reached == pytest.approx(0.03, rel=0.1)
 

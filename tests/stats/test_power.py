@@ -133,9 +133,9 @@ def test_t_test_power_equals_scipys_noncentral_t(noncentrality, df, level):
 
 @pytest.mark.parametrize(("size", "power"), [(0.2, 0.8), (0.5, 0.9), (0.8, 0.8), (1.5, 0.95)])
 def test_sample_sizes_of_means_equal_statsmodels(size, power):
-    one = TTestPower().solve_power(size, None, 0.05, power)
+    oracle = TTestPower().solve_power(size, None, 0.05, power)
     second = TTestIndPower().solve_power(size, None, 0.05, power)
-    assert samples_for_mean(3 * size, 3, power=power) == math.ceil(one)
+    assert samples_for_mean(3 * size, 3, power=power) == math.ceil(oracle)
     assert samples_for_means(-3 * size, 3, power=power) == math.ceil(second)
 
 

@@ -33,7 +33,7 @@ def round_trip(bodies, first=1):
     packer = Packer(dictionaries.save)
     stored = [packer.pack("reply", body) for body in bodies]
     unpacker = Unpacker(dictionaries.load)
-    assert [unpacker.unpack(one) for one in stored] == list(bodies)
+    assert [unpacker.unpack(stored_body) for stored_body in stored] == list(bodies)
     return stored, dictionaries
 
 

@@ -25,8 +25,8 @@ def run(filled):
 
 def read(where, run):
     with Store(where) as store:
-        found = store.run(run.id)
-        return {record.sample.id: record for record in found.records()}, found.summary(), found.to_frame()
+        reread = store.run(run.id)
+        return {record.sample.id: record for record in reread.records()}, reread.summary(), reread.to_frame()
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_damaged_part_is_named_and_the_rest_of_its_record_is_read(where, run, 
     assert (damaged.failure.stage, damaged.failure.kind) == ("store", "damaged")
     assert damaged.failure.message.startswith(f"run {run.id}, sample {damaged.sample.id}: {named}")
     assert (damaged.output is not None) == has_output
-    assert [(one.name, one.value) for one in damaged.scores] == [("exact_match", 1.0), ("length", 3.0)]
+    assert [(score.name, score.value) for score in damaged.scores] == [("exact_match", 1.0), ("length", 3.0)]
     assert summary.records.damaged == (damaged.failure.message,)
     assert (summary.scores, summary.counts.errors) == (before.scores, 0)
     assert frame["failure"].notna().sum() == 1
@@ -76,9 +76,9 @@ def test_one_handle_looks_through_a_finished_run_once(tmp_path):
     made = evaluate(Prompt(Scripted({}, default="yes"), "{{question}}"), SAMPLES, [ExactMatch()], store=where)
     execute(where, "UPDATE reply SET body = ? WHERE num = (SELECT min(num) + 3 FROM reply)", [BAD])
     with Store(where) as store:
-        found = store.run(made.id)
-        first = found.summary()
+        reread = store.run(made.id)
+        first = reread.summary()
         execute(where, "UPDATE reply SET body = ?", [BAD])
         assert len(first.records.damaged) == 1
-        assert found.summary().records.damaged == first.records.damaged
-        assert len(found.damages()) == len(SAMPLES)
+        assert reread.summary().records.damaged == first.records.damaged
+        assert len(reread.damages()) == len(SAMPLES)

@@ -53,7 +53,7 @@ def journal_size(folder):
 
 
 def paid_twice(server):
-    paid = Counter(one["prompt"] for one in server.answered())
+    paid = Counter(request["prompt"] for request in server.answered())
     assert len(paid) == QUESTIONS
     return sum(paid.values()) - QUESTIONS
 
@@ -89,7 +89,7 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path, small_disk):
         assert "full" in said_so
         assert str(tmp_path / ".steelyard/steelyard.db") in said_so
         assert "Traceback" not in said_so
-        arrived = [one for one in server.answered() if one["sent"] < ended - 0.05]
+        arrived = [request for request in server.answered() if request["sent"] < ended - 0.05]
         kept = journal_size(tmp_path)
         assert 0 < len(arrived) <= kept < QUESTIONS
         assert len(server.requests()) == kept, "sent more than could be kept"
@@ -113,7 +113,7 @@ def test_a_file_that_may_not_grow_ends_the_run_the_same_way(tmp_path):
         assert code == 4, said_so
         assert "steelyard.db" in said_so
         assert "Traceback" not in said_so
-        arrived = len([one for one in server.answered() if one["sent"] < ended - 0.05])
+        arrived = len([request for request in server.answered() if request["sent"] < ended - 0.05])
         kept = journal_size(tmp_path)
         assert 0 < kept < QUESTIONS
         assert arrived - kept <= CONCURRENCY

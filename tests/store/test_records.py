@@ -130,7 +130,7 @@ def test_any_record_comes_back_from_the_store(tmp_path_factory, several):
     assert [plain(one) for one in found] == [plain(one) for one in wanted]
     asked = [reply for one in several for some in one.replies.values() for reply in some]
     assert (run.done, run.errors) == (len(several), sum(one.failure is not None for one in several))
-    assert (run.replies, run.from_journal) == (len(asked), sum(one.cached for one in asked))
+    assert (run.replies, run.from_journal) == (len(asked), sum(reply.cached for reply in asked))
 
 
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -52,10 +52,10 @@ def read(files):
     ],
 )
 def test_options_are_cut_from_the_end_of_the_question(cell, stem, texts):
-    found = cut_question(cell)
-    assert found[0] == stem
-    assert len(found[1]) >= 2
-    assert texts is None or found[1] == texts
+    cut = cut_question(cell)
+    assert cut[0] == stem
+    assert len(cut[1]) >= 2
+    assert texts is None or cut[1] == texts
 
 
 @pytest.mark.parametrize(

@@ -331,14 +331,14 @@ def test_a_bad_row_among_the_examples_is_named_with_its_place(tmp_path):
 
 def test_other_examples_are_another_target_for_a_resume_and_for_a_comparison(tmp_path):
     dev = write(tmp_path / "dev.jsonl", example_rows())
-    one = exam(tmp_path, template=EXAMPLES, few_shot=FewShot(dev, n=1)).build()
+    single = exam(tmp_path, template=EXAMPLES, few_shot=FewShot(dev, n=1)).build()
     second = exam(tmp_path, template=EXAMPLES, few_shot=FewShot(dev, n=2)).build()
     same = exam(tmp_path, template=EXAMPLES, few_shot=FewShot(dev, n=1)).build()
-    assert describe(one.targets["m"]) == describe(same.targets["m"])
+    assert describe(single.targets["m"]) == describe(same.targets["m"])
     write(tmp_path / "dev.jsonl", example_rows(4))
     more = exam(tmp_path, template=EXAMPLES, few_shot=FewShot(dev, n=1)).build()
-    assert describe(one.targets["m"]) != describe(more.targets["m"])
-    assert describe(one.targets["m"]) != describe(second.targets["m"])
+    assert describe(single.targets["m"]) != describe(more.targets["m"])
+    assert describe(single.targets["m"]) != describe(second.targets["m"])
 
 
 def test_a_configuration_holds_all_of_it(tmp_path):

@@ -261,8 +261,8 @@ def test_columns_for_agents_and_those_without_a_role_go_to_the_metadata(configur
         {"id": "a", "question": "Book it.", "expected_tools": ["search", {"name": "book"}], "plan": "Search, book."},
         {"id": "b", "question": "When?", "goal": "Know when.", "persona": "In a hurry.", "mood": "x"},
     ]
-    found = [sample.metadata for sample in configured("scorers: [tool_calls]", rows=rows).samples]
-    assert found == [
+    metadata = [sample.metadata for sample in configured("scorers: [tool_calls]", rows=rows).samples]
+    assert metadata == [
         {"mood": "", "position": 0, "tools": ["search", {"name": "book"}], "plan": "Search, book."},
         {"mood": "x", "position": 1, "goal": "Know when.", "persona": "In a hurry."},
     ]

@@ -18,12 +18,12 @@ FEW = st.lists(st.sampled_from("abcd"), max_size=9)
 def shared_places(rows, others):
     """Row -> places among the shared occurrences, read off one by one."""
     left = {row: min(rows.count(row), others.count(row)) for row in rows}
-    places, place = {}, 0
+    places, position = {}, 0
     for row in rows:
         if left[row]:
             left[row] -= 1
-            places.setdefault(row, []).append(place)
-            place += 1
+            places.setdefault(row, []).append(position)
+            position += 1
     return places
 
 
@@ -32,17 +32,17 @@ def naive(rows, others):
     there, here = shared_places(rows, others), shared_places(others, rows)
     if len(there) < 2:
         return None
-    x = [place for row in there for place in there[row]]
-    high = correlation(x, [place for row in there for place in here[row]])
-    low = correlation(x, [place for row in there for place in reversed(here[row])])
+    x = [position for row in there for position in there[row]]
+    high = correlation(x, [position for row in there for position in here[row]])
+    low = correlation(x, [position for row in there for position in reversed(here[row])])
     return high if high + low >= -1e-12 else low
 
 
 @given(FEW, FEW)
 def test_it_equals_pearsons_correlation_of_the_places(rows, others):
-    found, expected = rank_correlation(rows, others), naive(rows, others)
-    assert (found is None) == (expected is None)
-    assert found is None or abs(found - expected) < 1e-9
+    correlated, expected = rank_correlation(rows, others), naive(rows, others)
+    assert (correlated is None) == (expected is None)
+    assert correlated is None or abs(correlated - expected) < 1e-9
 
 
 @given(st.permutations(range(8)))
@@ -52,13 +52,13 @@ def test_without_repeats_it_is_scipys_spearman(order):
 
 @given(FEW, FEW)
 def test_it_is_bounded_symmetric_and_one_for_the_same_order_only(rows, others):
-    found = rank_correlation(rows, others)
-    assert found == rank_correlation(others, rows)
-    if found is not None:
-        assert -1 <= found <= 1
+    correlated = rank_correlation(rows, others)
+    assert correlated == rank_correlation(others, rows)
+    if correlated is not None:
+        assert -1 <= correlated <= 1
         kept = [sorted(places) for places in (shared_places(rows, others), shared_places(others, rows))]
         assert kept[0] == kept[1]
-        assert (found == 1) == (shared_places(rows, others) == shared_places(others, rows))
+        assert (correlated == 1) == (shared_places(rows, others) == shared_places(others, rows))
 
 
 @given(st.lists(st.sampled_from("abcd"), min_size=2).filter(lambda rows: len(set(rows)) > 1))

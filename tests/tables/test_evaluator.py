@@ -51,15 +51,15 @@ def databases(folder):
 def sp(databases, target, prediction, rules="qatch-docs", metrics=None):
     """The metrics of two queries without the column's name."""
     test = {"db_id": "bank", "target": target, "p": prediction}
-    found = MetricEvaluator(databases, metrics, rules).evaluate_single_test_SP(test, "p", "target")
-    return {name.removesuffix("_p"): value for name, value in found.items()}
+    measured = MetricEvaluator(databases, metrics, rules).evaluate_single_test_SP(test, "p", "target")
+    return {name.removesuffix("_p"): value for name, value in measured.items()}
 
 
 def qa(target, prediction, rules="qatch-docs", databases=None, metrics=None):
     """The metrics of a table without the column's name."""
     test = {"db_id": "bank", "target": target, "p": prediction}
-    found = MetricEvaluator(databases, metrics, rules).evaluate_single_test_QA(test, "p", "target")
-    return {name.removesuffix("_p"): value for name, value in found.items()}
+    measured = MetricEvaluator(databases, metrics, rules).evaluate_single_test_QA(test, "p", "target")
+    return {name.removesuffix("_p"): value for name, value in measured.items()}
 
 
 def zeros(**other):
@@ -76,8 +76,8 @@ def test_documented_qa_example():
         "target": [["scotland", "wales"], ["england"]],
     }
     evaluator = MetricEvaluator(databases=None, metrics=["cell_precision", "cell_recall"])
-    found = evaluator.evaluate_single_test_QA(test, "prediction", "target")
-    assert found == {"cell_precision_prediction": 1.0, "cell_recall_prediction": 1.0}
+    measured = evaluator.evaluate_single_test_QA(test, "prediction", "target")
+    assert measured == {"cell_precision_prediction": 1.0, "cell_recall_prediction": 1.0}
     frame = evaluator.evaluate_with_df(pd.DataFrame([test]), "prediction", "QA", "target")
     assert frame[["cell_precision_prediction", "cell_recall_prediction"]].to_numpy().tolist() == [[1.0, 1.0]]
 
@@ -89,8 +89,8 @@ def test_documented_sp_example(databases):
         "prediction": "SELECT emailisfree, income FROM fraud",
     }
     evaluator = MetricEvaluator(databases, ["cell_precision", "cell_recall"])
-    found = evaluator.evaluate_single_test_SP(test, "prediction", "target")
-    assert found == {"cell_precision_prediction": 0.5, "cell_recall_prediction": 1.0}
+    measured = evaluator.evaluate_single_test_SP(test, "prediction", "target")
+    assert measured == {"cell_precision_prediction": 0.5, "cell_recall_prediction": 1.0}
 
 
 def test_documented_defaults():
@@ -151,9 +151,9 @@ ODD += [np.int64(3), np.array(3), np.array([]), pd.NA, pd.NaT, pd.Timestamp("202
 @pytest.mark.parametrize("odd", ODD, ids=lambda value: type(value).__name__)
 def test_whatever_stands_in_a_row_is_a_number_or_none_and_raises_nothing(rules, odd):
     for target, prediction in (([["a"]], odd), ([["a"]], [odd]), ([["a"]], [[odd]]), ([[odd]], [[odd, odd]])):
-        found = qa(target, prediction, rules, metrics=list(ALL_METRICS))
-        assert list(found) == list(ALL_METRICS)
-        assert all(value is None or -1 <= value <= 1 for value in found.values())
+        measured = qa(target, prediction, rules, metrics=list(ALL_METRICS))
+        assert list(measured) == list(ALL_METRICS)
+        assert all(value is None or -1 <= value <= 1 for value in measured.values())
 
 
 def test_missing_cells_are_null_whatever_says_so():
@@ -181,9 +181,9 @@ def test_a_target_that_is_sql_is_run_first(databases):
 
 
 def test_order_counts_where_the_target_orders(databases):
-    found = qa("SELECT name FROM orders ORDER\nBY name", [["tea"], ["rye"], ["ale"]], databases=databases)
-    assert found["tuple_order"] == 0.0
-    assert found["tuple_constraint"] == 1.0
+    measured = qa("SELECT name FROM orders ORDER\nBY name", [["tea"], ["rye"], ["ale"]], databases=databases)
+    assert measured["tuple_order"] == 0.0
+    assert measured["tuple_constraint"] == 1.0
 
 
 def test_a_target_that_is_a_table_has_order_always():
@@ -193,8 +193,8 @@ def test_a_target_that_is_a_table_has_order_always():
 
 
 def test_equality_of_a_wanted_table_does_not_ask_for_its_order():
-    found = qa([["a"], ["b"]], [["b"], ["a"]], "steelyard", metrics=["execution_accuracy"])
-    assert found == {"execution_accuracy": 1.0}
+    measured = qa([["a"], ["b"]], [["b"], ["a"]], "steelyard", metrics=["execution_accuracy"])
+    assert measured == {"execution_accuracy": 1.0}
 
 
 def test_a_target_that_cannot_be_run_is_zero_as_documented(databases):
@@ -222,8 +222,8 @@ def test_a_prediction_that_cannot_be_run_is_zero(databases):
 @pytest.mark.parametrize("rules", ALL_RULES)
 @pytest.mark.parametrize("prediction", [None, float("nan"), pd.NA, "", "  ", 5, [["tea"]], b"SELECT 1", "\x00"])
 def test_a_prediction_that_is_no_query_is_zero(databases, rules, prediction):
-    found = sp(databases, "SELECT name FROM orders ORDER BY name", prediction, rules)
-    assert found == zeros()
+    measured = sp(databases, "SELECT name FROM orders ORDER BY name", prediction, rules)
+    assert measured == zeros()
 
 
 def test_a_target_that_cannot_be_run_says_nothing_about_the_prediction(databases):
@@ -243,8 +243,8 @@ def test_identical_text_is_a_shortcut_for_compatible_rules(databases, rules):
 def test_identical_text_is_no_shortcut_by_our_rules(databases):
     broken = "SELECT nothing FROM nowhere"
     assert set(sp(databases, broken, broken, "steelyard").values()) == {None}
-    found = sp(databases, "SELECT 1 WHERE 'Bob' = 'Bob'", "SELECT 1 WHERE 'Bob' = 'bob'", "steelyard")
-    assert found["cell_recall"] == 0.0
+    measured = sp(databases, "SELECT 1 WHERE 'Bob' = 'Bob'", "SELECT 1 WHERE 'Bob' = 'bob'", "steelyard")
+    assert measured["cell_recall"] == 0.0
 
 
 def test_a_table_called_orders_is_no_order(databases):
@@ -257,8 +257,8 @@ def test_a_table_called_orders_is_no_order(databases):
 
 @pytest.mark.parametrize("order", ["ORDER BY name", "ORDER  BY name", "ORDER\nBY name", "order/**/by name LIMIT 9"])
 def test_an_order_is_seen_however_it_is_written(databases, order):
-    found = sp(databases, f"SELECT name FROM orders {order}", "SELECT name FROM orders ORDER BY name DESC")
-    assert found["tuple_order"] == 0.0
+    measured = sp(databases, f"SELECT name FROM orders {order}", "SELECT name FROM orders ORDER BY name DESC")
+    assert measured["tuple_order"] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_a_prediction_leaves_the_database_as_it_is(databases, folder, prediction
     before = file.read_bytes()
     assert sp(databases, "SELECT name FROM orders", prediction, rules)["cell_recall"] == 0.0
     assert file.read_bytes() == before
-    assert sorted(one.name for one in file.parent.iterdir()) == ["bank.sqlite"]
+    assert sorted(path.name for path in file.parent.iterdir()) == ["bank.sqlite"]
 
 
 def test_a_writing_target_is_not_run_either(databases, folder):
@@ -318,8 +318,8 @@ def test_semicolons_are_dropped_by_the_release_that_drops_them(databases):
 def test_execution_accuracy_and_the_unit_of_order_can_be_asked_for(databases):
     metrics = ["execution_accuracy", "tuple_order", "tuple_order_unit"]
     target, prediction = "SELECT name FROM orders ORDER BY id", "SELECT name FROM orders ORDER BY id DESC"
-    found = sp(databases, target, prediction, "steelyard", metrics)
-    assert found == {"execution_accuracy": 0.0, "tuple_order": -1.0, "tuple_order_unit": 0.0}
+    measured = sp(databases, target, prediction, "steelyard", metrics)
+    assert measured == {"execution_accuracy": 0.0, "tuple_order": -1.0, "tuple_order_unit": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -362,8 +362,8 @@ def test_a_given_row_is_not_changed(databases):
 
 def test_a_row_may_be_a_series(databases):
     test = pd.Series({"db_id": "bank", "target": "SELECT id FROM orders", "p": "SELECT id FROM orders WHERE id > 1"})
-    found = MetricEvaluator(databases, "tuple_cardinality").evaluate_single_test_SP(test, "p", "target")
-    assert found == {"tuple_cardinality_p": 0.667}
+    measured = MetricEvaluator(databases, "tuple_cardinality").evaluate_single_test_SP(test, "p", "target")
+    assert measured == {"tuple_cardinality_p": 0.667}
 
 
 def test_a_missing_key_of_a_row_is_refused(databases):
@@ -417,9 +417,9 @@ def nulls(cells):
 @pytest.mark.parametrize("make", KINDS)
 def test_a_frame_of_sql_comes_back_with_its_metrics(databases, make):
     given = make(ROWS)
-    found = MetricEvaluator(databases).evaluate_with_df(given, "model", "SP")
-    assert type(found) is type(given)
-    columns = columns_of(found)
+    measured = MetricEvaluator(databases).evaluate_with_df(given, "model", "SP")
+    assert type(measured) is type(given)
+    columns = columns_of(measured)
     assert list(columns) == ["db_id", "model", *(f"{name}_model" for name in METRICS)]
     assert columns["cell_recall_model"] == [1.0, 1.0, 0.0]
     assert nulls(columns["tuple_order_model"]) == [None, 0.0, 0.0]
@@ -428,8 +428,8 @@ def test_a_frame_of_sql_comes_back_with_its_metrics(databases, make):
 
 @pytest.mark.parametrize("make", KINDS)
 def test_the_target_is_kept_where_asked_for(databases, make):
-    found = MetricEvaluator(databases, "cell_recall").evaluate_with_df(make(ROWS), "model", "sp", keep_target=True)
-    assert list(columns_of(found)) == [*ROWS, "cell_recall_model"]
+    measured = MetricEvaluator(databases, "cell_recall").evaluate_with_df(make(ROWS), "model", "sp", keep_target=True)
+    assert list(columns_of(measured)) == [*ROWS, "cell_recall_model"]
 
 
 TABLES = {
@@ -440,38 +440,38 @@ TABLES = {
 
 @pytest.mark.parametrize("make", KINDS)
 def test_a_frame_of_tables_comes_back_with_its_metrics(make):
-    found = MetricEvaluator(None, ["cell_precision"]).evaluate_with_df(make(TABLES), "guess", "QA", "target")
-    assert columns_of(found)["cell_precision_guess"] == [0.75, 0.0, 0.0]
+    measured = MetricEvaluator(None, ["cell_precision"]).evaluate_with_df(make(TABLES), "guess", "QA", "target")
+    assert columns_of(measured)["cell_precision_guess"] == [0.75, 0.0, 0.0]
 
 
 def test_lists_survive_a_round_trip_through_arrow():
     frame = pa.table(TABLES).to_pandas()
     assert isinstance(frame["guess"][0][0], np.ndarray)
-    found = MetricEvaluator(None, ["cell_precision"]).evaluate_with_df(frame, "guess", "QA", "target")
-    assert list(found["cell_precision_guess"]) == [0.75, 0.0, 0.0]
+    measured = MetricEvaluator(None, ["cell_precision"]).evaluate_with_df(frame, "guess", "QA", "target")
+    assert list(measured["cell_precision_guess"]) == [0.75, 0.0, 0.0]
 
 
 def test_lists_survive_a_round_trip_through_csv(tmp_path):
     pd.DataFrame(TABLES).to_csv(tmp_path / "t.csv", index=False)
     frame = pd.read_csv(tmp_path / "t.csv")
-    found = MetricEvaluator(None, ["cell_precision"]).evaluate_with_df(frame, "guess", "QA", "target")
-    assert list(found["cell_precision_guess"]) == [0.75, 0.0, 0.0]
+    measured = MetricEvaluator(None, ["cell_precision"]).evaluate_with_df(frame, "guess", "QA", "target")
+    assert list(measured["cell_precision_guess"]) == [0.75, 0.0, 0.0]
 
 
 def test_a_frame_may_mix_tables_and_sql_as_targets(databases):
     frame = pd.DataFrame(
         {"db_id": ["bank", None], "query": ["SELECT count(*) FROM orders", [[3]]], "p": [[[3]], [[3]]]}
     )
-    found = MetricEvaluator(databases, ["cell_recall", "tuple_order"]).evaluate_with_df(frame, "p", "QA")
-    assert list(found["cell_recall_p"]) == [1.0, 1.0]
-    assert nulls(found["tuple_order_p"]) == [None, 1.0]
+    measured = MetricEvaluator(databases, ["cell_recall", "tuple_order"]).evaluate_with_df(frame, "p", "QA")
+    assert list(measured["cell_recall_p"]) == [1.0, 1.0]
+    assert nulls(measured["tuple_order_p"]) == [None, 1.0]
 
 
 @pytest.mark.parametrize("make", KINDS)
 def test_a_frame_without_rows_has_the_columns(make):
     given = make({"query": [], "p": []})
-    found = MetricEvaluator(None).evaluate_with_df(given, "p", "QA")
-    assert list(columns_of(found)) == ["p", *(f"{name}_p" for name in METRICS)]
+    measured = MetricEvaluator(None).evaluate_with_df(given, "p", "QA")
+    assert list(columns_of(measured)) == ["p", *(f"{name}_p" for name in METRICS)]
 
 
 def test_mistakes_in_a_call_are_told_before_anything_is_run(databases):
@@ -505,9 +505,9 @@ def test_an_equal_target_is_run_once(folder):
 
     with Counting(folder) as counting:
         frame = pd.DataFrame({"db_id": ["bank"] * 50, "query": ["SELECT id FROM orders"] * 50, "p": [[[1]]] * 50})
-        found = MetricEvaluator(counting, "cell_precision").evaluate_with_df(frame, "p", "QA")
+        measured = MetricEvaluator(counting, "cell_precision").evaluate_with_df(frame, "p", "QA")
         assert counting.ran == 1
-        assert set(found["cell_precision_p"]) == {1.0}
+        assert set(measured["cell_precision_p"]) == {1.0}
 
 
 def test_a_failed_query_is_an_error_of_sqlite_to_the_caller(databases):

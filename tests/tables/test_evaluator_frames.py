@@ -20,9 +20,9 @@ KINDS = [pd.DataFrame, pl.DataFrame, pa.table]
 @pytest.mark.parametrize("make", KINDS)
 def test_the_same_kind_comes_back_with_the_columns_added(make):
     given = make(DATA)
-    found = EagerFrame(given).with_columns({"recall": [0.5, None]})
-    assert type(found) is type(given)
-    read = EagerFrame(found)
+    extended = EagerFrame(given).with_columns({"recall": [0.5, None]})
+    assert type(extended) is type(given)
+    read = EagerFrame(extended)
     assert read.columns == ["query", "prediction", "recall"]
     assert read.cells("recall")[0] == 0.5
     last = read.cells("recall")[1]
@@ -66,20 +66,20 @@ def test_a_column_that_is_like_no_other_is_refused_with_all_there_are():
 
 def test_an_index_of_pandas_is_kept():
     given = pd.DataFrame(DATA, index=[7, 7])
-    found = EagerFrame(given).with_columns({"m": [1.0, 0.0]})
-    assert list(found.index) == [7, 7]
-    assert list(found["m"]) == [1.0, 0.0]
+    extended = EagerFrame(given).with_columns({"m": [1.0, 0.0]})
+    assert list(extended.index) == [7, 7]
+    assert list(extended["m"]) == [1.0, 0.0]
 
 
 def test_a_text_index_out_of_order_keeps_rows_together():
     given = pd.DataFrame(DATA, index=["z", "a"])
-    found = EagerFrame(given).with_columns({"m": [1.0, 0.0]})
-    assert found.loc["z", "m"] == 1.0
+    extended = EagerFrame(given).with_columns({"m": [1.0, 0.0]})
+    assert extended.loc["z", "m"] == 1.0
 
 
 def test_columns_of_pandas_that_are_numbers_stay():
-    found = EagerFrame(pd.DataFrame({0: [1], 1: [2]})).with_columns({"m": [1.0]})
-    assert list(found.columns) == [0, 1, "m"]
+    extended = EagerFrame(pd.DataFrame({0: [1], 1: [2]})).with_columns({"m": [1.0]})
+    assert list(extended.columns) == [0, 1, "m"]
 
 
 @pytest.mark.parametrize("make", KINDS)

@@ -49,9 +49,9 @@ def test_documented_examples_hold(tag, target, prediction, value):
 def test_arrays_and_tuples_are_tables_as_lists_are(tag, target, prediction, value):
     def array(table):
         rows = [np.array(row, dtype=object) for row in table]
-        made = np.empty(len(rows), dtype=object)
-        made[:] = rows
-        return made
+        column = np.empty(len(rows), dtype=object)
+        column[:] = rows
+        return column
 
     assert tag().evaluate(array(target), array(prediction)) == value
     assert tag().evaluate(tuple(map(tuple, target)), tuple(map(tuple, prediction))) == value

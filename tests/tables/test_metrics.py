@@ -66,27 +66,27 @@ def test_rows_of_one_column_equal_naive_counts(target, prediction):
 
 @given(TABLES, TABLES)
 def test_every_value_is_bounded_and_the_unit_form_follows_the_order(target, prediction):
-    found = values(target, prediction)
-    order, unit = found.pop("tuple_order"), found.pop("tuple_order_unit")
-    assert all(0 <= value <= 1 for value in found.values())
+    measured = values(target, prediction)
+    order, unit = measured.pop("tuple_order"), measured.pop("tuple_order_unit")
+    assert all(0 <= value <= 1 for value in measured.values())
     assert (order is None) == (unit is None)
     assert order is None or (-1 <= order <= 1 and unit == (order + 1) / 2)
 
 
 @given(TABLES, TABLES, st.randoms(use_true_random=False))
 def test_the_order_of_rows_matters_to_the_metrics_of_order_alone(target, prediction, draw):
-    found, shuffled = values(target, prediction), values(target, draw.sample(prediction, len(prediction)))
+    measured, shuffled = values(target, prediction), values(target, draw.sample(prediction, len(prediction)))
     for name in set(ALL_METRICS) - {"tuple_order", "tuple_order_unit"}:
-        assert found[name] == shuffled[name]
+        assert measured[name] == shuffled[name]
 
 
 @given(TABLES, st.randoms(use_true_random=False))
 def test_permuted_columns_and_rows_of_the_same_table_are_right(target, draw):
     columns = draw.sample(range(len(target[0])), len(target[0]))
     prediction = [[row[column] for column in columns] for row in target]
-    found = values(target, draw.sample(prediction, len(prediction)))
-    del found["tuple_order"], found["tuple_order_unit"]
-    assert set(found.values()) == {1.0}
+    measured = values(target, draw.sample(prediction, len(prediction)))
+    del measured["tuple_order"], measured["tuple_order_unit"]
+    assert set(measured.values()) == {1.0}
     assert execution_accuracy(target, prediction, ordered=True) == 1.0
     assert tuple_order(target, prediction) in {1.0, None}
 
@@ -128,22 +128,22 @@ def test_cells_are_compared_by_type(cell, other, equal):
 
 
 def test_two_empty_tables_are_equal_and_flagged():
-    found = table_metrics([], (), metrics=ALL_METRICS)
-    assert {name: measure.value for name, measure in found.items() if measure.value is not None} == dict.fromkeys(
+    measured = table_metrics([], (), metrics=ALL_METRICS)
+    assert {name: measure.value for name, measure in measured.items() if measure.value is not None} == dict.fromkeys(
         ("cell_precision", "cell_recall", "tuple_cardinality", "tuple_constraint", "execution_accuracy"), 1.0
     )
-    assert {measure.flags for measure in found.values()} == {("both_empty",)}
+    assert {measure.flags for measure in measured.values()} == {("both_empty",)}
 
 
 @pytest.mark.parametrize(("target", "prediction", "which"), [([], AB, "target"), (AB, [], "prediction")])
 def test_one_empty_table_scores_zero_and_has_no_order(target, prediction, which):
-    found = table_metrics(target, prediction, metrics=ALL_METRICS)
-    assert found["tuple_order"] == Measure(None, "fewer than two distinct rows are shared")
-    assert found["tuple_order_unit"].value is None
+    measured = table_metrics(target, prediction, metrics=ALL_METRICS)
+    assert measured["tuple_order"] == Measure(None, "fewer than two distinct rows are shared")
+    assert measured["tuple_order_unit"].value is None
     for name in ("cell_precision", "cell_recall", "tuple_cardinality", "tuple_constraint"):
-        assert found[name] == Measure(0.0, f"the {which} is empty")
-    assert found["execution_accuracy"].label == ("rows extra" if which == "target" else "rows missing")
-    assert found["execution_accuracy"].value == 0
+        assert measured[name] == Measure(0.0, f"the {which} is empty")
+    assert measured["execution_accuracy"].label == ("rows extra" if which == "target" else "rows missing")
+    assert measured["execution_accuracy"].value == 0
 
 
 @pytest.mark.parametrize("wrong", [None, [None], "[]", ["a"], [["a"], ["b", "c"]], [[["a"]]], [[]], 3, {"a": 1}])
@@ -191,11 +191,11 @@ def test_order_needs_two_distinct_shared_rows():
 
 
 def test_wider_predictions_share_cells_but_no_rows():
-    found = values([["a"], ["b"]], [["a", 1], ["b", 2]])
-    assert found["cell_recall"] == 1.0
-    assert found["cell_precision"] == 0.5
-    assert found["tuple_constraint"] == found["execution_accuracy"] == 0.0
-    assert found["tuple_order"] is None
+    measured = values([["a"], ["b"]], [["a", 1], ["b", 2]])
+    assert measured["cell_recall"] == 1.0
+    assert measured["cell_precision"] == 0.5
+    assert measured["tuple_constraint"] == measured["execution_accuracy"] == 0.0
+    assert measured["tuple_order"] is None
 
 
 def test_tables_are_not_changed():

@@ -14,8 +14,8 @@ RELEASES = RECORDED["releases"]
 
 
 def said(release: str) -> Iterator[tuple[Any, Any]]:
-    place = RELEASES.index(release)
-    return ((pair, answers[place]) for pair, answers in RECORDED["pairs"] if answers[place] is not None)
+    position = RELEASES.index(release)
+    return ((pair, answers[position]) for pair, answers in RECORDED["pairs"] if answers[position] is not None)
 
 
 @pytest.mark.parametrize("release", RELEASES)

@@ -15,9 +15,9 @@ CELLS = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st
 def test_two_cells_have_one_number_exactly_where_their_keys_are_equal(cells):
     for key in (qatch_docs_key, str):
         [row] = Lexicon(key).rows([cells])
-        for first, one in zip(cells, row, strict=True):
+        for first, cell in zip(cells, row, strict=True):
             for second, other in zip(cells, row, strict=True):
-                assert (one == other) == (key(first) == key(second))
+                assert (cell == other) == (key(first) == key(second))
 
 
 def test_negative_zero_keeps_its_own_text():

@@ -81,10 +81,10 @@ def test_a_list_of_messages_is_read_as_its_text(retrieval):
 
 def test_random_depends_on_seed_and_id_and_nothing_else():
     ids = [f"s{n}" for n in range(400)]
-    questions = [sample("q", "w", "x", "y", "z", id=one) for one in ids]
-    drawn = {one.id: Baseline("random", seed=1)(one).value for one in questions}
-    assert {one.id: Baseline("random", seed=1)(one).value for one in reversed(questions)} == drawn
-    assert {one.id: Baseline("random", seed=2)(one).value for one in questions} != drawn
+    questions = [sample("q", "w", "x", "y", "z", id=question) for question in ids]
+    drawn = {question.id: Baseline("random", seed=1)(question).value for question in questions}
+    assert {question.id: Baseline("random", seed=1)(question).value for question in reversed(questions)} == drawn
+    assert {question.id: Baseline("random", seed=2)(question).value for question in questions} != drawn
     assert all(60 <= count <= 140 for count in Counter(drawn.values()).values())
     assert set(drawn.values()) == set("ABCD")
 

@@ -80,8 +80,8 @@ def test_what_the_question_itself_holds_is_no_answer_to_it():
 def test_sources_say_where_the_chunks_and_the_sentence_stand(handbook):
     output = asked(handbook, "Does the green hatch take the tools?", chunk_tokens=30, top_k=2)
     sources, place = output.metadata["sources"], output.metadata["sentence"]
-    assert [HANDBOOK[one["start"] : one["end"]] for one in sources] == list(output.contexts)
-    assert {one["document"] for one in sources} == {"handbook.md"}
+    assert [HANDBOOK[source["start"] : source["end"]] for source in sources] == list(output.contexts)
+    assert {source["document"] for source in sources} == {"handbook.md"}
     assert HANDBOOK[place["start"] : place["end"]] == output.value
     assert output.value in output.contexts[place["rank"] - 1]
     assert output.metadata["scores"] == sorted(output.metadata["scores"], reverse=True)
@@ -119,7 +119,7 @@ def test_a_small_chunk_shares_an_eighth_with_the_one_before(handbook):
     for tokens in (1, 30, 1024):
         asked(handbook, "Where?", chunk_tokens=tokens)
     chunks = open_reader((handbook,), ChunkSize(30, 15)).index.chunks
-    assert any(one.start < other.end for other, one in pairwise(chunks))
+    assert any(chunk.start < other.end for other, chunk in pairwise(chunks))
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_the_reference_is_the_ceiling_of_retrieval_too():
     output = Baseline("reference")(Sample("1", "?", ["yes", "it does"], metadata={"sources": sources}))
     assert (output.value, output.contexts) == ("yes", ("it rains", "it snows"))
     scores = Retrieval()(Sample("1", "?", metadata={"sources": sources}), output)
-    assert {one.value for one in scores} == {1.0}
+    assert {score.value for score in scores} == {1.0}
     unknown = Sample("1", "?", "yes", contexts=("given",), metadata={"sources": [{"id": "c1"}]})
     assert Baseline("reference")(unknown).contexts == ("given",)
     assert Baseline("reference")(Sample("1", "?", {"rows": [[1]]})).value == {"rows": [[1]]}

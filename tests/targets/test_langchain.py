@@ -94,17 +94,17 @@ def test_a_retrieval_chain_gives_its_documents_as_contexts():
     chain = RunnablePassthrough.assign(context=RunnableLambda(lambda _: DOCUMENTS)) | RunnablePassthrough.assign(
         answer=RunnableLambda(lambda given: given["input"]) | model | StrOutputParser()
     )
-    found = output(LangChainRunnable(chain, input_key="input"))
-    assert (found.value, found.contexts) == ("red", ("The gate is red.", "Rain at nine."))
-    assert found.metadata == {
+    answered = output(LangChainRunnable(chain, input_key="input"))
+    assert (answered.value, answered.contexts) == ("red", ("The gate is red.", "Rain at nine."))
+    assert answered.metadata == {
         "sources": [{"id": "d1", "document": "a.pdf", "page": 1}, {"document": "https://h/b.html", "page": 7}]
     }
 
 
 def test_offsets_are_told_only_where_they_count_from_the_start_of_the_document():
-    found = output(gives({"answer": "red", "context": DOCUMENTS}, offsets=True))
-    assert found.metadata["sources"][0] == {"id": "d1", "document": "a.pdf", "start": 40, "end": 56, "page": 1}
-    assert "start" not in found.metadata["sources"][1]
+    answered = output(gives({"answer": "red", "context": DOCUMENTS}, offsets=True))
+    assert answered.metadata["sources"][0] == {"id": "d1", "document": "a.pdf", "start": 40, "end": 56, "page": 1}
+    assert "start" not in answered.metadata["sources"][1]
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def test_offsets_are_told_only_where_they_count_from_the_start_of_the_document()
     ],
 )
 def test_the_answer_and_the_contexts_are_found_in_what_comes_back(value, options, answer, contexts):
-    found = output(gives(value, **options))
-    assert (found.value, found.contexts) == (answer, contexts)
+    answered = output(gives(value, **options))
+    assert (answered.value, answered.contexts) == (answer, contexts)
 
 
 def test_of_an_agents_messages_the_models_last_one_counts():

@@ -72,9 +72,9 @@ def written(tmp_path, monkeypatch, name, text):
 
 
 def test_the_response_is_the_output_and_its_nodes_are_the_contexts():
-    found = output(LlamaIndexEngine(make_engine()))
-    assert (found.value, found.contexts) == ("red", ("The gate is red.", "Rain is measured at nine."))
-    assert found.metadata == {
+    answered = output(LlamaIndexEngine(make_engine()))
+    assert (answered.value, answered.contexts) == ("red", ("The gate is red.", "Rain is measured at nine."))
+    assert answered.metadata == {
         "sources": [{"id": "n1", "document": "a.pdf", "page": 3}, {"id": "n2", "document": "b.txt"}],
         "scores": [0.75, 0.5],
     }
@@ -108,14 +108,14 @@ def test_a_page_is_read_as_each_reader_writes_it():
 
 def test_a_stream_is_read_to_its_end():
     engine = RetrieverQueryEngine.from_args(Fixed(), llm=Says(), streaming=True)
-    found = output(LlamaIndexEngine(engine))
-    assert (found.value, len(found.contexts)) == ("red", 2)
+    answered = output(LlamaIndexEngine(engine))
+    assert (answered.value, len(answered.contexts)) == ("red", 2)
 
 
 def test_a_query_engine_of_ones_own_without_nodes_has_no_contexts():
-    found = output(LlamaIndexEngine(Plain()))
-    assert (found.value, found.contexts) == ("you asked: What colour is the gate?", ())
-    assert found.metadata["sources"] == []
+    answered = output(LlamaIndexEngine(Plain()))
+    assert (answered.value, answered.contexts) == ("you asked: What colour is the gate?", ())
+    assert answered.metadata["sources"] == []
 
 
 def test_an_engine_that_cannot_wait_runs_in_a_thread():

@@ -47,7 +47,7 @@ def test_csv_columns_are_named(tmp_path):
 def test_a_sample_without_an_output_is_a_failure_of_its_record_alone(tmp_path):
     path = written(tmp_path, "o.csv", "id,output\n1,A\n")
     run = evaluate(Replay(path), [Sample("1", "q", "A"), Sample("2", "q", "A")], [ExactMatch()])
-    failures = [one.failure for one in run.records()]
+    failures = [record.failure for record in run.records()]
     assert failures[0] is None
     assert (failures[1].kind, failures[1].message) == (
         "LookupError",
@@ -107,7 +107,7 @@ def test_lines_of_sql_go_by_the_place_of_the_sample(tmp_path):
     path = written(tmp_path, "pred.sql", "SELECT 1\r\n\nSELECT '\u2028'\tcar_1\n\n\n")
     target = Replay(path)
     target.check()
-    assert [target(at(place)).value for place in range(3)] == ["SELECT 1", "", "SELECT '\u2028'"]
+    assert [target(at(number)).value for number in range(3)] == ["SELECT 1", "", "SELECT '\u2028'"]
     with pytest.raises(LookupError, match=r"pred\.sql holds 3 outputs, none for sample 'x' at place 4"):
         target(at(3))
     with pytest.raises(LookupError, match="sample 'x' has no metadata position"):
@@ -125,7 +125,7 @@ def test_lines_for_another_database_are_not_taken(tmp_path):
 def test_birds_predictions_go_by_place_whatever_their_order(tmp_path):
     predictions = {"1": "SELECT 2\t----- bird -----\tb", "0": "SELECT 1\t----- bird -----\ta", "2": 0}
     target = Replay(written(tmp_path, "predict_dev.json", json.dumps(predictions, indent=1)))
-    assert [target(at(place)).value for place in range(3)] == ["SELECT 1", "SELECT 2", ""]
+    assert [target(at(number)).value for number in range(3)] == ["SELECT 1", "SELECT 2", ""]
 
 
 def test_an_object_of_other_keys_goes_by_id(tmp_path):
@@ -144,9 +144,9 @@ def replayed(tmp_path, name, text, **options):
 def test_what_was_retrieved_is_replayed_with_the_output(tmp_path):
     sources = [{"document": "a.pdf", "page": 3}, "c7"]
     row = {"id": "q1", "output": "red", "contexts": ["The gate is red.", "Rain."], "sources": sources}
-    found = replayed(tmp_path, "o.jsonl", json.dumps(row))
-    assert (found.value, found.contexts) == ("red", ("The gate is red.", "Rain."))
-    assert found.metadata == {"sources": [{"document": "a.pdf", "page": 3}, {"id": "c7"}]}
+    output = replayed(tmp_path, "o.jsonl", json.dumps(row))
+    assert (output.value, output.contexts) == ("red", ("The gate is red.", "Rain."))
+    assert output.metadata == {"sources": [{"document": "a.pdf", "page": 3}, {"id": "c7"}]}
     run = evaluate(
         Replay(tmp_path / "o.jsonl"), [Sample("q1", "q", metadata={"sources": [{"id": "c7"}]})], [Retrieval()]
     )
@@ -156,15 +156,15 @@ def test_what_was_retrieved_is_replayed_with_the_output(tmp_path):
 
 def test_lists_stand_in_cells_as_json_under_any_name(tmp_path):
     text = 'id,output,docs,where\nq1,red,"[""one"", ""two""]","[""a"", 7]"\n'
-    found = replayed(tmp_path, "o.csv", text, contexts="docs", sources="where")
-    assert found.contexts == ("one", "two")
-    assert found.metadata["sources"] == [{"id": "a"}, {"id": "7"}]
+    output = replayed(tmp_path, "o.csv", text, contexts="docs", sources="where")
+    assert output.contexts == ("one", "two")
+    assert output.metadata["sources"] == [{"id": "a"}, {"id": "7"}]
 
 
 @pytest.mark.parametrize("cells", ["", "[]"])
 def test_a_row_without_contexts_has_none(tmp_path, cells):
-    found = replayed(tmp_path, "o.csv", f"id,output,contexts\nq1,red,{cells}\n")
-    assert (found.value, found.contexts, found.metadata) == ("red", (), {})
+    output = replayed(tmp_path, "o.csv", f"id,output,contexts\nq1,red,{cells}\n")
+    assert (output.value, output.contexts, output.metadata) == ("red", (), {})
 
 
 @pytest.mark.parametrize(
@@ -197,5 +197,5 @@ def test_results_that_name_a_question_without_its_passage_are_found(tmp_path):
 
 def test_a_list_of_texts_as_pandas_writes_it_is_read_from_a_cell(tmp_path):
     cell = repr(["It's red.", 'It is "red".']).replace('"', '""')
-    found = replayed(tmp_path, "o.csv", f'id,output,contexts\nq1,red,"{cell}"\n')
-    assert found.contexts == ("It's red.", 'It is "red".')
+    output = replayed(tmp_path, "o.csv", f'id,output,contexts\nq1,red,"{cell}"\n')
+    assert output.contexts == ("It's red.", 'It is "red".')

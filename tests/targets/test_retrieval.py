@@ -45,7 +45,7 @@ def sent(target, question="Where is the gate?", **fields):
 
 def test_the_best_chunks_become_contexts_with_their_sources_and_scores(folder):
     run = evaluate(engine(folder), [Sample("1", "What is the gauge for rain made of?")], [])
-    (output,) = [one.output for one in run.records()]
+    (output,) = [record.output for record in run.records()]
     assert output.value == "ok"
     assert output.contexts == (RAIN,)
     (source,) = output.metadata["sources"]
@@ -59,7 +59,7 @@ def test_expected_sources_are_met_by_document_and_offsets(folder):
     expected = [{"document": "rain.txt", "start": start, "end": start + 29}]
     sample = Sample("1", "What is the gauge for rain made of?", metadata={"sources": expected})
     run = evaluate(engine(folder), [sample], [Retrieval()])
-    assert {score.name: score.value for one in run.records() for score in one.scores}["recall"] == 1.0
+    assert {score.name: score.value for record in run.records() for score in record.scores}["recall"] == 1.0
 
 
 def test_passages_stand_between_marks_that_no_document_knows(folder):
@@ -166,7 +166,7 @@ def test_a_document_outside_the_folder_is_not_searched(folder, tmp_path):
 def test_the_index_is_kept_and_changes_nothing_of_the_manifest(folder, tmp_path):
     question = [Sample("1", "What is the gauge made of?")]
     outputs = {
-        index: [one.output for one in evaluate(engine(folder, index=index), question, []).records()]
+        index: [record.output for record in evaluate(engine(folder, index=index), question, []).records()]
         for index in ("kept", "")
     }
     assert outputs["kept"] == outputs[""]
@@ -233,7 +233,7 @@ def by_vectors(folder, url, **options):
 
 
 def inputs(here):
-    return [body["input"] for body in (json.loads(one.body) for one in here.asked) if "input" in body]
+    return [body["input"] for body in (json.loads(request.body) for request in here.asked) if "input" in body]
 
 
 SAMPLES = [Sample(str(no), f"What about the {axis} ({no})?") for no, axis in enumerate(AXES * 3)]
@@ -249,14 +249,14 @@ def test_chunks_are_embedded_once_for_all_samples_and_the_nearest_are_found(fold
 
     run, first, again, both = asyncio.run(work())
     records = list(run.records())
-    assert [one.failure for one in records] == [None] * 9
-    assert [one.output.contexts for one in records] == [(GATE,), (RAIN,), (WIND,)] * 3
+    assert [record.failure for record in records] == [None] * 9
+    assert [record.output.contexts for record in records] == [(GATE,), (RAIN,), (WIND,)] * 3
     assert records[0].output.metadata["scores"] == [pytest.approx(1.0)]
     # Three chunks in batches of two, and each question once.
     assert sorted(map(len, first)) == [1] * 10 + [2]
     assert sum(GATE in texts for texts in first) == 1
     assert both == first
-    assert [one.output for one in again.records()] == [one.output for one in records]
+    assert [record.output for record in again.records()] == [record.output for record in records]
 
 
 def test_kept_vectors_are_used_by_another_process_with_another_journal(folder, tmp_path):
@@ -285,9 +285,9 @@ def test_without_a_folder_the_vectors_are_in_memory_alone(folder, tmp_path):
 
 def test_a_dry_run_counts_embeddings_and_answers_sends_nothing_and_keeps_nothing(folder, tmp_path):
     suite = Suite("s", "rag", SAMPLES, {"t": by_vectors(folder, "http://127.0.0.1:9/v1")}, ())
-    (found,) = asyncio.run(estimate(suite))
+    (estimated,) = asyncio.run(estimate(suite))
     # Two batches of chunks once, then a question's vector and an answer for each of nine.
-    assert found.calls == 2 + 9 + 9
+    assert estimated.calls == 2 + 9 + 9
     assert not (tmp_path / ".steelyard/indexes").exists()
 
 
@@ -297,8 +297,8 @@ def test_a_dry_run_over_kept_vectors_counts_questions_and_answers_alone(folder):
             target = by_vectors(folder, here.url)
             await aevaluate(target, SAMPLES[:1], [], store="other.db")
             asked = len(here.asked)
-            (found,) = await estimate(Suite("s", "rag", SAMPLES, {"t": target}, ()))
-            return found.calls, len(here.asked) - asked
+            (estimated,) = await estimate(Suite("s", "rag", SAMPLES, {"t": target}, ()))
+            return estimated.calls, len(here.asked) - asked
 
     assert asyncio.run(work()) == (9 + 9, 0)
 
@@ -311,8 +311,8 @@ def test_a_failing_endpoint_of_embeddings_is_the_failure_of_each_record(folder):
         async with peer(answer) as here:
             return await aevaluate(by_vectors(folder, here.url), SAMPLES[:3], [], on_broken="return")
 
-    failures = [one.failure for one in asyncio.run(work()).records()]
-    assert [(one.stage, one.kind) for one in failures] == [("target", "bad_request")] * 3
+    failures = [record.failure for record in asyncio.run(work()).records()]
+    assert [(failure.stage, failure.kind) for failure in failures] == [("target", "bad_request")] * 3
 
 
 def test_vectors_of_another_dimension_are_no_answer(folder):

@@ -5,6 +5,8 @@ an answer needs are read through its `bodies`. `steelyard.store.reading.run_read
 `steelyard.analysis.comparison.baseline` from a file.
 """
 
+# Why it is so, and what was rejected: docs/decisions/analysis-run-is-a-value.md
+
 from __future__ import annotations
 
 from collections import Counter

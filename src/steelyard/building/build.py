@@ -5,6 +5,8 @@ three forms: `{name: {fields}}`; `{name: scalar, other: ...}`, where the scalar 
 name, or else of the first field; or the bare name if there is nothing to set.
 """
 
+# Why it is so, and what was rejected: docs/decisions/config-dataclasses.md
+
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping

@@ -4,6 +4,8 @@ Importing pydantic and building its adapters takes as much CPU as the rest of a 
 without conditions, flags and small whole numbers are easy to convert. Anything else is left to typer.
 """
 
+# Why it is so, and what was rejected: docs/decisions/cli-light-start.md
+
 from __future__ import annotations
 
 import math

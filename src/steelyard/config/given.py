@@ -5,6 +5,8 @@ opened by itself only where this person gave that very path to a command before,
 file in `$XDG_STATE_HOME/steelyard/given` (by default `~/.local/state/steelyard/given`), named by a hash.
 """
 
+# Why it is so, and what was rejected: docs/decisions/config-stores-of-strangers.md
+
 from __future__ import annotations
 
 import contextlib

@@ -1,5 +1,7 @@
 """Loads a Suite from a configuration file: read, expand the matrix, look up references, build; nothing is sent."""
 
+# Why it is so, and what was rejected: docs/decisions/config-dataclasses.md
+
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -9,6 +9,8 @@ range are read the same way: in a sheet with the header `题目`, "A:D" are the 
 is headed E, are letters.
 """
 
+# Why it is so, and what was rejected: docs/decisions/data-columns.md
+
 from __future__ import annotations
 
 import json

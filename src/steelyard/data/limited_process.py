@@ -3,6 +3,8 @@
 The libraries are C++: a file may crash them, keep them busy without end, or have them fill the memory.
 """
 
+# Why it is so, and what was rejected: docs/decisions/data-limited-work.md
+
 from __future__ import annotations
 
 import json

@@ -3,6 +3,8 @@
 A column that a suite does not know is still what somebody wrote: a passage under an unusual header, a remark, a year.
 """
 
+# Why it is so, and what was rejected: docs/decisions/data-columns.md
+
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

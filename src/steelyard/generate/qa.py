@@ -3,6 +3,8 @@
 So the journal, resume, budgets, progress and dry runs are those of every run.
 """
 
+# Why it is so, and what was rejected: docs/decisions/suite-one-path.md
+
 from __future__ import annotations
 
 import dataclasses

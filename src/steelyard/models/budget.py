@@ -4,6 +4,8 @@ A budget is never exceeded: each call is booked on disk before it is sent, so a 
 session without rates, budget and prices meters nothing, so that its calls take no extra time.
 """
 
+# Why it is so, and what was rejected: docs/decisions/models-budgets.md
+
 from __future__ import annotations
 
 import asyncio

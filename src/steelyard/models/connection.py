@@ -4,6 +4,8 @@ These are fields of every model that has an address. They do not change what is 
 journal's keys and a resume may change them. `session.routes` reads the environment's proxies and certificates.
 """
 
+# Why it is so, and what was rejected: docs/decisions/models-http-client.md
+
 from __future__ import annotations
 
 import ssl

@@ -8,6 +8,8 @@ Sources: the lists of errors of OpenAI, Anthropic, Gemini (google.rpc.Code), Azu
 ZhipuAI, DashScope, Volcengine and OpenRouter; the sources of vLLM, TGI and llama.cpp.
 """
 
+# Why it is so, and what was rejected: docs/decisions/models-faults.md
+
 from __future__ import annotations
 
 import re

@@ -16,6 +16,8 @@ Never used for outputs of targets and for references, which may hold any value. 
 8 µs of CPU by `json`, 3 here, checks included.
 """
 
+# Why it is so, and what was rejected: docs/decisions/models-http-client.md
+
 from __future__ import annotations
 
 import json

@@ -6,6 +6,8 @@ to two samples end the run, and so does the eighth of any sort, see `limits.Firs
 concern one sample, or pass.
 """
 
+# Why it is so, and what was rejected: docs/decisions/models-faults.md
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence

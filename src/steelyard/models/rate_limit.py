@@ -6,6 +6,8 @@ exact even after late timers. A token bucket, which fills at the rate and may be
 limit pass in a minute.
 """
 
+# Why it is so, and what was rejected: docs/decisions/models-budgets.md
+
 from __future__ import annotations
 
 import asyncio

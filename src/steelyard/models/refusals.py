@@ -10,6 +10,8 @@ Studio, OpenAI, Azure, Anthropic, Gemini, Bedrock, Mistral, Cohere, Groq, OpenRo
 DashScope, one-api and new-api; tests/models/refusals.toml lists them with the kind that each must get.
 """
 
+# Why it is so, and what was rejected: docs/decisions/models-faults.md
+
 from __future__ import annotations
 
 import re

@@ -9,6 +9,8 @@ A name that was misread does no harm: a change is kept only where the changed ca
 servers.
 """
 
+# Why it is so, and what was rejected: docs/decisions/models-refused-parameters.md
+
 from __future__ import annotations
 
 import json

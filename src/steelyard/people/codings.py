@@ -1,5 +1,7 @@
 """Error analyses of a store: which records were drawn, and what people did with them, as events."""
 
+# Why it is so, and what was rejected: docs/decisions/people-added-never-changed.md
+
 from __future__ import annotations
 
 from bisect import bisect_left

@@ -6,6 +6,8 @@ came after the last of them. A change names the last event of the row that its a
 newer one: so nobody replaces a change unseen.
 """
 
+# Why it is so, and what was rejected: docs/decisions/people-added-never-changed.md
+
 from __future__ import annotations
 
 import unicodedata

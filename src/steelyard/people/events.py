@@ -5,6 +5,8 @@ Those who write about one subject take turns: SQLite has one writer, PostgreSQL 
 hold for an event to be added is checked in its turn, by look-ups of single rows; everything else is read before.
 """
 
+# Why it is so, and what was rejected: docs/decisions/people-added-never-changed.md
+
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence

@@ -6,6 +6,8 @@ first digits of their SHA-256 replaces them, so that two pictures can be disting
 part of a judge's prompt or of a page.
 """
 
+# Why it is so, and what was rejected: docs/decisions/prompts-what-is-sent.md
+
 from __future__ import annotations
 
 import ast

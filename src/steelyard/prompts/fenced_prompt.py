@@ -6,6 +6,8 @@ of everything that is sent with them: a text cannot contain its own digest, so n
 calls have equal marks (so the journal answers them), and different calls have different marks.
 """
 
+# Why it is so, and what was rejected: docs/decisions/scorers-judge-prompts.md
+
 from __future__ import annotations
 
 import re

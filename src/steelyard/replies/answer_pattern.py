@@ -5,6 +5,8 @@ and the same reply has the same reading on any machine. `re` and `regex` backtra
 price: there is no look-ahead, look-behind or back-reference, and word characters, digits and blanks are those of ASCII.
 """
 
+# Why it is so, and what was rejected: docs/decisions/data-limited-work.md
+
 from __future__ import annotations
 
 import re

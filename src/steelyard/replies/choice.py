@@ -5,6 +5,8 @@ show how plainly the reply gives it, or that it does not. A reply that gives non
 worse than none, and nothing is ever guessed.
 """
 
+# Why it is so, and what was rejected: docs/decisions/replies-never-guess.md
+
 from __future__ import annotations
 
 import re

@@ -1,5 +1,7 @@
 """Evidence for an answer: the words before and after it, and which of several answers in one reply counts."""
 
+# Why it is so, and what was rejected: docs/decisions/replies-never-guess.md
+
 from __future__ import annotations
 
 import re

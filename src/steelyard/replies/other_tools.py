@@ -5,6 +5,8 @@ takes the reply as it came, reasoning included, and gives one letter, or "" wher
 reply as wrong. Where a tool knows only A to D, ours goes as far as the question does.
 """
 
+# Why it is so, and what was rejected: docs/decisions/tables-rules-of-other-tools.md
+
 from __future__ import annotations
 
 import re

@@ -10,6 +10,8 @@ The renderers are `terminal`, `markdown`, `html` and `section_json`. A section h
 its `Level`; a renderer decides how much of them its medium has space for. Only renderers escape, align and cut.
 """
 
+# Why it is so, and what was rejected: docs/decisions/report-sections.md
+
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence

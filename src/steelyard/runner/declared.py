@@ -3,6 +3,8 @@
 `ScoreInfo` and `StageInfo` are declared by the attributes `score_infos` and `stage_info`, of an object or a function.
 """
 
+# Why it is so, and what was rejected: docs/decisions/scorers-verdicts.md
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -4,6 +4,8 @@ A reply that cannot be read is neither guessed nor silently counted as wrong: it
 the headline rate, whose denominator is all samples, counts it as not solved.
 """
 
+# Why it is so, and what was rejected: docs/decisions/analysis-rates.md
+
 from __future__ import annotations
 
 import json

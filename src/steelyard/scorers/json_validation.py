@@ -6,6 +6,8 @@ the same reply has the same result on any machine. Three of its rules are replac
 (see `patterns`), and `uniqueItems`, `enum` and `const`, which compare every item with every other in Python.
 """
 
+# Why it is so, and what was rejected: docs/decisions/data-limited-work.md
+
 from __future__ import annotations
 
 import json

@@ -1,5 +1,6 @@
 """Whether a reply gives the expected label of a closed set, as classification is scored."""
 
+# Why it is so, and what was rejected: docs/decisions/scorers-labels-of-a-closed-set.md
 from __future__ import annotations
 
 from collections import Counter

@@ -12,6 +12,8 @@ range    both name the same document, and their character ranges overlap by a sh
 page     one of them has no text, and both name the same document and the same page.
 """
 
+# Why it is so, and what was rejected: docs/decisions/scorers-passages.md
+
 from __future__ import annotations
 
 import re

@@ -6,6 +6,7 @@ and memory and are killed at the end. Source of the task: M. Chen et al., "Evalu
 code", 2021 (HumanEval).
 """
 
+# Why it is so, and what was rejected: docs/decisions/scorers-code-of-replies.md
 from __future__ import annotations
 
 import ast

@@ -5,6 +5,8 @@ run of eight characters, not the key. `KeyWindows` holds each run in each encodi
 `key_search` has normalised: escapes decoded, in small letters, and without the characters that a view leaves out.
 """
 
+# Why it is so, and what was rejected: docs/decisions/session-secrets.md
+
 from __future__ import annotations
 
 import json

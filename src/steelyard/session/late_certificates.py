@@ -4,6 +4,8 @@ aiohttp makes two contexts when it is imported and reads all authorities of the 
 a small run takes, and unused where every endpoint is `http://` or has a context of its own.
 """
 
+# Why it is so, and what was rejected: docs/decisions/cli-light-start.md
+
 from __future__ import annotations
 
 import ssl

@@ -10,6 +10,8 @@ with a list. It is kept in the journal like a reply, so that a run that is resum
 and runs that share replies share this too; a fresh draw finds it out again.
 """
 
+# Why it is so, and what was rejected: docs/decisions/models-refused-parameters.md
+
 from __future__ import annotations
 
 import asyncio

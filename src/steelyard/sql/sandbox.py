@@ -1,5 +1,7 @@
 """Runs untrusted SQL in worker processes, which the engine's settings and the operating system restrict."""
 
+# Why it is so, and what was rejected: docs/decisions/sql-sandbox.md
+
 from __future__ import annotations
 
 import asyncio

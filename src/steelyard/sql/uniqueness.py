@@ -17,6 +17,8 @@ query may return; where they differ, the result is not unique. The text is only 
 Where an engine cannot order the rows of an aggregate, its smallest and largest value show whether they are several.
 """
 
+# Why it is so, and what was rejected: docs/decisions/sql-verdict.md
+
 from __future__ import annotations
 
 import itertools

@@ -9,6 +9,8 @@ them. Several findings may hold at once. The verdict is then the first that hold
 and what else holds is listed in the flags. Names of columns never decide anything; they are shown.
 """
 
+# Why it is so, and what was rejected: docs/decisions/sql-verdict.md
+
 from __future__ import annotations
 
 from collections import Counter

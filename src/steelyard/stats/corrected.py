@@ -6,6 +6,8 @@ verdicts and the number of labels of the rarer class, never from the widths of i
 several intervals lowers the coverage. Measured coverage is in docs/explanation/statistics.md.
 """
 
+# Why it is so, and what was rejected: docs/decisions/analysis-judges.md
+
 from __future__ import annotations
 
 import math

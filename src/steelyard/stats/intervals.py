@@ -1,5 +1,7 @@
 """Confidence intervals for one rate or one mean. Pure functions; only the clustered ones need numpy."""
 
+# Why it is so, and what was rejected: docs/decisions/stats-own-code.md
+
 from __future__ import annotations
 
 import math

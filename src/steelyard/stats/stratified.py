@@ -71,7 +71,7 @@ def stratified_mean(
 
     Source: W. G. Cochran, "Sampling techniques", 3rd edition, 1977, sections 5.3 and 5.4 (variance, degrees of freedom
     after Satterthwaite) and 5A.12 (groups of one, collapsed); effective n after Korn and Graubard 1998. The variance of
-    groups without spread is ours. Measured coverage is in docs/explanation/benchmarks.md.
+    groups without spread is ours. Measured coverage is in docs/reference/measurements.md.
 
     >>> macro = stratified_mean([1] * 9 + [0] + [1, 0, 1, 0], [0] * 10 + [1] * 4)
     >>> round(macro.mean, 2), macro.interval.rounded(2)

@@ -4,6 +4,8 @@ Student's t is not used: one tie among wins gives a spread so small that 19 wins
 20 wins. A score interval computes the variance at each mean that it tests, and not at the observed one.
 """
 
+# Why it is so, and what was rejected: docs/decisions/stats-own-code.md
+
 from __future__ import annotations
 
 import math
@@ -54,7 +56,7 @@ def wilson_with_ties(wins: int, ties: int, losses: int, level: float = 0.95) -> 
 
     Source: T. Tango, "Equivalence test and confidence interval for the difference in proportions for the paired-sample
     design", Statistics in Medicine 17, 891-908, 1998: wins and losses are his discordant pairs, and m = (1 + d) / 2.
-    The continuity correction is ours; coverage and width by exact enumeration are in docs/explanation/benchmarks.md.
+    The continuity correction is ours; coverage and width by exact enumeration are in docs/reference/measurements.md.
 
     >>> wilson_with_ties(19, 0, 0).rounded(4), wilson_with_ties(19, 1, 0).rounded(4)
     ((0.8318, 1.0), (0.7639, 1.0))

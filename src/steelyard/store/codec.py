@@ -12,6 +12,8 @@ The last two bytes are of the CRC-32 of the JSON: neither SQLite nor raw deflate
 changed letter is a changed answer.
 """
 
+# Why it is so, and what was rejected: docs/decisions/store-bytes.md
+
 from __future__ import annotations
 
 import zlib

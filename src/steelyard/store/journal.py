@@ -3,6 +3,8 @@
 A reply is committed before anything uses it, so that a process that is killed has paid for at most what was in flight.
 """
 
+# Why it is so, and what was rejected: docs/decisions/store-journal.md
+
 from __future__ import annotations
 
 import contextlib

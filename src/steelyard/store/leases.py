@@ -10,6 +10,8 @@ Leases need row locks that other transactions skip (`SKIP LOCKED`), so the table
 first run that has workers.
 """
 
+# Why it is so, and what was rejected: docs/decisions/workers-leases.md
+
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -6,6 +6,8 @@ not be kept. A full disk is met with a reserve of space, taken when the store wa
 is already in flight can still be stored.
 """
 
+# Why it is so, and what was rejected: docs/decisions/store-one-writer.md
+
 from __future__ import annotations
 
 import contextlib

@@ -6,6 +6,8 @@ prompt is shown only where its key in the journal is that of a stored reply: the
 so that exactly what was sent is shown.
 """
 
+# Why it is so, and what was rejected: docs/decisions/scorers-judge-prompts.md
+
 from __future__ import annotations
 
 import asyncio

@@ -4,6 +4,8 @@ Its targets and scorers are checked before the first call, and without cost: a u
 `build_targets` alone, as the last thing before a run.
 """
 
+# Why it is so, and what was rejected: docs/decisions/suite-one-path.md
+
 from __future__ import annotations
 
 import dataclasses

@@ -7,6 +7,8 @@ the drawn order, not in the order of arrival, so neither concurrency nor a resum
 A run without early stopping takes its tasks from `DatasetFeed`: the dataset in order.
 """
 
+# Why it is so, and what was rejected: docs/decisions/suite-early-stop.md
+
 from __future__ import annotations
 
 import asyncio

@@ -4,6 +4,8 @@ The releases of QATCH look for words in the text of a query; `qatch-docs` and `s
 table called `orders`, an `ORDER BY` of a window and a line break between the two words mislead the releases alone.
 """
 
+# Why it is so, and what was rejected: docs/decisions/tables-rules-of-other-tools.md
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence

@@ -4,6 +4,8 @@ A pair asks nothing. Its answers are outputs of two runs: of targets of the same
 that are stored already. The suite binds it to them before it is run.
 """
 
+# Why it is so, and what was rejected: docs/decisions/analysis-preferences.md
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -9,6 +9,8 @@ The Content-Security-Policy allows only scripts with the nonce of the answer, so
 nothing even where its escaping should fail.
 """
 
+# Why it is so, and what was rejected: docs/decisions/viewer-guard.md
+
 from __future__ import annotations
 
 import hmac

@@ -4,6 +4,8 @@ Ray places the actors and says when one has died; everything else is as with pro
 in the store. No key reaches Ray: an actor gets the suite with references, and resolves them in its own environment.
 """
 
+# Why it is so, and what was rejected: docs/decisions/workers-leases.md
+
 from __future__ import annotations
 
 import asyncio

@@ -4,6 +4,8 @@ The records of all workers are in the store. The lead reads those whose lease ha
 and grants the samples that an open decision needs next. The lead may die: another begins with what is stored.
 """
 
+# Why it is so, and what was rejected: docs/decisions/suite-early-stop.md
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

@@ -44,7 +44,7 @@ class Judged:
     def scores(self):
         """Sample id -> score name -> score, of the first repeat."""
         firsts = [record for record in self.records if record.repeat == 0]
-        return {record.sample.id: {one.name: one for one in record.scores} for record in firsts}
+        return {record.sample.id: {score.name: score for score in record.scores} for record in firsts}
 
     @property
     def only(self):

@@ -156,7 +156,7 @@ def test_a_threshold_passes_or_fails_and_none_does_neither():
         for least in (None, 0.5, 0.6)
     ]
 
-    assert [one.passed for one in scores] == [None, True, False]
+    assert [score.passed for score in scores] == [None, True, False]
 
 
 def test_claims_for_which_nothing_was_retrieved_are_marked():

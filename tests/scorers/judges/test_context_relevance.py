@@ -33,14 +33,19 @@ def test_the_share_of_use_and_the_precision_by_rank_are_given():
 def test_precision_is_0_where_nothing_is_of_use():
     scores, _ = relevance("1. NO\n2. NO\n3. NO\n4. NO")
 
-    assert [one.value for one in scores.values()] == [0.0, 0.0]
+    assert [score.value for score in scores.values()] == [0.0, 0.0]
 
 
 def test_each_context_keeps_its_verdict():
     scores, _ = relevance("1. YES\n2. NO\n3. NO\n4. NO")
 
     listed = scores["context_relevance"].detail["contexts"]
-    assert [(one["context"], one["verdict"]) for one in listed] == [(1, "yes"), (2, "no"), (3, "no"), (4, "no")]
+    assert [(context["context"], context["verdict"]) for context in listed] == [
+        (1, "yes"),
+        (2, "no"),
+        (3, "no"),
+        (4, "no"),
+    ]
 
 
 def test_contexts_of_several_windows_are_numbered_anew_in_each():
@@ -91,8 +96,8 @@ def test_a_part_that_cannot_be_read_might_have_been_of_use():
 def test_a_missing_verdict_leaves_both_scores_unparsed():
     scores, _ = relevance("1. YES\n2. NO\n4. NO")
 
-    assert {one.outcome for one in scores.values()} == {"unparsed"}
-    assert [one["verdict"] for one in scores["context_precision"].detail["contexts"]] == ["yes", "no", "", "no"]
+    assert {score.outcome for score in scores.values()} == {"unparsed"}
+    assert [context["verdict"] for context in scores["context_precision"].detail["contexts"]] == ["yes", "no", "", "no"]
 
 
 def test_a_blank_context_is_of_no_use_and_not_shown():
@@ -106,7 +111,7 @@ def test_a_blank_context_is_of_no_use_and_not_shown():
 def test_without_contexts_the_question_does_not_apply(found):
     scores, result = relevance("1. YES", found=found)
 
-    assert {one.outcome for one in scores.values()} == {"not_applicable"}
+    assert {score.outcome for score in scores.values()} == {"not_applicable"}
     assert result.asked == []
 
 
@@ -120,7 +125,7 @@ def test_repeats_of_several_windows_stay_apart():
     score = judgement.scores["fr"]["context_precision"]
     assert score.value == 1.0
     assert score.detail["sd"] == 0.0
-    assert [one["verdict"] for one in score.detail["contexts"]] == ["yes", "no", "no"] * 2
+    assert [context["verdict"] for context in score.detail["contexts"]] == ["yes", "no", "no"] * 2
 
 
 def test_repeats_that_differ_give_mean_deviation_and_flip_rate():

@@ -62,8 +62,8 @@ def test_prose_before_the_verdict_does_not_hide_it():
 def test_what_holds_no_rating_is_unparsed_in_both_scores(reply, kind):
     scores = correctness(reply)
 
-    assert {one.outcome for one in scores.values()} == {"unparsed"}
-    assert {one.detail["kind"] for one in scores.values()} == {kind}
+    assert {score.outcome for score in scores.values()} == {"unparsed"}
+    assert {score.detail["kind"] for score in scores.values()} == {kind}
     assert scores["correct"].passed is None
 
 
@@ -78,7 +78,7 @@ def test_a_chinese_question_is_judged_in_chinese():
 def test_without_a_reference_the_question_does_not_apply_and_nothing_is_asked(reference):
     judgement = judged(Correctness, sample(reference=reference), lambda asked: "5")
 
-    assert {one.outcome for one in judgement.scores["fr"].values()} == {"not_applicable"}
+    assert {score.outcome for score in judgement.scores["fr"].values()} == {"not_applicable"}
     assert judgement.asked == []
 
 
@@ -97,7 +97,7 @@ def test_several_chinese_references_are_shown_as_alternatives():
 def test_a_blank_answer_is_rated_lowest_without_a_call():
     judgement = judged(Correctness, sample(" \n"), lambda asked: "5")
 
-    assert [one.value for one in judgement.scores["fr"].values()] == [1.0, 0.0]
+    assert [score.value for score in judgement.scores["fr"].values()] == [1.0, 0.0]
     assert judgement.asked == []
 
 
@@ -123,7 +123,7 @@ def test_a_repeat_that_cannot_be_read_is_left_out_and_shown():
 def test_a_reply_that_was_cut_off_before_its_rating_is_truncated():
     scores = correctness(said("Let me compare the answer with the", finish="length"))
 
-    assert {one.detail["kind"] for one in scores.values()} == {"truncated"}
+    assert {score.detail["kind"] for score in scores.values()} == {"truncated"}
 
 
 def test_a_prompt_of_ones_own_is_sent():

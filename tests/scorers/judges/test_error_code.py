@@ -15,7 +15,7 @@ LATE = "Promises a delivery that is later than the passages say."
 def asked(reply, given=None, *, judge=None, **fields):
     fields = {"name": "late", "definition": LATE, **fields}
     answer = reply if callable(reply) else lambda _: reply
-    return judged(lambda made: ErrorJudge(made, **fields), given or sample(), answer, judge=judge)
+    return judged(lambda configured: ErrorJudge(configured, **fields), given or sample(), answer, judge=judge)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_an_answer_that_was_refused_is_not_judged():
         return Output("", metadata={"finish": "content_filter"})
 
     judgement = judged(
-        lambda made: ErrorJudge(made, name="late", definition=LATE),
+        lambda configured: ErrorJudge(configured, name="late", definition=LATE),
         sample(),
         lambda call: "Verdict: NO",
         target=declined,

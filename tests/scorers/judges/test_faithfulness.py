@@ -66,7 +66,7 @@ def test_an_answer_that_no_window_supports_is_unsupported():
     judgement = faithfulness("NO", "NO", "NO\nNone of them says it.", found=LONG)
 
     assert judgement.only.value == 0.0
-    assert [one["contexts"] for one in judgement.only.detail["trace"]] == [[1], [2], [3]]
+    assert [step["contexts"] for step in judgement.only.detail["trace"]] == [[1], [2], [3]]
 
 
 def test_a_further_window_is_shown_with_the_reasons_so_far_and_its_own_contexts_alone():
@@ -93,7 +93,7 @@ def test_a_step_that_cannot_be_read_counts_for_nothing_where_another_says_yes():
     judgement = faithfulness("Well.", "YES", found=LONG)
 
     assert judgement.only.value == 1.0
-    assert [one["outcome"] for one in judgement.only.detail["trace"]] == ["unparsed", "scored"]
+    assert [step["outcome"] for step in judgement.only.detail["trace"]] == ["unparsed", "scored"]
 
 
 def test_a_step_that_cannot_be_read_might_have_been_yes():
@@ -156,7 +156,7 @@ def test_repeats_repeat_the_whole_procedure():
     assert judgement.only.value == 1.0
     assert judgement.only.detail["sd"] == 0.0
     assert judgement.only.detail["flip_rate"] == 0.0
-    assert [one["repeat"] for one in judgement.only.detail["trace"]] == [1, 1, 2, 2, 3, 3]
+    assert [step["repeat"] for step in judgement.only.detail["trace"]] == [1, 1, 2, 2, 3, 3]
     assert len(judgement.asked) == 6
 
 
@@ -199,7 +199,7 @@ def test_a_second_run_finds_every_repeat_in_the_journal_where_the_first_had_it()
     (first, again), asked = asyncio.run(work())
 
     assert asked == 8
-    traces = [[one.scores[0].detail["trace"] for one in run.records()] for run in (first, again)]
+    traces = [[record.scores[0].detail["trace"] for record in run.records()] for run in (first, again)]
     assert traces[0] == traces[1]
 
 

@@ -21,7 +21,9 @@ def coherent(judge, **fields):
 def one(reply, given=None, *, judge=None, model=None, **fields):
     """The result of one sample under a judge that says `reply`, or what `reply` makes of the call."""
     answer = reply if callable(reply) else lambda asked: reply
-    return judged(lambda made: coherent(made, **fields), given or sample(), answer, judge=judge, model=model)
+    return judged(
+        lambda configured: coherent(configured, **fields), given or sample(), answer, judge=judge, model=model
+    )
 
 
 def weighted(text="5", alternatives=FIVE):
@@ -59,24 +61,24 @@ class TestTheForm:
         assert (body["logprobs"], body["top_logprobs"]) == (True, 20)
 
     def test_with_reasoning_the_reasons_follow_and_are_kept(self):
-        found = one("4\nThe second sentence repeats the first.", reasoning=True)
-        assert found.asked[0].body["max_tokens"] == 512
-        assert "your reasons" in found.prompts[0]
-        assert (found.only.value, found.only.reason) == (4, "The second sentence repeats the first.")
+        judgement = one("4\nThe second sentence repeats the first.", reasoning=True)
+        assert judgement.asked[0].body["max_tokens"] == 512
+        assert "your reasons" in judgement.prompts[0]
+        assert (judgement.only.value, judgement.only.reason) == (4, "The second sentence repeats the first.")
 
     def test_a_prompt_of_ones_own_is_sent(self):
-        found = one(
+        judgement = one(
             "4", template="{{answer}}\nRate it by {{criteria}} ({{low}}-{{high}}) as {{metric}}. {{steps}} {{task}}"
         )
-        assert found.prompts[0].endswith(
+        assert judgement.prompts[0].endswith(
             "Rate it by Do the sentences hang together? (1-5) as coherence. "
             "1. Read the answer.\n2. Compare it with the request. "
         )
 
     def test_a_chinese_answer_is_judged_in_chinese(self):
-        found = one("4", sample("巴黎是法国的首都。", "法国的首都是哪里？"))
-        assert "请只就“coherence”这一项指标" in found.prompts[0]
-        assert found.only.value == 4
+        judgement = one("4", sample("巴黎是法国的首都。", "法国的首都是哪里？"))
+        assert "请只就“coherence”这一项指标" in judgement.prompts[0]
+        assert judgement.only.value == 4
         assert "Rate the answer" in one("4", sample("巴黎", "法国的首都？"), judge={"language": "en"}).prompts[0]
 
 
@@ -86,18 +88,21 @@ class TestSteps:
 
     def test_they_are_written_once_for_all_samples_and_kept_on_each_score(self):
         several = [sample(no=f"q{n}", question=f"Question {n}?") for n in range(8)]
-        found = judged(
+        judgement = judged(
             lambda judge: [coherent(judge, steps=(), task="Tutoring."), coherent(judge, name="clarity", steps=())],
             several,
             self.written("Sure!\n1. Look at each sentence.\n2. Count the breaks."),
             repeats=2,
         )
-        asked = [one for one in found.prompts if "Do not rate anything yourself" in one]
+        asked = [prompt for prompt in judgement.prompts if "Do not rate anything yourself" in prompt]
         assert len(asked) == 2
-        assert len(found.prompts) == 2 + 8 * 2 * 2
+        assert len(judgement.prompts) == 2 + 8 * 2 * 2
         assert "Tutoring." in asked[0] + asked[1]
-        assert all("1. Look at each sentence.\n2. Count the breaks." in one for one in set(found.prompts) - set(asked))
-        for scores in found.scores.values():
+        assert all(
+            "1. Look at each sentence.\n2. Count the breaks." in prompt
+            for prompt in set(judgement.prompts) - set(asked)
+        )
+        for scores in judgement.scores.values():
             assert scores["coherence"].detail["steps"] == ["Look at each sentence.", "Count the breaks."]
             assert scores["clarity"].value == 4
 
@@ -112,10 +117,10 @@ class TestSteps:
         ],
     )
     def test_steps_that_cannot_be_read_leave_no_score_and_nothing_else_is_asked(self, reply, outcome, kind):
-        found = one(self.written(reply), steps=())
-        assert (found.only.outcome, found.only.detail.get("kind")) == (outcome, kind)
-        assert "steps" in found.only.reason
-        assert len(found.asked) == 1
+        judgement = one(self.written(reply), steps=())
+        assert (judgement.only.outcome, judgement.only.detail.get("kind")) == (outcome, kind)
+        assert "steps" in judgement.only.reason
+        assert len(judgement.asked) == 1
 
     def test_given_steps_cost_no_call(self):
         assert len(one("4").asked) == 1
@@ -138,27 +143,27 @@ class TestWeighting:
         assert "mass" not in score.detail
 
     def test_auto_asks_again_without_where_the_endpoint_refuses_them_and_says_so(self):
-        found = one(lambda asked: failed(400, "logprobs is not supported") if "logprobs" in asked.body else "4")
-        assert (found.only.value, found.only.detail["how"]) == (4, "single rating")
-        assert "logprobs is not supported" in found.only.detail["fallback"]
-        assert "top_logprobs" not in found.asked[1].body
-        assert len(found.asked) == 2
+        judgement = one(lambda asked: failed(400, "logprobs is not supported") if "logprobs" in asked.body else "4")
+        assert (judgement.only.value, judgement.only.detail["how"]) == (4, "single rating")
+        assert "logprobs is not supported" in judgement.only.detail["fallback"]
+        assert "top_logprobs" not in judgement.asked[1].body
+        assert len(judgement.asked) == 2
 
     def test_a_refusal_of_probabilities_is_found_out_once_for_all_repeats(self):
-        found = one(
+        judgement = one(
             lambda asked: failed(400) if "logprobs" in asked.body else str(asked.no % 2 + 3), judge={"repeats": 2}
         )
-        assert ["logprobs" in asked.body for asked in found.asked] == [True, False, False]
-        assert sorted(found.only.detail["repeats"]) == [3, 4]
-        assert found.only.detail["how"] == "single rating"
+        assert ["logprobs" in asked.body for asked in judgement.asked] == [True, False, False]
+        assert sorted(judgement.only.detail["repeats"]) == [3, 4]
+        assert judgement.only.detail["how"] == "single rating"
 
     def test_repeats_that_were_taken_in_two_ways_name_both(self):
-        found = one(lambda asked: weighted() if asked.no else "4", judge={"repeats": 2}).only
-        assert found.detail["how"] in {
+        judgement = one(lambda asked: weighted() if asked.no else "4", judge={"repeats": 2}).only
+        assert judgement.detail["how"] in {
             "single rating and probability-weighted",
             "probability-weighted and single rating",
         }
-        assert found.detail["fallback"] == "the endpoint gave no token probabilities"
+        assert judgement.detail["fallback"] == "the endpoint gave no token probabilities"
 
     @pytest.mark.parametrize("tokens", [[], ["4"], [{}], [{"token": "5"}], [{"token": "4", "logprob": "x"}]])
     def test_token_probabilities_that_cannot_be_read_leave_the_rating_as_it_was_read(self, tokens):
@@ -167,19 +172,19 @@ class TestWeighting:
         assert score.detail["fallback"]
 
     def test_a_fault_that_passes_is_no_reason_to_ask_without(self):
-        found = one(lambda asked: failed(500))
-        assert found.failure.kind == "server"
-        assert len(found.asked) == 1
+        judgement = one(lambda asked: failed(500))
+        assert judgement.failure.kind == "server"
+        assert len(judgement.asked) == 1
 
     def test_logprobs_that_are_wanted_and_refused_end_the_run_with_one_call(self):
-        found = one(lambda asked: failed(400, "logprobs is not supported"), weighting="logprobs")
-        assert (found.run.state, len(found.asked)) == ("broken", 1)
-        assert "set weighting to auto, samples or single" in found.run.reason
+        judgement = one(lambda asked: failed(400, "logprobs is not supported"), weighting="logprobs")
+        assert (judgement.run.state, len(judgement.asked)) == ("broken", 1)
+        assert "set weighting to auto, samples or single" in judgement.run.reason
 
     def test_logprobs_that_are_wanted_and_missing_end_the_run_with_one_call(self):
-        found = one("4", weighting="logprobs")
-        assert (found.run.state, len(found.asked)) == ("broken", 1)
-        assert "gave no token probabilities" in found.run.reason
+        judgement = one("4", weighting="logprobs")
+        assert (judgement.run.state, len(judgement.asked)) == ("broken", 1)
+        assert "gave no token probabilities" in judgement.run.reason
 
     def test_too_little_mass_is_a_single_rating_with_the_mass(self):
         sparse = {"5": 0.3, "4": 0.1, "Well": 0.6}
@@ -190,36 +195,38 @@ class TestWeighting:
         assert one(weighted(alternatives=sparse), min_probability_mass=0.4).only.value == pytest.approx(4.75)
 
     def test_single_asks_for_no_probabilities(self):
-        found = one("3", weighting="single")
-        assert "logprobs" not in found.asked[0].body
-        assert (found.only.value, found.only.detail["how"]) == (3, "single rating")
-        assert "fallback" not in found.only.detail
+        judgement = one("3", weighting="single")
+        assert "logprobs" not in judgement.asked[0].body
+        assert (judgement.only.value, judgement.only.detail["how"]) == (3, "single rating")
+        assert "fallback" not in judgement.only.detail
 
     def test_samples_are_drawn_at_temperature_1_and_their_mean_is_the_score(self):
-        found = one(lambda asked: "5" if asked.no % 4 == 0 else "3", weighting="samples", samples=8)
-        assert len(found.asked) == 8
-        assert {one.body["temperature"] for one in found.asked} == {1}
-        assert found.only.value == pytest.approx((2 * 5 + 6 * 3) / 8)
-        assert found.only.detail["how"] == "mean of 8 samples"
-        assert found.only.detail["n"] == 8
-        assert found.only.detail["distribution"] == {"3": 0.75, "5": 0.25}
+        judgement = one(lambda asked: "5" if asked.no % 4 == 0 else "3", weighting="samples", samples=8)
+        assert len(judgement.asked) == 8
+        assert {call.body["temperature"] for call in judgement.asked} == {1}
+        assert judgement.only.value == pytest.approx((2 * 5 + 6 * 3) / 8)
+        assert judgement.only.detail["how"] == "mean of 8 samples"
+        assert judgement.only.detail["n"] == 8
+        assert judgement.only.detail["distribution"] == {"3": 0.75, "5": 0.25}
 
     def test_samples_that_cannot_be_read_are_counted_and_never_0(self):
-        found = one(lambda asked: "4" if asked.no % 2 else "no idea", weighting="samples", samples=6)
-        assert found.only.value == 4
-        assert (found.only.detail["n"], found.only.detail["unread"]) == (3, 3)
-        assert found.only.detail["how"] == "mean of 3 samples"
+        judgement = one(lambda asked: "4" if asked.no % 2 else "no idea", weighting="samples", samples=6)
+        assert judgement.only.value == 4
+        assert (judgement.only.detail["n"], judgement.only.detail["unread"]) == (3, 3)
+        assert judgement.only.detail["how"] == "mean of 3 samples"
 
     def test_where_no_sample_can_be_read_there_is_no_number(self):
-        found = one("9", weighting="samples", samples=3).only
-        assert (found.value, found.outcome, found.detail["kind"]) == (None, "unparsed", "out_of_scale")
-        assert found.detail["unread"] == 3
+        judgement = one("9", weighting="samples", samples=3).only
+        assert (judgement.value, judgement.outcome, judgement.detail["kind"]) == (None, "unparsed", "out_of_scale")
+        assert judgement.detail["unread"] == 3
 
     def test_repeats_of_samples_are_means_of_their_own(self):
-        found = one(lambda asked: "5" if asked.no < 4 else "3", weighting="samples", samples=4, judge={"repeats": 2})
-        assert sorted(found.only.detail["repeats"]) == [3, 5]
-        assert found.only.value == 4
-        assert found.only.detail["n"] == 8
+        judgement = one(
+            lambda asked: "5" if asked.no < 4 else "3", weighting="samples", samples=4, judge={"repeats": 2}
+        )
+        assert sorted(judgement.only.detail["repeats"]) == [3, 5]
+        assert judgement.only.value == 4
+        assert judgement.only.detail["n"] == 8
 
     def test_ten_values_are_weighed_over_tokens_of_one_digit(self):
         tokens = [token("1", {"1": 0.9, "9": 0.1}), token("0", {"0": 1.0})]
@@ -260,7 +267,7 @@ def test_two_metrics_stand_side_by_side_under_their_names_with_their_scales():
         sample(),
         lambda asked: "9" if "tone (0 to 10):" in asked.prompt else "4",
     )
-    assert {name: one.value for name, one in judgement.scores["fr"].items()} == {"coherence": 4, "tone": 9}
+    assert {name: score.value for name, score in judgement.scores["fr"].items()} == {"coherence": 4, "tone": 9}
     assert coherent(Judge(), low=0, high=10).score_infos == (ScoreInfo("coherence", (0, 10), histogram=True),)
 
 

@@ -13,7 +13,7 @@ MIXED = "1. NO: it names none.\n2. YES: none is given.\n3. YES: it says please."
 
 def guided(reply, given=None, *, judge=None, rules=RULES, **fields):
     answer = reply if callable(reply) else lambda asked: reply
-    return judged(lambda made: Guideline(made, rules, **fields), given or sample(), answer, judge=judge)
+    return judged(lambda configured: Guideline(configured, rules, **fields), given or sample(), answer, judge=judge)
 
 
 def test_one_call_judges_each_guideline_and_the_value_is_the_share_kept():
@@ -69,7 +69,7 @@ def test_repeats_give_the_spread():
     score = guided(lambda asked: replies[asked.no], judge={"repeats": 3}).only
     assert score.value == pytest.approx((2 / 3 + 1 + 2 / 3) / 3)
     assert score.detail["flip_rate"] == pytest.approx(1 / 3)
-    assert [one["repeat"] for one in score.detail["guidelines"]] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+    assert [guideline["repeat"] for guideline in score.detail["guidelines"]] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
 
 
 def test_a_repeat_that_cannot_be_read_is_left_out_of_the_mean_and_seen():

@@ -17,9 +17,9 @@ def expected(text, tokens, values=FIVE, span=None):
     return expected_rating(text, span or (start, start + 1), tokens, values)
 
 
-def shares(found):
-    assert isinstance(found, Expected), found
-    return {value: round(p, 6) for value, p in found.distribution.items()}
+def shares(rating):
+    assert isinstance(rating, Expected), rating
+    return {value: round(p, 6) for value, p in rating.distribution.items()}
 
 
 def test_the_mean_is_over_the_scale_and_the_mass_over_everything():
@@ -71,9 +71,9 @@ def test_a_slash_behind_the_number_ends_it():
 class TestNumbersOfSeveralTokens:
     def test_ten_is_the_product_of_its_digits_and_one_is_the_rest(self):
         tokens = [token("1", {"1": 0.6, "9": 0.3}), token("0", {"0": 0.7, "\n": 0.2, "1": 0.05})]
-        found = expected("10", tokens, TEN, (0, 2))
-        assert shares(found) == {1: 0.12, 9: 0.3, 10: 0.42}
-        assert found.value == pytest.approx((0.12 + 2.7 + 4.2) / 0.84)
+        rating = expected("10", tokens, TEN, (0, 2))
+        assert shares(rating) == {1: 0.12, 9: 0.3, 10: 0.42}
+        assert rating.value == pytest.approx((0.12 + 2.7 + 4.2) / 0.84)
 
     def test_what_follows_a_one_decides_whether_it_is_ten(self):
         tokens = [token("1", {"1": 0.8, "2": 0.1}), token("\n", {"\n": 0.9, "0": 0.1})]
@@ -87,8 +87,8 @@ class TestNumbersOfSeveralTokens:
 
     def test_a_one_counts_where_ten_is_a_token_of_its_own(self):
         for text in ("1", "7"):
-            found = expected(text, [token(text, {"1": 0.3, "7": 0.4, "10": 0.2})], TEN)
-            assert shares(found) == {1: 0.3, 7: 0.4, 10: 0.2}
+            rating = expected(text, [token(text, {"1": 0.3, "7": 0.4, "10": 0.2})], TEN)
+            assert shares(rating) == {1: 0.3, 7: 0.4, 10: 0.2}
 
     def test_the_end_of_the_reply_is_an_end_where_it_is_listed(self):
         for end in ("", "<|im_end|>"):
@@ -101,8 +101,8 @@ class TestNumbersOfSeveralTokens:
 
     def test_a_negative_value_is_followed_from_its_sign(self):
         tokens = [token("-", {"-": 0.5, "1": 0.25}), token("2", {"2": 0.6, "1": 0.4})]
-        found = expected_rating("-2", (0, 2), tokens, range(-2, 3))
-        assert shares(found) == {-2: 0.3, -1: 0.2, 1: 0.25}
+        rating = expected_rating("-2", (0, 2), tokens, range(-2, 3))
+        assert shares(rating) == {-2: 0.3, -1: 0.2, 1: 0.25}
 
 
 def test_a_chinese_reply_whose_tokens_are_parts_of_characters_is_placed_by_bytes():

@@ -12,7 +12,7 @@ from steelyard.types import Reply
 
 
 def told(text, n=2, finish="stop"):
-    return [(one.label, one.outcome, one.kind) for one in read_numbered(Reply("", text, finish), n)]
+    return [(verdict.label, verdict.outcome, verdict.kind) for verdict in read_numbered(Reply("", text, finish), n)]
 
 
 YES = ("yes", "scored", "")
@@ -72,4 +72,4 @@ def test_every_number_has_one_verdict_whatever_was_said(text, n, finish):
     verdicts = read_numbered(Reply("", text, finish), n)
 
     assert len(verdicts) == n
-    assert all((one.value is None) == (one.outcome != "scored") for one in verdicts)
+    assert all((verdict.value is None) == (verdict.outcome != "scored") for verdict in verdicts)

@@ -13,36 +13,36 @@ SYSTEM = "You mark exams. Say a number from 1 to 5 in the first line, and why in
 LONG = ["The shop opens at nine. " * 10, "Paris is the capital of France. " * 8]
 
 
-def messages(found, no=0):
-    return found.asked[no].body["messages"]
+def messages(judgement, no=0):
+    return judgement.asked[no].body["messages"]
 
 
 def test_a_system_message_comes_before_the_template_which_may_end_with_the_answer():
     template = "# Asked\n{{query}}\n# Expected\n{{reference_answer}}\n# Given\n{{generated_answer}}"
-    found = judged(
+    judgement = judged(
         lambda judge: Correctness(judge, template=template, system=SYSTEM), sample(), lambda asked: "4.0\nGood."
     )
-    system, user = messages(found)
+    system, user = messages(judgement)
     assert (system["role"], system["content"], user["role"]) == ("system", SYSTEM, "user")
     assert "Capital of France?" in user["content"]
     assert user["content"].count("Paris") == 2
-    assert {score.name: score.value for score in found.records[0].scores} == {"correctness": 4, "correct": 1}
+    assert {score.name: score.value for score in judgement.records[0].scores} == {"correctness": 4, "correct": 1}
 
 
 def test_braces_of_python_templates_are_placeholders_where_no_other_are():
     template = 'Asked: {query}\nExpected: {reference_answer}\nGiven: {generated_answer}\nReply as {{"rating": 1}}.'
-    found = judged(lambda judge: Correctness(judge, template=template), sample(), lambda asked: '{"rating": 5}')
-    [user] = messages(found)
+    judgement = judged(lambda judge: Correctness(judge, template=template), sample(), lambda asked: '{"rating": 5}')
+    [user] = messages(judgement)
     assert 'Reply as {"rating": 1}.' in user["content"]
     assert "{query}" not in user["content"]
-    assert found.records[0].scores[0].value == 5
+    assert judgement.records[0].scores[0].value == 5
 
 
 def test_single_braces_beside_our_placeholders_are_text():
     template = "{query} {{question}} {{reference}} {{answer}}: a number, as {x}?"
-    found = judged(lambda judge: Correctness(judge, template=template), sample(), lambda asked: "5")
-    assert messages(found)[0]["content"].startswith("{query} <question")
-    assert messages(found)[0]["content"].endswith("as {x}?")
+    judgement = judged(lambda judge: Correctness(judge, template=template), sample(), lambda asked: "5")
+    assert messages(judgement)[0]["content"].startswith("{query} <question")
+    assert messages(judgement)[0]["content"].endswith("as {x}?")
 
 
 @pytest.mark.parametrize("braces", [("{{", "}}"), ("{", "}")])
@@ -55,37 +55,37 @@ def test_a_faithfulness_prompt_of_llama_index_asks_about_the_answer_and_refines_
         f"Is this in the text: {left}query_str{right}\nSo far: {left}existing_answer{right}\n"
         f"---\n{left}context_msg{right}\n---\nYES stays YES."
     )
-    found = judged(
+    judgement = judged(
         lambda judge: Faithfulness(judge, window_tokens=50, template=create, refine_template=refine),
         sample(found=LONG),
         lambda asked: "YES" if "capital of France" in asked.prompt else "NO",
     )
-    first, second = found.prompts[0], found.prompts[-1]
+    first, second = judgement.prompts[0], judgement.prompts[-1]
     assert "Information: <answer" in first
     assert "\nParis\n" in first
     assert "So far: NO\n" in second
     assert "capital of France" in second
-    assert found.only.value == 1
+    assert judgement.only.value == 1
 
 
 def test_a_g_eval_form_of_openai_names_request_queries_and_metric():
     template = "Rate it.\n{criteria}\n{steps}\nRequest:\n{request}\nQueries:\n{queries}\nForm:\n- {metric_name}\n"
-    found = judged(
+    judgement = judged(
         lambda judge: GEval(judge, "relevance", "Relevance(1-5)", steps=("Read.",), template=template),
         sample(),
         lambda asked: "4",
     )
-    prompt = found.prompts[0]
+    prompt = judgement.prompts[0]
     assert "Relevance(1-5)\n1. Read." in prompt
     assert prompt.index("Capital of France?") < prompt.index("Queries:") < prompt.index("\nParis\n")
     assert prompt.rstrip().endswith("- relevance")
-    assert found.only.value == 4
+    assert judgement.only.value == 4
 
 
 def test_the_system_message_of_the_judge_holds_for_every_scorer_without_one(tmp_path):
     file = tmp_path / "system.txt"
     file.write_text(SYSTEM)
-    found = judged(
+    judgement = judged(
         lambda judge: [
             Correctness(judge),
             Guideline(judge, guidelines=("Short.",), system="Be strict about {{count}}."),
@@ -94,12 +94,12 @@ def test_the_system_message_of_the_judge_holds_for_every_scorer_without_one(tmp_
         lambda asked: "1. YES" if "strict" in str(asked.body) else "5",
         judge={"system": file},
     )
-    assert sorted(asked.body["messages"][0]["content"] for asked in found.asked) == ["Be strict about 1.", SYSTEM]
+    assert sorted(asked.body["messages"][0]["content"] for asked in judgement.asked) == ["Be strict about 1.", SYSTEM]
     assert (
-        found.run.manifest["scorers"]["correctness"]["correctness"]["prompts"]["correctness"]["system"]["text"]
+        judgement.run.manifest["scorers"]["correctness"]["correctness"]["prompts"]["correctness"]["system"]["text"]
         == SYSTEM
     )
-    shown = judge_prompts(found.run, found.records[0])
+    shown = judge_prompts(judgement.run, judgement.records[0])
     assert {prompt[0]["content"] for prompt in shown.values()} == {"Be strict about 1.", SYSTEM}
 
 

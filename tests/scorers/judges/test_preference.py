@@ -43,12 +43,12 @@ def prefers(text, why="Because."):
 def preferred(reply, given=None, *, judge=None, **fields):
     samples = given or pair()
     answer = reply if callable(reply) else lambda asked: reply
-    return judged(lambda made: Preference(made, **fields), samples, answer, target=answers_of, judge=judge)
+    return judged(lambda configured: Preference(configured, **fields), samples, answer, target=answers_of, judge=judge)
 
 
 def test_both_orders_are_asked_and_a_verdict_for_the_same_side_holds():
     judgement = preferred(prefers("nine"))
-    assert sorted(placed(one) for one in judgement.prompts) == [(GOOD, POOR), (POOR, GOOD)]
+    assert sorted(placed(prompt) for prompt in judgement.prompts) == [(GOOD, POOR), (POOR, GOOD)]
     score = judgement.only
     assert (score.name, score.value, score.outcome, score.passed) == ("preference", 1.0, "scored", None)
     assert (score.detail["label"], score.detail["by"]) == ("A", "judge")
@@ -68,20 +68,20 @@ def test_both_orders_are_asked_and_a_verdict_for_the_same_side_holds():
 def test_side_b_wins_with_value_0():
     score = preferred(prefers("idea")).only
     assert (score.value, score.detail["label"]) == (0.0, "B")
-    assert [one["slot"] for one in score.detail["orders"]] == [2, 1]
+    assert [order["slot"] for order in score.detail["orders"]] == [2, 1]
 
 
 def test_a_tie_in_both_orders_is_a_tie():
     score = preferred("Alike.\n[[C]]").only
     assert (score.value, score.detail["label"]) == (0.5, "tie")
-    assert [(one["verdict"], one["slot"]) for one in score.detail["orders"]] == [("tie", 0)] * 2
+    assert [(order["verdict"], order["slot"]) for order in score.detail["orders"]] == [("tie", 0)] * 2
 
 
 def test_a_judge_that_always_takes_the_first_is_inconsistent_and_its_bias_is_in_the_orders():
     judgement = preferred("The first.\n[[A]]", [pair(no=str(no), a=f"{GOOD} {no}") for no in range(10)])
-    scores = [one["preference"] for one in judgement.scores.values()]
-    assert [(one.value, one.detail["label"]) for one in scores] == [(0.5, "inconsistent")] * 10
-    assert [[order["slot"] for order in one.detail["orders"]] for one in scores] == [[1, 1]] * 10
+    scores = [score["preference"] for score in judgement.scores.values()]
+    assert [(score.value, score.detail["label"]) for score in scores] == [(0.5, "inconsistent")] * 10
+    assert [[order["slot"] for order in score.detail["orders"]] for score in scores] == [[1, 1]] * 10
     assert scores[0].reason == "A with A shown first; B with B shown first"
 
 
@@ -93,12 +93,12 @@ def test_a_judge_whose_bias_is_known_is_found_out_by_the_swaps():
         return "[[A]]" if int(re.search(r"egg number (\d+)", asked.prompt)[1]) < 6 else fair(asked)
 
     judgement = preferred(reply, [pair(no=str(no), question=f"How about egg number {no}?") for no in range(20)])
-    details = [one["preference"].detail for one in judgement.scores.values()]
-    turned = [one for one in details if one["label"] == "inconsistent"]
+    details = [score["preference"].detail for score in judgement.scores.values()]
+    turned = [detail for detail in details if detail["label"] == "inconsistent"]
     assert len(turned) == 6
     assert all([order["slot"] for order in one["orders"]] == [1, 1] for one in turned)
-    assert {one["label"] for one in details if one not in turned} == {"A"}
-    slots = [order["slot"] for one in details for order in one["orders"]]
+    assert {detail["label"] for detail in details if detail not in turned} == {"A"}
+    slots = [order["slot"] for detail in details for order in detail["orders"]]
     assert (slots.count(1), slots.count(2)) == (6 * 2 + 14, 14)
 
 
@@ -189,7 +189,7 @@ def test_equal_answers_make_one_prompt_that_is_asked_once_and_counts_for_both_or
     judgement = preferred("[[A]]", pair(a="Nine.", b="Nine."))
     orders = judgement.only.detail["orders"]
     assert len(judgement.asked) == 1
-    assert [(one["shown"], one["slot"]) for one in orders] == [("AB", 1), ("BA", 1)]
+    assert [(order["shown"], order["slot"]) for order in orders] == [("AB", 1), ("BA", 1)]
     assert judgement.only.detail["label"] == "inconsistent"
     assert preferred("[[C]]", pair(a="Nine.", b="Nine.")).only.detail["label"] == "tie"
 
@@ -197,14 +197,14 @@ def test_equal_answers_make_one_prompt_that_is_asked_once_and_counts_for_both_or
 def test_equal_answers_are_asked_once_for_each_repeat():
     judgement = preferred(lambda asked: ["[[C]]", "[[A]]", "[[C]]"][asked.no], pair(a="9", b="9"), judge={"repeats": 3})
     assert len(judgement.asked) == 3
-    assert [one["repeats"] for one in judgement.only.detail["orders"]] == [["tie", "A", "tie"], ["tie", "B", "tie"]]
+    assert [order["repeats"] for order in judgement.only.detail["orders"]] == [["tie", "A", "tie"], ["tie", "B", "tie"]]
 
 
 def test_the_judge_sees_places_and_no_names():
     given = pair(A={"run": "glm-4-secret", "failure": ""}, B={"run": "qwen-secret", "failure": ""})
     judgement = preferred(prefers("nine"), given)
-    assert not any("secret" in one for one in judgement.prompts)
-    assert all("Answer A:" in one and "Answer B:" in one for one in judgement.prompts)
+    assert not any("secret" in prompt for prompt in judgement.prompts)
+    assert all("Answer A:" in prompt and "Answer B:" in prompt for prompt in judgement.prompts)
 
 
 MARKS = [
@@ -247,8 +247,8 @@ def test_one_order_is_drawn_by_seed_and_sample_and_stays():
     def shown(seed, given=samples):
         judgement = preferred(prefers("nine"), given, orders="random", seed=seed)
         assert len(judgement.asked) == len(given)
-        assert {one["preference"].detail["label"] for one in judgement.scores.values()} == {"A"}
-        return {no: one["preference"].detail["orders"][0]["shown"] for no, one in judgement.scores.items()}
+        assert {score["preference"].detail["label"] for score in judgement.scores.values()} == {"A"}
+        return {no: score["preference"].detail["orders"][0]["shown"] for no, score in judgement.scores.items()}
 
     first = shown(7)
     assert 10 <= sum(one == "AB" for one in first.values()) <= 30
@@ -258,15 +258,15 @@ def test_one_order_is_drawn_by_seed_and_sample_and_stays():
 
 def test_with_one_order_a_place_becomes_its_side():
     judgement = preferred("The first.\n[[A]]", [pair(no=str(no)) for no in range(20)], orders="random")
-    for one in judgement.scores.values():
-        [order] = one["preference"].detail["orders"]
-        assert (order["slot"], order["verdict"], one["preference"].detail["label"]) == (
+    for score in judgement.scores.values():
+        [order] = score["preference"].detail["orders"]
+        assert (order["slot"], order["verdict"], score["preference"].detail["label"]) == (
             1,
             order["shown"][0],
             order["shown"][0],
         )
         named = " (its A is side B)" if order["shown"] == "BA" else ""
-        assert one["preference"].reason == (
+        assert score["preference"].reason == (
             f"{order['shown'][0]} with {order['shown'][0]} shown first{named}: The first."
         )
 
@@ -284,7 +284,7 @@ def repeated(replies, **fields):
 def test_of_repeats_the_majority_of_an_order_holds():
     score = repeated(("AAB", "BBC"))
     assert (score.value, score.detail["label"]) == (1.0, "A")
-    assert [sorted(one["repeats"]) for one in score.detail["orders"]] == [["A", "A", "B"], ["A", "A", "tie"]]
+    assert [sorted(order["repeats"]) for order in score.detail["orders"]] == [["A", "A", "B"], ["A", "A", "tie"]]
 
 
 @pytest.mark.parametrize("replies", [("AB", "BB"), ("ABC", "BBB"), ("AABC", "BBBB")])
@@ -303,7 +303,7 @@ def test_two_divided_orders_are_inconsistent_and_no_agreement():
 def test_repeats_that_cannot_be_read_are_left_out_of_the_majority():
     score = repeated(("A?", "?B"))
     assert score.detail["label"] == "A"
-    assert [sorted(one["repeats"]) for one in score.detail["orders"]] == [["", "A"], ["", "A"]]
+    assert [sorted(order["repeats"]) for order in score.detail["orders"]] == [["", "A"], ["", "A"]]
 
 
 def test_the_reference_is_shown_where_there_is_one():

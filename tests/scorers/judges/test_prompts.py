@@ -7,7 +7,7 @@ import pytest
 from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.template import load_template, packaged_prompts, placeholders
 
-NAMES = sorted(one.removeprefix("en/judge_") for one in packaged_prompts() if one.startswith("en/judge_"))
+NAMES = sorted(name.removeprefix("en/judge_") for name in packaged_prompts() if name.startswith("en/judge_"))
 MATERIAL = {"question", "answer", "reference", "contexts", "schema", "claims", "context", "passage", "passages"}
 
 
@@ -16,7 +16,7 @@ def names_of(language, name):
 
 
 def test_there_is_a_prompt_in_each_language_for_every_judge():
-    chinese = sorted(one.removeprefix("zh/judge_") for one in packaged_prompts() if one.startswith("zh/judge_"))
+    chinese = sorted(name.removeprefix("zh/judge_") for name in packaged_prompts() if name.startswith("zh/judge_"))
     assert chinese == NAMES
     assert {"g_eval", "g_eval_reasons", "g_eval_steps", "relevance", "rubric", "guideline"} <= set(NAMES)
 
@@ -30,7 +30,7 @@ def test_both_languages_show_the_same_values(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_judged_is_fenced_first_and_stands_before_the_instruction(name, language):
     text = load_template(f"{language}/judge_{name}")
-    material = [at for one, at in placeholders(text) if one in MATERIAL]
+    material = [at for name, at in placeholders(text) if name in MATERIAL]
     if not material:
         assert name == "g_eval_steps", "a judge sees what it judges"
         return
@@ -54,7 +54,7 @@ def test_the_words_that_are_sent_are_in_the_manifest_with_their_hash():
     told = FencedPrompt("judge_relevance", "", ("question", "schema", "answer")).manifest()
     assert set(told) == {"en", "zh"}
     assert told["en"]["text"] == load_template("en/judge_relevance")
-    assert len({one["hash"] for one in told.values()}) == 2
+    assert len({prompt["hash"] for prompt in told.values()}) == 2
     own = FencedPrompt(
         "judge_relevance", "Rate {{answer}} now, from 1 to 5.", ("question", "schema", "answer")
     ).manifest()

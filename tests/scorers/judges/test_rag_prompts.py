@@ -38,7 +38,7 @@ def test_both_languages_show_the_same(name):
 def test_the_warning_stands_before_the_material_and_the_form_of_the_reply_behind_all_of_it(name, language):
     text = load_template(f"{language}/judge_{name}")
     places = [at for found, at in placeholders(text) if found in SHOWN[name]]
-    marks = [at for found, at in placeholders(text) if found == "mark"]
+    marks = [at for name, at in placeholders(text) if name == "mark"]
 
     assert max(marks) < min(places)
     ending = text[max(places) :]

@@ -62,14 +62,14 @@ class Stored:
         return answer_of_the_sample(sample)
 
 
-def answered(found, endpoint):
-    return [asked.body for asked in found.asked if endpoint(asked.body) is None]
+def answered(judgement, endpoint):
+    return [asked.body for asked in judgement.asked if endpoint(asked.body) is None]
 
 
 def test_a_reasoning_model_judges_without_what_it_refuses():
-    found = judged_at(reasoning_model, Guideline_of)
-    assert found.run.state == "finished"
-    bodies = answered(found, reasoning_model)
+    judgement = judged_at(reasoning_model, Guideline_of)
+    assert judgement.run.state == "finished"
+    bodies = answered(judgement, reasoning_model)
     assert len(bodies) == 6
     assert all(not {"temperature", "top_p", "presence_penalty", "max_tokens"} & {*body} for body in bodies)
     assert {body["frequency_penalty"] for body in bodies} == {0}
@@ -82,37 +82,37 @@ def Guideline_of(judge):  # noqa: N802  # stands for the class
 
 def test_one_call_finds_out_and_those_in_flight_wait_for_it():
     samples = [sample(no=f"q{n}", question=f"Capital number {n}?") for n in range(40)]
-    found = judged_at(reasoning_model, Guideline_of, samples=samples)
-    refused = [reasoning_model(asked.body) for asked in found.asked]
+    judgement = judged_at(reasoning_model, Guideline_of, samples=samples)
+    refused = [reasoning_model(asked.body) for asked in judgement.asked]
     assert sum(body is None for body in refused) == 40
     # Up to four calls are in flight until an endpoint has answered; only one of them tries the next parameter.
     assert 4 <= sum(body is not None for body in refused) <= 4 + 3
 
 
 def test_the_change_is_recorded_on_every_reply():
-    found = judged_at(reasoning_model)
+    judgement = judged_at(reasoning_model)
     changes = [
-        reply.metadata[CHANGED_PARAMETERS] for record in found.records for reply in record.replies["correctness"]
+        reply.metadata[CHANGED_PARAMETERS] for record in judgement.records for reply in record.replies["correctness"]
     ]
     assert changes == [{"temperature": "", "top_p": "", "presence_penalty": ""}] * 6
 
 
 def test_of_two_parameters_that_exclude_each_other_the_temperature_is_still_sent():
-    found = judged_at(claude)
-    bodies = answered(found, claude)
+    judgement = judged_at(claude)
+    bodies = answered(judgement, claude)
     assert [body["temperature"] for body in bodies] == [0] * 6
     assert all(not {"top_p", "presence_penalty", "frequency_penalty"} & {*body} for body in bodies)
 
 
 def test_the_temperature_of_the_model_stands_where_the_one_of_judges_is_refused():
-    found = judged_at(reasoning_model, model={"parameters": {"temperature": 1}})
-    assert [body["temperature"] for body in answered(found, reasoning_model)] == [1] * 6
+    judgement = judged_at(reasoning_model, model={"parameters": {"temperature": 1}})
+    assert [body["temperature"] for body in answered(judgement, reasoning_model)] == [1] * 6
 
 
 def test_token_probabilities_still_fall_back_by_themselves():
-    found = judged_at(reasoning_model, lambda judge: GEval(judge, "clear", "Is it clear?", steps=("Read it.",)))
-    assert [record.scores[0].value for record in found.records] == [4] * 6
-    assert "logprobs" in found.records[0].scores[0].detail["fallback"]
+    judgement = judged_at(reasoning_model, lambda judge: GEval(judge, "clear", "Is it clear?", steps=("Read it.",)))
+    assert [record.scores[0].value for record in judgement.records] == [4] * 6
+    assert "logprobs" in judgement.records[0].scores[0].detail["fallback"]
 
 
 @pytest.mark.parametrize(
@@ -123,11 +123,11 @@ def test_token_probabilities_still_fall_back_by_themselves():
     ],
 )
 def test_a_refused_parameter_of_the_user_is_an_error_that_names_its_key(settings, named):
-    found = judged_at(reasoning_model, max_errors=1.0, concurrency=1, **settings)
-    assert found.run.state == "broken"
-    assert named in found.records[0].failure.message
-    assert "change or remove it there" in found.records[0].failure.message
-    samples = {asked.prompt for asked in found.asked}
+    judgement = judged_at(reasoning_model, max_errors=1.0, concurrency=1, **settings)
+    assert judgement.run.state == "broken"
+    assert named in judgement.records[0].failure.message
+    assert "change or remove it there" in judgement.records[0].failure.message
+    samples = {asked.prompt for asked in judgement.asked}
     assert len(samples) == 2, "the second sample that is refused alike ends the run"
 
 
@@ -143,20 +143,20 @@ def test_a_refused_parameter_of_the_user_is_an_error_that_names_its_key(settings
 def test_a_refused_parameter_that_is_never_changed_is_named_with_its_key(parameters, message, named):
     settings = [{"judge": {"parameters": parameters}}, {"model": {"parameters": parameters}}]
     for options, key in zip(settings, ("judge: parameters", "parameters of the model"), strict=True):
-        found = judged_at(lambda body: failed(400, message), max_errors=1.0, concurrency=1, **options)
-        text = found.records[0].failure.message
+        judgement = judged_at(lambda body: failed(400, message), max_errors=1.0, concurrency=1, **options)
+        text = judgement.records[0].failure.message
         assert f"{message}" in text
         assert f"the call sends {named}" in text
         assert f"(`{key}`): change or remove it there" in text
         assert text.count(" = ") == 1
-        assert len(found.asked) == 2, "the second sample that is refused alike ends the run"
+        assert len(judgement.asked) == 2, "the second sample that is refused alike ends the run"
 
 
 @pytest.mark.parametrize("message", ["seed text is too long: the prompt exceeds the limit", "Please stop."])
 def test_a_refusal_for_another_reason_names_no_parameter(message):
     parameters = {"judge": {"parameters": {"seed": 7, "stop": ["x"]}}}
-    found = judged_at(lambda body: failed(400, message), max_errors=1.0, concurrency=1, **parameters)
-    assert "the call sends" not in found.records[0].failure.message
+    judgement = judged_at(lambda body: failed(400, message), max_errors=1.0, concurrency=1, **parameters)
+    assert "the call sends" not in judgement.records[0].failure.message
 
 
 def test_several_replies_of_a_call_are_refused_in_favour_of_repeats():
@@ -171,16 +171,16 @@ def test_several_replies_of_a_call_are_refused_in_favour_of_repeats():
 def test_a_refusal_that_has_another_reason_leaves_no_trace():
     """An endpoint that names a parameter and refuses the call without it as well."""
     first = [openai_error("temperature must be a number; also: no such thing", "temperature"), failed(400, "Nonsense.")]
-    found = judged(
+    judgement = judged(
         Correctness,
         SAMPLES[:2],
         lambda asked: first[asked.no] if asked.no < 2 else "Rating: 4",
         max_errors=1.0,
         concurrency=1,
     )
-    assert found.records[0].failure.kind == "bad_request"
-    assert found.asked[2].body["temperature"] == 0
-    assert CHANGED_PARAMETERS not in found.records[1].replies["correctness"][0].metadata
+    assert judgement.records[0].failure.kind == "bad_request"
+    assert judgement.asked[2].body["temperature"] == 0
+    assert CHANGED_PARAMETERS not in judgement.records[1].replies["correctness"][0].metadata
 
 
 def run_twice(endpoint, then, make=Correctness, **options):

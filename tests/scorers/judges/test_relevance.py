@@ -114,7 +114,7 @@ def test_output_and_reference_are_judged_side_by_side():
         request(),
         lambda asked: "5" if "ORDER BY age" in asked.prompt else "2",
     )
-    assert {name: one.value for name, one in judgement.scores["fr"].items()} == {
+    assert {name: score.value for name, score in judgement.scores["fr"].items()} == {
         "relevance": 2,
         "relevance_of_reference": 5,
     }

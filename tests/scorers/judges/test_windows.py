@@ -26,14 +26,14 @@ def test_the_parts_of_every_context_make_it_again_in_windows_within_the_budget(c
     for number, text in enumerate(contexts, start=1):
         parts = [part for one in packed for no, part in zip(one.numbers, one.texts, strict=True) if no == number]
         assert "".join(parts) == (text if text.strip() else "")
-    for one in packed:
-        assert token_weight(one.shown()) <= tokens
-        assert list(one.numbers) == sorted(set(one.numbers))
+    for window in packed:
+        assert token_weight(window.shown()) <= tokens
+        assert list(window.numbers) == sorted(set(window.numbers))
 
 
 @given(st.lists(PROSE, max_size=6), st.integers(LEAST_WINDOW, 200))
 def test_a_context_that_fits_a_window_is_never_cut(contexts, tokens):
-    shown = [number for one in windows(contexts, tokens) for number in one.numbers]
+    shown = [number for window in windows(contexts, tokens) for number in window.numbers]
 
     for number, text in enumerate(contexts, start=1):
         fits = token_weight(f"<passage {number} {MARK}>\n{text}\n</passage {number} {MARK}>\n\n") <= tokens
@@ -52,19 +52,19 @@ def test_a_chinese_context_is_cut_where_a_sentence_ends():
     packed = windows(["塔身高三十丈，后来又矮了一些。" * 10], 60)
 
     assert len(packed) > 1
-    assert all(one.texts[0].endswith("。") for one in packed)
+    assert all(window.texts[0].endswith("。") for window in packed)
 
 
 def test_a_sentence_over_the_budget_is_cut_at_a_blank():
     packed = windows(["word " * 200], 60)
 
-    assert all(one.texts[0].endswith("word ") for one in packed)
+    assert all(window.texts[0].endswith("word ") for window in packed)
 
 
 def test_windows_of_a_long_text_without_any_end_are_made_in_one_pass():
     packed = windows(["." * 200_000, "x" * 200_000], 3000)
 
-    assert sum(len(text) for one in packed for text in one.texts) == 400_000
+    assert sum(len(text) for window in packed for text in window.texts) == 400_000
 
 
 def test_the_passages_of_a_later_window_can_be_numbered_from_1():

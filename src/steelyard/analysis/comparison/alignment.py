@@ -12,6 +12,8 @@ content within a run are paired in order, as equal questions are exchangeable; a
 refused, since it does not say which of them to pair.
 """
 
+# Why it is so, and what was rejected: docs/decisions/analysis-pairs.md
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

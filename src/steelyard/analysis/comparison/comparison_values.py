@@ -1,5 +1,7 @@
 """The result of a comparison of runs: differences, verdicts and sentences, and of a grid of them; values only."""
 
+# Why it is so, and what was rejected: docs/decisions/analysis-rates.md
+
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -5,6 +5,8 @@ its difference to each other one lies above -margin, with intervals that hold to
 cells do not differ significantly would be no reason to take the cheaper one: a small dataset would call all equal.
 """
 
+# Why it is so, and what was rejected: docs/decisions/analysis-which-to-ship.md
+
 from __future__ import annotations
 
 import math

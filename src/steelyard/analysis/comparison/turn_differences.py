@@ -3,6 +3,8 @@
 Conversations of two runs differ in length, so conversations are paired and not turns; a cluster is as in `turns`.
 """
 
+# Why it is so, and what was rejected: docs/decisions/analysis-pairs.md
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping

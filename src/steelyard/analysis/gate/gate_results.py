@@ -37,6 +37,8 @@ Exit codes: 0 every rule holds; 1 a rule fails; 3 no rule fails, but one cannot 
 unfinished, too few of its records have the score, or a rule lacks labels of people.
 """
 
+# Why it is so, and what was rejected: docs/decisions/analysis-gates.md
+
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence

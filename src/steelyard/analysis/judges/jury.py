@@ -4,6 +4,8 @@ A jury's verdict is computed from the stored verdicts of its members when it is 
 them after a record is added or scored again.
 """
 
+# Why it is so, and what was rejected: docs/decisions/analysis-judges.md
+
 from __future__ import annotations
 
 import math

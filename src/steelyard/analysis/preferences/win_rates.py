@@ -10,6 +10,8 @@ Arena", 2023, section 3.3, with the sign test in place of the bare rates. Verdic
 the first-shown rate, so that a half is fair whatever the share of ties.
 """
 
+# Why it is so, and what was rejected: docs/decisions/analysis-preferences.md
+
 from __future__ import annotations
 
 from collections import Counter, defaultdict

@@ -8,6 +8,8 @@ Series are named next to their marks, not in a legend, and differ in shape as we
 for the light scheme; a page's style sheet replaces them by the class of their layer.
 """
 
+# Why it is so, and what was rejected: docs/decisions/report-sections.md
+
 from __future__ import annotations
 
 import math

@@ -7,6 +7,8 @@ ones that are known pass.
 Source of the settings: "Securing DuckDB" in its manual, and trying each on 2.0.
 """
 
+# Why it is so, and what was rejected: docs/decisions/sql-sandbox.md
+
 from __future__ import annotations
 
 import re

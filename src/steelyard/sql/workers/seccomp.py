@@ -13,6 +13,8 @@ Source of the numbers of system calls: the kernel's tables arch/x86/entry/syscal
 include/uapi/asm-generic/unistd.h. A test holds them to the kernel headers of the machine that it runs on.
 """
 
+# Why it is so, and what was rejected: docs/decisions/sql-sandbox.md
+
 from __future__ import annotations
 
 import ctypes

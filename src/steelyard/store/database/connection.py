@@ -5,6 +5,8 @@ included. SQLite's connections are the standard library's, PostgreSQL's those of
 a `DatabaseError` here, so that a caller needs to know neither.
 """
 
+# Why it is so, and what was rejected: docs/decisions/store-one-sql.md
+
 from __future__ import annotations
 
 from collections import namedtuple

@@ -5,6 +5,8 @@ that file can still be read until then, its log included: it is copied to a new 
 was cut off or overwritten itself, the pages that are left, in the file, its log and memory, are searched for rows.
 """
 
+# Why it is so, and what was rejected: docs/decisions/store-one-writer.md
+
 from __future__ import annotations
 
 import contextlib

@@ -4,6 +4,8 @@ All tables are created together with the number, and no release adds any later. 
 tables of a published one increases `VERSION`, and here is the place of the steps from each number to the next.
 """
 
+# Why it is so, and what was rejected: docs/decisions/store-one-sql.md
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -9,6 +9,8 @@ A process loses all its classic locks on a file, those of SQLite too, when it cl
 has one descriptor of a store's file, which is closed after all its connections and locks, as SQLite's own are.
 """
 
+# Why it is so, and what was rejected: docs/decisions/store-one-writer.md
+
 from __future__ import annotations
 
 import errno

@@ -5,6 +5,8 @@ column, a constraint or an index is computed with every row. So a file holds tab
 `schema`, and what its user adds: other tables and indexes that are names and types alone.
 """
 
+# Why it is so, and what was rejected: docs/decisions/config-stores-of-strangers.md
+
 from __future__ import annotations
 
 import re

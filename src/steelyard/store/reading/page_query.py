@@ -5,6 +5,8 @@ condition on scores is a subquery that stands by itself, which a database evalua
 two scores, 25 to 45 ms for a page and the count of all that match.
 """
 
+# Why it is so, and what was rejected: docs/decisions/store-pages-and-search.md
+
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -5,6 +5,8 @@ run is deleted, and may be deleted at any time. `server_search` is the same for 
 scanned, up to a number of records, and the answer says so.
 """
 
+# Why it is so, and what was rejected: docs/decisions/store-pages-and-search.md
+
 from __future__ import annotations
 
 import contextlib

@@ -13,6 +13,8 @@ order: that does no harm to a question that could have been shuffled, while one 
 question.
 """
 
+# Why it is so, and what was rejected: docs/decisions/suites-orders-of-options.md
+
 from __future__ import annotations
 
 import re

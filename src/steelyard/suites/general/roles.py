@@ -1,5 +1,7 @@
 """Which column of a table is the input, which the expected output: by the headers, and by what the prompts name."""
 
+# Why it is so, and what was rejected: docs/decisions/suites-columns-of-any-table.md
+
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
