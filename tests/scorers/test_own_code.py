@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import time
@@ -9,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from steelyard import ConfigError, Output, Sample, evaluate
+from steelyard import ConfigError, Output, Sample, Suite, evaluate
 from steelyard.building.plain_scorers import build_row_scorer, build_scorer
 from steelyard.scorers import Command
+from steelyard.suite.dry_run import estimate
 
 SAMPLES = [Sample("1", "?", "Paris")]
 
@@ -40,6 +42,15 @@ def module(tmp_path, monkeypatch):
 def test_a_function_is_given_what_its_parameters_name(module, name, scores):
     record = run_of({"function": f"own_checks:{name}"})
     assert {score.name: score.value for score in record.scores} == scores
+
+
+def test_a_dry_run_does_not_import_the_module_of_a_function(module, tmp_path):
+    (tmp_path / "costly_checks.py").write_text("raise RuntimeError('imported')\ndef close(output): return True\n")
+    suite = Suite(
+        "S", "custom", SAMPLES, {"t": lambda _: "x"}, (build_scorer({"function": "costly_checks:close"}, "a"),)
+    )
+    (estimated,) = asyncio.run(estimate(suite))
+    assert estimated.calls == 0
 
 
 def test_a_function_that_is_not_there_is_refused(module):

@@ -136,7 +136,9 @@ class _AnswerSource:
 async def _estimate(name: str, target: Any, suite: Suite, answers: _AnswerSource) -> Estimate:
     step = _step_of(target)
     scorers = scorer_stages(suite.scorers_for(name))
-    judge_steps = [called for stage, scorer in scorers.items() if (called := Step.of(stage, scorer)).asks]
+    # As for targets: a function of a user's module that does not declare `ask` is not even imported.
+    known = {stage: scorer for stage, scorer in scorers.items() if getattr(scorer, "may_ask", True)}
+    judge_steps = [called for stage, scorer in known.items() if (called := Step.of(stage, scorer)).asks]
     estimates = [_StageDryRun(stage_step, answers) for stage_step in (step, *judge_steps)]
     asks = step.asks and not isinstance(target, Pair)
     asking = [stage.estimate for stage in estimates[not asks :] if stage.step.asks]
