@@ -10,7 +10,7 @@ from steelyard import Judge, Output, Sample, Suite, evaluate_suite
 from steelyard.models.base import Answer, Request
 from steelyard.registry import find, names
 from steelyard.runner import stage_info
-from steelyard.scorers import ErrorJudge, PerTurn
+from steelyard.scorers import Contains, ErrorJudge, ExactMatch, Guideline, PerTurn
 from steelyard.scorers.judges.judge import judged_by
 from steelyard.store import Store
 from steelyard.suite.rescore import rescore
@@ -27,10 +27,16 @@ OPTIONS = {
     "error_pattern": {"name": "no date", "pattern": r"\d{4}"},
     "choice": {"also_scored": ("last_letter",)},
     "forbidden_tools": {"tools": ("delete_*",)},
+    "all_of": {"scorers": (Contains(), Guideline(guidelines=("Is short.",)))},
+    "any_of": {"scorers": (ExactMatch(), Guideline(guidelines=("Is short.",)))},
+    "length": {"max": 5},
+    "not": {"scorer": Guideline(guidelines=("Is short.",))},
+    "python_test": {"test": "assert True"},
     "per_turn": {"scorer": ErrorJudge(name="tone", definition="The answer is rude.")},
 }
-NAMES = sorted({*names("scorer")} - {"human_preference"})
-"""All but one that compares votes in a file, of which the runs of preferences have a test."""
+NAMES = sorted({*names("scorer")} - {"command", "function", "human_preference", "json_fields", "similarity"})
+"""All but those of which other tests score again: votes in a file, code of the user, embeddings, and fields, which need
+objects as references."""
 REPLIES = (
     "Rating: 4",
     "YES",
