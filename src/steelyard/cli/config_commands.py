@@ -56,7 +56,7 @@ def init(
         str, typer.Option("--endpoint", metavar="URL", help="Base address of an OpenAI-compatible endpoint.")
     ] = "",
 ) -> None:
-    """Write a first configuration with a small dataset, or for a dataset of your own.
+    """Write a first configuration, also for a dataset of your own.
 
     Without --samples and --model it runs without a key and without a network. With --samples the columns are shown with
     their roles and first values. No existing file is changed.

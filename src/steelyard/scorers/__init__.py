@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from steelyard.scorers.preference import LexicalPreference
     from steelyard.scorers.python_test import PythonTest
     from steelyard.scorers.retrieval import Retrieval
+    from steelyard.scorers.row_checks import Checks
     from steelyard.scorers.similarity import Similarity
     from steelyard.scorers.sql import SqlResult
     from steelyard.scorers.tables import TableMetrics
@@ -64,6 +65,7 @@ else:
         "steelyard.scorers.judges.error_code:ErrorJudge",
         "steelyard.scorers.judges.error_code:ErrorPattern",
         "steelyard.scorers.judges.relevance:AnswerRelevancy",
+        "steelyard.scorers.row_checks:Checks",
         "steelyard.scorers.choice:Choice",
         "steelyard.scorers.lexical:ChrF",
         "steelyard.scorers.judges.faithfulness:ClaimFaithfulness",
@@ -97,6 +99,7 @@ __all__ = [
     "AllOf",
     "AnswerRelevancy",
     "AnyOf",
+    "Checks",
     "Choice",
     "ChrF",
     "ClaimFaithfulness",
