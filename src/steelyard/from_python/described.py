@@ -71,7 +71,10 @@ class GivenEvaluation:
         """
         if isinstance(self.scorers, str | Mapping) or not isinstance(self.scorers, Iterable):
             raise ConfigError(f"scorers: expected a list, such as ['label'], but got {self.scorers!r:.80}")
-        scorers = tuple(build_scorer(scorer, f"scorers[{at}]") for at, scorer in enumerate(self.scorers))
+        scorers = tuple(
+            build_scorer(scorer, f"scorers[{at}]") if isinstance(scorer, str | Mapping) else scorer
+            for at, scorer in enumerate(self.scorers)
+        )
         prompts, targets = self._targets()
         models = self._models(prompts)
         samples = self._samples()
