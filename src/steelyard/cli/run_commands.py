@@ -89,10 +89,9 @@ def run(
     junit: JUnitOption = None,
 ) -> None:
     """Evaluate every target of a configuration and compare them."""
-    choice = _choice(only, from_run)
     load = load_config if dry_run else load_own
     loaded = load(config, no_env=no_env, limit=limit, skip_bad=skip_bad, sends=not dry_run)
-    loaded, chosen = _choose(loaded, choice, store)
+    loaded, chosen = _choose(loaded, _choice(only, from_run), store)
     if stop_when_decided:
         loaded = _with_stop_rule(loaded, question=stop_when_decided)
     if not quiet:

@@ -28,7 +28,7 @@ from steelyard.config.conversion.promptfoo_assertions import (
     threshold_of,
 )
 from steelyard.config.conversion.promptfoo_targets import (
-    Prompt,
+    ForeignPrompt,
     Provider,
     embeddings_of,
     provider_of,
@@ -94,7 +94,7 @@ class _Conversion:
     root: Node
     foreign: ForeignFiles
     notes: Notes
-    prompts: Sequence[Prompt]
+    prompts: Sequence[ForeignPrompt]
     providers: Sequence[Provider]
     tests: Sequence[Test]
     similar: dict[str, Any] = field(default_factory=dict)
@@ -139,7 +139,7 @@ class _Conversion:
         return self.columns.get(longest, "input")
 
     @cached_property
-    def alone(self) -> Prompt | None:
+    def alone(self) -> ForeignPrompt | None:
         """The only prompt, where it is the input of the rows as it is: several turns, or no variable."""
         prompt = self.prompts[0]
         return prompt if len(self.prompts) == 1 and (prompt.messages or not prompt.names) else None
@@ -272,7 +272,7 @@ class _Conversion:
                     targets["@".join(parts) or provider.name] = self._target(prompt, provider)
         return {"targets": targets}
 
-    def _target(self, prompt: Prompt, provider: Provider) -> dict[str, Any]:
+    def _target(self, prompt: ForeignPrompt, provider: Provider) -> dict[str, Any]:
         if (prompt.messages and not self.alone) or (provider.kind == "http" and prompt.system):
             reason = "messages with several turns among other prompts, or for an HTTP endpoint"
             raise ConfigError(
@@ -331,7 +331,7 @@ def _score_name(scorer: Any) -> str:
     return str(named or (f"not_{kind_of_scorer(scorer['not'])}" if kind == "not" else kind))
 
 
-def _template(prompt: Prompt, text: str, places: Mapping[str, str]) -> str:
+def _template(prompt: ForeignPrompt, text: str, places: Mapping[str, str]) -> str:
     try:
         return as_ours(text, places)
     except ConfigError as error:

@@ -35,7 +35,7 @@ _JSON_PATH: Final = re.compile(r"(?:json|data)\.?((?:\w|\.|\[\d+\])+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class ForeignPrompt:
     """A prompt: one text, with a system message before it, or messages with several turns.
 
     Args:
@@ -78,7 +78,7 @@ class Provider:
     prompts: tuple[str, ...] | None
     transform: str
 
-    def takes(self, prompt: Prompt) -> bool:
+    def takes(self, prompt: ForeignPrompt) -> bool:
         """Whether it is asked with a prompt, which it names by label, by file or by the beginning of a label."""
         labels = self.prompts or ()
         return self.prompts is None or any(
@@ -97,7 +97,7 @@ def slug(text: str, taken: Sequence[str], fallback: str) -> str:
     return next(name for name in names if name not in taken)
 
 
-def read_prompts(root: Node, foreign: ForeignFiles) -> list[Prompt]:
+def read_prompts(root: Node, foreign: ForeignFiles) -> list[ForeignPrompt]:
     """All prompts, each of a file with several apart.
 
     Raises:
@@ -109,7 +109,7 @@ def read_prompts(root: Node, foreign: ForeignFiles) -> list[Prompt]:
     else:
         named = [(entry(node, "raw", "id"), entry(node, "label"), node) for node in elements(given)]
         nodes = [(str((text or at).value), str(plain(label)) if label else "", at) for text, label, at in named]
-    found: list[Prompt] = []
+    found: list[ForeignPrompt] = []
     for given_text, label, at in nodes:
         for origin, text in _texts(given_text, at, foreign):
             name = slug(label or Path(origin).stem, [prompt.name for prompt in found], "prompt")
@@ -141,7 +141,7 @@ def _texts(given: str, at: Node, foreign: ForeignFiles) -> Iterator[tuple[str, s
         yield from ((path.name, part) for part in parts if part.strip())
 
 
-def _prompt(name: str, label: str, text: str, at: Node) -> Prompt:
+def _prompt(name: str, label: str, text: str, at: Node) -> ForeignPrompt:
     value: Any = None
     if text.lstrip().startswith("["):
         try:
@@ -151,12 +151,12 @@ def _prompt(name: str, label: str, text: str, at: Node) -> Prompt:
     elif text.lstrip().startswith("- role:"):
         value = ForeignFiles.parsed(text, at)
     if not isinstance(value, list) or not all(isinstance(turn, Mapping) and "role" in turn for turn in value):
-        return Prompt(name, label, text, "", (), at)
+        return ForeignPrompt(name, label, text, "", (), at)
     *first, last = (turn.get("content") for turn in value)
     roles = ["system" if turn["role"] == "developer" else turn["role"] for turn in value]
     if roles in (["user"], ["system", "user"]) and all(isinstance(content, str) for content in (*first, last)):
-        return Prompt(name, label, last, "".join(first), (), at)
-    return Prompt(name, label, "", "", value, at)
+        return ForeignPrompt(name, label, last, "".join(first), (), at)
+    return ForeignPrompt(name, label, "", "", value, at)
 
 
 @cache
