@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
-        "steelyard.analysis.judges.rater_agreement_values:Agreement",
+        "steelyard.analysis.judges.findings:Agreement",
         "steelyard.analysis.run_data:RunData",
         "steelyard.analysis.comparison.comparison_values:Comparison",
         "steelyard.analysis.preferences.preferences_values:Preferences",
