@@ -19,7 +19,7 @@ from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_pattern import read_by_pattern
 from steelyard.replies.choice import read_choice
 from steelyard.replies.closed_set import read_one
-from steelyard.replies.json_value import read_json
+from steelyard.replies.json_value import read_json, read_plain_json
 from steelyard.replies.label import read_label
 from steelyard.replies.listing import read_list, read_listing
 from steelyard.replies.preference import read_preference
@@ -42,6 +42,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "read_choice, numbers": lambda text: read_choice(text, ["1.0", "2.5", "3", "-4"], question="Which is not true?"),
     "read_choice, short texts": lambda text: read_choice(text, ["a b", "B", "the answer", "天"]),
     "read_json": read_json,
+    "read_plain_json": read_plain_json,
     "read_label": lambda text: read_label(text, ["supported", "not supported", "A"]),
     "read_list": read_list,
     "read_listing": read_listing,

@@ -185,6 +185,6 @@ def test_a_pairwise_evaluation_goes_on_without_the_pairs_that_an_agent_failed_in
         "targets:\n  steady: {function: 'pair_agents:steady'}\n  failing: {function: 'pair_agents:failing'}\n"
         "scorers: [lexical_preference]\n"
     )
-    out = " ".join(steelyard("run", "votes.yaml", code=0).out.split())
+    out = " ".join(steelyard("run", "votes.yaml", code=3).out.split())
     assert "failing 17 3" in out
     assert "3 pairs were not judged, as a side gave no answer" in out

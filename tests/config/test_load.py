@@ -235,7 +235,7 @@ scorers: [correctness]
 
 def test_a_gate_on_repeats_and_on_cost_needs_them_before_anything_is_asked(folder):
     def loaded(gate, options="{}"):
-        text = TEXT.replace('gate: {length: ">= 0.5"}', f"gate: {gate}").replace(
+        text = TEXT.replace('gate: {extent: ">= 0.5"}', f"gate: {gate}").replace(
             "options: {concurrency: 4, budget: {calls: 10}}", f"options: {options}"
         )
         return load(written(folder, text), environ={"BIRD_KEY": "tweet-tweet"}).suite
@@ -244,12 +244,12 @@ def test_a_gate_on_repeats_and_on_cost_needs_them_before_anything_is_asked(folde
         loaded('{"pass^3": ">= 0.5"}', "{repeats: 2}")
     with pytest.raises(ConfigError, match="cost needs the prices of the models"):
         loaded('{cost: "<= 0.5"}')
-    with pytest.raises(ConfigError, match="no score 'lenght': did you mean 'length'"):
-        loaded('{lenght.each: ">= 0.5"}')
+    with pytest.raises(ConfigError, match="no score 'extnet': did you mean 'extent'"):
+        loaded('{extnet.each: ">= 0.5"}')
     with pytest.raises(ConfigError, match="pass_k"):
-        loaded('{length: ">= 0"}', "{repeats: 2, pass_k: 3}")
-    gate = '{"pass@3": ">= 0.5", length.each: ">= 0.5", latency.p95: "<= 2"}'
-    assert list(loaded(gate, "{repeats: 3, pass_k: 2}").gate) == ["pass@3", "length.each", "latency.p95"]
+        loaded('{extent: ">= 0"}', "{repeats: 2, pass_k: 3}")
+    gate = '{"pass@3": ">= 0.5", extent.each: ">= 0.5", latency.p95: "<= 2"}'
+    assert list(loaded(gate, "{repeats: 3, pass_k: 2}").gate) == ["pass@3", "extent.each", "latency.p95"]
 
 
 def test_a_gate_on_a_group_that_no_sample_has_is_refused_unless_only_a_part_is_asked(folder):

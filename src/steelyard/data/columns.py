@@ -105,12 +105,21 @@ def find_layout(table: Table, roles: Sequence[Role], files: SampleFiles) -> Colu
 
 
 def _keyed(table: Table, roles: Sequence[Role], files: SampleFiles) -> ColumnLayout:
-    keys: dict[Column, str] = {}
+    """The keys of the first objects by role; keys that only later ones have fill roles that none of these has."""
+    first: dict[Column, str] = {str(key): str(key) for row in islice(table, HEAD_ROWS) for key in row.cells}
+    keys = dict(first)
     with contextlib.suppress(DataError):  # a row that cannot be read is reported where it is needed
         for row in islice(table, _KEYED_ROWS):
             keys.update((str(key), str(key)) for key in row.cells)
     named = find_named(table, files.columns, keys, 0)
-    return _by_headers(table, ColumnLayout(named, headers=keys), roles)
+    layout = _by_headers(table, ColumnLayout(named, headers=first), roles)
+    taken = {*first, *(column for columns in layout.columns.values() for column in columns)}
+    late = {key: name for key, name in keys.items() if key not in taken}
+    without = [role for role in roles if role.name not in layout.columns]
+    if not late or not without:
+        return replace(layout, headers=keys)
+    more = _by_headers(table, ColumnLayout({}, headers=late), without)
+    return replace(layout, columns={**more.columns, **layout.columns}, headers=keys, notes=(*layout.notes, *more.notes))
 
 
 def _grid(table: Table, head: Sequence[Row], roles: Sequence[Role], files: SampleFiles) -> ColumnLayout:

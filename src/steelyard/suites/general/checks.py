@@ -30,7 +30,7 @@ def checks_in(cell: Any, place: str, names: Mapping[str, str]) -> Any:
     Raises:
         ConfigError: it is no YAML.
 
-    >>> checks_in("contains: [{{source}}]", "a.csv line 2", {"source": "input"})
+    >>> checks_in("contains: ['{{source}}']", "a.csv line 2", {"source": "input"})
     {'contains': ['{{input}}']}
     """
     if is_blank_cell(cell):
