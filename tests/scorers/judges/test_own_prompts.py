@@ -125,7 +125,8 @@ def test_a_prompt_that_cannot_be_used_is_refused_before_anything_is_sent(options
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in names("scorer") if "judge" in find("scorer", name).__dataclass_fields__]
+    "name",
+    [name for name in names("scorer") if "judge" in find("scorer", name).__dataclass_fields__ and name != "checks"],
 )
 def test_a_model_is_taken_where_a_judge_is_expected(name):
     model = Scripted(default="5")

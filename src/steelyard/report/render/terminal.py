@@ -281,19 +281,34 @@ def fitting_columns(
 
 
 def _fitting(text: str, room: int, most: int) -> str:
-    """A name on at most `most` lines; its start and end stay, where names of a matrix differ."""
+    r"""A name on at most `most` lines; its start and end stay, where names of a matrix differ.
+
+    >>> _fitting("Result correct, execution accuracy (Spider, keep distinct)", 24, 2)
+    'Result correct … keep\ndistinct)'
+    """
     name, end, second_part = text.strip().partition("\n")
-    lines: list[str] = []
-    remainder = shortened(name, most * room)
+    sizes = range(min(cell_len(name), most * room), room, -1) if re.search("[ _]", name) else ()
+    for size in sizes:
+        if lines := _between_words(shortened(name, size), room, most):
+            return "\n".join(lines) + end + second_part
+    lines, remainder = [], shortened(name, most * room)
     while remainder:
         line = set_cell_size(remainder, room).rstrip() if cell_len(remainder) > room else remainder
-        word = max(line.rfind(" "), line.rfind("_")) + 1
-        inside = line != remainder and remainder[len(line)] != " " and word > 0
-        if inside and cell_len(remainder[word:]) <= room * (most - len(lines) - 1):
-            line = remainder[:word].rstrip()  # break between words if the remainder still fits
         lines.append(line)
         remainder = remainder[len(line) :].lstrip()
     return "\n".join(lines) + end + second_part
+
+
+def _between_words(name: str, room: int, most: int) -> list[str]:
+    """A name in at most `most` lines that end between words; empty where it does not fit so."""
+    lines: list[str] = []
+    for word in re.findall(r"[^ _]*[ _]|[^ _]+$", name):
+        if lines and cell_len((lines[-1] + word).rstrip()) <= room:
+            lines[-1] += word
+        else:
+            lines.append(word)
+    fits = len(lines) <= most and all(cell_len(line.rstrip()) <= room for line in lines)
+    return [line.rstrip() for line in lines] if fits else []
 
 
 def shortened(name: str, most: int) -> str:
