@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 _STATES: Final[Mapping[CellState, str]] = {"within": "yes", "worse": "no", "open": "cannot tell"}
 _NONE: Final = TableCell(MISSING)
 _MOST_COLUMNS: Final = 3
-_UNNAMED: Final = "the only one"
-"""The row of a single prompt that has no name."""
 _VERDICTS: Final[Mapping[Verdict, str]] = {
     "better": "better",
     "worse": "worse",
@@ -75,7 +73,7 @@ def _matrix(grid: GridComparison) -> SectionTable:
         names = ["model", *(cell.text for cell in of_prompts.values())]
     else:
         rows = [(of_prompts[prompt], *(by_place.get((prompt, model), _NONE) for model in models)) for prompt in prompts]
-        names = ["prompt", *models]
+        names = ["prompt" if any(prompts) else "score", *models]
     columns = (TableColumn(names[0], "name"), *(TableColumn(name, series=True) for name in names[1:]))
     return SectionTable(columns, tuple(rows), f"{score_title(grid.score)} with 95 % CI")
 
@@ -83,9 +81,9 @@ def _matrix(grid: GridComparison) -> SectionTable:
 def _prompt_name(grid: GridComparison, prompt: str) -> TableCell:
     """The name of a prompt, with the comparison of its runs with those of the baseline prompt."""
     if prompt == grid.baseline:
-        return TableCell(prompt or _UNNAMED, tag="baseline" if len(grid.prompt_names) > 1 else "")
+        return TableCell(prompt or score_title(grid.score), tag="baseline" if len(grid.prompt_names) > 1 else "")
     first, *others = (cell.run for at in (grid.baseline, prompt) for cell in grid.cells if cell.prompt == at)
-    return TableCell(prompt or _UNNAMED, link=RunLink(others[-1], first, grid.score, tuple(others[:-1])))
+    return TableCell(prompt or score_title(grid.score), link=RunLink(others[-1], first, grid.score, tuple(others[:-1])))
 
 
 def _rate(cell: GridCell, chosen: str) -> TableCell:
