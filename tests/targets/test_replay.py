@@ -6,6 +6,8 @@ import pytest
 
 from steelyard import ConfigError, DataError, ExactMatch, Sample, evaluate
 from steelyard.prompts.passages import with_passage
+from steelyard.report.exports import records
+from steelyard.report.legacy import legacy_rows
 from steelyard.scorers.retrieval import Retrieval
 from steelyard.targets.replay import Replay
 
@@ -199,3 +201,17 @@ def test_a_list_of_texts_as_pandas_writes_it_is_read_from_a_cell(tmp_path):
     cell = repr(["It's red.", 'It is "red".']).replace('"', '""')
     output = replayed(tmp_path, "o.csv", f'id,output,contexts\nq1,red,"{cell}"\n')
     assert output.contexts == ("It's red.", 'It is "red".')
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv", "old.json"])
+def test_what_export_writes_is_replayed_with_the_same_scores(tmp_path, name):
+    samples = [Sample(f"s{n}", f"Question {n}?", "A", choices=("x", "y"), group="g") for n in range(4)]
+    run = evaluate(lambda sample: "B" if sample.id == "s2" else "A", samples, [ExactMatch()], store=tmp_path / "s.db")
+    if name == "old.json":
+        (tmp_path / name).write_text(json.dumps(legacy_rows(run.records())), encoding="utf-8")
+    else:
+        lines = records.jsonl(run) if name == "rows.jsonl" else records.csv(run)
+        (tmp_path / name).write_text("".join(lines), encoding="utf-8")
+    again = evaluate(Replay(tmp_path / name), samples, [ExactMatch()], store=tmp_path / "s.db")
+    assert [record.output.value for record in again.records()] == ["A", "A", "B", "A"]
+    assert again.summary().scores[0].answered.value == run.summary().scores[0].answered.value == 0.75

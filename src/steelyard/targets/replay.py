@@ -251,7 +251,20 @@ def _json_rows(text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
     for place, row in rows:
         if not isinstance(row, dict):
             raise ValueError(f"{place}: expected an object, got {type(row).__name__}")  # noqa: TRY004  # of a file
-    return rows
+    return [(place, known) for place, row in rows if (known := _of_export(row)) is not None]
+
+
+def _of_export(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """A row as `export` writes it, with the keys that are looked for by default; None where a record has no output."""
+    sample, output = row.get("sample"), row.get("output")
+    if {"run", "target", "scores", "sample"} <= row.keys() and isinstance(sample, Mapping):
+        if not isinstance(output, Mapping):
+            return None
+        found = {"id": sample.get("id"), "output": output.get("value"), "contexts": output.get("contexts", ())}
+        return {**output.get("metadata", {}), **found}
+    if {"question", "kb_answer", "correct_answer"} <= row.keys():  # a row of --json-dir
+        return {"id": row["question"], "output": row["kb_answer"], **row}
+    return row
 
 
 def _csv_rows(text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:

@@ -207,8 +207,8 @@ def _choose(cells: Sequence[GridCell], joint: JointValues, margin: float, level:
     sentence += f" shown to be within {width} of the best ({best}, {rate}){_cost_of(cheapest)}."
     if len(within) == 1 and cheapest.target == best:
         sentence = (
-            f"{best} is the best ({rate}{_cost_of(cheapest).replace(':', ',')}); no other is shown to be within {width} "
-            "of it."
+            f"{best} is the best ({rate}{_cost_of(cheapest).replace(':', ',')}); no other is shown to be within "
+            f"{width} of it."
         )
     open_ones = [
         (price[name], name, needed)
