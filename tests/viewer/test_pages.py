@@ -213,6 +213,19 @@ def test_what_was_expected_is_marked_in_the_passages_and_nothing_else_is_called_
     assert "expected, by" not in third
 
 
+def test_images_of_an_input_are_shown_in_the_page_itself(tmp_path):
+    uri = "data:image/png;base64,iVBORw0KGgo="
+    shown = [{"type": "image_url", "image_url": {"url": url}} for url in (uri, "http://example.org/a.png")]
+    asked = [{"role": "user", "content": [{"type": "text", "text": "What is this?"}, *shown]}]
+    sample, path = Sample("a", asked, "dot"), tmp_path / "s.db"
+    evaluate_suite(Suite("J", "general", [sample], {"t": lambda _: "dot"}, (ExactMatch(),), Options()), store=path)
+    with serving(path) as viewer:
+        (run,) = viewer.store.runs()
+        text = viewer.ask(f"/run/{run.id}/s/a")[2]
+    assert f'<img class="picture" src="{uri}" alt="Image 1 of the message">' in text
+    assert 'src="http://example.org' not in text
+
+
 def test_a_sample_shows_what_was_read_and_where(viewer, runs):
     _, _, text = viewer.ask(f"/run/{runs['first'].id}/s/q0001")
     assert "Question 1?" in text
