@@ -206,10 +206,8 @@ def _choose(cells: Sequence[GridCell], joint: JointValues, margin: float, level:
     sentence = f"{cheapest.target} is {'the cheapest' if price else 'one'} of {count_text(len(within), 'cell')}"
     sentence += f" shown to be within {width} of the best ({best}, {rate}){_cost_of(cheapest)}."
     if len(within) == 1 and cheapest.target == best:
-        sentence = (
-            f"{best} is the best ({rate}{_cost_of(cheapest).replace(':', ',')}); no other is shown to be within "
-            f"{width} of it."
-        )
+        cost = _cost_of(cheapest).replace(":", ",")
+        sentence = f"{best} is the best ({rate}{cost}); no other is shown to be within {width} of it."
     open_ones = [
         (price[name], name, needed)
         for name in names
