@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from steelyard import ConfigError, DataError, ExactMatch, Sample, evaluate
+from steelyard import ConfigError, DataError, ExactMatch, Output, Sample, evaluate
 from steelyard.prompts.passages import with_passage
 from steelyard.report.exports import records
 from steelyard.report.legacy import legacy_rows
@@ -215,3 +215,12 @@ def test_what_export_writes_is_replayed_with_the_same_scores(tmp_path, name):
     again = evaluate(Replay(tmp_path / name), samples, [ExactMatch()], store=tmp_path / "s.db")
     assert [record.output.value for record in again.records()] == ["A", "A", "B", "A"]
     assert again.summary().scores[0].answered.value == run.summary().scores[0].answered.value == 0.75
+
+
+def test_passages_of_a_run_are_replayed_from_the_older_format(tmp_path):
+    samples = [Sample(f"s{n}", f"Question {n}?", "A") for n in range(3)]
+    passages = Output("A", ("One.", "Two."), {"sources": [{"id": "a"}, {"id": "b"}]})
+    run = evaluate(lambda sample: passages, samples, [ExactMatch()], store=tmp_path / "s.db")
+    (tmp_path / "old.json").write_text(json.dumps(legacy_rows(run.records())), encoding="utf-8")
+    again = evaluate(Replay(tmp_path / "old.json"), samples, [ExactMatch()], store=tmp_path / "s.db")
+    assert [record.output for record in again.records()] == [passages] * 3

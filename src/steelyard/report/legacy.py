@@ -67,7 +67,8 @@ def legacy_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
     """One row per record, in their order: question, options as "A:text", correct_answer, type and kb_answer.
 
     `kb_answer` is the reply whether or not there was a knowledge base, as in the old files. Where the old script wrote
-    the error message as the answer, it is None here and the row has the key `error`.
+    the error message as the answer, it is None here and the row has the key `error`. Retrieved passages, which the old
+    files do not have, are `contexts` and `sources`, as `replay` reads them.
 
     >>> from steelyard.types import Output, Sample
     >>> legacy_rows([Record(Sample("1", "乾？", "A", choices=("天", "地"), group="卦象"), Output("选A"))])[0]["options"]
@@ -85,6 +86,8 @@ def _row(record: Record) -> dict[str, Any]:
         "type": sample.group,
         "kb_answer": None if record.output is None else _text(record.output.value),
     }
+    if record.output is not None and record.output.contexts:
+        row |= {"contexts": list(record.output.contexts), "sources": record.output.metadata.get("sources", [])}
     if record.output is None:
         row["error"] = f"{record.failure.kind}: {record.failure.message}" if record.failure else "not answered"
     return row
