@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import builtins
 import collections
+import contextlib
 import itertools
 import json
 import operator
@@ -354,10 +355,14 @@ def main() -> None:
     if role == "code":
         if confined or allow == "unsafe":
             try:
+                channel.send({"ready": True})
                 serve_code(channel, source)
             finally:
                 os._exit(0)
         os._exit(1)
+    if confined or allow == "unsafe":
+        with contextlib.suppress(EOFError, ValueError):
+            channel.receive()  # the other interpreter has started too; on a busy machine that takes seconds
     os.write(RESULT_FD, b"\n")  # from here on the time counts
     verdict = run_test(channel, source) if confined or allow == "unsafe" else ["unconfined", ""]
     os.write(RESULT_FD, json.dumps(verdict).encode())
