@@ -12,7 +12,7 @@ from typing import Final
 from steelyard.data.columns import HEAD_ROWS, ColumnLayout, find_layout
 from steelyard.data.headers import Role, fitting, normalized
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Column, Table, is_blank, render
+from steelyard.data.table import Column, Table, cell_at, is_blank, render
 from steelyard.errors import ConfigError
 
 INPUT: Final = Role("input", required=False, words="general_input", by_position=False, joins=True)
@@ -133,16 +133,20 @@ def _input(table: Table, headers: Mapping[Column, str], free: Mapping[Column, st
     if len(fits) > 1:
         raise _two(table, "input", [free[column] for column in fits])
     if not fits:
+        example = _longest(table, free)
         raise ConfigError(
             f"{table.title}: no column for the input; the columns found are {', '.join(headers.values()) or 'none'}. "
-            f"Name it in a prompt, as {{{{{_example(free)}}}}}, or with columns: {{input: {_example(free)}}} under "
-            "samples"
+            f"Name it in a prompt, as {{{{{example}}}}}, or with columns: {{input: {example}}} under samples (init and "
+            f"check take --columns input={example})"
         )
     return fits[0]
 
 
-def _example(free: Mapping[Column, str]) -> str:
-    return next(iter(free.values()), "COLUMN")
+def _longest(table: Table, free: Mapping[Column, str]) -> str:
+    """The header of the column with the longest cells in the first rows, most likely what is asked."""
+    rows = list(islice(table, HEAD_ROWS))
+    lengths = {column: sum(len(render(cell_at(row.cells, column))) for row in rows) for column in free}
+    return free[max(lengths, key=lambda column: lengths[column])] if free else "COLUMN"
 
 
 def _two(table: Table, role: str, headers: Sequence[str]) -> ConfigError:
