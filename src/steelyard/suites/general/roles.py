@@ -144,8 +144,11 @@ def _input(table: Table, headers: Mapping[Column, str], free: Mapping[Column, st
 
 def _longest(table: Table, free: Mapping[Column, str]) -> str:
     """The header of the column with the longest cells in the first rows, most likely what is asked."""
-    rows = list(islice(table, HEAD_ROWS))
-    lengths = {column: sum(len(render(cell_at(row.cells, column))) for row in rows) for column in free}
+    rows = list(islice(table, HEAD_ROWS))  # the header is among them in a sheet
+    lengths = {
+        column: sum(len(render(cell_at(row.cells, column))) for row in rows) - len(header) * (not table.keyed)
+        for column, header in free.items()
+    }
     return free[max(lengths, key=lambda column: lengths[column])] if free else "COLUMN"
 
 
