@@ -31,26 +31,14 @@ def test_help_names_every_command_in_whole_sentences(steelyard):
         part.splitlines()[0].rstrip(":"): [line.split()[0] for line in part.splitlines()[1:] if line.strip()]
         for part in out.split("\n\n")[3:]
     }
-    assert headings == {
-        "Get started": ["init", "check", "diagnose", "generate"],
-        "Run": ["run", "resume", "rescore"],
-        "Inspect and compare": ["runs", "show", "compare", "history", "view", "report", "export"],
-        "Label and curate": [
-            "review",
-            "label",
-            "agree",
-            "judges",
-            "queue",
-            "codes",
-            "note",
-            "mark",
-            "baseline",
-            "promote",
-            "data",
-        ],
-        "Store and tools": ["verify", "delete", "convert", "prompts", "schema", "completion"],
-    }
-    commands = out.split("\n\nGet started:")[1].splitlines()
+    groups = "Groups (steelyard GROUP -h lists their commands)"
+    assert list(headings) == ["Daily", groups, "Less often"]
+    assert (len(headings["Daily"]), headings["Daily"][:2]) == (20, ["init", "check"])
+    assert headings[groups] == ["queue", "codes", "data"]
+    assert headings["Less often"] == [
+        *("note", "mark", "verify", "delete", "convert", "prompts", "schema", "completion"),
+    ]
+    commands = out.split("\n\nDaily:")[1].splitlines()
     assert not [line for line in commands if line.endswith("...")]
     assert max(len(line) for line in out.splitlines()) <= 80
 

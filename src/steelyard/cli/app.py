@@ -19,18 +19,14 @@ from steelyard.cli.plain_parameters import skip_pydantic
 from steelyard.errors import ConfigError, DataError, SteelyardError, bounded
 
 _HEADINGS: Final = {
-    "Get started": (
+    "Daily": (
         ("init", "config_commands"),
         ("check", "config_commands"),
         ("diagnose", "diagnose_command"),
         ("generate", "generate_command"),
-    ),
-    "Run": (
         ("run", "run_commands"),
         ("resume", "run_commands"),
         ("rescore", "run_commands"),
-    ),
-    "Inspect and compare": (
         ("runs", "read_commands"),
         ("show", "read_commands"),
         ("compare", "read_commands"),
@@ -38,12 +34,14 @@ _HEADINGS: Final = {
         ("view", "view_command"),
         ("report", "read_commands"),
         ("export", "export_commands"),
-    ),
-    "Label and curate": (
         ("review", "review_command"),
         ("label", "label_command"),
         ("agree", "agree_command"),
         ("judges", "judges_command"),
+        ("baseline", "export_commands"),
+        ("promote", "export_commands"),
+    ),
+    "Groups (steelyard GROUP -h lists their commands)": (
         ("queue create", "queue_commands"),
         ("queue list", "queue_commands"),
         ("queue show", "queue_commands"),
@@ -57,16 +55,14 @@ _HEADINGS: Final = {
         ("codes note", "codes_commands"),
         ("codes try", "code_scorer_commands"),
         ("codes install", "code_scorer_commands"),
-        ("note", "history"),
-        ("mark", "mark_command"),
-        ("baseline", "export_commands"),
-        ("promote", "export_commands"),
         ("data list", "data_commands"),
         ("data show", "data_commands"),
         ("data diff", "data_commands"),
         ("data save", "data_commands"),
     ),
-    "Store and tools": (
+    "Less often": (
+        ("note", "history"),
+        ("mark", "mark_command"),
         ("verify", "store_commands"),
         ("delete", "store_commands"),
         ("convert", "config_commands"),
