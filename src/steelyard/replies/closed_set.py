@@ -13,6 +13,10 @@ from typing import Any, Final
 from steelyard.replies.label import plain_label, read_label
 
 _FEWEST, _MOST, _LONGEST, _ROWS_EACH = 2, 20, 40, 3
+_BESIDE: Final = 32
+"""Characters that may stand beside each label of a list, and in front of the first."""
+_END: Final = 20_000
+"""Characters at the end of a reply in which a hedge is looked for."""
 _SEPARATORS: Final = re.compile(r"\s{0,3}(?:[,;/|+&、，；\n]|\band\b|\bor\b|和|或|与)\s{0,3}", re.IGNORECASE)
 _LEAD: Final = re.compile(r"\A[^:=\n]{1,30}[:=]\s{0,3}")
 _ALSO: Final = re.compile(
@@ -45,12 +49,18 @@ def read_one(text: str, labels: Sequence[str], finish: str = "") -> tuple[str, s
     (('', 'several'), 'bug')
     """
     verdict = read_label(text, labels, finish=finish or "stop")
-    known = {plain_label(label) for label in labels}
-    parts = {plain_label(part.strip(" .!\"'*`()[]")) for part in _SEPARATORS.split(_LEAD.sub("", text.strip()))}
-    if len(parts) > 1 and parts <= known:
+    if _names_several(text.strip(), labels):
         return "", "several", "the reply gives several labels"
-    if verdict.label and _ALSO.search(text):
+    if verdict.label and _ALSO.search(text[-_END:]):
         return "", "ambiguous", "the reply says that it could also be another label"
     if verdict.label:
         return verdict.label, "", ""
     return "", verdict.kind or verdict.outcome, verdict.reason or "no label is given as the answer"
+
+
+def _names_several(text: str, labels: Sequence[str]) -> bool:
+    """Whether a reply is a list of labels and nothing else; a longer text than all of them is none."""
+    if len(text) > _BESIDE + sum(len(label) + _BESIDE for label in labels):
+        return False
+    parts = {plain_label(part.strip(" .!\"'*`()[]")) for part in _SEPARATORS.split(_LEAD.sub("", text))}
+    return len(parts) > 1 and parts <= {plain_label(label) for label in labels}
