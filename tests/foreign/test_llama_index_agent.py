@@ -129,7 +129,7 @@ targets:
   silent: {llama_index: {engine: "my_agents:silent"}}
   talk: {simulated_user: {target: {llama_index: {engine: "my_agents:function_agent"}}, model: {scripted: {
     default: '{"message": "And how many people live in Oslo?", "done": false}'}}, most_turns: 2}}
-scorers: [{tool_calls: {expected: [{name: population, arguments: {city: Oslo}}]}}, agent_steps]
+scorers: [{tool_calls: {expected: [{name: population, arguments: {city: Oslo}}]}}, agent_steps, {length: 1000}]
 options: {concurrency: 4}
 """
 
@@ -231,6 +231,7 @@ def test_an_agent_is_given_the_turns_of_a_conversation_in_their_order_with_pictu
     (steelyard.folder / "turns.jsonl").write_text("\n".join(rows), encoding="utf-8")
     config = (
         "suite: rag\nsamples: {file: turns.jsonl}\ntargets: {heard: {llama_index: {engine: 'my_agents:listening'}}}\n"
+        "scorers: [{length: 100000}]\n"
     )
     (steelyard.folder / "turns.yaml").write_text(config, encoding="utf-8")
     steelyard("run", "turns.yaml", "--quiet")
