@@ -102,8 +102,8 @@ def _runner(environment: dict[str, str]) -> Callable[..., Taken]:
 def make_large(where: str, n: int = SAMPLES) -> None:
     """Two runs of an exam: scripted replies, so that no model is needed."""
     from steelyard import Choice, Options, Prompt, Sample, Suite, evaluate_suite
+    from steelyard.evaluation import RunConfig
     from steelyard.models.scripted import Scripted
-    from steelyard.suite import RunConfig
 
     samples = [
         Sample(

@@ -18,10 +18,11 @@ SOURCE = ROOT / "src" / "steelyard"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 TREE = {
-    "analysis", "building", "cli", "config", "data", "errors.py", "escaping.py", "files.py", "from_python", "generate",
+    "analysis", "building", "cli", "config", "data", "errors.py", "escaping.py", "evaluation", "files.py",
+    "from_python", "generate",
     "lazy.py", "models", "normal_form.py", "people", "plain_json.py",
     "prompts", "py.typed", "pytest_plugin.py", "registry.py", "report", "retrieval", "runner", "scorers", "session",
-    "replies", "sql", "stats", "store", "suite", "suites", "tables", "targets", "types.py", "viewer", "workers",
+    "replies", "sql", "stats", "store", "suites", "tables", "targets", "types.py", "viewer", "workers",
     "__init__.py",
 }  # fmt: skip
 """The design's tree, as far as there is something in it; a file of it may have become a folder."""
@@ -147,7 +148,7 @@ targets:
 """
 UNUSED = (
     *("jinja2", "jsonschema", "pydantic", "sqlglot", "duckdb", "pypdfium2", "regex"),
-    *("steelyard.sql.workers.pool", "steelyard.stats.sequential", "steelyard.suite.decision"),
+    *("steelyard.sql.workers.pool", "steelyard.stats.sequential", "steelyard.evaluation.decision"),
     *("steelyard.generate", "steelyard.scorers.judges.judge", "steelyard.report.render.html"),
 )
 """What neither a run of a small exam nor a look at it needs."""

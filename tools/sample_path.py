@@ -17,9 +17,9 @@ from typing import Any
 import steelyard
 from steelyard import ExactMatch, Prompt, Sample, evaluate
 from steelyard.config.load import load
+from steelyard.evaluation import RunConfig, evaluate_suite
 from steelyard.models.scripted import Scripted
 from steelyard.runner.runner import Runner
-from steelyard.suite import RunConfig, evaluate_suite
 
 OWN = Path(steelyard.__file__).parent
 SAMPLES = [Sample("1", "?", "A"), Sample("2", "?", "A")]

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from steelyard.analysis.preferences.win_rates import preferences
     from steelyard.errors import *  # noqa: F403  # see above
     from steelyard.errors import ConfigError, SteelyardError
+    from steelyard.evaluation import Options, Suite
+    from steelyard.evaluation.objects import StopWhen as StopWhen
     from steelyard.from_python.evaluate import aevaluate, evaluate
     from steelyard.from_python.runs import Runs
     from steelyard.generate import *  # noqa: F403  # see above
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
     from steelyard.scorers import Choice, ExactMatch, Judge
     from steelyard.sql import *  # noqa: F403  # see above
     from steelyard.store import Run, Store
-    from steelyard.suite import Options, Suite
-    from steelyard.suite.objects import StopWhen as StopWhen
     from steelyard.suites.pairwise.battles import rank
     from steelyard.targets import *  # noqa: F403  # see above
     from steelyard.targets import Baseline, Prompt
@@ -107,7 +107,7 @@ else:
         "steelyard.sql:SqlLimits",
         "steelyard.scorers:SqlResult",
         "steelyard.types:StageInfo",
-        "steelyard.suite.objects:StopWhen",
+        "steelyard.evaluation.objects:StopWhen",
         "steelyard.errors:StoreError",
         "steelyard.scorers:TableMetrics",
         "steelyard.errors:TargetError",

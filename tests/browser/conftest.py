@@ -12,8 +12,8 @@ from tests.report.judging_suite import pairwise_runs
 from tests.viewer.conftest import TOKEN, Served, exam, first, second, serving
 
 from steelyard import ExactMatch, Options, Sample, SqlResult, Suite, evaluate, evaluate_suite
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.scorers.choice import Choice
-from steelyard.suite.evaluate import RunConfig
 
 
 def address(viewer, path):

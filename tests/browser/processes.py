@@ -23,7 +23,7 @@ import sys, time
 from pathlib import Path
 from steelyard import Options, Output, Suite, evaluate_suite
 from steelyard.scorers.choice import Choice
-from steelyard.suite.evaluate import RunConfig
+from steelyard.evaluation.evaluate import RunConfig
 from tests.viewer.conftest import exam
 
 def gated(sample):

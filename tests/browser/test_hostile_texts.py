@@ -17,13 +17,13 @@ from tests.viewer.conftest import serving
 
 from steelyard import Options, Output, Sample, Score, ScoreInfo, SqlResult, Suite, compare, evaluate_suite
 from steelyard.errors import ConfigError
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.people import codings
 from steelyard.people.code_scorer import judge_config, score_name
 from steelyard.people.labels import add_note
 from steelyard.people.marks import MarkChange, mark_run
 from steelyard.report.render.html import html_report
 from steelyard.store import Store
-from steelyard.suite.evaluate import RunConfig
 
 SHAPE = """
 [...document.querySelectorAll('*')].map(each =>

@@ -13,10 +13,10 @@ from tests.viewer.conftest import exam, first, serving
 from tests.viewer.test_queues import queue_in
 
 from steelyard import Suite, evaluate_suite
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.people.queues import RESERVED_S, read_progress
 from steelyard.scorers.choice import Choice
 from steelyard.store.delete import delete_runs
-from steelyard.suite.evaluate import RunConfig
 
 READY = "document.readyState === 'complete' && typeof htmx === 'object'"
 SAYS = "(document.body?.innerText ?? '').includes"

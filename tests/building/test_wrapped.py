@@ -8,12 +8,12 @@ import pytest
 
 from steelyard import ConfigError, Sample, Scripted, Suite, evaluate
 from steelyard.building.plain_scorers import build_row_scorer, build_scorer
+from steelyard.evaluation.dry_run import estimate
+from steelyard.evaluation.rescore import rescore
 from steelyard.registry import describe
 from steelyard.scorers import ExactMatch, Guideline, Judge, ToolCalls
 from steelyard.scorers.judges.suite_judges import with_judge
 from steelyard.store import Store
-from steelyard.suite.dry_run import estimate
-from steelyard.suite.rescore import rescore
 
 
 def scorers(*given):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from steelyard import Options, Prompt, Sample, StopWhen, Store, Suite, compare, evaluate_suite
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.models.scripted import Scripted
 from steelyard.scorers.lexical import ChrF, Contains, ExactMatch, RougeL, TokenF1
-from steelyard.suite.evaluate import RunConfig
 
 SCORERS = (ExactMatch(), TokenF1(), RougeL(), ChrF(), Contains())
 FURTHER = ["token_f1", "rouge_l", "chrf", "contains"]

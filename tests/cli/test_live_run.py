@@ -9,10 +9,10 @@ from rich.console import Console
 
 from steelyard.analysis.scores.running_score import RunningScore
 from steelyard.cli.live_run import shown
+from steelyard.evaluation import RunHandle
 from steelyard.models.budget import Budget, BudgetMeter
 from steelyard.models.prices import Spent
 from steelyard.runner import Progress
-from steelyard.suite import RunHandle
 
 
 def watch(progress, *, terminal, quiet=False, height=24, width=80, retries=None, meter=None):

@@ -11,10 +11,10 @@ from rich.console import Console
 
 from steelyard import Options, Sample, Suite, evaluate_suite
 from steelyard.cli.read_commands import _state, print_runs
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.report.render.terminal import print_sections
 from steelyard.report.section import Section, Sentence
 from steelyard.store import Store
-from steelyard.suite.evaluate import RunConfig
 
 
 @pytest.fixture

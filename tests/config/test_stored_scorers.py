@@ -8,9 +8,9 @@ from steelyard.building.build import Site, build
 from steelyard.building.nodes import from_plain
 from steelyard.config.stored_scorers import stored_scorers
 from steelyard.errors import ConfigError
+from steelyard.evaluation.objects import Options, Suite
 from steelyard.models.prices import Price, PriceTable
 from steelyard.registry import BUILT_IN, describe, find
-from steelyard.suite.objects import Options, Suite
 from steelyard.types import Scorer
 
 DESCRIBED = [

@@ -19,7 +19,7 @@ from steelyard.data.load import read_tables
 from steelyard.data.parquet import ClassName
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, DataError
-from steelyard.suite.evaluate import RunConfig, evaluate_suite
+from steelyard.evaluation.evaluate import RunConfig, evaluate_suite
 from steelyard.suites.choice.suite import ChoiceSuite
 from steelyard.targets.baseline import Baseline
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.config.load import load
-from steelyard.suite.evaluate import RunConfig, evaluate_suite
+from steelyard.evaluation.evaluate import RunConfig, evaluate_suite
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "exam_en"
 LETTERS = "ABCDEF"

@@ -11,7 +11,7 @@ import pytest
 
 from steelyard.analysis.preferences.win_rates import preferences
 from steelyard.config.load import load
-from steelyard.suite import evaluate_suite
+from steelyard.evaluation import evaluate_suite
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "pairwise"
 GROUPS = {"cooking", "repair", "office", "garden", "computer", "household"}

@@ -9,7 +9,7 @@ import yaml
 from tests.foreign.served import served
 
 from steelyard import Correctness, ExactMatch, Judge, OpenAICompatible, Options, Prompt, Sample, Suite
-from steelyard.suite import RunConfig, aevaluate_suite
+from steelyard.evaluation import RunConfig, aevaluate_suite
 
 KEY = "sk-master-5d0e7a"
 CONFIG = {

@@ -8,9 +8,9 @@ from dataclasses import fields
 import pytest
 
 from steelyard import ConfigError, ExactMatch, Judge, Options, RunError, Sample, Scripted, aevaluate, evaluate
+from steelyard.evaluation import RunConfig
 from steelyard.from_python.evaluate import EvaluationOptions
 from steelyard.from_python.runs import Runs
-from steelyard.suite import RunConfig
 
 ROWS = [{"text": f"Ticket {no}", "label": ("bug", "billing")[no % 2], "channel": "web"} for no in range(8)]
 BUG = Scripted(default="bug")

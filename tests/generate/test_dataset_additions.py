@@ -13,9 +13,9 @@ from steelyard import ConfigError, DataError, ExactMatch, Options, Sample, Store
 from steelyard.analysis.comparison.sample_costs import hashes_by_id
 from steelyard.analysis.conditions import parse_condition
 from steelyard.data.sample_files import SampleFiles
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.generate.dataset_additions import add_records, row_of
 from steelyard.scorers.choice import Choice
-from steelyard.suite.evaluate import RunConfig
 from steelyard.suites.choice.rows import load_choice
 from steelyard.suites.pairwise.rows import load_pairwise
 from steelyard.suites.rag.rows import load_rag

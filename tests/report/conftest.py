@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from steelyard import Options, Output, Sample, Suite, evaluate_suite
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.scorers.choice import Choice
-from steelyard.suite.evaluate import RunConfig
 
 HOSTILE = (
     "</script><script>document.title='pwned'</script> The answer is A.",

@@ -1,7 +1,7 @@
 """A pairwise evaluation made by hand: two targets that answer, and a preference that is known beforehand."""
 
 from steelyard import Options, Output, Sample, Score, ScoreInfo, Suite, evaluate_suite
-from steelyard.suite.evaluate import RunConfig
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.targets.pair import Pair
 
 NASTY = "</script><script>document.title='pwned'</script> \u202eevil <b>bold</b>"

@@ -6,13 +6,13 @@ import pytest
 from tests.report.sections_read import every, notes, part, rows
 
 from steelyard import Sample, Score, ScoreInfo, Suite, compare, evaluate_suite
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.report.page import ReportContent, all_sections, report_sections
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
 from steelyard.report.section import section_json
 from steelyard.report.sections.scores import further_groups_section, groups_section, scores_section
 from steelyard.report.sections.targets import targets_section
-from steelyard.suite.evaluate import RunConfig
 
 NOTE = "not applicable to any record: never rated, silent"
 

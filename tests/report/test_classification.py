@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from steelyard import Sample, Suite, evaluate_suite
+from steelyard.evaluation.objects import Options
 from steelyard.plain_json import json_value
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
 from steelyard.report.sections.classification import classification_section
 from steelyard.scorers import LabelMatch
-from steelyard.suite.objects import Options
 
 LABELS = ["billing", "bug", "other"]
 REPLIES = {

@@ -67,7 +67,7 @@ def test_csv_has_a_column_per_score_and_an_empty_cell_where_there_is_none(pair):
 
 def test_tags_are_columns(tmp_path):
     from steelyard import ExactMatch, Suite, evaluate_suite
-    from steelyard.suite.evaluate import RunConfig
+    from steelyard.evaluation.evaluate import RunConfig
 
     suite = Suite(
         "s", "custom", [Sample("1", "?", "A")], {"t": lambda _: "A"}, (ExactMatch(),), tags={"t": {"kb": "=1"}}

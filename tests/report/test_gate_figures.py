@@ -9,9 +9,9 @@ from tests.loopback import peer, said
 
 from steelyard import ConfigError, OpenAICompatible, Options, Prompt, Sample, Suite
 from steelyard.analysis.gate.gate_rules import parse_margin, parse_rule
+from steelyard.evaluation.evaluate import aevaluate_suite
 from steelyard.models.prices import Price, PriceTable
 from steelyard.report.sections.gate import gate_of
-from steelyard.suite.evaluate import aevaluate_suite
 
 PRICES = PriceTable({"m": Price(1, 2)}, "CNY")
 """20 tokens in and 1 out, as the server counts them: 0.000022 CNY a call."""

@@ -14,6 +14,8 @@ from tests.report.sections_read import part
 from steelyard import ConfigError, Options, Sample, Score, Store, Suite, evaluate_suite
 from steelyard.analysis.comparison import history as module
 from steelyard.analysis.comparison.history import history_of
+from steelyard.evaluation.evaluate import RunConfig
+from steelyard.evaluation.objects import StopWhen
 from steelyard.people.labels import add_note, read_notes
 from steelyard.plain_json import json_value
 from steelyard.report.charts.svg import drawing, svg
@@ -28,8 +30,6 @@ from steelyard.report.sections.history import (
     time_ticks,
 )
 from steelyard.scorers.choice import Choice
-from steelyard.suite.evaluate import RunConfig
-from steelyard.suite.objects import StopWhen
 
 CHOICE = (Choice(),)
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)

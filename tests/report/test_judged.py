@@ -12,6 +12,7 @@ from tests.report.judged_suite import NASTY, judged_runs
 
 from steelyard import Choice, Options, Score, ScoreInfo, Suite, evaluate_suite
 from steelyard.cli.outcome import evaluate_runs, print_outcome
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.plain_json import json_value
 from steelyard.report.charts.svg import svg
 from steelyard.report.render.html import html_report
@@ -19,7 +20,6 @@ from steelyard.report.render.markdown import MOST_CHARACTERS, MOST_LINES, markdo
 from steelyard.report.sample_evidence import score_evidence, source_label
 from steelyard.report.sections.scores import histogram_chart
 from steelyard.report.sections.targets import rate_chart
-from steelyard.suite.evaluate import RunConfig
 
 PHRASES = ("right and supported", "right but unsupported", "wrong but supported", "wrong and unsupported")
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from steelyard import Budget, Prompt, Sample, Scripted, SqlResult, Suite, compare, evaluate_suite
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.report.render.html import html_report
-from steelyard.suite.evaluate import RunConfig
 
 ROWS = "[...document.querySelectorAll('.open')].map(one => one.textContent)"
 SHOWN = "document.querySelector('[role=status]').textContent"

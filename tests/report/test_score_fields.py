@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from steelyard import Sample, Score, ScoreInfo, Suite, evaluate_suite
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.report.exports.records import csv as csv_lines
 from steelyard.report.exports.records import jsonl, write_parquet
 from steelyard.report.exports.workbook import write_workbook
-from steelyard.suite.evaluate import RunConfig
 
 WANTED = {
     "a": {"result": 1.0, "result_outcome": "scored", "result_passed": 1, "result_label": "SQL correct"},

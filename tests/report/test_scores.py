@@ -8,13 +8,13 @@ from tests.report.sections_read import rows
 from steelyard import Options, Sample, Score, ScoreInfo, StageInfo, Suite, evaluate_suite
 from steelyard.analysis.comparison.compare_runs import compare
 from steelyard.cli.outcome import evaluate_runs, print_outcome
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.plain_json import json_value
 from steelyard.report.charts.svg import svg
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
 from steelyard.report.sections.regressions import changed_samples
 from steelyard.report.sections.scores import score_chart, scores_section, verdict_chart
-from steelyard.suite.evaluate import RunConfig
 
 NASTY = "<b>worse</b> | \u202eeman"
 

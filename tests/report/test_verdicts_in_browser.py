@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from steelyard import Options, Sample, Score, ScoreInfo, Suite, evaluate_suite
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.report.render.html import html_report
-from steelyard.suite.evaluate import RunConfig
 
 CELLS = "[...document.querySelectorAll('.samples tbody td:last-child')].map(one => one.innerText.split('\\n')[0])"
 CHIPS = "[...document.querySelectorAll('.chips button')].map(one => one.textContent)"

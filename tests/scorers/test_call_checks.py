@@ -8,12 +8,12 @@ import pytest
 from tests.loopback import peer, said
 
 from steelyard import ConfigError, OpenAICompatible, Output, Prompt, Sample, evaluate
+from steelyard.evaluation.evaluate import aevaluate_suite
+from steelyard.evaluation.objects import Options, Suite
+from steelyard.evaluation.rescore import rescore
 from steelyard.models.prices import Price, PriceTable
 from steelyard.scorers import AllOf, CostLimit, ExpectedFinish, ExpectedRefusal, LatencyLimit
 from steelyard.store import Store
-from steelyard.suite.evaluate import aevaluate_suite
-from steelyard.suite.objects import Options, Suite
-from steelyard.suite.rescore import rescore
 
 
 def answer(_n, _asked):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from steelyard import ConfigError, Output, Sample, evaluate
+from steelyard.evaluation.rescore import rescore
 from steelyard.replies.closed_set import closed_set, read_one
 from steelyard.scorers import Contains, LabelMatch
 from steelyard.store import Store
-from steelyard.suite.rescore import rescore
 
 LABELS = ("billing", "bug", "feature_request", "account", "other")
 READ = [

@@ -12,8 +12,8 @@ import pytest
 
 from steelyard import ConfigError, Output, Sample, Suite, evaluate
 from steelyard.building.plain_scorers import build_row_scorer, build_scorer
+from steelyard.evaluation.dry_run import estimate
 from steelyard.scorers import Command
-from steelyard.suite.dry_run import estimate
 
 SAMPLES = [Sample("1", "?", "Paris")]
 

@@ -10,6 +10,7 @@ import pytest
 from steelyard import ConfigError, Output, Prompt, Sample, Score, Scripted, Suite, compare, evaluate
 from steelyard.analysis.comparison.history import history_of
 from steelyard.analysis.gate.gate_results import judge_gate
+from steelyard.evaluation.dry_run import estimate
 from steelyard.plain_json import json_value
 from steelyard.report.render.html import html_report
 from steelyard.report.sections.history import history_sections
@@ -17,7 +18,6 @@ from steelyard.scorers import ErrorJudge, ExactMatch, Judge, PerTurn, ToolCalls
 from steelyard.scorers.per_turn import conversation_turns
 from steelyard.stats.clustered_means import clustered_difference
 from steelyard.stats.intervals import wilson_clustered
-from steelyard.suite.dry_run import estimate
 from steelyard.targets import SimulatedUser
 from steelyard.types import ScoreInfo
 
@@ -309,7 +309,7 @@ scorers:
 def test_a_configuration_names_the_scorer_of_turns_and_a_run_is_scored_again_from_the_journal(tmp_path):
     from steelyard import Store, evaluate_suite
     from steelyard.config.load import load
-    from steelyard.suite import rescore
+    from steelyard.evaluation import rescore
 
     rows = [{"id": "a", "question": user("x", "y"), "turn_references": ["x", "y"]}]
     (tmp_path / "talks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from steelyard import Judge, Output, Sample, Sandbox, ScoreInfo, StageInfo, TableMetrics
+from steelyard.evaluation.scorer_infos import check_infos, infos_of, scorer_stages
 from steelyard.generate.reviewer import ReasonGiven, ReasonsPlaced
 from steelyard.generate.writer import QuestionCount
 from steelyard.registry import find, names
@@ -14,7 +15,6 @@ from steelyard.scorers.judges.judge import judged_by
 from steelyard.scorers.judges.relevance import Relevance
 from steelyard.scorers.lexical import Contains, TokenF1
 from steelyard.scorers.numbers import NumberMatch
-from steelyard.suite.scorer_infos import check_infos, infos_of, scorer_stages
 from steelyard.tables.measure import ALL_METRICS, METRICS
 from steelyard.tables.rules import RULE_SETS
 from steelyard.types import DescribesScores

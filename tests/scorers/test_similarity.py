@@ -9,12 +9,12 @@ import pytest
 from tests.loopback import http, peer
 
 from steelyard import ConfigError, OpenAICompatible, Sample
+from steelyard.evaluation.evaluate import aevaluate_suite
+from steelyard.evaluation.objects import Suite
+from steelyard.evaluation.rescore import rescore
 from steelyard.models import Embeddings
 from steelyard.scorers import Similarity
 from steelyard.store import Store
-from steelyard.suite.evaluate import aevaluate_suite
-from steelyard.suite.objects import Suite
-from steelyard.suite.rescore import rescore
 
 VECTORS = {"north": [1, 0], "also north": [2, 0], "north-east": [1, 1], "east": [0, 1], "south": [-1, 0]}
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.loopback import completion, http, peer, said
 
 from steelyard import ConfigError, ExactMatch, OpenAICompatible, Options, Prompt, Retry, Sample, Store, Suite
+from steelyard.evaluation import RunConfig, aevaluate_suite
 from steelyard.models.http import HttpModel
 from steelyard.models.response import ResponseMap
 from steelyard.session.secrets import Secrets, references
-from steelyard.suite import RunConfig, aevaluate_suite
 
 KEY = 'sk-sËcret/"quoted"\\and+more=='
 PLAIN = "sk-7f3a9c1e5b8d2f60"

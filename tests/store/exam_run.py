@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from steelyard import Options, Sample, Score, ScoreInfo, StageInfo, Suite, evaluate_suite
-from steelyard.suite.evaluate import RunConfig
+from steelyard.evaluation.evaluate import RunConfig
 
 
 @dataclass(frozen=True, slots=True)

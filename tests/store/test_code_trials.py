@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 import pytest
 
 from steelyard import ConfigError, ExactMatch, Output, Sample, Scripted, Store, evaluate
+from steelyard.evaluation import evaluate_suite
 from steelyard.generate import Reviewer, ReviewPlan, TrialPlan, make_scorer, try_code
 from steelyard.generate.review import review
 from steelyard.people.codings import codings, draw_coding, edit_code, find_code, new_code, read_coding, write_note
 from steelyard.report import CodingPage
 from steelyard.report.coding_page import trial_verdicts
 from steelyard.scorers.judges.judge import Judge
-from steelyard.suite import evaluate_suite
 
 SAMPLES = [Sample(f"q{at}", f"How far is town {at}?", f"{at} km") for at in range(8)]
 PATTERN = {"error_pattern": {"name": "miles", "pattern": "miles"}}

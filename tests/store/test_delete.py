@@ -12,14 +12,14 @@ from tests.store.repair.test_verify import REPLIES, SAMPLES, length
 from tests.thorough import times
 
 from steelyard import Options, Prompt, Store, StoreError, Suite, evaluate
+from steelyard.evaluation import RunConfig, evaluate_suite
+from steelyard.evaluation.rescore import rescore
 from steelyard.models.budget import Budget
 from steelyard.models.scripted import Scripted
 from steelyard.plain_json import json_value
 from steelyard.store.database import schema
 from steelyard.store.delete import delete_runs, preview_deletion
 from steelyard.store.repair.verify import verify
-from steelyard.suite import RunConfig, evaluate_suite
-from steelyard.suite.rescore import rescore
 
 OF_RUNS = ("run", "record", "score", "layer", "stage", "seal", "event", "stopping")
 

@@ -11,6 +11,8 @@ from steelyard.analysis.comparison.baseline import baseline_text
 from steelyard.analysis.judges.jury_scores import with_jury
 from steelyard.analysis.summary.run_summary import with_juries
 from steelyard.errors import ConfigError
+from steelyard.evaluation import Suite, evaluate_suite
+from steelyard.evaluation.judge_panel import JudgesFile, answered_samples, canary_suite, judges_suite
 from steelyard.people.labels import add_labels
 from steelyard.plain_json import json_value
 from steelyard.report.page import ReportContent, report_sections
@@ -20,8 +22,6 @@ from steelyard.report.sections.judge_panel import checks_section, panel_parts
 from steelyard.scorers import PerTurn, Preference
 from steelyard.scorers.judges.suite_judges import with_judges
 from steelyard.store.delete import delete_runs
-from steelyard.suite import Suite, evaluate_suite
-from steelyard.suite.judge_panel import JudgesFile, answered_samples, canary_suite, judges_suite
 from steelyard.targets.pair import Pair
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)

@@ -12,6 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from steelyard import ConfigError, ExactMatch, Options, Prompt, Sample, SteelyardError, Store, Suite, evaluate
+from steelyard.evaluation import RunConfig, evaluate_suite
+from steelyard.evaluation.rescore import rescore
 from steelyard.models import http as http_models
 from steelyard.models.budget import Budget
 from steelyard.models.http import HttpModel
@@ -20,8 +22,6 @@ from steelyard.models.response import ResponseMap
 from steelyard.report.sections.costs import read_again_sentence
 from steelyard.store.journal import find_body
 from steelyard.store.repair.verify import verify
-from steelyard.suite import RunConfig, evaluate_suite
-from steelyard.suite.rescore import rescore
 from steelyard.targets.http import HttpEndpoint
 
 SAMPLES = [Sample(f"q{n}", f"question {n}?", "B") for n in range(12)]

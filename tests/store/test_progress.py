@@ -5,11 +5,11 @@ from tests.store.test_store import new
 
 from steelyard import Failure, Options, Output, Prompt, Record, Sample, Score, Store, Suite, evaluate_suite
 from steelyard.analysis.scores.running_score import RunningScore, headline_score
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.models.base import Fault
 from steelyard.models.limits import Retry
 from steelyard.models.scripted import Scripted
 from steelyard.store.progress import running_scores
-from steelyard.suite.evaluate import RunConfig
 from steelyard.types import ScoreInfo
 
 

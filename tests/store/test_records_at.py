@@ -1,8 +1,8 @@
 """Records at some places of the dataset, and what one score says of every record, in both databases."""
 
 from steelyard import Choice, Options, Sample, Store, Suite, evaluate_suite
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.store.scores import PlacedVerdict
-from steelyard.suite.evaluate import RunConfig
 
 
 def answer(sample):

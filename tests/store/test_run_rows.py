@@ -10,11 +10,11 @@ import pytest
 from steelyard import ExactMatch, Failure, Output, Record, Reply, Sample, Score, Store, evaluate
 from steelyard.analysis.stopping import Stopping, Used
 from steelyard.analysis.usage import StageCost
+from steelyard.evaluation.rescore import rescore
 from steelyard.plain_json import json_value
 from steelyard.stats.intervals import Interval
 from steelyard.store import NewRun
 from steelyard.store.run_rows import end_run
-from steelyard.suite.rescore import rescore
 from steelyard.types import Usage
 
 DECIDED = Stopping(

@@ -6,9 +6,9 @@ import pytest
 
 from steelyard import Judge, Output, Sample, Scripted, Store, evaluate
 from steelyard.analysis.gate.gate_results import judge_gate
+from steelyard.evaluation.rescore import rescore
 from steelyard.scorers import ClaimFaithfulness, Faithfulness
 from steelyard.store.repair.verify import verify
-from steelyard.suite.rescore import rescore
 
 JUDGES = {
     "faithfulness": Faithfulness(Judge(Scripted(default="Verdict: YES"))),

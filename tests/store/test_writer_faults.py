@@ -19,10 +19,10 @@ from tests.running_server import ledger_server
 from tests.thorough import times
 
 from steelyard import ExactMatch, OpenAICompatible, Options, Prompt, Sample, Score, Store, StoreError, Suite
+from steelyard.evaluation import RunConfig, aevaluate_suite
 from steelyard.store import open_store, writer
 from steelyard.store.database.connection import DatabaseError
 from steelyard.store.open_store import open_backend
-from steelyard.suite import RunConfig, aevaluate_suite
 
 N = 30
 SAMPLES = [Sample(f"q{n}", f"question {n}", "A" if n % 2 else "B") for n in range(N)]

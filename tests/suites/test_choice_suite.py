@@ -12,11 +12,11 @@ from openpyxl import Workbook
 from steelyard import Baseline, ConfigError, DataError, Options, Prompt, Sample, Scripted, compare
 from steelyard.config.load import load
 from steelyard.data.sample_files import SampleFiles
+from steelyard.evaluation import aevaluate_suite, evaluate_suite
+from steelyard.evaluation.dry_run import estimate
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.prompts.reply_schema import response_format
 from steelyard.registry import describe
-from steelyard.suite import aevaluate_suite, evaluate_suite
-from steelyard.suite.dry_run import estimate
-from steelyard.suite.evaluate import RunConfig
 from steelyard.suites.choice.few_shot import FewShot, gives_away
 from steelyard.suites.choice.suite import ChoiceSuite
 from steelyard.targets.http import HttpEndpoint

@@ -10,7 +10,7 @@ import pytest
 from steelyard import Budget, Options, Prompt, Scripted, compare
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
-from steelyard.suite import RunConfig, evaluate_suite
+from steelyard.evaluation import RunConfig, evaluate_suite
 from steelyard.suites.tables.suite import TablesSuite
 from steelyard.suites.text2sql.suite import Text2SqlSuite
 

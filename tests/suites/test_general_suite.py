@@ -9,9 +9,9 @@ import pytest
 from steelyard import evaluate_suite
 from steelyard.config.load import load
 from steelyard.errors import ConfigError, DataError
+from steelyard.evaluation.dry_run import estimate
 from steelyard.scorers import ExactMatch
 from steelyard.scorers.judges.judge import Judge
-from steelyard.suite.dry_run import estimate
 
 ENDPOINT = "endpoint: http://127.0.0.1:9/v1\n"
 EXACT = "scorers: [exact_match]\n"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from steelyard import Judge, Output, Sample, Scripted, Suite, evaluate_suite
+from steelyard.evaluation.dry_run import estimate
 from steelyard.scorers import Preference
-from steelyard.suite.dry_run import estimate
 from steelyard.targets import Pair
 
 SAMPLES = [Sample("1", "Book a table.")]

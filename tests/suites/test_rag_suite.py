@@ -12,8 +12,8 @@ import pytest
 from steelyard import Correctness, Judge, Scripted, TokenF1, evaluate_suite
 from steelyard.config.load import load
 from steelyard.errors import ConfigError
-from steelyard.suite.dry_run import estimate
-from steelyard.suite.survey import check_suite
+from steelyard.evaluation.dry_run import estimate
+from steelyard.evaluation.survey import check_suite
 from steelyard.suites.rag.suite import RagSuite, SampleFiles
 
 ROWS = [

@@ -12,8 +12,8 @@ from steelyard.building.build import Site, build
 from steelyard.building.nodes import from_plain
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
+from steelyard.evaluation.evaluate import RunConfig, evaluate_suite
 from steelyard.scorers.tables import TableMetrics
-from steelyard.suite.evaluate import RunConfig, evaluate_suite
 from steelyard.suites.tables.rows import PredictedColumn
 from steelyard.suites.tables.suite import TablesSuite
 from steelyard.targets.replay import Replay

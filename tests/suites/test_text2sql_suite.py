@@ -11,10 +11,10 @@ from steelyard import Options, Prompt, Scripted, compare
 from steelyard.config.load import load
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
+from steelyard.evaluation import RunConfig, aevaluate_suite, evaluate_suite
+from steelyard.evaluation.dry_run import estimate
 from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.scorers.sql import PUBLISHED, SqlResult
-from steelyard.suite import RunConfig, aevaluate_suite, evaluate_suite
-from steelyard.suite.dry_run import estimate
 from steelyard.suites.text2sql.suite import Text2SqlSuite
 from steelyard.targets.replay import Replay
 

@@ -11,12 +11,12 @@ from tests.loopback import http, peer, said
 from steelyard import Budget, ConfigError, Reply, Sample, Scripted, aevaluate, evaluate
 from steelyard.config.load import load
 from steelyard.data.documents import read_document
+from steelyard.evaluation.dry_run import estimate
+from steelyard.evaluation.objects import Suite
 from steelyard.models.embeddings import Embeddings
 from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.registry import describe
 from steelyard.scorers.retrieval import Retrieval
-from steelyard.suite.dry_run import estimate
-from steelyard.suite.objects import Suite
 from steelyard.targets.retrieval import QueryEngine, _shared_vectors
 
 GATE = "The gate is on the north side. It is painted red every second spring."

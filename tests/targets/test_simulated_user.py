@@ -8,10 +8,10 @@ import json
 import pytest
 
 from steelyard import ConfigError, Options, Output, Prompt, Sample, Scripted, Store, Suite, evaluate, evaluate_suite
+from steelyard.evaluation.dry_run import estimate
 from steelyard.replies.user_turn import read_user_turn
 from steelyard.report.render.html import html_report
 from steelyard.scorers import AgentSteps, ToolCalls
-from steelyard.suite.dry_run import estimate
 from steelyard.targets import SimulatedUser
 from steelyard.types import Reply
 

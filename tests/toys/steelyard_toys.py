@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from steelyard.errors import ConfigError, DataError
+from steelyard.evaluation import Options, Suite
 from steelyard.models.base import Model
-from steelyard.suite import Options, Suite
 from steelyard.types import Output, Sample, Score, Scorer, Target
 
 

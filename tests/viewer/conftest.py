@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import pytest
 
 from steelyard import Options, Output, Sample, Suite, evaluate_suite
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.scorers.choice import Choice
 from steelyard.store import Store
-from steelyard.suite.evaluate import RunConfig
 from steelyard.viewer.guard import host_name
 from steelyard.viewer.server import ViewerOptions, bound, server_of, viewer_app
 

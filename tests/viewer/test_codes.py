@@ -13,12 +13,12 @@ from tests.store.conftest import _filled, filled, on_server, schema, server, whe
 from tests.viewer.conftest import exam, first, second, serving
 
 from steelyard import Options, Suite, evaluate_suite
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.generate.code_trial import TrialPlan, try_code
 from steelyard.people import codings
 from steelyard.scorers.choice import Choice
 from steelyard.store import Store
 from steelyard.store.delete import delete_runs
-from steelyard.suite.evaluate import RunConfig
 
 LONG = "x" * 2001
 FOREIGN = r'<(img|svg(?! xmlns| x="\d)|iframe|script>|b>|object|form action=//|base|meta http|style)'

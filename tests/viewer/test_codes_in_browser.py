@@ -12,9 +12,9 @@ from tests.browser.test_accessibility import axe, looked_at  # noqa: F401  # axe
 from tests.viewer.conftest import serving
 from tests.viewer.test_codes import coded, fill, run_of, state_of
 
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.generate.code_trial import TrialPlan, try_code
 from steelyard.people import codings
-from steelyard.suite.evaluate import RunConfig
 
 READY = "document.readyState === 'complete' && typeof htmx === 'object'"
 SAYS = "(document.body?.innerText ?? '').includes"

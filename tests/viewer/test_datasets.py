@@ -15,11 +15,11 @@ from tests.viewer.conftest import serving
 from steelyard import Sample, evaluate
 from steelyard.config.given import note_given
 from steelyard.config.load import load
+from steelyard.evaluation.evaluate import RunConfig, evaluate_suite
 from steelyard.people.named_datasets import named_datasets
 from steelyard.scorers.lexical import ExactMatch
 from steelyard.store import Store
 from steelyard.store.delete import delete_runs
-from steelyard.suite.evaluate import RunConfig, evaluate_suite
 
 QUESTIONS = [
     {"id": "q1", "question": "What is one and one?", "options": ["1", "2"], "answer": "B", "group": "sums"},

@@ -10,7 +10,7 @@ import pytest
 from tests.viewer.conftest import serving
 
 from steelyard import ExactMatch, Output, Sample, Suite, evaluate_suite
-from steelyard.suite.evaluate import RunConfig
+from steelyard.evaluation.evaluate import RunConfig
 
 NAMES = (
     *("exam", "exams/zh", ".", "..", "../exam", "a/../b", "a//b", "/a", "a/", "//evil.example/x"),

@@ -12,11 +12,11 @@ from tests.store.conftest import _filled, filled, on_server, schema, server, whe
 from tests.viewer.conftest import serving
 
 from steelyard import Correctness, ExactMatch, Judge, Label, Sample, Scripted, Store, Suite, evaluate, evaluate_suite
+from steelyard.evaluation.evaluate import RunConfig
+from steelyard.evaluation.judge_panel import JudgesFile, answered_samples, canary_suite, judges_suite
 from steelyard.people.labels import add_labels
 from steelyard.scorers import Preference
 from steelyard.store.related_runs import related_runs
-from steelyard.suite.evaluate import RunConfig
-from steelyard.suite.judge_panel import JudgesFile, answered_samples, canary_suite, judges_suite
 from steelyard.targets.pair import Pair
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)

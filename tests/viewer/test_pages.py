@@ -31,14 +31,14 @@ from steelyard import (
     evaluate_suite,
 )
 from steelyard.errors import Attempt
+from steelyard.evaluation.evaluate import RunConfig
+from steelyard.evaluation.judge_prompts import judge_prompts
 from steelyard.scorers.choice import Choice
 from steelyard.scorers.judges.correctness import Correctness
 from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.retrieval import Retrieval
 from steelyard.store import Store
 from steelyard.store.delete import delete_runs
-from steelyard.suite.evaluate import RunConfig
-from steelyard.suite.judge_prompts import judge_prompts
 from steelyard.types import Record, Reply
 from steelyard.viewer.sample_page import shown_calls
 

@@ -12,13 +12,13 @@ from tests.viewer.conftest import Served, exam, first, second, serving
 
 from steelyard import Options, Output, Sample, Score, Suite, evaluate, evaluate_suite
 from steelyard.analysis.label_forms import LabelForm
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.people.draw import draw_records
 from steelyard.people.queue_values import QueueDesign, RaterVerdict
 from steelyard.people.queues import create_queue, label_item, read_progress, reserve_item
 from steelyard.scorers.choice import Choice
 from steelyard.store import Store
 from steelyard.store.delete import delete_runs
-from steelyard.suite.evaluate import RunConfig
 from steelyard.viewer.guard import Access
 
 FORM = LabelForm("pass_fail", "verdict")

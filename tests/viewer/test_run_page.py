@@ -15,6 +15,7 @@ from tests.viewer.conftest import exam, first, second, serving
 
 from steelyard import Options, Output, Sample, Suite, compare, evaluate_suite
 from steelyard.errors import ConfigError
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.models import Scripted
 from steelyard.people.labels import add_labels
 from steelyard.people.marks import MarkChange, mark_run
@@ -25,7 +26,6 @@ from steelyard.scorers.choice import Choice
 from steelyard.scorers.lexical import Contains, ExactMatch
 from steelyard.store import Store
 from steelyard.store.delete import delete_runs
-from steelyard.suite.evaluate import RunConfig
 from steelyard.targets import Prompt
 from steelyard.types import Label, Score, ScoreInfo
 from steelyard.viewer.pages import Pages

@@ -10,8 +10,8 @@ from tests.store.test_store import new
 from tests.viewer.conftest import exam, first, second, serving
 
 from steelyard import Options, Store, Suite, evaluate_suite
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.scorers.choice import Choice
-from steelyard.suite.evaluate import RunConfig
 
 TICK = "document.querySelectorAll('input[name=run]')[{}].click()"
 LATER = "htmx.ajax('GET', '/', {target: '#runs', swap: 'innerMorph', select: '#runs'})"

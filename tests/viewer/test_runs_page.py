@@ -16,12 +16,12 @@ from steelyard import Options, Prompt, Sample, Store, Suite, evaluate, evaluate_
 from steelyard.analysis.numbers import cost_text, seconds_text
 from steelyard.analysis.summary.run_summary_values import ModelCalls
 from steelyard.analysis.usage import StageCost
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.models.scripted import Scripted
 from steelyard.people.marks import MarkChange, mark_run, read_marks
 from steelyard.scorers.choice import Choice
 from steelyard.store.list_figures import ListFigures
 from steelyard.store.repair.verify import verify
-from steelyard.suite.evaluate import RunConfig
 from steelyard.viewer.run_figures import FigureCache
 
 

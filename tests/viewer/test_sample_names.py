@@ -11,10 +11,10 @@ from tests.browser.conftest import address
 from tests.viewer.conftest import TOKEN, serving
 
 from steelyard import Options, Output, Sample, Suite, evaluate_suite
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.people import codings
 from steelyard.report.section import RecordLink
 from steelyard.scorers.choice import Choice
-from steelyard.suite.evaluate import RunConfig
 from steelyard.viewer.named_address import sample_address
 from steelyard.viewer.pages import linked_page
 

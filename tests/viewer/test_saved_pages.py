@@ -13,10 +13,10 @@ from tests.viewer.test_queues import queue_in
 
 from steelyard.config.given import note_given
 from steelyard.config.load import load
+from steelyard.evaluation.evaluate import RunConfig, evaluate_suite
 from steelyard.people import codings
 from steelyard.people.named_datasets import named_datasets
 from steelyard.people.queues import queue_items
-from steelyard.suite.evaluate import RunConfig, evaluate_suite
 
 CONFIG = """suite: choice
 samples: {file: questions.jsonl}

@@ -11,10 +11,10 @@ from tests.browser.conftest import address
 from tests.viewer.conftest import serving
 
 from steelyard import ExactMatch, Options, Sample, Suite, evaluate_suite
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.people.labels import add_note
 from steelyard.people.marks import MarkChange, mark_run
 from steelyard.scorers.lexical import TokenF1
-from steelyard.suite.evaluate import RunConfig
 
 SAMPLES = [Sample(f"q{no}", f"Question {no}?", f"the answer to {no} is yes") for no in range(6)]
 OUTPUTS = {

@@ -8,8 +8,8 @@ import pytest
 from tests.viewer.conftest import serving
 
 from steelyard import Sample, Scripted, Suite, evaluate_suite
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.scorers import ErrorJudge, Judge, PerTurn
-from steelyard.suite.evaluate import RunConfig
 from steelyard.targets import SimulatedUser
 
 

@@ -7,8 +7,8 @@ from tests.browser.conftest import address
 from tests.viewer.conftest import serving
 
 from steelyard import Output, Sample, Suite, evaluate_suite
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.scorers.choice import Choice
-from steelyard.suite.evaluate import RunConfig
 
 LINES = """(selector) => [...document.querySelectorAll(selector)].flatMap(cell => {
   const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), lines = [];

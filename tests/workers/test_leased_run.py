@@ -10,10 +10,10 @@ import threading
 import pytest
 
 from steelyard import Record, Sample, Score
+from steelyard.evaluation import Options, Suite
 from steelyard.models.limits import Limits, Retry
 from steelyard.store import NewRun, Store
 from steelyard.store.leases import LEASE_S, LeaseHolder, add_leases, close_leases, open_leases, plan_portion
-from steelyard.suite import Options, Suite
 from steelyard.types import Output
 from steelyard.workers.leased_run import LeasedRun
 from steelyard.workers.shared_concurrency import SharedConcurrency

@@ -18,8 +18,8 @@ from tests.workers.exam import Exam, finish, kill
 
 from steelyard import ConfigError, DataError, ExactMatch, Prompt, Sample, Score, Scripted, evaluate
 from steelyard.errors import ScorerError
+from steelyard.evaluation.rescore import rescore
 from steelyard.store import Store
-from steelyard.suite.rescore import rescore
 from steelyard.workers import ProcessWorkers
 
 pytestmark = pytest.mark.scale
@@ -179,7 +179,7 @@ from pathlib import Path
 
 from steelyard import Sample, evaluate
 from steelyard.store import Store
-from steelyard.suite.rescore import rescore
+from steelyard.evaluation.rescore import rescore
 from steelyard.workers import ProcessWorkers
 
 

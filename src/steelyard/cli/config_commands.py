@@ -277,8 +277,8 @@ def _print_lines(lines: Iterator[str]) -> None:
 
 
 def _plain_configuration(loaded: Loaded, findings: Sequence[ReferenceFinding]) -> dict[str, Any]:
+    from steelyard.evaluation.judge_calls import judge_calls
     from steelyard.registry import describe
-    from steelyard.suite.judge_calls import judge_calls
 
     suite = loaded.suite
     return {
@@ -296,7 +296,7 @@ def _plain_configuration(loaded: Loaded, findings: Sequence[ReferenceFinding]) -
 
 
 def _notes(loaded: Loaded) -> list[str]:
-    from steelyard.suite.scorer_infos import prompt_hints
+    from steelyard.evaluation.scorer_infos import prompt_hints
 
     return list(dict.fromkeys((*loaded.suite.notes, *prompt_hints(loaded.suite.all_scorers))))
 
@@ -308,7 +308,7 @@ def _count(samples: Any) -> int:
 def _configuration_lines(loaded: Loaded, findings: Sequence[ReferenceFinding]) -> Iterator[str]:
     from steelyard.analysis.numbers import count_text
     from steelyard.config.check_dataset import reference_lines
-    from steelyard.suite.judge_calls import judge_calls
+    from steelyard.evaluation.judge_calls import judge_calls
 
     suite = loaded.suite
     yield f"{loaded.path} is valid: suite {suite.kind}, {count_text(_count(suite.samples), 'sample')}"

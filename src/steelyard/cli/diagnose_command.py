@@ -16,7 +16,7 @@ from steelyard.cli.options import BROKEN, JsonOption, NoEnvOption, StoreOption, 
 
 if TYPE_CHECKING:
     from steelyard.config.load import Loaded
-    from steelyard.suite.probe import Probe
+    from steelyard.evaluation.probe import Probe
 
 _EXTRAS: Final = {
     "duckdb": "duckdb",
@@ -50,9 +50,9 @@ def diagnose(
     code 4 if an endpoint does not answer.
     """
     from steelyard.escaping import visible
+    from steelyard.evaluation.probe import cost_line, not_probed, plan_probes, send_probes
+    from steelyard.evaluation.survey import prices_of
     from steelyard.report.render.terminal import print_json
-    from steelyard.suite.probe import cost_line, not_probed, plan_probes, send_probes
-    from steelyard.suite.survey import prices_of
 
     loaded = load_config(config, no_env=no_env) if config is not None else None
     suite = None if loaded is None else loaded.suite

@@ -7,19 +7,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from steelyard.evaluation import RunConfig, Suite
+    from steelyard.evaluation.dry_run import Estimate
     from steelyard.report.section import Section, TableCell
     from steelyard.store import Run
-    from steelyard.suite import RunConfig, Suite
-    from steelyard.suite.dry_run import Estimate
 
 _HEADS = ("stage", "records", "calls", "cached", "tokens in", "tokens out")
 
 
 def print_estimate(suites: Sequence[Suite], store: str | None, *, fresh: bool, as_json: bool) -> None:
     """Print the calls, tokens and cost expected of running the suites."""
+    from steelyard.evaluation.dry_run import estimate
+    from steelyard.evaluation.scorer_infos import prompt_hints
     from steelyard.report.render.terminal import console, print_json, print_sections
-    from steelyard.suite.dry_run import estimate
-    from steelyard.suite.scorer_infos import prompt_hints
 
     estimates = [entry for suite in suites for entry in asyncio.run(estimate(suite, store=store, fresh=fresh))]
     if as_json:
@@ -32,8 +32,8 @@ def print_estimate(suites: Sequence[Suite], store: str | None, *, fresh: bool, a
 def say_cost(suite: Suite, store: str | None, *, fresh: bool) -> None:
     """Print on standard error what running a suite will cost; nothing if it calls no model."""
     from steelyard.analysis.numbers import count_text
+    from steelyard.evaluation.dry_run import estimate
     from steelyard.report.render.terminal import console, say
-    from steelyard.suite.dry_run import estimate
 
     stages = [stage for entry in asyncio.run(estimate(suite, store=store, fresh=fresh)) for stage in entry.stages]
     calls, cached = sum(stage.calls for stage in stages), sum(stage.in_journal for stage in stages)

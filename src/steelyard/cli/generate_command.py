@@ -33,9 +33,9 @@ from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
 
 if TYPE_CHECKING:
     from steelyard.config.environment import Environment
+    from steelyard.evaluation import Suite
     from steelyard.generate.question_set import QaReport, QaSet, ShortChunk
     from steelyard.store import Run
-    from steelyard.suite import Suite
 
 _MOST_LINES: Final = 8
 
@@ -270,9 +270,9 @@ class _QaRequest:
             ConfigError: arguments that contradict each other, or a mistake in the model's description.
             DataError: a document cannot be read.
         """
+        from steelyard.evaluation import Options
         from steelyard.generate.qa import CHUNK_TIMEOUT_S, QaSettings, qa_suite, writer_of
         from steelyard.models.budget import Budget
-        from steelyard.suite import Options
 
         file = Path(self.model_config) if self.model_config else None
         model, values = load_model(self.model, file, no_env=no_env)
@@ -330,8 +330,8 @@ def _generate(
 ) -> NoReturn:
     """Run, save, report, and exit with the code of the run."""
     from steelyard.cli.live_run import run_suite
+    from steelyard.evaluation import RunConfig
     from steelyard.generate.qa import questions_of
-    from steelyard.suite import RunConfig
 
     (run,) = run_suite(suite, RunConfig(**run_options, config={"generate": asdict(request)}), quiet=quiet)
     _report(request, questions_of(run, suite), suite, store=run_options["store"], as_json=as_json)

@@ -25,9 +25,9 @@ from steelyard.errors import ConfigError
 
 if TYPE_CHECKING:
     from steelyard.config.environment import Environment
+    from steelyard.evaluation import Suite
+    from steelyard.evaluation.judge_panel import JudgesFile
     from steelyard.store import Run
-    from steelyard.suite import Suite
-    from steelyard.suite.judge_panel import JudgesFile
     from steelyard.types import Sample
 
 
@@ -104,7 +104,7 @@ def _suites(judged: Run, file: JudgesFile, *, labelled_only: bool, canary: float
     Raises:
         ConfigError: there is no answer to judge, or no label.
     """
-    from steelyard.suite.judge_panel import answered_samples, canary_suite, judges_suite
+    from steelyard.evaluation.judge_panel import answered_samples, canary_suite, judges_suite
 
     samples: list[Sample] = answered_samples(judged)
     if labelled_only:
@@ -119,7 +119,7 @@ def _suites(judged: Run, file: JudgesFile, *, labelled_only: bool, canary: float
 
 def _run(suite: Suite, values: Environment, store: str | None, *, fresh: bool, quiet: bool) -> Run:
     from steelyard.cli.live_run import run_suite
-    from steelyard.suite import RunConfig
+    from steelyard.evaluation import RunConfig
 
     return run_suite(suite, RunConfig(store=store, environment=values, fresh=fresh), quiet=quiet)[0]
 

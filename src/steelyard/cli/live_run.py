@@ -38,8 +38,8 @@ from steelyard.report.run_texts import one_line
 from steelyard.runner import Progress
 
 if TYPE_CHECKING:
+    from steelyard.evaluation import RunConfig, RunHandle, Suite
     from steelyard.store import Run
-    from steelyard.suite import RunConfig, RunHandle, Suite
 
 _REFRESH_S: Final = 0.25
 _PLAIN_S: Final = 10.0
@@ -60,7 +60,7 @@ def run_suite(suite: Suite, how: RunConfig, *, quiet: bool) -> tuple[Run, ...]:
     Raises:
         KeyboardInterrupt: a second Ctrl-C stopped it at once.
     """
-    from steelyard.suite import RunHandle, aevaluate_suite
+    from steelyard.evaluation import RunHandle, aevaluate_suite
 
     async def work() -> tuple[Run, ...]:
         control = RunHandle()

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from steelyard.config.environment import Environment
     from steelyard.config.load import Loaded
+    from steelyard.evaluation import RunConfig
+    from steelyard.evaluation.judge_panel import JudgesFile
     from steelyard.models.base import Model
     from steelyard.store import Run, Store
-    from steelyard.suite import RunConfig
-    from steelyard.suite.judge_panel import JudgesFile
 
 USER_MISTAKE: Final = 2
 UNDECIDED: Final = 3
@@ -257,7 +257,7 @@ def model_and_config(
         ConfigError: both, or a mistake in one of them.
     """
     from steelyard.config.model_file import model_of_flags
-    from steelyard.suite import RunConfig
+    from steelyard.evaluation import RunConfig
 
     described = model_of_flags(*flags)
     if described and file:

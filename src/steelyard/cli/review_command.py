@@ -38,13 +38,13 @@ from steelyard.cli.output import while_read, write_text
 from steelyard.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
+    from steelyard.evaluation import RunConfig
     from steelyard.generate.review import Review, ReviewPlan
     from steelyard.generate.reviewer import Reviewer
     from steelyard.models.base import Model
     from steelyard.people.review_list import ReviewEntry
     from steelyard.people.review_sheet import ReviewView
     from steelyard.store import Run
-    from steelyard.suite import RunConfig
 
 _MOST: Final = 100
 _FAILED: Final = "failed"

@@ -41,9 +41,9 @@ from steelyard.errors import ConfigError
 
 if TYPE_CHECKING:
     from steelyard.config.load import Loaded
+    from steelyard.evaluation import RunConfig
+    from steelyard.evaluation.rescore import ScoresElsewhere
     from steelyard.store import Run
-    from steelyard.suite import RunConfig
-    from steelyard.suite.rescore import ScoresElsewhere
 
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="The configuration, if its file has moved.")
@@ -214,12 +214,12 @@ def rescore(
 
     The replies of judges are taken from the journal.
     """
+    from steelyard.evaluation.rescore import changed_readings, with_reading
+    from steelyard.evaluation.rescore import rescore as score_again
     from steelyard.report.render.terminal import console, print_json, print_sections, say
     from steelyard.report.sections.rescored import changed_readings_section, rescored_section
     from steelyard.sql.sandbox import permits_of
     from steelyard.store import Store
-    from steelyard.suite.rescore import changed_readings, with_reading
-    from steelyard.suite.rescore import rescore as score_again
 
     with Store(store) as opened:
         stored = named_run(opened, run)
@@ -304,7 +304,7 @@ def _allowed(*given: bool) -> dict[str, bool]:
 def _run_config(
     loaded: Loaded, store: str | None, chosen: Mapping[str, str], *, workers: tuple[str, Path | None], **options: Any
 ) -> RunConfig:
-    from steelyard.suite import RunConfig
+    from steelyard.evaluation import RunConfig
 
     if any(workers):
         from steelyard.workers.executors import executor_of
@@ -317,8 +317,8 @@ def _run_config(
 
 def _say_notes(loaded: Loaded) -> None:
     """Print warnings about the samples before any call is paid for: skipped rows, a template that does not fit."""
+    from steelyard.evaluation.survey import notes_of
     from steelyard.report.render.terminal import console, say
-    from steelyard.suite.survey import notes_of
 
     to = console(stderr=True)
     for note in notes_of(loaded.suite):
@@ -331,7 +331,7 @@ def _with_stop_rule(loaded: Loaded, **rule: Any) -> Loaded:
     Raises:
         ConfigError: the rule cannot be applied to this suite.
     """
-    from steelyard.suite.survey import check_stop
+    from steelyard.evaluation.survey import check_stop
 
     options = loaded.suite.options
     options = replace(options, stop_when_decided=replace(options.stop_when_decided, **rule))
@@ -374,9 +374,9 @@ def _choose(loaded: Loaded, choice: Mapping[str, str], store: str | None) -> tup
     if not choice:
         return loaded, {}
     from steelyard.analysis.conditions import parse_condition
+    from steelyard.evaluation.objects import with_chosen
     from steelyard.store import Store
     from steelyard.store.reading.pages import matching_records
-    from steelyard.suite.objects import with_chosen
 
     with Store(store) as opened:
         earlier = named_run(opened, choice["from"])

@@ -14,9 +14,9 @@ from steelyard.data.table import Defect
 from steelyard.errors import ConfigError, bounded, did_you_mean
 
 if TYPE_CHECKING:
+    from steelyard.evaluation.objects import Suite
     from steelyard.scorers.reference_checks import ReferenceFinding
     from steelyard.scorers.reference_memory import ReferenceMemory
-    from steelyard.suite.objects import Suite
     from steelyard.types import Sample
 
 _WIDTH: Final = 80

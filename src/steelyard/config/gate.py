@@ -24,8 +24,8 @@ from steelyard.analysis.scores.score_infos import jury_score
 from steelyard.building.nodes import MappingEntry, Node, Problems
 from steelyard.building.scalars import described, existing
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.suite import Suite
-from steelyard.suite.scorer_infos import jury_scores_of, scores_of_judges, turn_scores_of
+from steelyard.evaluation import Suite
+from steelyard.evaluation.scorer_infos import jury_scores_of, scores_of_judges, turn_scores_of
 
 _TURN: Final = re.compile(r"turn [1-9][0-9]*")
 """The group of a turn. The number of turns is known only after the run, so any turn is accepted."""

@@ -10,7 +10,7 @@ from steelyard.building.read import read
 from steelyard.config.environment import Environment, environment
 from steelyard.config.load import SUFFIXES
 from steelyard.errors import ConfigError
-from steelyard.suite.judge_panel import JudgesFile
+from steelyard.evaluation.judge_panel import JudgesFile
 
 
 def load_judges(path: Path, *, environ: Mapping[str, str], use_dotenv: bool = True) -> tuple[JudgesFile, Environment]:

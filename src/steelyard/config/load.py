@@ -20,12 +20,12 @@ from steelyard.config.gate import check_gate, match_gate, with_baseline
 from steelyard.config.targets import check_names, expanded, without_tags
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, Location, boundary, did_you_mean
+from steelyard.evaluation import Suite
+from steelyard.evaluation.objects import constant_prompts
+from steelyard.evaluation.sample_columns import check_filled_names
+from steelyard.evaluation.scorer_infos import announced, scorer_stages
+from steelyard.evaluation.survey import check_suite
 from steelyard.registry import DEFAULT_SUITE, find, names
-from steelyard.suite import Suite
-from steelyard.suite.objects import constant_prompts
-from steelyard.suite.sample_columns import check_filled_names
-from steelyard.suite.scorer_infos import announced, scorer_stages
-from steelyard.suite.survey import check_suite
 
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json", ".toml"})
 _ABOUT_THE_FILE: Final = frozenset({"suite", "$schema"})

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.config.load import load
 from steelyard.errors import ConfigError
+from steelyard.evaluation import Options, Suite, evaluate_suite
+from steelyard.evaluation.objects import with_references
+from steelyard.evaluation.sides import with_samples
+from steelyard.evaluation.survey import changed_keys, check_suite, manifests, survey_of
 from steelyard.from_python.described import GivenEvaluation
 from steelyard.from_python.runs import Runs
 from steelyard.models.budget import Budget
-from steelyard.suite import Options, Suite, evaluate_suite
-from steelyard.suite.objects import with_references
-from steelyard.suite.sides import with_samples
-from steelyard.suite.survey import changed_keys, check_suite, manifests, survey_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

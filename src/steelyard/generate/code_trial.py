@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from steelyard.errors import ConfigError
+from steelyard.evaluation.evaluate import RunConfig, evaluate_suite
+from steelyard.evaluation.objects import Options, Suite
 from steelyard.generate.resuming import Evaluate, run_step
 from steelyard.models.budget import Budget
 from steelyard.people.codings import Coding, NamedCode, find_code, write_scorer, write_trial
@@ -22,8 +24,6 @@ from steelyard.prompts.template import is_template_file
 from steelyard.registry import find
 from steelyard.scorers.judges.judge import Judge
 from steelyard.store import Run, Store
-from steelyard.suite.evaluate import RunConfig, evaluate_suite
-from steelyard.suite.objects import Options, Suite
 from steelyard.types import INLINE, Asks, Output, Sample, Scorer, StageInfo
 
 KIND: Final = "codes"

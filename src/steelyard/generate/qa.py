@@ -3,7 +3,7 @@
 So the journal, resume, budgets, progress and dry runs are those of every run.
 """
 
-# Why it is so, and what was rejected: docs/decisions/suite-one-path.md
+# Why it is so, and what was rejected: docs/decisions/evaluation-one-path.md
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from typing import Any, Final
 
 from steelyard.data.documents import read_document_set
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.evaluation.evaluate import RunConfig, evaluate_suite
+from steelyard.evaluation.objects import Options, Suite
+from steelyard.evaluation.survey import changed_keys, manifests, survey_of
 from steelyard.generate.cloze import Cloze, with_rare
 from steelyard.generate.question_set import QaSet, collect
 from steelyard.generate.selection import LEAST_LETTERS, Drawing, Selection, left_out_text, select_chunks
@@ -23,9 +26,6 @@ from steelyard.models.base import Model
 from steelyard.prompts.language import LanguageSetting, language_of
 from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk
 from steelyard.store import Run, Store
-from steelyard.suite.evaluate import RunConfig, evaluate_suite
-from steelyard.suite.objects import Options, Suite
-from steelyard.suite.survey import changed_keys, manifests, survey_of
 from steelyard.types import Sample
 
 KIND: Final = "generate"

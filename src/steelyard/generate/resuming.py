@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+from steelyard.evaluation.evaluate import RunConfig
+from steelyard.evaluation.objects import Suite
+from steelyard.evaluation.survey import changed_keys, manifests, survey_of
 from steelyard.store import Run, Store
-from steelyard.suite.evaluate import RunConfig
-from steelyard.suite.objects import Suite
-from steelyard.suite.survey import changed_keys, manifests, survey_of
 
 
 class Evaluate(Protocol):

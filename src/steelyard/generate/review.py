@@ -20,6 +20,8 @@ from typing import Any, Final
 from steelyard.analysis.conditions import parse_condition
 from steelyard.analysis.label_forms import MODEL
 from steelyard.errors import ConfigError
+from steelyard.evaluation.evaluate import RunConfig, evaluate_suite
+from steelyard.evaluation.objects import Options, Suite
 from steelyard.generate.resuming import Evaluate, run_step
 from steelyard.generate.reviewer import (
     KIND,
@@ -37,8 +39,6 @@ from steelyard.people.error_codes import ErrorCode, ErrorNote
 from steelyard.people.labels import add_labels
 from steelyard.store import Run, Store
 from steelyard.store.labels import by_record
-from steelyard.suite.evaluate import RunConfig, evaluate_suite
-from steelyard.suite.objects import Options, Suite
 from steelyard.types import Label, Record
 
 NAMES: Final = ("reason", "cause")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, NamedTuple
 
 from steelyard.escaping import cell_text
+from steelyard.evaluation.objects import Options, Suite
 from steelyard.generate.questions import read_answer
 from steelyard.generate.writer import check_writing_model
 from steelyard.models.base import Model
@@ -20,7 +21,6 @@ from steelyard.prompts.language import LanguageSetting, prompt_language
 from steelyard.prompts.sample_values import sample_values
 from steelyard.replies.clean import readable
 from steelyard.store import Run
-from steelyard.suite.objects import Options, Suite
 from steelyard.types import INLINE, Asks, Output, Record, Sample, Score, ScoreInfo, StageInfo
 
 BATCH: Final = 100

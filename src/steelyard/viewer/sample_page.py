@@ -324,7 +324,7 @@ def _prompts(run: Run, record: Record) -> Mapping[str, Sequence[Message]]:
     """Key of a judge's reply -> the messages that it answers."""
     if not record.replies.keys() - {"target"}:
         return {}
-    from steelyard.suite.judge_prompts import judge_prompts  # imports what runs: 0.2 s, for judged samples alone
+    from steelyard.evaluation.judge_prompts import judge_prompts  # imports what runs: 0.2 s, for judged samples alone
 
     return judge_prompts(run, record)
 

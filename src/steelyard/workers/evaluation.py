@@ -1,16 +1,16 @@
-"""`evaluate_suite` as the root gives it: that of `steelyard.suite`, with `workers`."""
+"""`evaluate_suite` as the root gives it: that of `steelyard.evaluation`, with `workers`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard import suite as in_suite
+from steelyard import evaluation as in_suite
 
 if TYPE_CHECKING:
+    from steelyard.evaluation import RunConfig, RunHandle, Suite
+    from steelyard.evaluation.evaluate import BuildsSuite
     from steelyard.store import Run
-    from steelyard.suite import RunConfig, RunHandle, Suite
-    from steelyard.suite.evaluate import BuildsSuite
     from steelyard.workers.executors import Workers
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from steelyard.errors import ConfigError, expect_number
-from steelyard.suite.executor import BegunEvaluation, Executor, RunHandle, is_executor
-from steelyard.suite.objects import Suite
-from steelyard.suite.rescore import ScoredRecords, ScoringTask
+from steelyard.evaluation.executor import BegunEvaluation, Executor, RunHandle, is_executor
+from steelyard.evaluation.objects import Suite
+from steelyard.evaluation.rescore import ScoredRecords, ScoringTask
 from steelyard.workers.local_process import StartsProcesses
 from steelyard.workers.processes import Leader
 from steelyard.workers.scoring_pool import scored_by_processes

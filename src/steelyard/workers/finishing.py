@@ -13,6 +13,8 @@ from functools import partial
 from typing import Final
 
 from steelyard.errors import ModelError, StoreError
+from steelyard.evaluation.objects import Suite, error_share, most_errors
+from steelyard.evaluation.running import EndedRun, Running, finish_together, state_of
 from steelyard.models.budget import BudgetMeter
 from steelyard.runner import Progress
 from steelyard.store import Run, RunWriter, Store
@@ -27,8 +29,6 @@ from steelyard.store.leases import (
 )
 from steelyard.store.usage import raise_time
 from steelyard.store.worker_rows import forget_plan
-from steelyard.suite.objects import Suite, error_share, most_errors
-from steelyard.suite.running import EndedRun, Running, finish_together, state_of
 from steelyard.workers.stopping_lead import STEP_S, StoppingLead
 from steelyard.workers.task import WorkerTask
 

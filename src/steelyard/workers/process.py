@@ -20,6 +20,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TextIO
 
 from steelyard.errors import ModelError, SteelyardError, StoreError
+from steelyard.evaluation.objects import build_targets
+from steelyard.evaluation.running import Running
+from steelyard.evaluation.scorer_infos import scorer_stages
+from steelyard.evaluation.sides import side_store
+from steelyard.evaluation.survey import load_models, prepare
 from steelyard.models.budget import Quota, SharedMeter
 from steelyard.models.shared_rates import SharedRates
 from steelyard.registry import describe
@@ -31,11 +36,6 @@ from steelyard.store import Run, Store
 from steelyard.store.endpoint_limits import StorePace
 from steelyard.store.leases import LEASE_S, stop_run
 from steelyard.store.writer import Gathering
-from steelyard.suite.objects import build_targets
-from steelyard.suite.running import Running
-from steelyard.suite.scorer_infos import scorer_stages
-from steelyard.suite.sides import side_store
-from steelyard.suite.survey import load_models, prepare
 from steelyard.workers.finishing import finish_abandoned, keep_minutes
 from steelyard.workers.leased_run import LeasedRun
 from steelyard.workers.shared_concurrency import SharedConcurrency

@@ -15,6 +15,8 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from steelyard.errors import ConfigError, ModelError, StoreError
+from steelyard.evaluation.executor import BegunEvaluation, RunHandle
+from steelyard.evaluation.running import RESUMABLE
 from steelyard.models.budget import used_up
 from steelyard.store import Run, RunWriter, Store
 from steelyard.store.leases import (
@@ -30,8 +32,6 @@ from steelyard.store.leases import (
 from steelyard.store.progress import consumption, running_scores, tokens_so_far
 from steelyard.store.store import new_id
 from steelyard.store.worker_rows import WorkerRow, divide_equally, forget_plan, forget_workers, workers_of
-from steelyard.suite.executor import BegunEvaluation, RunHandle
-from steelyard.suite.running import RESUMABLE
 from steelyard.workers.finishing import LedExecution, last_error
 from steelyard.workers.local_process import StartedWorker, StartsWorkers
 from steelyard.workers.stopping_lead import STEP_S, StoppingLead

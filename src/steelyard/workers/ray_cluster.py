@@ -23,11 +23,11 @@ from typing import Any, Final, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from steelyard.errors import ConfigError, ScorerError, expect_number, install_command
+from steelyard.evaluation.executor import BegunEvaluation, RunHandle
+from steelyard.evaluation.objects import Suite
+from steelyard.evaluation.rescore import ScoredRecords, ScoringTask
 from steelyard.session.secrets import environment_set
 from steelyard.store.database.address import Address, has_password, locate
-from steelyard.suite.executor import BegunEvaluation, RunHandle
-from steelyard.suite.objects import Suite
-from steelyard.suite.rescore import ScoredRecords, ScoringTask
 from steelyard.workers.local_process import StartedWorker, search_path
 from steelyard.workers.processes import Leader
 from steelyard.workers.scoring_process import packed_task, scored_of

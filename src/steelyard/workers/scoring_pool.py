@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from typing import Final
 
 from steelyard.errors import ScorerError
-from steelyard.suite.rescore import ScoredRecords
+from steelyard.evaluation.rescore import ScoredRecords
 from steelyard.workers.local_process import keep_to_one_cpu, worker_command, worker_environment
 from steelyard.workers.scoring_process import scored_of
 

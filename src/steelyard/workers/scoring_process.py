@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Final, Self
 
 from steelyard.errors import ConfigError, DataError, ScorerError, SteelyardError, StoreError
+from steelyard.evaluation.rescore import RecordScorer, ScoredRecords, ScoringTask
 from steelyard.store import Run, Store
-from steelyard.suite.rescore import RecordScorer, ScoredRecords, ScoringTask
 from steelyard.workers.task import packed, unpacked
 
 _ERRORS: Final = {kind.__name__: kind for kind in (ConfigError, DataError, ScorerError, StoreError)}

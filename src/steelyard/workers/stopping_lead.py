@@ -4,17 +4,17 @@ The records of all workers are in the store. The lead reads those whose lease ha
 and grants the samples that an open decision needs next. The lead may die: another begins with what is stored.
 """
 
-# Why it is so, and what was rejected: docs/decisions/suite-early-stop.md
+# Why it is so, and what was rejected: docs/decisions/evaluation-early-stop.md
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from steelyard.evaluation.objects import Suite
+from steelyard.evaluation.stopping import ScheduledFeed, StoppingScheduler
 from steelyard.store import Run, Store
 from steelyard.store.leases import change_grants, granted_places, stored_scores
-from steelyard.suite.objects import Suite
-from steelyard.suite.stopping import ScheduledFeed, StoppingScheduler
 from steelyard.types import Sample
 
 STEP_S: Final = 0.05

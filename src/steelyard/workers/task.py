@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, expect_number
+from steelyard.evaluation.objects import Suite
+from steelyard.evaluation.sides import CommonSamples
 from steelyard.models.budget import UNPROVEN, Budget
 from steelyard.models.prices import PriceTable
 from steelyard.sql.sandbox import Permit
 from steelyard.store.database.address import Address, locate
 from steelyard.store.worker_rows import share
-from steelyard.suite.objects import Suite
-from steelyard.suite.sides import CommonSamples
 
 STORE_FAILED: Final = 75
 """Exit code of a worker that lost the store: another may be started in its place (EX_TEMPFAIL of sysexits.h)."""

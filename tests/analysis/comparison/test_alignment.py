@@ -130,10 +130,10 @@ def test_changes_between_runs_with_other_ids_show_both_answers(stored):
 
 def test_replies_that_are_shared_are_found_under_other_ids_too(tmp_path):
     from steelyard import Prompt
+    from steelyard.evaluation import evaluate_suite
+    from steelyard.evaluation.evaluate import RunConfig
+    from steelyard.evaluation.objects import Suite
     from steelyard.models.scripted import Scripted
-    from steelyard.suite import evaluate_suite
-    from steelyard.suite.evaluate import RunConfig
-    from steelyard.suite.objects import Suite
 
     model = Scripted(default="Paris")
     suite = Suite(
@@ -181,9 +181,9 @@ def test_a_group_or_a_place_that_moved_changes_no_content(stored):
 
 
 def test_runs_of_one_file_stay_paired_although_a_suite_changed_its_samples(tmp_path):
-    from steelyard.suite import evaluate_suite
-    from steelyard.suite.evaluate import RunConfig
-    from steelyard.suite.objects import Suite
+    from steelyard.evaluation import evaluate_suite
+    from steelyard.evaluation.evaluate import RunConfig
+    from steelyard.evaluation.objects import Suite
 
     source = {"file": {"file": "a.csv", "digest": "12"}}
     before = countries("abcdef")

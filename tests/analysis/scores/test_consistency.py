@@ -7,10 +7,10 @@ import itertools
 import pytest
 
 from steelyard import Correctness, Judge, Sample, Scripted, Store, evaluate
+from steelyard.evaluation.rescore import rescore
 from steelyard.models.base import Answer
 from steelyard.plain_json import json_value
 from steelyard.report.render.html import html_report
-from steelyard.suite.rescore import rescore
 
 SAMPLES = [Sample("a", "Who?", "Ann"), Sample("b", "Why?", "so"), Sample("c", "When?")]
 

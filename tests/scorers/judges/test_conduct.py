@@ -9,12 +9,12 @@ from tests.scorers.judges.judge_server import judged, said, sample, token
 from steelyard import OpenAICompatible, Store, Suite
 from steelyard.building.build import Site, build
 from steelyard.building.read import parse
+from steelyard.evaluation.dry_run import estimate
+from steelyard.evaluation.rescore import rescore
 from steelyard.scorers.judges.criteria import Guideline, Rubric
 from steelyard.scorers.judges.g_eval import GEval
 from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.judges.relevance import Relevance
-from steelyard.suite.dry_run import estimate
-from steelyard.suite.rescore import rescore
 from steelyard.types import Scorer
 
 NOWHERE = Judge(OpenAICompatible("judge", "http://127.0.0.1:9/v1"))

@@ -9,12 +9,12 @@ import pytest
 from tests.scorers.judges.judge_server import each, failed, filtered, judged, number_of, refused, said, sample
 
 from steelyard import OpenAICompatible, Output, Sample
+from steelyard.evaluation.dry_run import estimate
+from steelyard.evaluation.objects import Suite
 from steelyard.scorers.judges.correctness import Correctness
 from steelyard.scorers.judges.faithfulness import ClaimFaithfulness, Faithfulness
 from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.judges.relevance import AnswerRelevancy, ContextRelevance
-from steelyard.suite.dry_run import estimate
-from steelyard.suite.objects import Suite
 
 SCORERS = [Correctness, Faithfulness, ClaimFaithfulness, AnswerRelevancy, ContextRelevance]
 OF_ANSWERS = [Correctness, Faithfulness, ClaimFaithfulness, AnswerRelevancy]

@@ -8,13 +8,13 @@ from tests.loopback import http, peer
 from tests.scorers.judges.judge_server import answer_of_the_sample, failed, judged, said, sample
 
 from steelyard import ConfigError, Correctness, Judge, OpenAICompatible, Prompt, Retry, aevaluate
+from steelyard.evaluation.dry_run import estimate
+from steelyard.evaluation.objects import Suite
+from steelyard.evaluation.rescore import rescore
 from steelyard.models.refused_parameters import THINKING_TOKENS
 from steelyard.scorers import GEval, Guideline
 from steelyard.session.parameter_findings import CHANGED_PARAMETERS
 from steelyard.store import Store
-from steelyard.suite.dry_run import estimate
-from steelyard.suite.objects import Suite
-from steelyard.suite.rescore import rescore
 from steelyard.types import INLINE
 
 SAMPLES = [sample(no=f"q{n}", question=f"Capital number {n}?") for n in range(6)]

@@ -10,13 +10,13 @@ from tests.loopback import http, peer
 from tests.scorers.judges.judge_server import answer_of_the_sample, failed, judged, said, sample
 
 from steelyard import Correctness, Judge, OpenAICompatible, Retry, Sample, aevaluate
+from steelyard.evaluation.rescore import rescore
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
 from steelyard.scorers import Guideline
 from steelyard.session.reply_schemas import schema_digest
 from steelyard.session.session import Keys
 from steelyard.store import Store
-from steelyard.suite.rescore import rescore
 
 FREE = "It is the capital, and no 2 is meant.\nRating: 4"
 AS_JSON = json.dumps({"reason": "It is the capital.", "rating": 4})

@@ -73,7 +73,7 @@ def test_a_second_layer_has_columns_of_its_own(where):
     with Store(where) as store:
         before = store.run(run.id)
         assert [row[6] for row in rows_of(before)] == [1, 1, 1]
-        from steelyard.suite.rescore import rescore
+        from steelyard.evaluation.rescore import rescore
 
         after, _ = rescore(store, before, [lambda sample, output: 0.0])
         assert [row[6] for row in rows_of(after)] == [0, 0, 0]

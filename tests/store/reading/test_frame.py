@@ -7,8 +7,8 @@ import pytest
 
 from steelyard import ExactMatch, Options, Sample, Score, Suite, evaluate_suite
 from steelyard.errors import ConfigError
+from steelyard.evaluation.evaluate import RunConfig
 from steelyard.store.reading import frame
-from steelyard.suite.evaluate import RunConfig
 
 
 def target(sample):

@@ -12,12 +12,12 @@ from tests.thorough import times
 
 from steelyard import ConfigError, Label, Options, Output, Sample, Score, ScoreInfo, Store, Suite, evaluate_suite
 from steelyard.analysis.conditions import parse_condition
+from steelyard.evaluation import RunConfig
+from steelyard.evaluation.rescore import rescore
 from steelyard.people.labels import add_labels
 from steelyard.scorers import ExactMatch
 from steelyard.store.reading.page_query import cursor, place_of
 from steelyard.store.reading.pages import MOST_ON_PAGE, matching_places, matching_records
-from steelyard.suite import RunConfig
-from steelyard.suite.rescore import rescore
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 GROUPS = ("tax", "", "tax and customs", "Steuer\u00fc")

@@ -22,13 +22,13 @@ from steelyard import (
     StoreError,
     evaluate,
 )
+from steelyard.evaluation.rescore import rescore
 from steelyard.store.delete import delete_runs
 from steelyard.store.reading import search
 from steelyard.store.reading.record_words import record_words
 from steelyard.store.reading.search import index_run, search_run
 from steelyard.store.reading.search_text import has_terms, search_terms, words, words_of_record
 from steelyard.store.reading.server_search import find_on_server
-from steelyard.suite.rescore import rescore
 
 TEXTS = {
     "fr": "What is the capital of France?",

@@ -11,12 +11,12 @@ from tests.store.outside import execute
 from tests.thorough import times
 
 from steelyard import ExactMatch, Label, Prompt, Sample, Score, Store, StoreError, evaluate
+from steelyard.evaluation.rescore import rescore
 from steelyard.models.scripted import Scripted
 from steelyard.people.labels import add_labels, add_note
 from steelyard.store.records import unpacker_of
 from steelyard.store.repair.verify import verify
 from steelyard.store.run_rows import NewRun
-from steelyard.suite.rescore import rescore
 
 SAMPLES = [Sample(f"q{n}", f"Question {n}?", str(n), group="ab"[n % 2], cluster=f"c{n % 7}") for n in range(120)]
 REPLIES = {one.input: f"The answer to that question is {one.id}." for one in SAMPLES}

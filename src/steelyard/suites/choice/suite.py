@@ -9,9 +9,9 @@ from typing import Any, get_args
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError, expect_number
+from steelyard.evaluation.objects import Options, Suite
 from steelyard.registry import describe
 from steelyard.scorers.choice import Choice, LikelihoodAccuracy
-from steelyard.suite.objects import Options, Suite
 from steelyard.suites.choice.asking import (
     counted,
     notes_on_examples,

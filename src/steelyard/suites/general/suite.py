@@ -9,12 +9,12 @@ from typing import Any, Literal
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError
+from steelyard.evaluation.objects import Options, Suite
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.language import language_of
 from steelyard.scorers.judges.judge import Judge, takes_model
 from steelyard.scorers.judges.suite_judges import SuiteJudges
 from steelyard.scorers.row_checks import CHECKS, Checks
-from steelyard.suite.objects import Options, Suite
 from steelyard.suites.general.checks import try_on_rows, with_columns, with_expected, with_kinds
 from steelyard.suites.general.defaults import default_scorers, refuse_nothing
 from steelyard.suites.general.grid import (

@@ -14,14 +14,14 @@ from typing import Any, Final, Literal
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.evaluation.objects import Options, Suite
+from steelyard.evaluation.sides import CommonSamples
 from steelyard.prompts.template import refuse_file_names
 from steelyard.runner import stage_info
 from steelyard.scorers.human_preference import HumanPreference
 from steelyard.scorers.judges.judge import Judge, takes_model
 from steelyard.scorers.judges.preference import Preference
 from steelyard.scorers.judges.suite_judges import SuiteJudges
-from steelyard.suite.objects import Options, Suite
-from steelyard.suite.sides import CommonSamples
 from steelyard.suites.pairwise.rows import load_pairwise
 from steelyard.targets.pair import Pair
 from steelyard.types import Sample, Scorer, Target

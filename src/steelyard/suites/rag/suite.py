@@ -13,6 +13,8 @@ from steelyard.data.rows import RowDataset
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError
+from steelyard.evaluation.objects import Options, Suite
+from steelyard.evaluation.scorer_infos import infos_of, scorer_stages
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.language import Language, language_of
 from steelyard.runner import judge_name
@@ -23,8 +25,6 @@ from steelyard.scorers.judges.relevance import AnswerRelevancy
 from steelyard.scorers.judges.suite_judges import SuiteJudges
 from steelyard.scorers.lexical import RougeL, TokenF1
 from steelyard.scorers.retrieval import Retrieval
-from steelyard.suite.objects import Options, Suite
-from steelyard.suite.scorer_infos import infos_of, scorer_stages
 from steelyard.suites.rag.rows import count_documents, load_rag
 from steelyard.suites.rag.source_texts import with_texts
 from steelyard.targets.baseline import Baseline

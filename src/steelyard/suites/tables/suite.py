@@ -10,8 +10,8 @@ from typing import Literal
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError
+from steelyard.evaluation.objects import Options, Suite
 from steelyard.scorers.tables import TableMetrics
-from steelyard.suite.objects import Options, Suite
 from steelyard.suites.tables.rows import PredictedColumn, load_tables
 from steelyard.types import Target
 

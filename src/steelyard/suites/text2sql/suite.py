@@ -10,11 +10,11 @@ from typing import Literal
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError
+from steelyard.evaluation.objects import Options, Suite
 from steelyard.scorers.judges.judge import Judge, takes_model
 from steelyard.scorers.judges.of_sql import reading_as
 from steelyard.scorers.judges.suite_judges import SuiteJudges
 from steelyard.scorers.sql import SqlResult
-from steelyard.suite.objects import Options, Suite
 from steelyard.suites.text2sql.rows import load_text2sql
 from steelyard.types import Scorer, Target
 

@@ -1,0 +1,96 @@
+"""The prompts that judges were sent, rebuilt from what a run has stored.
+
+A store keeps replies and not requests, which mostly repeat the sample and its output. The manifest describes every
+judge and holds its templates, so that the judge can be rebuilt and repeats its requests, answered from the journal. A
+prompt is shown only where its key in the journal is that of a stored reply: the key is a digest of the whole request,
+so that exactly what was sent is shown.
+"""
+
+# Why it is so, and what was rejected: docs/decisions/scorers-judge-prompts.md
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Final
+
+from steelyard.errors import ModelError, SteelyardError
+from steelyard.evaluation.rescore import JournalAsk
+from steelyard.prompts.template import is_template_file
+from steelyard.registry import find
+from steelyard.runner import Step
+from steelyard.scorers.judges.judge import Judge, with_stored_prompts
+from steelyard.store import Run
+from steelyard.types import Message, Record, Scorer
+
+_NOT_MADE: Final = (SteelyardError, TypeError, ValueError, KeyError, AttributeError)
+"""Exceptions of a description that this version cannot read: of another version, or of a class of the user's."""
+
+
+def judge_prompts(run: Run, record: Record) -> dict[str, list[Message]]:
+    """Key of a judge's reply -> the messages that it answers; prompts that cannot be rebuilt are left out.
+
+    Args:
+        run: with its manifest and its journal; nothing is sent and nothing is written.
+        record: of that run.
+    """
+    described = run.manifest.get("scorers", {})
+    prompts: dict[str, list[Message]] = {}
+    for stage, scorer in described.items():
+        if stage in record.replies and record.output is not None:
+            prompts |= _sent_by(run, record, stage, scorer)
+    return prompts
+
+
+def _sent_by(run: Run, record: Record, stage: str, described: Any) -> dict[str, list[Message]]:
+    """The prompts of one judge, as far as it can be rebuilt and repeats its requests."""
+    ask = JournalAsk(run.store, record, stage, run.manifest.get("draw", ""))
+    try:
+        scorer = with_stored_prompts(_scorer_of(described), described)
+        asyncio.run(_score(Step.of(stage, scorer), record, ask))
+    except _NOT_MADE:
+        pass  # the prompts until then are right all the same: each is verified by its key
+    return {key: messages for key, messages in ask.sent.items() if isinstance(messages, list)}
+
+
+async def _score(step: Step, record: Record, ask: JournalAsk) -> None:
+    try:
+        await step(ask, record.sample, record.output)
+    except ModelError:
+        return  # the journal has no reply: the run was stopped there, or this version sends another request
+
+
+def _scorer_of(described: Mapping[str, Any]) -> Scorer:
+    """The judge that a manifest describes as `{name: {fields}}`.
+
+    Raises:
+        SteelyardError: there is no such class in this package, or it refuses its fields.
+        TypeError: it takes other fields, or it is not a judge.
+        ValueError: a template is the name of a file; a store may name any.
+    """
+    ((name, fields),) = described.items()
+    cls = find("scorer", name, built_in=True)
+    settings = {field.name: field for field in dataclasses.fields(cls) if field.init}
+    if "judge" not in settings:
+        raise TypeError(f"{name} asks no judge")
+    prompts = fields.get("prompts", {})
+    values = {key: _value_of(key, value, prompts) for key, value in fields.items() if key in settings}
+    scorer: Scorer = cls(**values)
+    return scorer
+
+
+def _value_of(key: str, value: Any, prompts: Mapping[str, Any]) -> Any:
+    if key == "judge":
+        ((name, fields),) = value["model"].items()
+        model = find("model", name, built_in=True)(**fields)
+        of_judge = {name: _value_of(name, item, prompts) if name == "system" else item for name, item in value.items()}
+        return Judge(**{**of_judge, "model": model})
+    if isinstance(value, Mapping) and set(value) == {"file", "digest"}:
+        if key == "system":
+            return next(prompt["system"]["text"] for prompt in prompts.values() if "system" in prompt)
+        # A template in a file: the manifest has its text with the prompts, whatever became of the file.
+        return next(prompt["own"]["text"] for prompt in prompts.values() if "own" in prompt)
+    if key.endswith("template") and value and is_template_file(value):
+        raise ValueError(f"{key} is the name of a file")
+    return tuple(value) if isinstance(value, list) else value

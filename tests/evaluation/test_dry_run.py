@@ -1,0 +1,108 @@
+"""What would be sent, counted without sending it."""
+
+import asyncio
+
+from steelyard import (
+    ExactMatch,
+    OpenAICompatible,
+    Prompt,
+    Sample,
+    ScoreInfo,
+    Scripted,
+    StageInfo,
+    Suite,
+    evaluate_suite,
+)
+from steelyard.evaluation.dry_run import estimate
+
+SAMPLES = [Sample(f"q{n}", "four chars" * n, "yes") for n in range(1, 6)]
+
+
+def suite(**targets):
+    return Suite("s", "custom", SAMPLES, targets, (ExactMatch(),))
+
+
+def test_calls_and_tokens_are_counted_per_target_and_nothing_is_sent():
+    nowhere = OpenAICompatible("m", "http://127.0.0.1:9/v1", parameters={"max_tokens": 7})
+    asking, plain = asyncio.run(estimate(suite(asks=Prompt(nowhere), plain=len)))
+    assert (asking.records, asking.calls, asking.in_journal) == (5, 5, 0)
+    (stage,) = asking.stages
+    assert stage.input_tokens == sum(10 * n // 4 for n in range(1, 6))
+    assert stage.output_tokens == 5 * 7
+    assert (plain.records, plain.calls, plain.asks) == (5, 0, False)
+
+
+def test_what_the_journal_holds_is_not_counted_as_new_unless_fresh_replies_are_wanted():
+    requests = suite(one=Prompt(Scripted({}, default="yes")))
+    evaluate_suite(requests)
+    (held,) = asyncio.run(estimate(requests))
+    (fresh,) = asyncio.run(estimate(requests, fresh=True))
+    assert (held.calls, held.in_journal, held.stages[0].input_tokens) == (5, 5, 0)
+    assert (fresh.calls, fresh.in_journal) == (5, 0)
+
+
+def test_asking_the_same_twice_is_two_calls():
+    async def twice(sample, ask):
+        model = Scripted({}, default="yes")
+        await ask(model, sample.input)
+        return (await ask(model, sample.input)).text
+
+    (result,) = asyncio.run(estimate(suite(twice=twice)))
+    assert result.calls == 10
+
+
+MODEL = Scripted({}, default="NO")
+
+
+class Refining:
+    """Asks for the steps once, and again as long as it is answered NO, three times at most."""
+
+    score_infos = (ScoreInfo("refining"),)
+    stage_info = StageInfo(mock_reply="NO")
+
+    async def __call__(self, sample, output, ask):
+        await ask.once(MODEL, "the steps, please")
+        for n in range(3):
+            if (await ask(MODEL, f"{sample.input} {output.value} {output.contexts} {n}")).text != "NO":
+                break
+        return 1.0
+
+
+def test_judges_are_counted_per_scorer_with_all_that_they_may_ask_and_steps_only_once():
+    requests = Suite("s", "custom", SAMPLES, {"plain": len, "asks": Prompt(MODEL)}, (ExactMatch(), Refining()))
+    plain, asks = asyncio.run(estimate(requests))
+    assert [(stage.stage, stage.calls) for stage in plain.stages] == [("refining", 1 + 5 * 3)]
+    assert [(stage.stage, stage.calls) for stage in asks.stages] == [("target", 5), ("refining", 1 + 5 * 3)]
+    assert asks.calls == 5 + 16
+
+
+def test_a_judge_sees_what_a_quick_target_answers_in_a_dry_run():
+    seen = []
+
+    class Quick:
+        stage_info = StageInfo(inline=True)
+
+        def __call__(self, sample):
+            return f"answer to {sample.id}"
+
+    async def judge(sample, output, ask):
+        seen.append(output.value)
+        await ask(MODEL, output.value)
+        return 1.0
+
+    asyncio.run(estimate(Suite("s", "custom", SAMPLES, {"quick": Quick()}, (judge,))))
+    assert seen == [f"answer to q{n}" for n in range(1, 6)]
+
+
+def test_a_judge_that_reads_nothing_but_sql_is_shown_some():
+    seen = []
+
+    async def judge(sample, output, ask):
+        seen.append(output.value)
+        await ask(MODEL, output.value)
+        return 1.0
+
+    judge.stage_info = StageInfo(mock_output="SELECT 1")
+    (result,) = asyncio.run(estimate(Suite("s", "custom", SAMPLES, {"plain": len}, (judge,))))
+    assert seen == ["SELECT 1"] * 5
+    assert result.calls == 5
