@@ -13,7 +13,7 @@ import asyncio
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass
 from functools import partial
 from hashlib import blake2b
@@ -97,6 +97,7 @@ async def check_references(
     limits: SqlLimits,
     equality: CellEquality,
     memory: ReferenceMemory | None = None,
+    resolve: Callable[[str], str] = str,
 ) -> list[ReferenceFinding]:
     """Run every reference; one that occurs again on the same data is run once.
 
@@ -107,6 +108,7 @@ async def check_references(
         limits: of each query.
         equality: which cells are equal.
         memory: of earlier checks.
+        resolve: see `Sandbox`.
 
     Raises:
         ConfigError: an engine is not installed or cannot be confined here.
@@ -115,7 +117,7 @@ async def check_references(
     findings: list[ReferenceFinding] = []
     has_data = False
     waiting = _with_queries(samples)
-    with Sandbox() as sandbox:
+    with Sandbox(resolve=resolve) as sandbox:
         settings = json.dumps([_RULES, *_versions(), astuple(limits), astuple(equality)])
         while chunk := list(islice(waiting, _AT_ONCE)):
             keys = [_key(source.database, sample.reference, settings) for _, sample, source in chunk]
@@ -152,15 +154,17 @@ def _with_queries(
     samples: Iterable[tuple[str, Sample, SampleDatabase]],
 ) -> Iterator[tuple[str, Sample, SampleDatabase]]:
     for place, sample, source in samples:
-        has_database = source.database.file is not None or source.database.script.strip()
+        database = source.database
+        has_database = database.file is not None or database.server is not None or database.script.strip()
         if isinstance(sample.reference, str) and sample.reference.strip() and has_database and not source.problem:
             yield place, sample, source
 
 
 def _key(database: Database, query: str, settings: str) -> str:
     digest = blake2b(digest_size=16)
+    place = database.server.url + database.server.schema if database.server else ""
     content = digest_of_file(database.file) if database.file is not None else database.script.encode("utf-8", "replace")
-    for part in (settings, database.engine, database.now, query):
+    for part in (settings, database.engine, database.now, place, query):
         digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
     digest.update(content)
     return digest.hexdigest()
@@ -177,8 +181,11 @@ def _versions() -> tuple[str, str, str]:
 
 
 def _lasts(database: Database, query: str) -> bool:
-    """Whether another check would find the same: not where the clock decides. What took too long would so again."""
-    return bool(database.now) or not reads_clock(query, database.engine)
+    """Whether another check would find the same: not where the clock decides, or the rows of a server may change.
+
+    What took too long would so again.
+    """
+    return database.server is None and (bool(database.now) or not reads_clock(query, database.engine))
 
 
 async def _checked(bench: Bench, database: Database, query: str) -> Remembered:

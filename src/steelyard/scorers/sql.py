@@ -10,7 +10,7 @@ A fourth stage, whether the query answers the question, needs a judge: it is a s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -29,10 +29,11 @@ from steelyard.scorers.sql_runs import Bench, SampleDatabase, database_of, datab
 from steelyard.sql.clock import check_now
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop
-from steelyard.sql.results import EngineName, Execution, SqlFailure, SqlLimits
+from steelyard.sql.results import Execution, LocalEngine, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
+from steelyard.sql.server_address import Server
 from steelyard.sql.verdict import ResultVerdict, verdict_of_failure
-from steelyard.tables.locate import engines_in
+from steelyard.tables.locate import check_source, prepare_databases
 from steelyard.types import COMPARISON, LACKS, NOT_COMPARED, Output, Sample, Score, ScoreInfo
 
 FORMAT_INCORRECT: Final = "format incorrect"
@@ -62,7 +63,8 @@ class SqlResult:
         form: what a reply has to be: JSON of `create` and `select`, JSON of `sql`, a fenced `block`; `auto` takes any
             of these, JSON with one key that holds a statement, or a bare statement.
         key: of the JSON that a reply has to be, whose text is the SQL (`query`, `result.query`); "" for any.
-        databases: folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.sqlite3, .db, .duckdb); None: schemas only.
+        databases: folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.sqlite3, .db, .duckdb), the address of a
+            PostgreSQL or MySQL server whose schemas are the `db_id`s, or servers by `db_id`; None: schemas only.
         engine: of databases that are built from a schema or a reply.
         limits: of each query.
         published: whether execution accuracy by the rules of Spider, BIRD and QATCH is given as well; these compare
@@ -74,8 +76,8 @@ class SqlResult:
 
     form: Wanted = "auto"
     key: str = ""
-    databases: Path | None = None
-    engine: EngineName = "sqlite"
+    databases: Path | str | Mapping[str, Server] | None = None
+    engine: LocalEngine = "sqlite"
     limits: SqlLimits = SqlLimits()
     published: bool = True
     equality: CellEquality = CellEquality()
@@ -107,8 +109,9 @@ class SqlResult:
             ConfigError: an unknown form or engine, a key beside a form, or a limit out of its range.
         """
         check_form(self.form, self.key)
-        if self.engine not in get_args(EngineName):
-            raise ConfigError(f"engine: there is no {self.engine!r}{did_you_mean(self.engine, get_args(EngineName))}")
+        if self.engine not in get_args(LocalEngine):
+            raise ConfigError(f"engine: there is no {self.engine!r}{did_you_mean(self.engine, get_args(LocalEngine))}")
+        check_source(self.databases)
         self.limits.check()
         self.equality.check()
         check_now(self.now)
@@ -117,29 +120,31 @@ class SqlResult:
         """Check that the folder of databases and all needed engines are there.
 
         Raises:
-            ConfigError: no such folder, no database in it, or an engine that is not installed or cannot be confined
-                here.
+            ConfigError: no such folder, no database in it, an engine that is not installed or cannot be confined here,
+                or a server that cannot be reached or whose role may do more than read.
         """
-        engines = {self.engine}
+        sandbox.check(self.engine)
         if self.databases is not None:
-            engines |= engines_in(self.databases)
-        for engine in sorted(engines):
-            sandbox.check(engine)
+            prepare_databases(self.databases, sandbox)
 
     def check_references(
-        self, samples: Iterable[tuple[str, Sample]], memory: ReferenceMemory | None = None
+        self,
+        samples: Iterable[tuple[str, Sample]],
+        memory: ReferenceMemory | None = None,
+        resolve: Callable[[str], str] = str,
     ) -> list[ReferenceFinding]:
         """Run every reference, and list what is wrong or doubtful about it; calls no model.
 
         Args:
             samples: each with its place in the dataset, "" where that is not known.
             memory: of earlier checks.
+            resolve: see `Sandbox`.
 
         Raises:
             ConfigError: an engine is not installed or cannot be confined here.
         """
         located = ((place, sample, self._database(sample)) for place, sample in samples)
-        return asyncio.run(check_references(located, self.limits, self.equality, memory))
+        return asyncio.run(check_references(located, self.limits, self.equality, memory, resolve))
 
     def manifest(self) -> dict[str, Any]:
         """A digest of the databases: a run cannot be resumed with others."""

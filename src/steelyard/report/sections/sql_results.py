@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 _RESULT_SCORES: Final = ("result", "execution_accuracy")
 _SQL_SCORES: Final = ("format", *_RESULT_SCORES)
 """Scores whose detail holds the SQL parsed from the reply."""
-_ENGINES: Final[Mapping[str, EngineName]] = {"DuckDB": "duckdb"}
+_ENGINES: Final[Mapping[str, EngineName]] = {
+    "DuckDB": "duckdb",
+    "PostgreSQL": "postgres",
+    "MySQL": "mysql",
+    "MariaDB": "mysql",
+}
 _MOST_ROWS: Final = 4
 _MOST_CHANGED: Final = 6
 """Rows and lines of SQL of one sample in a comment."""

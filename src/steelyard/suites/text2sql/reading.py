@@ -171,7 +171,7 @@ def _check_database(
         near = did_you_mean(name, databases)
         message = f"there is no database {name[:60]!r}{near if near[:1] == ':' else ''}"
         defects.append(reading.defect("unknown database", row, "db_id", message))
-    elif not name and not values["schema"]:
+    elif not name and not values["schema"] and "" not in databases:
         message = "it names no database and has no schema, so its SQL cannot be run"
         defects.append(reading.defect("no database", row, "db_id", message))
 
