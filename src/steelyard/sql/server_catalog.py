@@ -119,7 +119,7 @@ def _statements(rows: Sequence[tuple[Any, ...]]) -> Iterator[str]:
             continue
         if kind not in {"T", "V"}:
             continue
-        lines = [(f"{part[4]} {part[5]}".strip(), str(part[6])) for part in parts]
+        lines = [(part[5] if part[3] == "K" else f"{part[4]} {part[5]}", str(part[6])) for part in parts]
         written = [
             f"  {line}{'' if at == len(lines) - 1 else ','}{_comment(about)}" for at, (line, about) in enumerate(lines)
         ]

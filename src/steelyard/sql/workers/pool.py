@@ -151,7 +151,7 @@ class Pool:
             try:
                 worker = self._fork(kind)
             except ScorerError as error:
-                raise ConfigError(str(error)) from None
+                raise ConfigError(f"databases: {error}") from None
             self._products[kind] = worker.greeting.product if worker.greeting else ""
             self._give_back(worker, kind, good=True)
         return self._products[kind]
@@ -275,8 +275,8 @@ class Pool:
         if greeting.faults and not self._unsafe:
             worker.end()
             raise ConfigError(
-                f"the role {where} may do more than read: {'; '.join(greeting.faults)}. Use a role with SELECT alone "
-                "(docs/how-to/text2sql-servers.md says how to make one); --unsafe-sql allows this one"
+                f"databases: the role {where} may do more than read: {'; '.join(greeting.faults)}. Use a role with "
+                "SELECT alone (docs/how-to/text2sql-servers.md says how to make one); --unsafe-sql allows this one"
             )
 
     def _give_back(self, worker: Worker, kind: _Kind, *, good: bool) -> None:
@@ -284,9 +284,8 @@ class Pool:
             if good and worker.served < SERVED and not self._closed:
                 self._idle.setdefault(kind, []).append(worker)
                 return
-        may_run_on = not good and worker.pid and worker.greeting is not None
         worker.end()
-        if may_run_on and worker.greeting is not None:
+        if not good and worker.greeting is not None:
             # A server does not notice at once that nobody waits for a result any more.
             with suppress(ConfigError, ScorerError):
                 other = self._fork(kind)

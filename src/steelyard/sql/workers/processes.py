@@ -169,7 +169,7 @@ class Worker:
         served: queries so far.
         lost: whether it was killed by somebody else.
         keeps: file and script of the database that it has open for the next query; None: of no database.
-        greeting: of the server that it is connected to; None for an engine without one.
+        greeting: of the server that it is connected to; None for an engine without one, and where the server hung up.
     """
 
     def __init__(self, template: Template, pid: int, sock: socket.socket) -> None:
@@ -213,6 +213,7 @@ class Worker:
             self.close()
             is_closed = isinstance(error, ConnectionError) or str(error) == "closed"
             self.lost = is_closed and code in {-signal.SIGKILL, LOST}
+            self.greeting = None if code == LOST else self.greeting
             kind, message = _ENDED.get(code, ("error", f"the worker failed: {error}"))
             if code == -signal.SIGKILL and not self.lost:
                 kind, message = "error", f"the worker sent what it may not send: {error}"
