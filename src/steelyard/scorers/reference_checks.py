@@ -27,10 +27,12 @@ from steelyard.scorers.reference_memory import ReferenceMemory, Remembered
 from steelyard.scorers.sql_runs import Bench, SampleDatabase, digest_of_file
 from steelyard.sql.clock import reads_clock
 from steelyard.sql.equality import CellEquality
+from steelyard.sql.golds import gold_queries, gold_statements
 from steelyard.sql.order import ordering_of
 from steelyard.sql.order_doubts import extremes, numbers_as_text, order_doubts
 from steelyard.sql.results import Database, ResultTable, SqlLimits
 from steelyard.sql.sandbox import Sandbox
+from steelyard.sql.verdict import compare_results
 from steelyard.types import Sample
 
 FindingKind = Literal[
@@ -42,6 +44,7 @@ FindingKind = Literal[
     "depends_on_clock",
     "text_as_number",
     "null_in_limit",
+    "golds_disagree",
 ]
 TITLES: Final[dict[FindingKind, str]] = {
     "cannot_run": "cannot be run",
@@ -52,11 +55,12 @@ TITLES: Final[dict[FindingKind, str]] = {
     "depends_on_clock": "current time asked for, so that the result changes (scoring: {now: ...} pins it)",
     "text_as_number": "numbers stored as text are sorted or compared, 10 before 9",
     "null_in_limit": "a LIMIT filled with NULLs, which sort first",
+    "golds_disagree": "acceptable answers that return different rows",
 }
 """Each kind of finding as a heading for people, errors first."""
 ERRORS: Final[frozenset[FindingKind]] = frozenset({"cannot_run", "schema_fails"})
 
-_RULES: Final = 3
+_RULES: Final = 4
 """Number of the rules below; another one forgets what was remembered."""
 _AT_ONCE: Final = 64
 _SHOWN: Final = 60
@@ -188,7 +192,36 @@ def _lasts(database: Database, query: str) -> bool:
     return database.server is None and (bool(database.now) or not reads_clock(query, database.engine))
 
 
-async def _checked(bench: Bench, database: Database, query: str) -> Remembered:
+async def _checked(bench: Bench, database: Database, reference: str) -> Remembered:
+    """What is wrong with a reference: with each of its queries, and between them."""
+    queries = gold_statements(reference, database.engine)
+    if len(queries) < 2:
+        return await _checked_query(bench, database, gold_queries(reference, database.engine)[0])
+    found: list[tuple[str, str]] = []
+    tables: list[ResultTable | None] = []
+    for number, statement in enumerate(queries, 1):
+        query = gold_queries(statement, database.engine)[0]
+        texts = await _checked_query(bench, database, query)
+        found += [(kind, f"gold {number}: {text}" if text else f"gold {number}") for kind, text in texts]
+        tables.append(await bench.table(database, query))
+    if (first := tables[0]) is not None:
+        for number, table in enumerate(tables[1:], 2):
+            if table is not None and (difference := await _difference(bench, first, table)):
+                found.append(("golds_disagree", f"gold 1 and gold {number}: {difference}"))
+    return found
+
+
+async def _difference(bench: Bench, first: ResultTable, other: ResultTable) -> str:
+    """How two golds differ in rows; "" where they agree, or return other columns on purpose."""
+    if len(first.rows) != len(other.rows):
+        return f"{len(first.rows):,} rows against {len(other.rows):,}"
+    if [name.casefold() for name in first.columns] != [name.casefold() for name in other.columns]:
+        return ""
+    verdict = await bench.compare(first, other, partial(compare_results, first, other, equality=bench.equality))
+    return "" if verdict.right else verdict.reason
+
+
+async def _checked_query(bench: Bench, database: Database, query: str) -> Remembered:
     execution = await bench.run(database, query)
     if execution.failure is not None or execution.table is None:
         failure = execution.failure

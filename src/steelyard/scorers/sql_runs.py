@@ -66,12 +66,16 @@ class SampleDatabase:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """The sandbox for one sample's SQL, with the scorer's limits and a shared time budget for comparisons."""
+    """The sandbox for one sample's SQL, with the scorer's limits and a shared time budget for comparisons.
+
+    With `ignores_order` the order of the reference's rows does not count, whatever its ORDER BY says.
+    """
 
     sandbox: Sandbox
     limits: SqlLimits
     effort: Effort
     equality: CellEquality = CellEquality()
+    ignores_order: bool = False
 
     @classmethod
     def of(cls, sandbox: Sandbox, limits: SqlLimits, equality: CellEquality) -> Bench:
@@ -156,7 +160,9 @@ class Bench:
         Raises:
             ComparisonStop: comparing them took too long.
         """
-        ordering = ordering_of(queries[0], engine=database.engine, columns=reference.columns)
+        ordering = None
+        if not self.ignores_order:
+            ordering = ordering_of(queries[0], engine=database.engine, columns=reference.columns)
         comparison = partial(judge, reference, ordering=ordering, limits=self.limits, equality=self.equality)
         verdict = await self.compare(reference, predicted, partial(comparison, predicted))
         if verdict.right:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Final, Literal, get_args
 
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.replies.sql import Wanted
+from steelyard.scorers.golds import golds_of
 from steelyard.scorers.open_references import (
     about_results,
     decided_parts,
@@ -281,6 +282,8 @@ class TableMetrics:
         database = self._database(sample)
         if database is None:
             return self._same_outcome("not_applicable", _NO_DATABASE)
+        # Similarity is to one table: that of the first query of several.
+        sample = replace(sample, reference=next(golds_of(sample, database.engine)).reference)
         columns = {"columns": {"sql": query}}
         if self._rules.equal_texts(sample.reference, query):
             equal = compare_equal_queries(sample.reference, self._rules, self._names, database.engine)
