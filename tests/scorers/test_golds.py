@@ -73,6 +73,6 @@ def test_check_says_where_golds_disagree_on_the_data():
     metadata = {"schema": SCHEMA}
     golds = joined_golds(["SELECT name FROM c", "SELECT name FROM c WHERE id < 3", "SELECT id FROM c"])
     findings = SqlResult().check_references([("line 1", Sample("a", "q", golds, metadata=metadata))])
-    assert [(finding.kind, finding.text) for finding in findings] == [
+    assert [(finding.kind, finding.message) for finding in findings] == [
         ("golds_disagree", "gold 1 and gold 2: 3 rows against 2")
     ]

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from steelyard.scorers.row_checks import Checks
     from steelyard.scorers.similarity import Similarity
     from steelyard.scorers.sql import SqlResult
+    from steelyard.scorers.sql_credit import SqlCredit, SqlSpeed
     from steelyard.scorers.tables import TableMetrics
     from steelyard.scorers.text_checks import Length, Levenshtein, RougeN, StartsWith
 else:
@@ -90,6 +91,8 @@ else:
         "steelyard.scorers.lexical:RougeL",
         "steelyard.scorers.judges.criteria:Rubric",
         "steelyard.scorers.sql:SqlResult",
+        "steelyard.scorers.sql_credit:SqlCredit",
+        "steelyard.scorers.sql_credit:SqlSpeed",
         "steelyard.scorers.tables:TableMetrics",
         "steelyard.scorers.lexical:TokenF1",
     )
@@ -142,7 +145,9 @@ __all__ = [
     "Rubric",
     "ScorerFunction",
     "Similarity",
+    "SqlCredit",
     "SqlResult",
+    "SqlSpeed",
     "StartsWith",
     "StepsJustified",
     "TableMetrics",
