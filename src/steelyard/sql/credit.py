@@ -83,7 +83,9 @@ def named_parts(query: str, engine: EngineName, schema: Schema) -> tuple[frozens
     from sqlglot.optimizer.qualify import qualify
     from sqlglot.optimizer.scope import traverse_scope
 
-    known = {table.name: {column.name: column.type or "TEXT" for column in table.columns} for table in schema.tables}
+    known: dict[str, object] = {
+        table.name: {column.name: column.type or "TEXT" for column in table.columns} for table in schema.tables
+    }
     try:
         whole = qualify(
             tree.copy(), dialect=engine, schema=known, quote_identifiers=False, validate_qualify_columns=False

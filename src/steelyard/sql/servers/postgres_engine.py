@@ -35,6 +35,8 @@ _SETTINGS: Final = (
 )
 """DISCARD ALL goes back to these. The last plans a cursor like a query of which all rows are read."""
 _FIRST_ROWS: Final = 64
+_PADDED: Final = 1042
+"""The number of the type CHAR(n)."""
 _LOOKS_FOR_CALLER: Final = 140_000
 """Version from which a server notices while it works that its client is gone."""
 _MESSAGE: Final = 500
@@ -97,6 +99,7 @@ class PostgresEngine:
     def __init__(self) -> None:
         self._connection: psycopg.Connection[Any] | None = None
         self._functions: frozenset[str] = frozenset()
+        self._begins: dict[tuple[float, str], bytes] = {}
         self._keeps = False
 
     @property
@@ -120,7 +123,7 @@ class PostgresEngine:
                 user=login.user,
                 password=login.password,
                 dbname=login.database,
-                passfile="/dev/null",
+                passfile="/nonexistent",
                 connect_timeout=CONNECT_S,
                 application_name="steelyard",
                 options=" ".join(f"-c {setting}" for setting in _SETTINGS),
@@ -155,7 +158,7 @@ class PostgresEngine:
         stop: SqlStop | None = None
         table = ResultTable((), ())
         try:
-            connection.execute(self._begin(work), prepare=False)
+            connection.execute(self._begin(connection, work))
             table = _read(connection, query, work, returns_rows=returns_rows)
         except psycopg.Error as error:
             if connection.closed:
@@ -173,18 +176,20 @@ class PostgresEngine:
             raise ConnectionLost
         return self._connection
 
-    def _begin(self, work: EngineQuery) -> sql.Composed:
-        """The start of the transaction, with all limits of the statement."""
-        limit = max(1, int(work.limits.timeout_s * 1000))
-        assert self._connection is not None  # noqa: S101 (it was asked for just before)
-        settings = [f"statement_timeout = {limit}", f"lock_timeout = {limit}"]
-        settings += [f"idle_in_transaction_session_timeout = {limit + 5000}"]
-        if self._connection.info.server_version >= _LOOKS_FOR_CALLER:
-            settings += ["client_connection_check_interval = 1000"]
-        parts = [sql.SQL("BEGIN TRANSACTION READ ONLY"), *(sql.SQL(f"SET LOCAL {part}") for part in settings)]
-        if work.schema:
-            parts.append(sql.SQL("SET LOCAL search_path = {}").format(sql.Identifier(work.schema)))  # type: ignore[arg-type]
-        return sql.SQL("; ").join(parts)
+    def _begin(self, connection: psycopg.Connection[Any], work: EngineQuery) -> bytes:
+        """The start of the transaction, with all limits of the statement; the same for most statements of a run."""
+        key = (work.limits.timeout_s, work.schema)
+        if key not in self._begins:
+            limit = max(1, int(work.limits.timeout_s * 1000))
+            settings = [f"statement_timeout = {limit}", f"lock_timeout = {limit}"]
+            settings += [f"idle_in_transaction_session_timeout = {limit + 5000}"]
+            if connection.info.server_version >= _LOOKS_FOR_CALLER:
+                settings += ["client_connection_check_interval = 1000"]
+            if work.schema:
+                settings += [f"search_path = {sql.Identifier(work.schema).as_string(connection)}"]
+            statements = ["BEGIN TRANSACTION READ ONLY", *(f"SET LOCAL {setting}" for setting in settings)]
+            self._begins[key] = "; ".join(statements).encode()
+        return self._begins[key]
 
     def _reset(self, connection: psycopg.Connection[Any]) -> None:
         """Forget all that the statement left in the session: settings, cursors, locks, temporary tables."""
@@ -197,22 +202,36 @@ class PostgresEngine:
 
 
 def _read(connection: psycopg.Connection[Any], query: str, work: EngineQuery, *, returns_rows: bool) -> ResultTable:
+    cursor = connection.cursor()
     text = query.encode()
     if returns_rows:
-        cursor = connection.cursor(name="steelyard")
-        cursor.execute(text)
-        fetchmany = cursor.fetchmany
+        # Asked for binary results, of which there are none, it goes by the protocol that takes one statement only.
+        cursor.execute(b"DECLARE steelyard NO SCROLL CURSOR FOR " + text, binary=True)
+        fetchmany: Any = partial(_fetch_forward, cursor)
     else:
         # SHOW and EXPLAIN have no cursor; a stream is sent as a single statement too.
-        shown = connection.cursor()
-        rows = list(shown.stream(text))
-        cursor, fetchmany = shown, partial(_cut, rows)  # type: ignore[assignment]
-    described = cursor.description or ()
+        fetchmany = partial(_cut, list(cursor.stream(text)))
+    described: list[psycopg.Column] = []
+    padded: list[int] = []
+
+    def converted(row: tuple[Any, ...]) -> tuple[Any, ...]:
+        return _plain_row(padded, row)
+
+    def fetched(count: int) -> list[Any]:
+        rows: list[Any] = fetchmany(count)
+        if not described:
+            described.extend(cursor.description or ())
+            padded.extend(at for at, column in enumerate(described) if column.type_code == _PADDED)
+        return rows
+
+    rows = fetch(fetched, work.limits, converted, first=_FIRST_ROWS)
     types = connection.adapters.types
-    names = tuple(info.name if (info := types.get(column.type_code)) else "" for column in described)
-    padded = [at for at, name in enumerate(names) if name == "bpchar"]
-    plain = fetch(fetchmany, work.limits, partial(_plain_row, padded), first=_FIRST_ROWS)
-    return ResultTable(tuple(column.name for column in described), plain, tuple(name.upper() for name in names))
+    names = (info.name.upper() if (info := types.get(column.type_code)) else "" for column in described)
+    return ResultTable(tuple(column.name for column in described), rows, tuple(names))
+
+
+def _fetch_forward(cursor: psycopg.Cursor[Any], count: int) -> list[Any]:
+    return cursor.execute(f"FETCH FORWARD {count:d} FROM steelyard").fetchall()
 
 
 def _cut(rows: list[Any], count: int) -> list[Any]:

@@ -4,6 +4,8 @@ The server refuses most of this by itself, in a read-only transaction of a role 
 is refused here, by the tokens of the text as the server reads them: locks, sleep, signals, settings, files.
 """
 
+# Why it is so, and what was rejected: docs/decisions/sql-servers.md
+
 from __future__ import annotations
 
 import re
