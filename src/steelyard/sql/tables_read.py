@@ -13,12 +13,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from steelyard.sql.results import Database, EngineName, ResultTable
+from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.syntax import syntax_of
 
 if TYPE_CHECKING:
     from sqlglot import exp
-
-    from steelyard.sql.sandbox import Sandbox
 
 _AT_ONCE: Final = 100
 """Tables that one query asks about: engines limit how deep its conditions are nested."""

@@ -20,7 +20,7 @@ _REQUEST_BYTES: Final = 2**30
 
 
 def engine_of(name: EngineName) -> Engine:
-    """The engine of a name; imported here and not before."""
+    """The engine of a name, imported here: a worker of SQLite has no path to the packages that the others need."""
     if name == "sqlite":
         from steelyard.sql.engines.sqlite_engine import SqliteEngine
 
