@@ -160,6 +160,12 @@ def test_a_schema_may_be_a_list_of_statements(tmp_path):
     assert sample.metadata["schema"] == "CREATE TABLE a (x);\nCREATE TABLE b (y);"
 
 
+def test_a_list_of_sql_is_several_right_answers(tmp_path):
+    row = {"question": "q", "sql": ["SELECT 1;", "SELECT 2"], "schema": "CREATE TABLE a (x)"}
+    (sample,) = samples(written(tmp_path / "a.json", [row]))
+    assert sample.reference == "SELECT 1;\nSELECT 2"
+
+
 def test_every_defect_is_found_in_one_pass_with_its_place(tmp_path, folder):
     sound = {"id": 1, "question": "q", "sql": "SELECT 1", "db_id": "concert"}
     rows = [
@@ -170,7 +176,7 @@ def test_every_defect_is_found_in_one_pass_with_its_place(tmp_path, folder):
         {**sound, "id": 5, "db_id": "../dbs/concert"},
         {**sound, "id": 6, "db_id": ""},
         {**sound, "id": 1},
-        {**sound, "id": 8, "sql": ["SELECT 1"]},
+        {**sound, "id": 8, "sql": {"query": "SELECT 1"}},
         {**sound, "id": 9, "schema": {"a": 1}},
         {**sound, "id": 10, "schema": "CREATE TABLE t (a)"},
     ]
@@ -182,7 +188,7 @@ def test_every_defect_is_found_in_one_pass_with_its_place(tmp_path, folder):
         "a.json entry 5 key db_id: there is no database '../dbs/concert': did you mean 'concert'?",
         "a.json entry 6 key db_id: it names no database and has no schema, so its SQL cannot be run",
         "a.json entry 7 key id: the same id as a.json entry 1 key id: '1'",
-        "a.json entry 8 key sql: sql is a list, not a text",
+        "a.json entry 8 key sql: sql is an object, not a text",
         "a.json entry 9 key schema: schema is an object, not a text",
     ]
     data = loaded(path, folder, skip_bad=True)
