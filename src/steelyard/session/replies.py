@@ -35,8 +35,10 @@ def pack_reply(reply: Reply) -> bytes:
 
 
 def _counts(usage: Usage) -> list[int]:
-    """The tokens of a call; what was sent is left out where it is not known."""
+    """The tokens of a call; counts at the end that are 0 are left out."""
     counts = [usage.input_tokens, usage.output_tokens, int(usage.estimated)]
+    if usage.cache_read or usage.cache_write or usage.reasoning:
+        return [*counts, usage.sent, int(usage.dense), usage.cache_read, usage.cache_write, usage.reasoning]
     return [*counts, usage.sent, *([1] if usage.dense else [])] if usage.sent else counts
 
 
@@ -58,7 +60,7 @@ def unpack_reply(key: str, body: bytes, *, cached: bool = True) -> Reply:
     text, finish, (input_tokens, output_tokens, estimated, *sent), latency, several, metadata = from_json(body)
     metadata.pop(KEPT, None)
     attempts = tuple(Attempt(*attempt) for attempt in several) if several else (Attempt("", latency),)
-    usage = Usage(input_tokens, output_tokens, bool(estimated), *sent[:1], *map(bool, sent[1:]))
+    usage = Usage(input_tokens, output_tokens, bool(estimated), *sent[:1], *map(bool, sent[1:2]), *sent[2:])
     return Reply(key, text, finish, usage, latency, attempts, cached=cached, metadata=metadata)
 
 
