@@ -89,7 +89,7 @@ def test_tools_go_and_come_with_arguments_as_objects():
         {"role": "tool", "tool_call_id": first.metadata["tool_calls"][0]["id"], "content": "7"},
     ]
     body = body_of(MODEL, messages, tools=[TOOL])
-    assert body["messages"][1]["tool_calls"] == calls
+    assert body["messages"][1]["tool_calls"] == message["tool_calls"]
     assert body["messages"][2] == {"role": "tool", "content": "7", "tool_name": "find"}
     assert body["tools"][0]["function"]["name"] == "find"
 

@@ -103,6 +103,10 @@ class Answer:
     first_s: float | None = None
 
 
+SLOW_S: Final[Mapping[str, float]] = MappingProxyType({"flex": 900.0, "batch": 3_600.0, "2h": 7_200.0, "8h": 28_800.0})
+"""Tier or window of a slower and cheaper service -> the longest time that an attempt may take, in seconds."""
+
+
 class Refused(NamedTuple):
     """The parameters that a refusal names.
 
@@ -243,6 +247,7 @@ class ModelInfo:
         inline: whether it sends nothing and is free.
         completes: whether it continues a text, so that the log probabilities of a prompt can be had.
         without_question: why every call would be the same; "" where the messages have a place.
+        tier: of a slower and cheaper service that it orders, one of `SLOW_S`; "" for the usual one.
     """
 
     name: str = ""
@@ -252,6 +257,7 @@ class ModelInfo:
     inline: bool = False
     completes: bool = False
     without_question: str = ""
+    tier: str = ""
 
     @classmethod
     def of(cls, model: Any) -> ModelInfo:
@@ -269,6 +275,7 @@ class ModelInfo:
             inline=bool(getattr(model, "inline", False)),
             completes=bool(getattr(model, "completes", False)),
             without_question=str(getattr(model, "without_question", "")),
+            tier=str(getattr(model, "tier", "")),
         )
 
 

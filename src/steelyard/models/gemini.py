@@ -94,6 +94,11 @@ class Gemini:
     proxy: str = ""
     ca_file: Path | None = None
 
+    @property
+    def tier(self) -> str:
+        """The slower and cheaper service that it orders; "" for the usual one."""
+        return self.service
+
     def check(self) -> None:
         """Validate the fields before anything is sent.
 

@@ -13,11 +13,11 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from steelyard.errors import ConfigError
-from steelyard.models.base import WITHOUT_TEXT, Answer, Fault, Request, as_messages, endpoint_of
+from steelyard.models.base import SLOW_S, WITHOUT_TEXT, Answer, Fault, Request, as_messages, endpoint_of
 from steelyard.models.faults import fault_of_error, filtered_reply, names_error, parse_json, quoted
 from steelyard.models.json_bodies import encode_body
 from steelyard.models.mismatches import keys_named, mismatch, said_nothing
-from steelyard.models.openai_compatible import SLOW_S, Endpoint, check_endpoint, check_truncation, mapping_or_empty
+from steelyard.models.openai_compatible import Endpoint, check_endpoint, check_truncation, mapping_or_empty
 from steelyard.models.refused_parameters import LIMITS
 from steelyard.models.turns import REASONING_ITEMS, CalledTool, Turn, turns_of
 from steelyard.types import Message, Reply, Usage, estimate_tokens

@@ -15,6 +15,7 @@ from urllib.parse import quote, urlsplit
 
 from steelyard.errors import ConfigError, expect_number
 from steelyard.models.base import (
+    SLOW_S,
     WITHOUT_TEXT,
     Answer,
     Fault,
@@ -52,9 +53,6 @@ _REMOVED: Final[Mapping[str, str]] = {
 }
 _BATCH_CHAT: Final = "//batch.dashscope"
 """DashScope's address for the same calls at half the price, which answers within an hour."""
-_BATCH_S: Final = 3600.0
-SLOW_S: Final[Mapping[str, float]] = {"flex": 900.0, "2h": 7_200.0, "8h": 28_800.0}
-"""Tier or window of service -> the longest time that an attempt may take, in seconds."""
 TRUNCATES: Final[Mapping[str, Callable[[Any], bool]]] = {
     "truncation": lambda value: value != "disabled",
     "truncate_prompt_tokens": lambda value: value is not None,
@@ -229,6 +227,13 @@ class OpenAICompatible:
     proxy: str = ""
     ca_file: Path | None = None
 
+    @property
+    def tier(self) -> str:
+        """The slower and cheaper service that its address or its `service_tier` orders; "" for the usual one."""
+        if _BATCH_CHAT in self.base_url:
+            return "batch"
+        return "flex" if self.parameters.get("service_tier") == "flex" else ""
+
     def check(self) -> None:
         """Validate the fields before anything is sent.
 
@@ -252,9 +257,7 @@ class OpenAICompatible:
         body = {"model": self.name, "messages": turns, **self.parameters, **parameters}
         tokens = sum(estimate_tokens(content_text(turn.get("content"))) for turn in turns)
         request = post(self, "chat/completions", body, tokens)
-        if _BATCH_CHAT in request.endpoint:
-            return replace(request, timeout_s=max(self.timeout_s, _BATCH_S), total_s=_BATCH_S)
-        slow_s = SLOW_S.get(str(body.get("service_tier")), 0.0)
+        slow_s = SLOW_S.get(self.tier, 0.0)
         return replace(request, timeout_s=max(self.timeout_s, slow_s), total_s=slow_s) if slow_s else request
 
     async def send(self, request: Request, wire: Wire) -> Answer:
@@ -273,9 +276,8 @@ class OpenAICompatible:
                 before the reply did.
         """
         reply = read_completion(answer, streamed=self.stream)
-        if _BATCH_CHAT not in self.base_url:
-            return reply
-        return replace(reply, metadata={**reply.metadata, "service_tier": "batch"})
+        # DashScope's replies do not say that they are of the slower service: its address does.
+        return replace(reply, metadata={**reply.metadata, "service_tier": "batch"}) if self.tier == "batch" else reply
 
     def expect_reply(self, reply: Reply, request: Request) -> None:
         """Refuse a whole reply that does not follow the `structured_outputs` of its call: vLLM ignores what it lost.
