@@ -1,13 +1,17 @@
 """Claude over the Messages API: what is sent, and what is made of whatever comes back."""
 
+import asyncio
 import json
 
 import pytest
+from tests.loopback import http, peer
 from tests.models.native import FORM, KEY, PDF, PNG, SCHEMA, TOOL, body_of, exchanged, fault_of, read
 from tests.wires import anthropic
 
-from steelyard import ConfigError
+from steelyard import ConfigError, Correctness, Judge, Options, Sample, Suite
+from steelyard.evaluation import RunConfig, aevaluate_suite
 from steelyard.models import Anthropic
+from steelyard.models.refused_parameters import THINKING_TOKENS, adjusted
 from steelyard.types import Usage
 
 MODEL = Anthropic("claude-x", api_key="${KEY}")
@@ -234,3 +238,34 @@ def test_what_cannot_be_right_is_refused_before_anything_is_sent(wrong):
     with pytest.raises(ConfigError):
         Anthropic(**{"name": "claude-x", **wrong}).check()
     MODEL.check()
+
+
+def test_a_judge_leaves_out_what_the_api_refuses_in_the_servers_words(tmp_path):
+    """Every parameter that nobody asked for and the API refuses costs one call that is not billed, and is told."""
+
+    def answer(_, asked):
+        body = json.loads(asked.body)
+        for name in ("temperature", "top_p", "frequency_penalty", "presence_penalty"):
+            if name in body:
+                return http(400, error("invalid_request_error", f"{name}: Extra inputs are not permitted"))
+        return http(200, anthropic('{"rating": 5}' if "output_config" in body else "Rating: 5"))
+
+    async def run():
+        async with peer(answer) as server:
+            judge = Judge(Anthropic("claude-x", server.url))
+            samples = [Sample(f"q{n}", f"question {n}", "A") for n in range(6)]
+            suite = Suite("s", "custom", samples, {"t": lambda _: "A"}, (Correctness(judge),), Options(concurrency=2))
+            (found,) = await aevaluate_suite(suite, how=RunConfig(store=str(tmp_path / "s.db")))
+            return found, [json.loads(one.body) for one in server.asked]
+
+    found, bodies = asyncio.run(run())
+    assert (found.state, found.errors) == ("finished", 0)
+    assert {record.scores[0].value for record in found.records()} == {5}
+    changed = found.summary().calls.endpoints["changed_parameters"]["correctness"]
+    assert set(changed) == {"temperature", "top_p", "frequency_penalty", "presence_penalty"}
+    assert len(bodies) <= 6 + 8
+
+
+def test_a_judges_own_limit_leaves_room_to_think_and_a_users_stays_as_it_is():
+    assert adjusted(MODEL, {"max_tokens": 12}, {}, {"max_tokens"})[1] == {"max_tokens": 12 + THINKING_TOKENS}
+    assert adjusted(MODEL, {"max_tokens": 12}, {}, ())[1] == {"max_tokens": 12}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +21,7 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.output import check_writable, write_text
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.posix import pwd
 
 if TYPE_CHECKING:
     from steelyard.analysis.run_data import RunData

@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-import orjson
-
+from steelyard import fast_json
 from steelyard.errors import Attempt, ModelError
 from steelyard.models.base import KEPT
 from steelyard.plain_json import check_plain, from_json, to_json
@@ -23,12 +22,12 @@ _MOST_BYTES: Final = 32 << 20
 def pack_reply(reply: Reply) -> bytes:
     """Encode a reply as a JSON list."""
     if len(reply.attempts) < 2 and all(type(value) is str for value in reply.metadata.values()):
-        # Texts and counts, as most replies hold nothing else: what orjson takes of them, it writes as `to_json` does.
+        # Texts and counts, as most replies hold nothing else: what `fast_json` takes, it writes as `to_json` does.
         usage = reply.usage
         counts = _counts(usage)
         body = (reply.text, reply.finish, counts, round(reply.latency, 3), 0, reply.metadata)
         try:
-            return orjson.dumps(body, option=orjson.OPT_PASSTHROUGH_SUBCLASS)
+            return fast_json.dumps(body)
         except TypeError:  # half of a surrogate pair, or a type of a model of the user's own
             pass
     return _pack_any(reply)
