@@ -24,7 +24,8 @@ def both(make):
     """What `make` gives with orjson and without it."""
     with_orjson = make()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fast_json, "HAS_ORJSON", False)
+        patch.setattr(fast_json, "dumps", fast_json.standard_dumps)
+        patch.setattr(fast_json, "loads", fast_json.standard_loads)
         return with_orjson, make()
 
 
@@ -66,7 +67,7 @@ def test_a_run_works_where_orjson_is_not_installed(tmp_path):
         "from steelyard import ExactMatch, Sample, evaluate, fast_json\n"
         "samples = [Sample(f'q{n}', f'question {n}', '易') for n in range(5)]\n"
         "run = evaluate(lambda sample: '易', samples, [ExactMatch()])\n"
-        "print(fast_json.HAS_ORJSON, run.summary().counts.done)\n"
+        "print(fast_json.loads is fast_json.standard_loads, run.summary().counts.done)\n"
     )
     out = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert out.stdout.split()[-2:] == ["False", "5"], out.stderr
+    assert out.stdout.split()[-2:] == ["True", "5"], out.stderr

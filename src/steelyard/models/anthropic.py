@@ -30,7 +30,15 @@ from steelyard.models.native import (
 )
 from steelyard.models.openai_compatible import mapping_or_empty, tier_of
 from steelyard.models.streaming import event_value, events_of, first_of, streamed_text
-from steelyard.models.turns import CalledTool, FilePart, Turn, schema_of, tool_choice_of, tools_of, without_system
+from steelyard.models.turns import (
+    CalledTool,
+    FilePart,
+    MessageTurn,
+    schema_of,
+    tool_choice_of,
+    tools_of,
+    without_system,
+)
 from steelyard.types import Message, Reply, Usage
 
 _DEFAULT_TOKENS: Final = 16_000
@@ -123,7 +131,7 @@ class Anthropic:
         return data if isinstance(data, Reply) else _reply(data, answer)
 
 
-def _messages(turns: list[Turn]) -> Iterator[dict[str, Any]]:
+def _messages(turns: list[MessageTurn]) -> Iterator[dict[str, Any]]:
     """The turns; the results of several tools are one message."""
     results: list[dict[str, Any]] = []
     for turn in turns:

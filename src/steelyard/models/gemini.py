@@ -28,7 +28,15 @@ from steelyard.models.native import (
     turns_and_tokens,
 )
 from steelyard.models.openai_compatible import mapping_or_empty, tier_of
-from steelyard.models.turns import CalledTool, FilePart, Turn, schema_of, tool_choice_of, tools_of, without_system
+from steelyard.models.turns import (
+    CalledTool,
+    FilePart,
+    MessageTurn,
+    schema_of,
+    tool_choice_of,
+    tools_of,
+    without_system,
+)
 from steelyard.types import Message, Reply, Usage
 
 _CONFIG: Final[Mapping[str, str]] = {
@@ -173,7 +181,7 @@ def _candidate(data: Mapping[str, Any]) -> Mapping[str, Any]:
     return next(iter(items_of(data.get("candidates"))), {})
 
 
-def _contents(turns: list[Turn]) -> Iterator[dict[str, Any]]:
+def _contents(turns: list[MessageTurn]) -> Iterator[dict[str, Any]]:
     """The turns; the results of several tools are one message."""
     results: list[dict[str, Any]] = []
     for turn in turns:

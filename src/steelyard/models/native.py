@@ -19,7 +19,7 @@ from steelyard.models.json_bodies import encode_body
 from steelyard.models.mismatches import keys_named, mismatch, said_nothing
 from steelyard.models.openai_compatible import Endpoint, check_endpoint, check_truncation, mapping_or_empty
 from steelyard.models.refused_parameters import LIMITS
-from steelyard.models.turns import REASONING_ITEMS, CalledTool, Turn, turns_of
+from steelyard.models.turns import REASONING_ITEMS, CalledTool, MessageTurn, turns_of
 from steelyard.types import Message, Reply, Usage, estimate_tokens
 
 _MAX: Final = "max_tokens"
@@ -54,7 +54,7 @@ def merged(own: Mapping[str, Any], of_call: Mapping[str, Any]) -> dict[str, Any]
     return {name: value for name, value in sent.items() if value is not None}
 
 
-def turns_and_tokens(messages: str | list[Message]) -> tuple[list[Turn], int]:
+def turns_and_tokens(messages: str | list[Message]) -> tuple[list[MessageTurn], int]:
     """The turns of a call and an estimate of their tokens; those of images and files are not counted."""
     turns = turns_of(as_messages(messages))
     return turns, sum(estimate_tokens(turn.text) for turn in turns)

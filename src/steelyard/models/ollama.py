@@ -30,7 +30,7 @@ from steelyard.models.native import (
     turns_and_tokens,
 )
 from steelyard.models.openai_compatible import mapping_or_empty
-from steelyard.models.turns import CalledTool, Turn, schema_of, tools_of
+from steelyard.models.turns import CalledTool, MessageTurn, schema_of, tools_of
 from steelyard.types import Message, Reply
 
 _OPTIONS: Final[Mapping[str, str]] = {"max_tokens": "num_predict"} | {
@@ -163,7 +163,7 @@ def _window(tokens: int) -> int:
     return max(_LEAST_WINDOW, 1 << (tokens - 1).bit_length())
 
 
-def _messages(turns: list[Turn]) -> Iterator[dict[str, Any]]:
+def _messages(turns: list[MessageTurn]) -> Iterator[dict[str, Any]]:
     for turn in turns:
         message: dict[str, Any] = {"role": turn.role, "content": turn.text}
         files = [part for part in turn.parts if not isinstance(part, str)]

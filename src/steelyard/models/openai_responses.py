@@ -30,7 +30,7 @@ from steelyard.models.native import (
     turns_and_tokens,
 )
 from steelyard.models.openai_compatible import mapping_or_empty, tier_of
-from steelyard.models.turns import CalledTool, FilePart, Turn, schema_of, tool_choice_of, tools_of
+from steelyard.models.turns import CalledTool, FilePart, MessageTurn, schema_of, tool_choice_of, tools_of
 from steelyard.types import Message, Reply, Usage
 
 Service = Literal["", "flex", "2h", "8h"]
@@ -153,7 +153,7 @@ def _pending(answer: Answer, request: Request) -> tuple[str, str] | None:
     return f"{request.url}/{name}", str(status)
 
 
-def _input(turns: list[Turn]) -> Iterator[dict[str, Any]]:
+def _input(turns: list[MessageTurn]) -> Iterator[dict[str, Any]]:
     for turn in turns:
         yield from (dict(item) for item in turn.reasoning if isinstance(item, Mapping))
         if turn.role == "tool":

@@ -77,7 +77,7 @@ class CalledTool(NamedTuple):
         return {**call, "thought_signature": self.signature} if self.signature else call
 
 
-class Turn(NamedTuple):
+class MessageTurn(NamedTuple):
     """One message: `role` is system, user, assistant or tool; a result names its call in `call_id` and `tool`."""
 
     role: str
@@ -102,14 +102,14 @@ class OfferedTool(NamedTuple):
     strict: bool | None = None
 
 
-def turns_of(messages: Sequence[Message]) -> list[Turn]:
+def turns_of(messages: Sequence[Message]) -> list[MessageTurn]:
     """The messages in one form.
 
     Raises:
         ConfigError: an unknown role, a part of another kind, or a file that is not a data URI.
     """
     named: dict[str, str] = {}
-    turns: list[Turn] = []
+    turns: list[MessageTurn] = []
     for message in messages:
         role = {"developer": "system", "function": "tool"}.get(str(message.get("role")), str(message.get("role")))
         if role not in {"system", "user", "assistant", "tool"}:
@@ -118,7 +118,7 @@ def turns_of(messages: Sequence[Message]) -> list[Turn]:
         named |= {call.id: call.name for call in calls}
         call_id = str(message.get("tool_call_id") or "")
         turns.append(
-            Turn(
+            MessageTurn(
                 role,
                 tuple(_parts(message.get("content"))),
                 calls,
@@ -130,7 +130,7 @@ def turns_of(messages: Sequence[Message]) -> list[Turn]:
     return turns
 
 
-def without_system(turns: Sequence[Turn]) -> tuple[str, list[Turn]]:
+def without_system(turns: Sequence[MessageTurn]) -> tuple[str, list[MessageTurn]]:
     """The instructions before the first turn, joined by blank lines, and the other turns.
 
     Raises:
