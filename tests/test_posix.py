@@ -23,14 +23,14 @@ def elsewhere(folder, program):
     [
         ("run", "exam.yaml"),
         ("check", "exam.yaml"),
-        ("list",),
+        ("runs",),
         ("view",),
     ],
 )
 def test_a_command_is_refused_with_one_sentence(tmp_path, arguments):
     (tmp_path / "q.csv").write_text("question,answer\nA?,A\n")
     (tmp_path / "exam.yaml").write_text(
-        "samples: {file: q.csv}\ntargets: {t: {prompt: {template: '{{question}}', model: {scripted: {reply: A}}}}}\n"
+        "samples: {file: q.csv}\ntargets: {t: {prompt: {template: '{{question}}', model: {scripted: {default: A}}}}}\n"
     )
     out = elsewhere(tmp_path, f"from steelyard.cli import main; sys.argv[1:] = {list(arguments)!r}; main()")
     assert out.returncode == 2, out.stderr

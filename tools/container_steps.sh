@@ -21,8 +21,8 @@ plain "$folder/work" steelyard --help >/dev/null
 printf 'question,answer\nCapital of France?,Paris\n' >"$folder/work/q.csv"
 cat >"$folder/work/offline.yaml" <<'YAML'
 samples: {file: q.csv}
-targets: {t: {prompt: {template: "{{question}}", model: {scripted: {reply: Paris}}}}}
+targets: {t: {prompt: {template: "{{question}}", model: {scripted: {default: Paris}}}}}
 scorers: [exact_match]
 YAML
 plain "$folder/work" steelyard run offline.yaml
-plain "$folder/work" steelyard list
+plain "$folder/work" steelyard runs
