@@ -201,6 +201,8 @@ class ScoreInfo:
             not a rate.
         classes: it is right where a reply gives the expected one of these classes; `Score.detail` holds the class that
             was read as `label` and the expected one as `wanted`, and reports show the figures of a classification.
+        weighted: values are shares of what a sample is worth, `Score.detail["weight"]`, and all means weigh by it; the
+            least value that the sample can have is `Score.detail["lowest"]`, 0 where it does not say.
 
     >>> ScoreInfo("violations", (0, 10), lower_is_better=True, threshold=2).passes(1)
     True
@@ -222,6 +224,7 @@ class ScoreInfo:
     per_turn: bool = False
     unbounded: bool = False
     classes: tuple[str, ...] = ()
+    weighted: bool = False
 
     def passes(self, value: float) -> bool | None:
         """Whether a value meets the threshold; None where there is none."""

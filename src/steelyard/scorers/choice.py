@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, ClassVar, Final, Literal, get_args
 
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.prompts.conversation import question_of
 from steelyard.prompts.sample_values import option_label
-from steelyard.replies.answer_key import OR
+from steelyard.replies.answer_key import OR, Credit, credit_of, points_of
 from steelyard.replies.answer_pattern import compile_answer_pattern, read_by_pattern
 from steelyard.replies.choice import ChoiceReading, read_choice
 from steelyard.replies.clean import fold
@@ -25,6 +26,10 @@ from steelyard.types import INLINE, LACKS, STOPPED, Output, Sample, Score, Score
 
 _NAME: Final = "solve_rate"
 _CREDIT: Final = "partial_credit"
+POINTS: Final = "points"
+"""The score of the points, and the key of a sample's metadata with what it is worth."""
+DEDUCTION: Final = "deduction"
+"""The key of a sample's metadata with the points that a wrong answer costs."""
 _BUILT_IN: Final = "built_in_rule"
 _MIN_OPTIONS: Final = 2
 _MAX_OPTIONS: Final = 26
@@ -37,7 +42,6 @@ Key = tuple[str, ...]
 """Alternatives, any of which is right; each is sorted letters that are wanted together."""
 Rule = Literal["steelyard", "strict_only_letter", "last_letter", "first_option"]
 OtherRule = Literal["strict_only_letter", "last_letter", "first_option"]
-Credit = Literal["", "jaccard", "subset"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +56,13 @@ class Choice:
         rule: how replies are read: `steelyard`, or a rule of other tools by which published figures were made
             (`strict_only_letter`, `last_letter`, `first_option`).
         also_scored: rules of other tools whose rates are shown next to ours, as scores of their names.
-        credit: adds the score `partial_credit` for questions with several right options: `jaccard` is the share of the
-            letters read or expected that are both; `subset` the share of the expected that were read, 0 if any is
-            wrong.
+        credit: how much of a question that may have several right options an answer solves: `all` or nothing; `subset`
+            is the share of the expected letters that were read, 0 if any is wrong; `per_option` the share of the
+            options, chosen or not, that agree with the key; `jaccard` the share of the letters read or expected that
+            are both. Any but `all` adds the score `partial_credit`.
+        points: adds the score `points`: the share of the points in the metadata's `points` (1 if there are none) that
+            an answer gets by `credit`. An answer without any credit costs the metadata's `deduction`; a reply that
+            cannot be read, or a refusal, is an empty answer. A suite sets it where its exam has columns for them.
         pattern: a regular expression (RE2) of your own with a group `answer`. Its last match decides, and `rule` where
             it matches nowhere; the rate by `rule` alone is shown next to it, as the score `built_in_rule`.
 
@@ -70,17 +78,19 @@ class Choice:
 
     rule: Rule = "steelyard"
     also_scored: tuple[OtherRule, ...] = ()
-    credit: Credit = ""
+    credit: Credit = "all"
     pattern: str = ""
+    points: bool = False
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
-        """`solve_rate`, then partial credit and the rules of other tools where they are configured."""
+        """`solve_rate`, then points, partial credit and the rules of other tools where they are configured."""
         solved = ScoreInfo(_NAME, (0.0, 1.0), threshold=1.0, denominator="all", exam=True)
-        partial = (ScoreInfo(_CREDIT, (0.0, 1.0), denominator="all"),) if self.credit else ()
+        partial = (ScoreInfo(_CREDIT, (0.0, 1.0), denominator="all"),) if self.credit != "all" else ()
+        points = (ScoreInfo(POINTS, denominator="all", weighted=True),) if self.points else ()
         names = (*((_BUILT_IN,) if self.pattern else ()), *self.also_scored)
         others = (replace(solved, name=name, exam=False, also_scored=True) for name in names)
-        return (solved, *partial, *others)
+        return (solved, *points, *partial, *others)
 
     def check(self) -> None:
         """Validate the options.
@@ -118,7 +128,9 @@ class Choice:
             found = read_by_pattern(text, self.pattern, sample.choices, question=question, several=several)
             reading = found or by_rule
         solved = _score(reading, sample, expected, finish)
-        others = [_partial(solved, reading, expected, self.credit)] if self.credit else []
+        credit = self.credit if several else "all"
+        others = [_points(solved, sample, credit)] if self.points else []
+        others += [_partial(solved, reading, sample, expected, credit)] if self.credit != "all" else []
         if self.pattern:
             if (reading.status, reading.letters) != (by_rule.status, by_rule.letters) and solved.outcome == "scored":
                 solved = replace(solved, detail={**solved.detail, "kind": RULES_DIFFER})
@@ -140,21 +152,45 @@ def _score_by_rule(rule: str, sample: Sample, text: str, expected: Key) -> Score
     return _score(reading, sample, expected, "", name=rule)
 
 
-def _partial(solved: Score, reading: ChoiceReading, expected: Key, credit: str) -> Score:
+def _partial(solved: Score, reading: ChoiceReading, sample: Sample, expected: Key, credit: Credit) -> Score:
     if solved.value is None:
         return replace(solved, name=_CREDIT)
-    values = [_credit(set(reading.letters), set(letters), credit) for letters in expected]
-    value, reason = max(values, key=lambda pair: pair[0])
-    return Score(_CREDIT, value, reason=reason)
+    letters, options = "".join(reading.letters), len(sample.choices)
+    value = credit_of(letters, OR.join(expected), options, credit)
+    return Score(_CREDIT, value, reason=f"credit {value:.3g} for {letters or 'no option'}, {credit.replace('_', ' ')}")
 
 
-def _credit(letters: set[str], expected_letters: set[str], credit: str) -> tuple[float, str]:
-    if credit == "jaccard":
-        value = len(letters & expected_letters) / len(letters | expected_letters)
-    else:
-        value = len(letters) / len(expected_letters) if letters <= expected_letters else 0.0
-    right, wrong = len(letters & expected_letters), len(letters - expected_letters)
-    return value, f"{right} of {len(expected_letters)} right, {wrong} wrong"
+def _points(solved: Score, sample: Sample, credit: Credit) -> Score:
+    """The share of the question's points; an answer that cannot be read is an empty one: nothing is deducted."""
+    points, deduction = (worth_of(sample, name) for name in (POINTS, DEDUCTION))
+    if not points:
+        if deduction:
+            raise ValueError(f"sample {sample.id!r} is worth 0 points and has a deduction of {deduction:g}")
+        return Score(POINTS, None, outcome="not_applicable", reason="the question is worth 0 points")
+    copied = ("letters", "wanted", "options", "kind", "original")
+    detail = {key: solved.detail[key] for key in copied if key in solved.detail}
+    detail |= {"weight": points, "lowest": -deduction / points, "credit": credit}
+    if solved.value is None:
+        return replace(solved, name=POINTS, detail=detail)
+    letters, wanted, options = (solved.detail[key] for key in ("letters", "wanted", "options"))
+    value = points_of(letters, wanted, options, credit, detail["lowest"])
+    return Score(POINTS, value, reason=f"{value * points:g} of {points:g} points", detail=detail)
+
+
+def worth_of(sample: Sample, name: str) -> float:
+    """A sample's points or deduction: what its metadata says, else 1 point and no deduction.
+
+    Args:
+        sample: the sample.
+        name: `points` or `deduction`.
+
+    Raises:
+        ValueError: it is no number, negative, or not finite.
+    """
+    value = sample.metadata.get(name, float(name == POINTS))
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
+        raise ValueError(f"sample {sample.id!r}: metadata {name} is {value!r}; write a number, 0 or more")
+    return float(value)
 
 
 def _score(reading: ChoiceReading, sample: Sample, expected: Key, finish: str, *, name: str = _NAME) -> Score:

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from steelyard.stats.sequential import BettingTest, confidence_sequence, difference_to_unit, unit_to_difference
     from steelyard.stats.stratified import StratifiedMean, stratified_mean
     from steelyard.stats.ties import wilson_with_ties, wilson_with_ties_clustered
+    from steelyard.stats.weighted import WeightedMean, weighted_mean
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -83,6 +84,7 @@ else:
         "steelyard.stats.intervals:Spread",
         "steelyard.stats.stratified:StratifiedMean",
         "steelyard.stats.judged:VerdictRates",
+        "steelyard.stats.weighted:WeightedMean",
         "steelyard.stats.bootstrap:bca_bootstrap",
         "steelyard.stats.paired:bca_difference",
         "steelyard.stats.multiplicity:benjamini_hochberg",
@@ -138,6 +140,7 @@ else:
         "steelyard.stats.power_means:t_test_power",
         "steelyard.stats.sequential:unit_to_difference",
         "steelyard.stats.judged:verdict_rates",
+        "steelyard.stats.weighted:weighted_mean",
         "steelyard.stats.intervals:wilson",
         "steelyard.stats.intervals:wilson_clustered",
         "steelyard.stats.ties:wilson_with_ties",
@@ -163,6 +166,7 @@ __all__ = [
     "Spread",
     "StratifiedMean",
     "VerdictRates",
+    "WeightedMean",
     "bca_bootstrap",
     "bca_difference",
     "benjamini_hochberg",
@@ -221,6 +225,7 @@ __all__ = [
     "t_test_power",
     "unit_to_difference",
     "verdict_rates",
+    "weighted_mean",
     "wilson",
     "wilson_clustered",
     "wilson_with_ties",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from steelyard.data.columns import ColumnLayout
@@ -32,6 +33,7 @@ from steelyard.suites.choice.keys import (
 )
 from steelyard.suites.choice.option_rows import OptionRows
 from steelyard.suites.choice.options import OptionTexts, cut_question, holds_key, options_of
+from steelyard.suites.choice.points import ROLES_OF_POINTS, points_in
 from steelyard.types import Message, Sample
 
 
@@ -50,6 +52,7 @@ ROLES: Final = (
     Role("kind", required=False, by_position=False),
     Role("group", required=False),
     Role("cluster", required=False, by_position=False),
+    *(Role(name, required=False, by_position=False) for name in ROLES_OF_POINTS),
     Role("id", required=False, by_position=False),
 )
 
@@ -82,6 +85,7 @@ class ChoiceQuestion(NamedTuple):
     `apart` says that its options are not those of the columns: they are in its question, or true and false.
 
     `turns` are the messages of a conversation, whose transcript `text` is; `passage` is what the question is about.
+    `worth` are its points and deduction, as far as the table says them.
     """
 
     text: str
@@ -90,6 +94,7 @@ class ChoiceQuestion(NamedTuple):
     apart: bool = False
     turns: tuple[Message, ...] = ()
     passage: str = ""
+    worth: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +158,7 @@ class ChoiceTable:
             question.options,
             group=self._group_of(row),
             cluster=cluster_of(row, self.layout) or copy.cluster,
-            metadata={**extra, **self.table.origin, **several},
+            metadata={**extra, **self.table.origin, **several, **question.worth},
         )
         return with_passage(sample, question.passage) if question.passage else sample
 
@@ -253,10 +258,26 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
         defects.append(reading.defect("blank question", row, reading.question, flaw))
     found = row_options(reading, row, defects)
     key = _key(reading, row, (found.options, found.raw), defects) if found.options else ""
+    worth = _worth(reading, row, defects)
     if len(defects) > before:
         return None
     passage = _text(joined_cells(row, reading.layout.columns.get("passage", ())))
-    return ChoiceQuestion(found.stem or text, tuple(found.options), key, found.apart, tuple(turns), passage)
+    return ChoiceQuestion(found.stem or text, tuple(found.options), key, found.apart, tuple(turns), passage, worth)
+
+
+def _worth(reading: ChoiceTable, row: Row, defects: list[Defect]) -> Mapping[str, float]:
+    """The points and the deduction of a row, as far as its table has columns for them."""
+    worth: dict[str, float] = {}
+    for role in ROLES_OF_POINTS:
+        if (column := reading.layout.column(role)) is not None:
+            try:
+                worth[role] = points_in(cell_at(row.cells, column), role)
+            except ValueError as error:
+                defects.append(reading.defect(f"bad {role}", row, column, str(error)))
+    if worth.get("points") == 0 and worth.get("deduction"):
+        message = "a question of 0 points has a deduction; write its points, or 0 for the deduction"
+        defects.append(reading.defect("bad points", row, reading.layout.column("points"), message))
+    return worth
 
 
 class RowOptions(NamedTuple):
