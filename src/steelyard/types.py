@@ -258,6 +258,8 @@ class StageInfo:
     sees_calls: bool = False
 
 
+BETWEEN_LEVELS: Final = " / "
+"""Stands between the levels of a sample's group, as in `STEM / physics`."""
 INLINE: Final = StageInfo(inline=True)
 """For a target or scorer that is quick and calls no model."""
 

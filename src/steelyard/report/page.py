@@ -23,6 +23,7 @@ from steelyard.report.sections.gate import gate_section
 from steelyard.report.sections.grid import grid_details_section, grid_section
 from steelyard.report.sections.judge_agreement import held_to_people_section
 from steelyard.report.sections.judge_panel import checks_section, panels_section
+from steelyard.report.sections.levels import levels_section
 from steelyard.report.sections.pass_rates import pass_rates_section
 from steelyard.report.sections.people_labels import labels_section
 from steelyard.report.sections.preferences import NO_PAIRS, Pairwise, answers_section, preferences_section
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 Medium = Literal["terminal", "markdown", "html"]
 _RATERS: Final = (
     *("pass_rates", "turns", "agreement", "held_to_people", "judge_checks", "panels", "labels", "exam"),
-    "classification",
+    *("classification", "levels"),
 )
 # A comment may be cut at its end and a page is read from its beginning, so both begin with what may be concluded; a
 # terminal shows the end of what was printed. A page has a table of all samples.
@@ -74,6 +75,7 @@ _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
             "wrong_results",
             "labels",
             "exam",
+            "levels",
             "comparison",
             "costs",
             "breakdowns",
@@ -229,6 +231,7 @@ def _sections(content: ReportContent, chance: float | None, included: Container[
         _behind_grid(costs_section(content.summaries, labels), comparison, folded=False),
         labels_section(content.summaries, labels),
         exam_section(summaries, names),
+        levels_section(summaries, names, score),
         classification_section(summaries, names),
         groups_section(summaries, names, score, alone=alone),
         further_groups_section(summaries, names, score, on_terminal=content.group_scores),

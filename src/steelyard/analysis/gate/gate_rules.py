@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from steelyard.errors import ConfigError
 
-Rate = Literal["headline", "answered", "with_errors", "corrected", "each", "pass@", "pass^", "latency", "cost"]
+Rate = Literal["headline", "answered", "with_errors", "corrected", "macro", "each", "pass@", "pass^", "latency", "cost"]
 
 NO_REGRESSION: Final = "no_regression"
 BASELINE: Final = "baseline"
@@ -21,7 +21,7 @@ MIN_SCORED: Final = "min_scored"
 USUAL_SCORED: Final = 0.9
 
 _NAME: Final = re.compile(
-    r"(?P<score>[^\[\]]+?)(?:\.(?P<rate>answered|with_errors|corrected|each))?(?:\[(?P<group>[^\[\]]+)\])?"
+    r"(?P<score>[^\[\]]+?)(?:\.(?P<rate>answered|with_errors|corrected|macro|each))?(?:\[(?P<group>[^\[\]]+)\])?"
 )
 _FIGURE: Final = re.compile(r"(?P<rate>pass[@^]|latency(?=\.p)|cost$)(?:\.p)?(?P<k>[1-9]\d*)?")
 """Names of rules that compare no score's mean."""
@@ -32,6 +32,7 @@ _RATES: Final[Mapping[str, Rate]] = {
     "answered": "answered",
     "with_errors": "with_errors",
     "corrected": "corrected",
+    "macro": "macro",
     "each": "each",
     "pass@": "pass@",
     "pass^": "pass^",
@@ -169,12 +170,12 @@ def parse_margin(name: str, margin: Any) -> Margin:
     name_match = _left(name)
     if (
         _figure(name.strip())
-        or name_match["rate"] in {"with_errors", "corrected", "each"}
+        or name_match["rate"] in {"with_errors", "corrected", "macro", "each"}
         or (name_match["rate"] and name_match["group"])
     ):
         raise ConfigError(
-            f"gate: {NO_REGRESSION}: {name}: a margin is for a score, its .answered or one [group] of it; "
-            "not for .with_errors or .corrected, .each, pass^k, latency or cost, nor for .answered and a [group]"
+            f"gate: {NO_REGRESSION}: {name}: a margin is for a score, its .answered or one [group] of it, "
+            "not for .with_errors, .corrected, .macro or .each, pass^k, latency, cost, nor for .answered and a [group]"
         )
     if isinstance(margin, bool) or not isinstance(margin, int | float) or not math.isfinite(margin):
         raise ConfigError(
@@ -270,7 +271,7 @@ def _left(name: str) -> re.Match[str]:
     match = _NAME.fullmatch(name.strip())
     if match is None:
         raise ConfigError(
-            f"gate: {name!r} names no score; write its name, optionally with .answered, .with_errors or "
-            f".corrected and a [group] after it: solve_rate.answered[hexagrams]"
+            f"gate: {name!r} names no score; write its name, optionally with .answered, .with_errors, "
+            f".macro or .corrected and a [group] after it: solve_rate.answered[hexagrams]"
         )
     return match

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from steelyard.data.columns import ColumnLayout
+from steelyard.data.group_levels import GroupLevels
 from steelyard.data.headers import Role
 from steelyard.data.parquet import ClassName
 from steelyard.data.rows import cluster_of, joined_cells, long_row
@@ -113,6 +114,7 @@ class ChoiceTable:
         form: how the keys name their options, where all do so in one way that is not letters.
         unused: the columns without a role.
         several: whether a question may have several right options where it does not say.
+        levels: how groups are made; None where they are in the column `group`.
     """
 
     table: Table
@@ -130,6 +132,7 @@ class ChoiceTable:
     form: KeyForm | None = None
     unused: TableColumns | None = None
     several: bool = False
+    levels: GroupLevels | None = None
 
     def rows(self) -> Iterator[Row]:
         """Rows below the header that are not left out, blank ones included."""
@@ -168,6 +171,8 @@ class ChoiceTable:
         return says_several(kind, self._group_of(row), question.text, self.table.title)
 
     def _group_of(self, row: Row) -> str:
+        if self.levels is not None:
+            return self.levels.group_of(row)
         return "" if self.group is None else render(cell_at(row.cells, self.group))
 
     def faults(self, row: Row) -> list[Defect]:
@@ -198,6 +203,9 @@ def open_reading(
     joined_table = table
     if len(options) == 1:
         joined_table = OptionRows(question, options[0], answer, layout.header_row or 0).joined(table)
+    levels, columns_left = GroupLevels.of(files, table, layout), unused.of(table, layout)
+    if levels is not None:
+        columns_left.expect(levels.columns)
     return ChoiceTable(
         _with_merged(joined_table, layout),
         layout,
@@ -209,7 +217,8 @@ def open_reading(
         layout.column("id"),
         kind,
         joined=joined_table is not table,
-        unused=unused.of(table, layout),
+        unused=columns_left,
+        levels=levels,
     )
 
 
