@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from steelyard.stats.intervals import (
     Interval,
@@ -15,9 +16,6 @@ from steelyard.stats.intervals import (
     score_interval,
 )
 from steelyard.stats.quantiles import normal_quantile, t_quantile
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 _ROUNDING: Final = 1e-12
 

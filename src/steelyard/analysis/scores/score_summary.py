@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.intervals import USUAL, Intervals, Mean, rate_standard_error, standard_error
 from steelyard.analysis.scores.histograms import UNIT
@@ -27,10 +28,7 @@ from steelyard.stats.ties import wilson_with_ties, wilson_with_ties_clustered
 from steelyard.stats.weighted import weighted_mean
 from steelyard.types import ScoreInfo
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 ANSWERED: Final = (CODES["scored"],)
 OVERALL: Final = (*ANSWERED, CODES["unparsed"], CODES["refused"])

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.intervals import Mean, standard_error
 from steelyard.analysis.scores.score_columns import (
@@ -43,10 +44,7 @@ from steelyard.stats.homogeneity import HomogeneityTest, between_places, within_
 from steelyard.stats.intervals import wilson, wilson_clustered
 from steelyard.types import ScoreInfo
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 
 _COUNTED: Final = [CODES["scored"], CODES["unparsed"], CODES["refused"]]
