@@ -139,6 +139,8 @@ def _check_figure(rule: Rule, suite: Suite) -> None:
             f"gate: {rule.score} needs at least {max(2, rule.k)} repeats of each sample; set options: {{repeats: "
             f"{max(2, rule.k)}}}"
         )
+    if rule.rate == "majority" and repeats < 2:
+        raise ConfigError("gate: majority needs repeats of each sample; set options: {repeats: 5}")
     if rule.rate == "cost" and not suite.options.prices:
         raise ConfigError("gate: cost needs the prices of the models; set options: {prices: FILE}")
 

@@ -17,6 +17,7 @@ from steelyard.report.section import (
     sentences,
 )
 from steelyard.report.sections.agreement import agreement_section
+from steelyard.report.sections.calibration import calibration_section
 from steelyard.report.sections.classification import classification_section
 from steelyard.report.sections.comparison import comparison_section
 from steelyard.report.sections.conclusion import conclusion_section
@@ -47,7 +48,7 @@ from steelyard.store import Run
 Medium = Literal["terminal", "markdown", "html"]
 _RATERS: Final = (
     *("pass_rates", "turns", "agreement", "held_to_people", "judge_checks", "panels", "labels", "exam"),
-    *("classification", "levels"),
+    *("classification", "levels", "calibration"),
 )
 # A comment may be cut at its end and a page is read from its beginning, so both begin with what may be concluded; a
 # terminal shows the end of what was printed. A page has a table of all samples.
@@ -77,6 +78,7 @@ _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
             "labels",
             "exam",
             "levels",
+            "calibration",
             "comparison",
             "costs",
             "breakdowns",
@@ -233,6 +235,7 @@ def _sections(content: ReportContent, chance: float | None, included: Container[
         labels_section(content.summaries, labels),
         exam_section(summaries, names),
         levels_section(summaries, names, score),
+        calibration_section(summaries, names),
         classification_section(summaries, names),
         groups_section(summaries, names, score, alone=alone),
         further_groups_section(summaries, names, score, on_terminal=content.group_scores),

@@ -22,12 +22,17 @@ from steelyard.replies.answer_pattern import compile_answer_pattern, read_by_pat
 from steelyard.replies.choice import ChoiceReading, read_choice
 from steelyard.replies.clean import fold
 from steelyard.replies.other_tools import RULES
+from steelyard.replies.stated_confidence import read_confidence
 from steelyard.types import INLINE, LACKS, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
 
 _NAME: Final = "solve_rate"
 _CREDIT: Final = "partial_credit"
 POINTS: Final = "points"
 """The score of the points, and the key of a sample's metadata with what it is worth."""
+CONFIDENCE: Final = "confidence"
+"""The key of an output's metadata with how sure its answer is, in [0, 1]."""
+_DIGITS: Final = 3
+"""Of a stored probability: summaries hold each different one once."""
 DEDUCTION: Final = "deduction"
 """The key of a sample's metadata with the points that a wrong answer costs."""
 _BUILT_IN: Final = "built_in_rule"
@@ -127,7 +132,7 @@ class Choice:
         if self.pattern:
             found = read_by_pattern(text, self.pattern, sample.choices, question=question, several=several)
             reading = found or by_rule
-        solved = _score(reading, sample, expected, finish)
+        solved = _with_confidence(_score(reading, sample, expected, finish), output, text)
         credit = self.credit if several else "all"
         others = [_points(solved, sample, credit)] if self.points else []
         others += [_partial(solved, reading, sample, expected, credit)] if self.credit != "all" else []
@@ -137,6 +142,22 @@ class Choice:
             others.append(_score(by_rule, sample, expected, finish, name=_BUILT_IN))
         others += [_score_by_rule(name, sample, text, expected) for name in self.also_scored]
         return [solved, *others] if others else solved
+
+
+def _with_confidence(solved: Score, output: Output, text: str) -> Score:
+    """The score with how sure the answer is: as the output's metadata has it, else as the reply states it.
+
+    Raises:
+        ValueError: the metadata holds no probability.
+    """
+    stated = output.metadata.get(CONFIDENCE)
+    if stated is None:
+        stated = read_confidence(text)
+    elif isinstance(stated, bool) or not isinstance(stated, int | float) or not 0 <= stated <= 1:
+        raise ValueError(f"the output's {CONFIDENCE} is {stated!r}; write a probability between 0 and 1, 0.85 for 85 %")
+    if stated is None or solved.value is None:
+        return solved
+    return replace(solved, detail={**solved.detail, "probability": round(stated, _DIGITS)})
 
 
 def _by_rule(rule: str, text: str, count: int) -> ChoiceReading:
@@ -265,22 +286,28 @@ def _text(value: Any) -> str:
 
 
 _LIKELIHOOD_SCORES: Final = ("acc", "acc_norm", "acc_bytes")
+_MUTUAL: Final = "acc_mutual_info"
 _EMPTY: Final = "one of the options has no text, so nothing can be divided by its length"
 
 
 @dataclass(frozen=True, slots=True)
 class LikelihoodAccuracy:
-    """Three accuracies from option likelihoods, each 1 where the reference's option has the highest likelihood.
+    """Accuracies from option likelihoods, each 1 where the reference's option has the highest likelihood.
 
     `acc` takes the highest log probability. `acc_norm` divides it first by the option text's number of characters, and
     `acc_bytes` by its number of UTF-8 bytes, since the probability of a text falls with its length. Where likelihoods
-    are of letters, all three are the same. Of equal options the first is taken.
+    are of letters, all three are the same. Of equal options the first is taken. `acc_mutual_info` takes the highest
+    log P(option | question) - log P(option), the pointwise mutual information, for likelihoods with an `unconditional`.
+
+    Args:
+        mutual_info: adds `acc_mutual_info`. A suite sets it for targets that ask the options without the question.
 
     Source: lm-evaluation-harness 0.4.13, `process_results` of multiple-choice tasks in `lm_eval/api/task.py`: there
     `acc_norm` is over `len(text)`, which is characters, and `acc_bytes` over bytes. L. Gao, "Multiple Choice
     Normalization in LM Evaluation" (EleutherAI, 2021), describes `acc_norm` with bytes; published figures come from the
-    code. In both, the delimiter between prompt and option is not measured. Deviation: a question with several right
-    options is not applicable; there, any of them counts.
+    code. In both, the delimiter between prompt and option is not measured. Mutual information after A. Holtzman et al.,
+    "Surface Form Competition" (EMNLP 2021), section 4. Deviation: a question with several right options is not
+    applicable; there, any of them counts.
 
     >>> likelihood = {"by": "texts", "logprobs": {"A": -4.0, "B": -6.0}}
     >>> sample = Sample("1", "Where?", "B", choices=("Rome", "Saint-Denis"))
@@ -289,43 +316,60 @@ class LikelihoodAccuracy:
     [('acc', 0.0), ('acc_norm', 1.0), ('acc_bytes', 1.0)]
     """
 
-    score_infos: ClassVar[tuple[ScoreInfo, ...]] = tuple(
-        ScoreInfo(name, (0.0, 1.0), threshold=1.0, denominator="all", headline=name == "acc")
-        for name in _LIKELIHOOD_SCORES
-    )
     stage_info: ClassVar[StageInfo] = INLINE
+
+    mutual_info: bool = False
+
+    @property
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """`acc`, which reports show first, and the other accuracies."""
+        one = ScoreInfo("acc", (0.0, 1.0), threshold=1.0, denominator="all")
+        others = tuple(replace(one, name=name) for name in self._names[1:])
+        return (replace(one, headline=True, confidence=True), *others)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (*_LIKELIHOOD_SCORES, *([_MUTUAL] if self.mutual_info else []))
 
     def __call__(self, sample: Sample, output: Output) -> list[Score]:
         """Compare the likeliest option with `sample.reference`, one letter."""
         likelihood = output.metadata.get("likelihood")
         if not isinstance(likelihood, Mapping):
             reason = "the output holds no likelihoods; they come from a likelihood target"
-            return _all("not_applicable", reason, {LACKS: "likelihoods"})
+            return self._all("not_applicable", reason, {LACKS: "likelihoods"})
         letters = [option_label(no) for no in range(len(sample.choices))]
         if not set(str(sample.reference).split(OR)) <= set(letters):
-            return _all("not_applicable", f"the reference {str(sample.reference)[:40]!r} is not one option's letter")
+            reason = f"the reference {str(sample.reference)[:40]!r} is not one option's letter"
+            return self._all("not_applicable", reason)
         logprobs = likelihood.get("logprobs")
         if not isinstance(logprobs, Mapping) or not logprobs:
-            return _all("unparsed", str(likelihood.get("problem", "no option has a likelihood")), {"kind": "no letter"})
-        return [_likelihood_score(name, sample, likelihood, logprobs) for name in _LIKELIHOOD_SCORES]
+            problem = str(likelihood.get("problem", "no option has a likelihood"))
+            return self._all("unparsed", problem, {"kind": "no letter"})
+        return [_likelihood_score(name, sample, likelihood, logprobs) for name in self._names]
 
-
-def _all(outcome: Any, reason: str, detail: Mapping[str, Any] | None = None) -> list[Score]:
-    return [Score(name, None, outcome=outcome, reason=reason, detail=detail or {}) for name in _LIKELIHOOD_SCORES]
+    def _all(self, outcome: Any, reason: str, detail: Mapping[str, Any] | None = None) -> list[Score]:
+        return [Score(name, None, outcome=outcome, reason=reason, detail=detail or {}) for name in self._names]
 
 
 def _likelihood_score(name: str, sample: Sample, likelihood: Mapping[str, Any], logprobs: Mapping[str, float]) -> Score:
-    by_text = likelihood.get("by") == "texts" and name != "acc"
+    alone = likelihood.get("unconditional") or {}
+    if name == _MUTUAL and alone.keys() != logprobs.keys():
+        reason = "the options were not asked without the question (unconditional of a likelihood target)"
+        return Score(name, None, outcome="not_applicable", reason=reason, detail={LACKS: "unconditional likelihoods"})
+    by_length = likelihood.get("by") == "texts" and name in {"acc_norm", "acc_bytes"}
     lengths = dict.fromkeys(logprobs, 1)
-    if by_text:
+    if by_length:
         lengths = {letter: _length(name, sample.choices[ord(letter) - ord("A")]) for letter in logprobs}
     if not all(lengths.values()):
         return Score(name, None, outcome="not_applicable", reason=_EMPTY)
     values = {letter: value / lengths[letter] for letter, value in logprobs.items()}
+    if name == _MUTUAL:
+        values = {letter: value - alone[letter] for letter, value in logprobs.items()}
     highest = max(values.values())
     best = [letter for letter, value in values.items() if value == highest]
     solved = best[0] in str(sample.reference).split(OR)
-    reason = f"{best[0]} is the most probable" + ("" if solved else f", {sample.reference} is right")
+    most = "gains most by the question" if name == _MUTUAL else "is the most probable"
+    reason = f"{best[0]} {most}" + ("" if solved else f", {sample.reference} is right")
     if len(best) > 1:
         reason += f"; equal: {', '.join(best)}"
     if name == "acc" and likelihood.get("missing"):
@@ -339,8 +383,14 @@ def _likelihood_score(name: str, sample: Sample, likelihood: Mapping[str, Any], 
         float(solved),
         passed=solved,
         reason=reason,
-        detail={"letters": best[0], "wanted": sample.reference, **detail},
+        detail={"letters": best[0], "wanted": sample.reference, **detail, **_probability(name, likelihood, best[0])},
     )
+
+
+def _probability(name: str, likelihood: Mapping[str, Any], letter: str) -> dict[str, float]:
+    """The probability of the likeliest option among all that have one."""
+    probability = likelihood.get("probabilities", {}).get(letter)
+    return {"probability": round(probability, _DIGITS)} if name == "acc" and probability is not None else {}
 
 
 def _length(name: str, text: str) -> int:

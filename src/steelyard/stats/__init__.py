@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from steelyard.stats.agreement import cohen_kappa, krippendorff_alpha
     from steelyard.stats.binomial import binomial_test, clopper_pearson, jeffreys
     from steelyard.stats.bootstrap import bca_bootstrap, percentile_bootstrap
+    from steelyard.stats.calibration import Calibration, calibration_figures
     from steelyard.stats.clustered_means import ClusteredDifference, clustered_difference
     from steelyard.stats.corrected import CorrectedDifference, CorrectedMean, corrected_difference, corrected_mean
     from steelyard.stats.correlation import kendall_tau_b, pearson, spearman
@@ -67,6 +68,7 @@ else:
         "steelyard.stats.ranking:Battles",
         "steelyard.stats.sequential:BettingTest",
         "steelyard.stats.ranking:BradleyTerry",
+        "steelyard.stats.calibration:Calibration",
         "steelyard.stats.clustered_means:ClusteredDifference",
         "steelyard.stats.rating_bootstrap:Coefficient",
         "steelyard.stats.corrected:CorrectedDifference",
@@ -92,6 +94,7 @@ else:
         "steelyard.stats.binomial:binomial_test",
         "steelyard.stats.paired:bootstrap_difference",
         "steelyard.stats.ranking:bradley_terry",
+        "steelyard.stats.calibration:calibration_figures",
         "steelyard.stats.binomial:clopper_pearson",
         "steelyard.stats.clustered_means:clustered_difference",
         "steelyard.stats.intervals:clustered_spread",
@@ -152,6 +155,7 @@ __all__ = [
     "Battles",
     "BettingTest",
     "BradleyTerry",
+    "Calibration",
     "ClusteredDifference",
     "Coefficient",
     "CorrectedDifference",
@@ -174,6 +178,7 @@ __all__ = [
     "binomial_test",
     "bootstrap_difference",
     "bradley_terry",
+    "calibration_figures",
     "clopper_pearson",
     "clustered_difference",
     "clustered_spread",

@@ -49,7 +49,7 @@ from typing import Any, Final, Literal
 
 from steelyard.analysis.comparison.comparison_values import PairComparison, PairedDifference
 from steelyard.analysis.gate.gate_figures import RuleFigure
-from steelyard.analysis.gate.gate_rules import USUAL_SCORED, Margin, Rule, parse_gate
+from steelyard.analysis.gate.gate_rules import OF_EXAMS, USUAL_SCORED, Margin, Rule, parse_gate
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.judges.findings import FEWEST, JudgeAgreement
 from steelyard.analysis.numbers import count_text, level_text
@@ -192,7 +192,7 @@ def _judge_rule(rule: Rule, summary: RunSummary, min_scored: float) -> RuleResul
         return _undecided(rule.text, summary, "fewer than two groups have a value")
     if rule.rate == "corrected":
         return _judge_corrected(rule, summary, _Coverage.of(summary, score, score.headline, min_scored))
-    mean: Mean = getattr(score, "headline" if rule.rate == "cost" else rule.rate)
+    mean: Mean = getattr(score, "headline" if rule.is_figure else rule.rate)
     interval, interval_name = _interval(rule, summary, mean)
     coverage = _Coverage.of(summary, score, score.headline if rule.rate == "macro" else mean, min_scored)
     state = coverage.state(rule, mean.value, _state(rule, mean.value, interval, score.missing_bounds))
@@ -215,7 +215,8 @@ def _rated(rule: Rule, summary: RunSummary) -> ScoreSummary | None:
 
 def compares_figure(rule: Rule, summary: RunSummary) -> bool:
     """Whether a rule compares a figure that is no score's mean; `cost` is the score of that name where a run has it."""
-    return rule.is_figure and not (rule.rate == "cost" and summary.score(rule.score) is not None)
+    is_named = rule.rate in {"cost", *OF_EXAMS} and summary.score(rule.score) is not None
+    return rule.is_figure and not is_named
 
 
 def _judge_figure(rule: Rule, summary: RunSummary, figure: RuleFigure | None, min_scored: float) -> RuleResult:

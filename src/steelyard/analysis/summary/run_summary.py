@@ -20,6 +20,7 @@ from steelyard.analysis.scores.score_columns import CODES, DAMAGED_DETAIL, ROW_O
 from steelyard.analysis.scores.score_infos import names_where
 from steelyard.analysis.scores.score_summary import summarize
 from steelyard.analysis.scores.score_summary_values import NO_GROUP, Consistency, ScoreSummary, TurnSummary
+from steelyard.analysis.summary.calibration import calibrations
 from steelyard.analysis.summary.classification import classifications
 from steelyard.analysis.summary.contingency import contingency_tables
 from steelyard.analysis.summary.exam import exams
@@ -77,6 +78,7 @@ def summarize_run(data: RunData) -> RunSummary:
             consistency=_consistency(data),
             exams=tuple(exam_as_stopped(exam, data.stopping) for exam in exams(data.scores, scores, infos)),
             classifications=classifications(data.scores, infos),
+            calibrations=calibrations(data.scores, infos),
             also_scored=names_where(infos, lambda info: info.also_scored),
             turns=_turn_summaries(data),
             pass_rates=pass_rates(data),

@@ -15,6 +15,7 @@ from steelyard.analysis.run_data import RunCounts
 from steelyard.analysis.scores.histograms import Histogram
 from steelyard.analysis.scores.score_summary_values import NO_GROUP, Consistency, RunState, ScoreSummary, TurnSummary
 from steelyard.analysis.stopping import Stopping
+from steelyard.analysis.summary.calibration import ScoreCalibration
 from steelyard.analysis.summary.classification import Classification
 from steelyard.analysis.summary.contingency import ContingencyTable
 from steelyard.analysis.summary.exam_values import Exam
@@ -45,6 +46,7 @@ class ScoreDetails:
         consistency: per score whose judge was asked repeatedly, how far it agreed with itself.
         exams: details of each exam score.
         classifications: a report of each score with a closed set of classes.
+        calibrations: of each score with confidences, how well these agree with being right.
         also_scored: scores of the same replies by the rules of other tools; shown separately from the run's own.
         turns: each score of single turns, over all turns of the run's conversations.
         pass_rates: pass@k and pass^k of the headline score, where samples were asked several times.
@@ -58,6 +60,7 @@ class ScoreDetails:
     consistency: Mapping[str, Consistency] = field(default_factory=dict)
     exams: tuple[Exam, ...] = ()
     classifications: tuple[Classification, ...] = ()
+    calibrations: tuple[ScoreCalibration, ...] = ()
     also_scored: tuple[str, ...] = ()
     turns: tuple[TurnSummary, ...] = ()
     pass_rates: tuple[PassRate, ...] = ()

@@ -122,5 +122,5 @@ class ChoiceSuite:
 
 
 def _scorers_of(targets: Mapping[str, Target], scoring: Choice) -> dict[str, tuple[Scorer, ...]]:
-    likely = [name for name, target in targets.items() if isinstance(target, Likelihood)]
-    return {name: (scoring, LikelihoodAccuracy()) for name in likely}
+    likely = {name: target for name, target in targets.items() if isinstance(target, Likelihood)}
+    return {name: (scoring, LikelihoodAccuracy(bool(target.unconditional))) for name, target in likely.items()}
