@@ -20,6 +20,7 @@ from steelyard.models.completions import prompt_of
 from steelyard.prompts.conversation import conversation_asked, question_of, with_system
 from steelyard.prompts.language import language_of
 from steelyard.prompts.sample_values import (
+    SHOW_OPTIONS,
     Draw,
     Form,
     asks_the_question,
@@ -121,7 +122,7 @@ class Likelihood:
             return
         text = load_template(self.template)
         used_names = {name for name, _ in placeholders(text)}
-        if self.by == "letters" and not {"options", "choices"} & used_names:
+        if self.by == "letters" and not SHOW_OPTIONS & used_names:
             raise ConfigError("the template lacks {{options}}, so the letters would mean nothing")
 
     def manifest(self) -> dict[str, Any]:

@@ -267,11 +267,22 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
         defects.append(reading.defect("blank question", row, reading.question, flaw))
     found = row_options(reading, row, defects)
     key = _key(reading, row, (found.options, found.raw), defects) if found.options else ""
-    worth = _worth(reading, row, defects)
+    worth, passage = _worth(reading, row, defects), _passage(reading, row, defects)
     if len(defects) > before:
         return None
-    passage = _text(joined_cells(row, reading.layout.columns.get("passage", ())))
     return ChoiceQuestion(found.stem or text, tuple(found.options), key, found.apart, tuple(turns), passage, worth)
+
+
+def _passage(reading: ChoiceTable, row: Row, defects: list[Defect]) -> str:
+    """The passage of a row; a list of texts is joined with blank lines between."""
+    columns = reading.layout.columns.get("passage", ())
+    value = joined_cells(row, columns)
+    if isinstance(value, list) and all(isinstance(text, str) for text in value):
+        return "\n\n".join(filter(None, map(str.strip, value)))
+    if isinstance(value, list | dict):
+        message = "the passage is neither a text nor a list of texts"
+        defects.append(reading.defect("bad passage", row, columns[0], message))
+    return _text(value)
 
 
 def _worth(reading: ChoiceTable, row: Row, defects: list[Defect]) -> Mapping[str, float]:
