@@ -1,5 +1,7 @@
 """What a question is worth: points, and the deduction for a wrong answer, as cells of an exam have them."""
 
+# Why it is so, and what was rejected: docs/decisions/analysis-points.md
+
 from __future__ import annotations
 
 import re
