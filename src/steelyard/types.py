@@ -210,6 +210,10 @@ class ScoreInfo:
             not a rate.
         classes: it is right where a reply gives the expected one of these classes; `Score.detail` holds the class that
             was read as `label` and the expected one as `wanted`, and reports show the figures of a classification.
+        confidence: `Score.detail["probability"]` may hold how sure the answer is, in [0, 1]: reports show how well that
+            agrees with being right.
+        weighted: values are shares of what a sample is worth, `Score.detail["weight"]`, and all means weigh by it; the
+            least value that the sample can have is `Score.detail["lowest"]`, 0 where it does not say.
 
     >>> ScoreInfo("violations", (0, 10), lower_is_better=True, threshold=2).passes(1)
     True
@@ -231,6 +235,8 @@ class ScoreInfo:
     per_turn: bool = False
     unbounded: bool = False
     classes: tuple[str, ...] = ()
+    confidence: bool = False
+    weighted: bool = False
 
     def passes(self, value: float) -> bool | None:
         """Whether a value meets the threshold; None where there is none."""
@@ -264,6 +270,8 @@ class StageInfo:
     sees_calls: bool = False
 
 
+BETWEEN_LEVELS: Final = " / "
+"""Stands between the levels of a sample's group, as in `STEM / physics`."""
 INLINE: Final = StageInfo(inline=True)
 """For a target or scorer that is quick and calls no model."""
 
