@@ -101,6 +101,8 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
                 "rubric": "steelyard.scorers.judges.criteria:Rubric",
                 "similarity": "steelyard.scorers.similarity:Similarity",
                 "sql": "steelyard.scorers.sql:SqlResult",
+                "sql_credit": "steelyard.scorers.sql_credit:SqlCredit",
+                "sql_speed": "steelyard.scorers.sql_credit:SqlSpeed",
                 "starts_with": "steelyard.scorers.text_checks:StartsWith",
                 "steps_justified": "steelyard.scorers.judges.agents:StepsJustified",
                 "tables": "steelyard.scorers.tables:TableMetrics",

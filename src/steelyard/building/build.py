@@ -38,10 +38,10 @@ from steelyard.errors import ConfigError, SteelyardError, boundary, did_you_mean
 from steelyard.prompts.template import looks_like_file, names_in, no_such_file, packaged_prompts
 from steelyard.registry import BUILT_IN, Kind, find, name_of, names
 
-_MAY_BE_FOLDERS: Final = frozenset({"dataset"})
+_MAY_BE_FOLDERS: Final = frozenset({"dataset", "databases"})
 """Keys that take a folder or a text. For other keys, a folder must not hide a packaged prompt of the same name."""
 
-_MAY_BE_NO_FILES: Final = frozenset({"dataset", "store", "prices"})
+_MAY_BE_NO_FILES: Final = frozenset({"dataset", "store", "prices", "databases"})
 """Keys whose text may name something other than a file, or a file whose reader reports its errors."""
 
 
