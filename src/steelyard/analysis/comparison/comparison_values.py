@@ -12,8 +12,7 @@ from steelyard.analysis.comparison.alignment import SampleOverlap
 from steelyard.analysis.comparison.costs import CostDifference
 from steelyard.analysis.comparison.settings import SettingDifference, phrases_of
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.notebook import table_html
-from steelyard.analysis.numbers import MISSING, interval_text, level_text, p_text, signed_text, value_text
+from steelyard.analysis.notebook import notebook_html
 from steelyard.analysis.scores.score_summary_values import Over
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary.run_summary_values import RunSummary
@@ -417,27 +416,5 @@ class Comparison:
         return self.grid.sentence if self.grid else "\n".join([pair.sentence for pair in self.pairs])
 
     def _repr_html_(self) -> str:
-        """A small table, for notebooks."""
-        level = level_text(self.pairs[0].level) if self.pairs else "95 %"
-        head = ["run", "n", "baseline", "this run", "difference", f"{level} CI", "p", "improved", "regressed"]
-        caption = f"{self.score}, compared with {self.baseline.target} (run {self.baseline.run})"
-        sentences: list[str] = []
-        for pair in self.pairs:
-            sentences += [pair.sentence, *(f"Warning: {warning}" for warning in pair.warnings)]
-        return table_html(caption, head, map(_notebook_row, self.pairs), [*sentences, *self.notes])
-
-
-def _notebook_row(pair: PairComparison) -> list[str]:
-    headline = pair.headline
-    share = headline.unit
-    counts = (headline.improved, headline.regressed)
-    return [
-        f"{pair.other_target} ({pair.other})",
-        str(headline.n),
-        value_text(headline.baseline, share=share),
-        value_text(headline.other, share=share),
-        signed_text(headline.difference, share=share),
-        interval_text(headline.interval, share=share, sign=True) or MISSING,
-        p_text(headline.decisive_p),
-        *(MISSING if count is None else str(count) for count in counts),
-    ]
+        """What a notebook shows."""
+        return notebook_html(self)

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.notebook import table_html
-from steelyard.analysis.numbers import MISSING, interval_text, level_text, p_text, percent_text
+from steelyard.analysis.notebook import notebook_html
 from steelyard.analysis.stopping import Stopping
 from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
@@ -222,13 +221,5 @@ class Preferences:
         return self.sentence
 
     def _repr_html_(self) -> str:
-        """A small table, for notebooks."""
-        tally = self.tally
-        head = [f"{self.first} preferred", f"{self.second} preferred", "tie", "inconsistent", "unparsed", "refused"]
-        head += ["not judged", "errors", f"win rate of {self.first}", f"{level_text(self.level)} CI", "p"]
-        counts = (tally.a, tally.b, tally.tie, tally.inconsistent, tally.unparsed, tally.refused, tally.failed)
-        win = (percent_text(self.win.value), interval_text(self.win.interval, share=True) or MISSING, p_text(self.p))
-        sentences = [self.sentence, *(f"Warning: {warning}" for warning in self.warnings)]
-        return table_html(
-            f"{self.title}, run {self.run}", head, [[*map(str, counts), str(tally.errors), *win]], sentences
-        )
+        """What a notebook shows."""
+        return notebook_html(self)

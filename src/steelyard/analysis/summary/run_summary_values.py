@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from steelyard.analysis.judges.findings import RaterFindings
-from steelyard.analysis.notebook import table_html
-from steelyard.analysis.numbers import MISSING, interval_text, percent_text, value_text
+from steelyard.analysis.notebook import notebook_html
+from steelyard.analysis.numbers import percent_text
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, SourceMatchCounts
 from steelyard.analysis.run_data import RunCounts
 from steelyard.analysis.scores.histograms import Histogram
@@ -337,20 +337,5 @@ class RunSummary:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """A small table, for notebooks."""
-        doubted = any(score.missing_bounds for score in self.scores)
-        n_errors = self.counts.errors
-        counts = f"{self.counts.done} of {self.counts.planned} records, {n_errors} error{'s' * (n_errors != 1)}"
-        warning = f"; warning: {text}" if (text := self.matching_warning()) else ""
-        caption = f"{self.suite}: {self.target}, run {self.run}, {self.state}; {counts}{warning}"
-        head = ["score", "mean", "95 % CI", *(["bounds by unparsed"] if doubted else []), "n"]
-        head += ["unparsed", "refused", "not applicable", "errors"]
-        return table_html(caption, head, (_notebook_row(score, doubted=doubted) for score in self.scores))
-
-
-def _notebook_row(score: ScoreSummary, *, doubted: bool) -> list[str]:
-    mean = score.headline
-    intervals = [mean.interval, *([score.missing_bounds] if doubted else [])]
-    counts = (mean.n, score.unparsed, score.refused, score.not_applicable, score.errors)
-    limits = (interval_text(interval, share=score.is_share) or MISSING for interval in intervals)
-    return [score.name, value_text(mean.value, share=score.is_share), *limits, *map(str, counts)]
+        """What a notebook shows."""
+        return notebook_html(self)
