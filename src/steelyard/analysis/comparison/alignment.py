@@ -17,8 +17,10 @@ refused, since it does not say which of them to pair.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
 
 from steelyard.analysis.comparison.sample_costs import contents, hashes_by_id, metadata_keys, metadata_values
 from steelyard.analysis.comparison.sample_scores import RunScores, read_scores
@@ -65,11 +67,14 @@ class ComparedRun:
         return [self.scores.samples[index] for index in indices.tolist()]
 
 
-class SampleAlignment(NamedTuple):
-    """Indices of the samples that make a pair, in order of the baseline.
+@dataclass(frozen=True, slots=True)
+class AlignedRuns:
+    """Two runs, and which of their samples make a pair, in order of the baseline.
 
     Args:
-        first: indices of the baseline's samples.
+        baseline: the first run.
+        other: the second.
+        first: indices of the baseline's samples that are paired.
         second: indices of the other run's samples, in the same order.
         by: `id`, `content` or the key.
         notes: what a reader must know about it, one sentence each.
@@ -77,20 +82,13 @@ class SampleAlignment(NamedTuple):
             None where there are none.
     """
 
+    baseline: ComparedRun
+    other: ComparedRun
     first: Array
     second: Array
     by: str
     notes: tuple[str, ...] = ()
     left_out: tuple[Array, Array] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AlignedRuns:
-    """Two runs, and which of their samples make a pair."""
-
-    baseline: ComparedRun
-    other: ComparedRun
-    alignment: SampleAlignment
 
     @property
     def names(self) -> tuple[str, str]:
@@ -105,14 +103,13 @@ def names_of(baseline: RunData, other: RunData) -> tuple[str, str]:
     return f"{baseline.target} ({baseline.id})", f"{other.target} ({other.id})"
 
 
-def align(baseline: ComparedRun, other: ComparedRun, by: str, names: tuple[str, str]) -> SampleAlignment:
+def align(baseline: ComparedRun, other: ComparedRun, by: str) -> AlignedRuns:
     """Pair the samples of two runs.
 
     Args:
         baseline: the first run.
         other: the second.
         by: `id`, `content`, a key of the samples' metadata, or "" for the default (see the module).
-        names: what the runs are called.
 
     Raises:
         ConfigError: no sample of a run has that key, or two samples of one run have the same value there.
@@ -122,44 +119,42 @@ def align(baseline: ComparedRun, other: ComparedRun, by: str, names: tuple[str, 
     if by == CONTENT:
         return _by_content(baseline, other)
     if by:
-        return _by_key(baseline, other, by, names)
+        return _by_key(baseline, other, by)
     by_id = _by_id(baseline, other)
     smaller = min(len(baseline.scores.samples), len(other.scores.samples))
     if len(by_id.first) >= _HARDLY_ANY * smaller or not smaller:
-        return _without_changed(by_id, baseline, other)
+        return _without_changed(by_id)
     contents = _by_content(baseline, other)
     if len(contents.first) <= len(by_id.first):
         return by_id
     shared = f"{len(by_id.first)} of {smaller}" if len(by_id.first) else "none"
     note = (
-        f"{names[0]} and {names[1]} share {shared} of their samples' ids, so samples with equal content are paired; "
+        f"{' and '.join(by_id.names)} share {shared} of their samples' ids, so samples with equal content are paired; "
         f"--align id pairs by id."
     )
-    return contents._replace(notes=(note, *contents.notes))
+    return replace(contents, notes=(note, *contents.notes))
 
 
-def _by_id(baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
-    import numpy as np
-
+def _by_id(baseline: ComparedRun, other: ComparedRun) -> AlignedRuns:
     samples = baseline.scores.samples
     if samples is other.scores.samples:
         indices = np.arange(len(samples))
-        return SampleAlignment(indices, indices, ID)
+        return AlignedRuns(baseline, other, indices, indices, ID)
     index_of = other.scores.index_of()
     second = np.fromiter((index_of.get(ident, -1) for ident in samples), dtype=np.int64, count=len(samples))
     first = np.flatnonzero(second >= 0)
-    return SampleAlignment(first, second[first], ID)
+    return AlignedRuns(baseline, other, first, second[first], ID)
 
 
-def _without_changed(pairs: SampleAlignment, baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
+def _without_changed(runs: AlignedRuns) -> AlignedRuns:
     """The pairs without samples whose content changed between two versions of a dataset, if those are a minority."""
-    if same_file(baseline, other):
-        return pairs
-    changed = _changed(baseline, other, pairs.first, pairs.second)
+    if same_file(runs.baseline, runs.other):
+        return runs
+    changed = _changed(runs.baseline, runs.other, runs.first, runs.second)
     if not changed.any() or 2 * changed.sum() >= len(changed):
-        return pairs
-    left_out = pairs.first[changed], pairs.second[changed]
-    return pairs._replace(first=pairs.first[~changed], second=pairs.second[~changed], left_out=left_out)
+        return runs
+    left_out = runs.first[changed], runs.second[changed]
+    return replace(runs, first=runs.first[~changed], second=runs.second[~changed], left_out=left_out)
 
 
 def same_file(baseline: ComparedRun, other: ComparedRun) -> bool:
@@ -182,8 +177,6 @@ def dataset_file(manifest: Mapping[str, Any]) -> tuple[str, str] | None:
 
 def _changed(baseline: ComparedRun, other: ComparedRun, first: Array, second: Array) -> Array:
     """Per pair with a common id, whether the content differs; group and metadata do not count as content."""
-    import numpy as np
-
     if baseline.run.bodies and other.run.bodies and baseline.run.hashes is not None and other.run.hashes is not None:
         hashes = baseline.run.hashes[baseline.scores.numbers[first]], other.run.hashes[other.scores.numbers[second]]
         changed = np.asarray(hashes[0] != hashes[1])
@@ -199,7 +192,7 @@ def _changed(baseline: ComparedRun, other: ComparedRun, first: Array, second: Ar
     return changed
 
 
-def _by_content(baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
+def _by_content(baseline: ComparedRun, other: ComparedRun) -> AlignedRuns:
     before, after = (
         _indices_by(side.scores, content_of)
         for side, content_of in zip((baseline, other), contents_of(baseline, other), strict=True)
@@ -211,7 +204,7 @@ def _by_content(baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
     if several:
         questions = "1 question occurs" if several == 1 else f"{several} questions occur"
         notes = (f"{questions} more than once in a run; they are paired in order.",)
-    return _alignment(pairs, CONTENT, notes)
+    return AlignedRuns(baseline, other, *_columns(pairs), CONTENT, notes)
 
 
 def contents_of(*sides: ComparedRun) -> list[Mapping[str, str]]:
@@ -220,9 +213,11 @@ def contents_of(*sides: ComparedRun) -> list[Mapping[str, str]]:
     return [*map(contents, bodies)] if len(bodies) == len(sides) else [side.hashes() for side in sides]
 
 
-def _by_key(baseline: ComparedRun, other: ComparedRun, key: str, names: tuple[str, str]) -> SampleAlignment:
+def _by_key(baseline: ComparedRun, other: ComparedRun, key: str) -> AlignedRuns:
+    names = names_of(baseline.run, other.run)
     before, after = (_unique(side, key, name) for side, name in zip((baseline, other), names, strict=True))
-    return _alignment([(index, after[value]) for value, index in before.items() if value in after], key)
+    pairs = [(index, after[value]) for value, index in before.items() if value in after]
+    return AlignedRuns(baseline, other, *_columns(pairs), key)
 
 
 def _unique(side: ComparedRun, key: str, name: str) -> dict[str, int]:
@@ -253,11 +248,9 @@ def _indices_by(scores: RunScores, values: Mapping[str, Any]) -> dict[Any, list[
     return indices_by_value
 
 
-def _alignment(pairs: Sequence[tuple[int, int]], by: str, notes: tuple[str, ...] = ()) -> SampleAlignment:
-    import numpy as np
-
+def _columns(pairs: Sequence[tuple[int, int]]) -> tuple[Array, Array]:
     indices = np.asarray(pairs, dtype=int).reshape(-1, 2)
-    return SampleAlignment(indices[:, 0], indices[:, 1], by, notes)
+    return indices[:, 0], indices[:, 1]
 
 
 _HEAD: Final = 8
@@ -300,9 +293,8 @@ class SharedSamples(NamedTuple):
 def shared_samples(runs: AlignedRuns, score: str) -> SharedSamples:
     """The samples for which both runs have rows of a score, whatever their outcome."""
     before, after = runs.baseline.scores.sums_of(score), runs.other.scores.sums_of(score)
-    alignment = runs.alignment
-    shared = (before.rows[alignment.first] > 0) & (after.rows[alignment.second] > 0)
-    first, second = alignment.first[shared], alignment.second[shared]
+    shared = (before.rows[runs.first] > 0) & (after.rows[runs.second] > 0)
+    first, second = runs.first[shared], runs.second[shared]
     failed = ((before.errors > 0) & (before.read == 0))[first] | ((after.errors > 0) & (after.read == 0))[second]
     return SharedSamples(first, second, int(failed.sum()))
 
@@ -327,22 +319,22 @@ def overlap_of(runs: AlignedRuns, score: str, paired: int) -> SampleOverlap:
         changed_content=_changed_content(runs, shared) + left_out,
         shared_replies=_shared_replies(runs, shared),
         left_out_changed=left_out,
-        aligned=runs.alignment.by,
+        aligned=runs.by,
     )
 
 
 def _left_out(runs: AlignedRuns, score: str) -> int:
     """Samples with rows of a score in both runs that are not paired because their content changed."""
-    if runs.alignment.left_out is None:
+    if runs.left_out is None:
         return 0
     before, after = runs.baseline.scores.sums_of(score), runs.other.scores.sums_of(score)
-    first, second = runs.alignment.left_out
+    first, second = runs.left_out
     return int(((before.rows[first] > 0) & (after.rows[second] > 0)).sum())
 
 
 def _changed_content(runs: AlignedRuns, shared: SharedSamples) -> int:
     """Pairs whose content differs. A sample's hash covers its id, so pairs of other ids need the content hash."""
-    baseline, other, by = runs.baseline, runs.other, runs.alignment.by
+    baseline, other, by = runs.baseline, runs.other, runs.by
     if by == CONTENT:
         return 0
     if by == ID:
@@ -389,8 +381,6 @@ def shared_replies(first: LastReplies, second: LastReplies, pairs: tuple[Array, 
     >>> shared_replies(first, second, (same, same)), shared_replies(first, second, (same, np.array([0, 2, 1])))
     (1, 3)
     """
-    import numpy as np
-
     # Most runs share no reply: the heads alone tell that, without a Python object per key.
     heads = [np.ascontiguousarray(side.keys[:, :_HEAD]).view(np.uint64)[:, 0] for side in (first, second)]
     all_heads = np.sort(np.concatenate(heads))
@@ -404,8 +394,6 @@ def shared_replies(first: LastReplies, second: LastReplies, pairs: tuple[Array, 
 
 def _keys_by_pair(side: LastReplies, samples: Array, chosen: Array) -> set[tuple[int, bytes]]:
     """(pair, key) of the chosen replies."""
-    import numpy as np
-
     pair = np.full(int(max(side.samples.max(initial=-1), samples.max(initial=-1))) + 1, -1)
     pair[samples] = np.arange(len(samples))
     numbers = pair[side.samples[chosen]].tolist()

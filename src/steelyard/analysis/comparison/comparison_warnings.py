@@ -71,7 +71,7 @@ def _of_state(name: str, summary: RunSummary, *, on_score: bool) -> Iterator[str
 
 
 def _of_samples(overlap: SampleOverlap, runs: AlignedRuns) -> Iterator[str]:
-    (baseline, other), by = runs.names, runs.alignment.by
+    (baseline, other), by = runs.names, runs.by
     if versions := _versions(runs):
         yield (
             f"The runs used two versions of their dataset, {versions[0]} and {versions[1]}: "
@@ -116,7 +116,7 @@ def _of_clusters(runs: AlignedRuns) -> Iterator[str]:
 def _versions(runs: AlignedRuns) -> list[str]:
     """Both files with the beginning of their hashes, where two runs of one suite used different ones."""
     files = [dataset_file(side.run.manifest) for side in (runs.baseline, runs.other)]
-    if runs.alignment.by != ID or None in files or same_file(runs.baseline, runs.other):
+    if runs.by != ID or None in files or same_file(runs.baseline, runs.other):
         return []
     if runs.baseline.summary.suite != runs.other.summary.suite:
         return []

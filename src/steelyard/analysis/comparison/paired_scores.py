@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
+
 from steelyard.analysis.comparison.alignment import AlignedRuns, ComparedRun
 from steelyard.analysis.comparison.comparison_values import MissingVerdicts
 from steelyard.analysis.comparison.differences import PairedValues, ScoreMeaning
@@ -55,10 +57,8 @@ def compared_score(name: str, runs: Sequence[ComparedRun]) -> ComparedScore:
 
 def paired_values(runs: AlignedRuns, score: str, over: Over) -> PairedValues:
     """The samples with a value on both sides; the group is the baseline's, the cluster as `clusters_of` says."""
-    import numpy as np
-
-    before = runs.baseline.scores.sums_of(score).means(over)[runs.alignment.first]
-    after = runs.other.scores.sums_of(score).means(over)[runs.alignment.second]
+    before = runs.baseline.scores.sums_of(score).means(over)[runs.first]
+    after = runs.other.scores.sums_of(score).means(over)[runs.second]
     indices = np.flatnonzero(~(np.isnan(before) | np.isnan(after)))
     clusters = clusters_of(runs)
     return PairedValues(indices, before[indices], after[indices], None if clusters is None else clusters[indices])
@@ -70,8 +70,8 @@ def clusters_of(runs: AlignedRuns) -> Array | None:
     They are the baseline's, or the other run's if the baseline has none: the dataset may have gained them since.
     """
     if has_clusters(runs.baseline):
-        return runs.baseline.scores.units()[runs.alignment.first]
-    return runs.other.scores.units()[runs.alignment.second] if has_clusters(runs.other) else None
+        return runs.baseline.scores.units()[runs.first]
+    return runs.other.scores.units()[runs.second] if has_clusters(runs.other) else None
 
 
 def has_clusters(run: ComparedRun) -> bool:
@@ -84,13 +84,11 @@ def n_differently_clustered(runs: AlignedRuns) -> int:
 
     What clusters are called does not matter, and one with a single sample is the same as none.
     """
-    import numpy as np
-
     if not has_clusters(runs.baseline) and not has_clusters(runs.other):
         return 0
     firsts = []
-    for run, places in ((runs.baseline, runs.alignment.first), (runs.other, runs.alignment.second)):
-        _, first, cluster = np.unique(run.scores.units()[places], return_index=True, return_inverse=True)
+    for run, indices in ((runs.baseline, runs.first), (runs.other, runs.second)):
+        _, first, cluster = np.unique(run.scores.units()[indices], return_index=True, return_inverse=True)
         firsts.append(first[cluster])
     return int((firsts[0] != firsts[1]).sum())
 
@@ -116,10 +114,8 @@ class MissingBySample:
     @classmethod
     def of(cls, runs: AlignedRuns, kind: ComparedScore) -> MissingBySample:
         """The missing verdicts of one score of two aligned runs."""
-        import numpy as np
-
         sums = [run.scores.sums_of(kind.name) for run in (runs.baseline, runs.other)]
-        rows = (runs.alignment.first, runs.alignment.second)
+        rows = (runs.first, runs.second)
         read = [side.read[indices_of_side] for side, indices_of_side in zip(sums, rows, strict=True)]
         indices = np.flatnonzero((read[0] > 0) & (read[1] > 0))
         counts = [side[indices] for side in read]
@@ -142,8 +138,6 @@ class MissingBySample:
         Source of the bounds: C. F. Manski, "Partial Identification of Probability Distributions", 2003, chapter 1:
         the mean of a bounded variable where some outcomes are missing, whatever the reason.
         """
-        import numpy as np
-
         at = np.ones(len(self.indices), dtype=bool) if chosen is None else chosen[self.indices]
         baseline, other = (int(side[at].sum()) for side in self.sides)
         if not baseline + other:

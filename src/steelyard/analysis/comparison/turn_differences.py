@@ -25,9 +25,15 @@ T_INTERVAL: Final = "t interval by conversation"
 SIGN_FLIP: Final = "sign-flip permutation by conversation"
 
 
-def turn_differences(runs: AlignedRuns, level: float) -> tuple[ScoreDifference, ...]:
-    """The difference of two runs in each score of turns that both have, over the conversations of both."""
-    names = [turns.score.name for turns in runs.baseline.summary.details.turns]
+def turn_differences(runs: AlignedRuns, level: float, score: str = "") -> tuple[ScoreDifference, ...]:
+    """The difference of two runs in each score of turns that both have, over the conversations of both.
+
+    Args:
+        runs: the two runs.
+        level: of the intervals.
+        score: this one alone; "" is all.
+    """
+    names = [turns.score.name for turns in runs.baseline.summary.details.turns if score in {"", turns.score.name}]
     other_names = {turns.score.name for turns in runs.other.summary.details.turns}
     differences = (_difference(runs, name, level) for name in names if name in other_names)
     return tuple(difference for difference in differences if difference is not None)
@@ -51,9 +57,9 @@ def _difference(runs: AlignedRuns, score: str, level: float) -> ScoreDifference 
     info = score_infos(runs.baseline.run.manifest).get(score) or ScoreInfo(score)
     first, second = (
         dict.fromkeys(side.ids(indices)) for side, indices in
-        ((runs.baseline, runs.alignment.first), (runs.other, runs.alignment.second))
+        ((runs.baseline, runs.first), (runs.other, runs.second))
     )  # fmt: skip
-    units = _units(runs.baseline, runs.alignment.first)
+    units = _units(runs.baseline, runs.first)
     if runs.baseline.run.records is None or runs.other.run.records is None:
         return None  # a baseline's file holds no turns
     sides = [
