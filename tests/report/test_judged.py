@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -199,7 +198,7 @@ def test_no_score_of_several_runs_stands_without_what_it_leaves_out(tmp_path, ca
 
 
 def test_show_has_the_breakdowns_too(run, capsys):
-    print_outcome(replace(evaluate_runs([run]), in_full=True), as_json=False)
+    print_outcome(evaluate_runs([run]), as_json=False, in_full=True)
     lines = capsys.readouterr().out.splitlines()
     assert sum("by document" in line for line in lines) == 4
     assert row_in(lines, "(no document)")[2] == "3.50"

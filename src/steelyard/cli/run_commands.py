@@ -281,9 +281,9 @@ class _Outlet:
         """
         from steelyard.cli.outcome import evaluate_runs, print_outcome, write_pages
 
-        outcome = evaluate_runs(runs, store=self.store, baseline=str(baseline))
+        outcome = evaluate_runs(runs, baseline=str(baseline))
         with while_read():
-            print_outcome(outcome, as_json=self.as_json, reported=self.html is not None)
+            print_outcome(outcome, as_json=self.as_json, store=self.store, reported=self.html is not None)
         write_pages(outcome, html=self.html, markdown=self.markdown, junit=self.junit)
         if any(run.state == "broken" for run in runs):
             raise typer.Exit(BROKEN)
