@@ -4,6 +4,7 @@ import pytest
 from tests.store.outside import execute
 
 from steelyard import ExactMatch, Prompt, Sample, Score, Scripted, Store, evaluate
+from steelyard.store.records import damage_lines
 
 SAMPLES = [Sample(f"q{n}", f"Question {n}?", "yes") for n in range(20)]
 BAD = b"\x01\xff\x00\xff"
@@ -81,4 +82,4 @@ def test_one_handle_looks_through_a_finished_run_once(tmp_path):
         execute(where, "UPDATE reply SET body = ?", [BAD])
         assert len(first.records.damaged) == 1
         assert reread.summary().records.damaged == first.records.damaged
-        assert len(reread.damages()) == len(SAMPLES)
+        assert len(damage_lines(reread.id, reread.done, reread.records())) == len(SAMPLES)

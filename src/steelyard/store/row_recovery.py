@@ -26,9 +26,9 @@ from steelyard.errors import ConfigError, StoreError
 from steelyard.plain_json import from_json
 from steelyard.store.codec import Unpacker
 from steelyard.store.database import schema
+from steelyard.store.database.checksums import sample_hash
 from steelyard.store.database.schema_version import ROWS, check_version
 from steelyard.store.database.sqlite_objects import acting_objects, altered_objects, listed_names
-from steelyard.store.records import MOST_STAGES, sample_hash
 
 Key = tuple[int, ...]
 Row = tuple[Any, ...]
@@ -206,7 +206,7 @@ def _insert_placeholders(new: sqlite3.Connection, salvaged: RecoveredRows) -> No
     rows = [(num, num, f"(sample number {num})", "", "", b"") for (num,) in lost_samples]
     new.executemany("INSERT OR IGNORE INTO sample (num, hash, id, grp, cluster, body) VALUES (?, ?, ?, ?, ?, ?)", rows)
     manifest = json.dumps(
-        {"stages": ["target", *(f"stage {n}" for n in range(1, MOST_STAGES + 1))], "tags": {}, "scores": []}
+        {"stages": ["target", *(f"stage {n}" for n in range(1, schema.MOST_STAGES + 1))], "tags": {}, "scores": []}
     )
     for num, text in new.execute("SELECT num, manifest FROM run").fetchall():
         if not _is_manifest(text):

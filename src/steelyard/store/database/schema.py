@@ -227,6 +227,9 @@ sample = StoredTable(
 )
 """Each distinct sample once, whatever number of runs asked it."""
 
+MOST_STAGES: Final = 127
+"""Scorers of a suite at most: with the target, their numbers fit into seven bits of a record's list of replies."""
+
 record = StoredTable(
     "record",
     StoredColumn("run", "integer", key=True),

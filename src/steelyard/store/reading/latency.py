@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from steelyard.errors import StoreError
 from steelyard.session.replies import unpack_reply
 from steelyard.store.database.connection import Connection, portions
-from steelyard.store.records import ReadableRun, reply_bodies, unpack_keys, unpacker_of
+from steelyard.store.records import reply_bodies, unpack_keys, unpacker_of
+from steelyard.store.stored_run import StoredRun
 
 if TYPE_CHECKING:
     from steelyard.store.open_store import OpenStore
@@ -38,7 +39,7 @@ class Latency(NamedTuple):
     of_models: bool
 
 
-def read_latency(store: OpenStore, run: ReadableRun, done: int) -> Latency | None:
+def read_latency(store: OpenStore, run: StoredRun, done: int) -> Latency | None:
     """The latency of a run; None where every record failed.
 
     Args:
@@ -64,7 +65,7 @@ def read_latency(store: OpenStore, run: ReadableRun, done: int) -> Latency | Non
     return Latency(p50, p95, len(seconds), of_models)
 
 
-def _target_keys(run: ReadableRun, replies: bytes | None) -> list[bytes]:
+def _target_keys(run: StoredRun, replies: bytes | None) -> list[bytes]:
     """Keys of the replies that the target got; none where their list is damaged, which reading the record reports."""
     with suppress(IndexError, TypeError):
         return [reply.key for reply in unpack_keys(replies, run.stages) if reply.stage == "target"]

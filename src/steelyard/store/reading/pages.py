@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.conditions import Condition, parse_condition
 from steelyard.errors import ConfigError
-from steelyard.store.reading.page_query import PagedRun, Place, RecordOrder, RecordQuery, Stretch, cursor
+from steelyard.store.reading.page_query import Place, RecordOrder, RecordQuery, Stretch, cursor
 from steelyard.store.records import read_records, rows_at, unpacker_of
+from steelyard.store.stored_run import StoredRun
 from steelyard.types import Record
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class PageRequest:
             raise ConfigError("a page follows one record or precedes one: give after or before, not both")
 
 
-def read_page(run: PagedRun, request: PageRequest, against: PagedRun | None = None) -> RecordPage:
+def read_page(run: StoredRun, request: PageRequest, against: StoredRun | None = None) -> RecordPage:
     """Read one page of a run.
 
     Args:
@@ -119,7 +120,7 @@ def read_page(run: PagedRun, request: PageRequest, against: PagedRun | None = No
 
 
 def searched_page(
-    run: PagedRun, request: PageRequest, words: str | SearchMatches, against: PagedRun | None = None
+    run: StoredRun, request: PageRequest, words: str | SearchMatches, against: StoredRun | None = None
 ) -> RecordPage:
     """Read one page of the records that have all words of a text, see `Run.search`, or that a search has found."""
     from steelyard.store.reading.search import search_run
@@ -130,7 +131,7 @@ def searched_page(
 
 
 def matching_records(
-    run: PagedRun, condition: Condition, against: PagedRun | None = None
+    run: StoredRun, condition: Condition, against: StoredRun | None = None
 ) -> Iterator[tuple[int, Record]]:
     """(position, record) of every record of a run that meets a condition, in the order of the dataset.
 
@@ -146,14 +147,14 @@ def matching_records(
             yield from zip((no for no, _ in chosen), _records_at(connection, run, chosen), strict=True)
 
 
-def matching_places(run: PagedRun, where: str | Condition, against: PagedRun | None = None) -> list[Place]:
+def matching_places(run: StoredRun, where: str | Condition, against: StoredRun | None = None) -> list[Place]:
     """The places of all records that meet a condition, in the order of the dataset."""
     with run.store.reading(run.id) as connection:
         return _matching(connection, run, as_condition(run, where, against), against)
 
 
 def _matching(
-    connection: Connection, run: PagedRun, condition: Condition | None, against: PagedRun | None
+    connection: Connection, run: StoredRun, condition: Condition | None, against: StoredRun | None
 ) -> list[Place]:
     query = RecordQuery(connection, run, against)
     if condition is not None:
@@ -161,7 +162,7 @@ def _matching(
     return query.all()
 
 
-def as_condition(run: PagedRun, where: str | Condition, against: PagedRun | None) -> Condition | None:
+def as_condition(run: StoredRun, where: str | Condition, against: StoredRun | None) -> Condition | None:
     """Parse a condition as it was typed; None for none.
 
     Raises:
@@ -172,12 +173,12 @@ def as_condition(run: PagedRun, where: str | Condition, against: PagedRun | None
     return parse_condition(where, run.manifest, compared=against is not None) if where.strip() else None
 
 
-def repeats_of(run: PagedRun) -> int:
+def repeats_of(run: StoredRun) -> int:
     """How many records a sample has at most."""
     return max(1, int(run.manifest.get("options", {}).get("repeats", 1)))
 
 
-def _records_at(connection: Connection, run: PagedRun, places: Sequence[Place]) -> tuple[Record, ...]:
+def _records_at(connection: Connection, run: StoredRun, places: Sequence[Place]) -> tuple[Record, ...]:
     by_place: dict[Place, Record] = {}
     in_order = sorted(places)
     for begin in range(0, len(in_order), _TOGETHER):
