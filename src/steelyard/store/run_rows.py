@@ -56,7 +56,7 @@ from steelyard.store.usage import (
     REPORTED,
     reported_counts,
 )
-from steelyard.store.writer import Batch, Ticket
+from steelyard.store.writer import Batch, Operation
 from steelyard.types import Record, Reply, Score
 
 
@@ -196,7 +196,7 @@ def end_of_samples(connection: Connection, run: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class InsertRecord:
+class InsertRecord(Operation):
     """Store a record with its sample and scores, and add it to the run's counters.
 
     Args:
@@ -210,16 +210,13 @@ class InsertRecord:
     """
 
     rank: ClassVar[int] = 2
-    writes: ClassVar[bool] = True
     urgent: ClassVar[bool] = False
-    outlives: ClassVar[bool] = False
     run: int
     no: int
     record: Record
     stages: Sequence[str]
     replaces: bool = False
     held: Lease | None = None
-    ticket: Ticket | None = None
 
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[InsertRecord]) -> Sequence[bool]:

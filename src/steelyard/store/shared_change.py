@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeVar
 
-from steelyard.store.writer import Batch, Ticket, Writer
+from steelyard.store.writer import Batch, Operation, Writer
 
 T = TypeVar("T")
 
@@ -19,7 +19,7 @@ NOW: Final = "CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)"
 
 
 @dataclass(frozen=True, slots=True)
-class SharedChange:
+class SharedChange(Operation):
     """A change of rows that other workers change too.
 
     Args:
@@ -28,12 +28,8 @@ class SharedChange:
     """
 
     rank: ClassVar[int] = 4
-    writes: ClassVar[bool] = True
-    urgent: ClassVar[bool] = True
-    outlives: ClassVar[bool] = False
     locks: bytes
     change: Callable[[Batch], Any]
-    ticket: Ticket | None = None
 
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[SharedChange]) -> Sequence[Any]:
@@ -52,6 +48,6 @@ async def changed(writer: Writer, locks: bytes, change: Callable[[Batch], T]) ->
     from asyncio import get_running_loop  # commands that only read are spared it
 
     ticket = get_running_loop().create_future()
-    writer.submit(SharedChange(locks, change, ticket))
+    writer.submit(SharedChange(locks, change, ticket=ticket))
     answer: T = await ticket
     return answer
