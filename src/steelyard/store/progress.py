@@ -74,13 +74,6 @@ def running_scores(connection: Connection, run: int) -> dict[str, RunningScore]:
     return {row.text: RunningScore(*(getattr(row, name) for name in _SUMS)) for row in rows}
 
 
-def tokens_so_far(connection: Connection, run: int) -> tuple[int, int]:
-    """Tokens of input and of output of a run's records."""
-    query = "SELECT input_tokens, output_tokens FROM run WHERE num = :run"
-    ((of_input, of_output),) = connection.execute(query, {"run": run}).tuples()
-    return of_input, of_output
-
-
 @dataclass(frozen=True, slots=True)
 class CountRetry(Operation):
     """Count an attempt that failed and is sent again; nobody waits for it."""
