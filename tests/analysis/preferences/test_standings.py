@@ -280,7 +280,7 @@ def test_json_holds_every_field_and_only_plain_values():
     assert set(plain) == {one.name for one in fields(Standings)}
     assert set(plain["standings"][0]) == {one.name for one in fields(Standing)}
     assert plain["win_matrix"][0] == [None, 0.7, 0.8]
-    assert plain["left_out"]["unread"] == 0
+    assert plain["left_out"]["unparsed"] == 0
     assert plain["standings"][0]["interval"][0] < plain["standings"][0]["rating"]
 
 

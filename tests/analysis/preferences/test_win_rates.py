@@ -88,7 +88,7 @@ def test_every_outcome_is_counted_apart():
     assert (tally.decided, tally.scored, tally.judged, tally.failed, tally.total) == (4, 6, 8, 4, 14)
     assert (tally.not_applicable, tally.errors) == (1, 1)
     shares = json_value(tally)["shares"]
-    assert shares == {"A": 3 / 8, "tie": 1 / 8, "inconsistent": 1 / 8, "unread": 1 / 8, "refused": 1 / 8, "B": 1 / 8}
+    assert shares == {"A": 3 / 8, "tie": 1 / 8, "inconsistent": 1 / 8, "unparsed": 1 / 8, "refused": 1 / 8, "B": 1 / 8}
 
 
 def test_ties_and_disagreements_count_half_each():

@@ -294,18 +294,11 @@ def test_a_run_without_scores_says_how_many_failed():
 def test_json_holds_every_field_and_only_plain_values():
     summary = run_summary([*mixed(), row(99, value=1.0, group="g")])
     found = json.loads(json.dumps(json_value(summary), allow_nan=False))
-    older = {
-        "contingency_tables": "crosses",
-        "also_scored": "beside",
-        "framework": "framework_usage",
-        "endpoints": "calls",
-    }
     parts = {"counts": RunCounts, "details": ScoreDetails, "records": RecordFindings, "calls": ModelCalls}
     parts["raters"] = RaterFindings
     names = {*RunSummary.__dataclass_fields__} - {*parts}
     names |= {name for part in parts.values() for name in part.__dataclass_fields__}
-    fields = {older.get(name, name) for name in names} - {"asks_itself"}
-    assert set(found) == fields | {"calls_saved", "not_compared", "right_by_rule"}
+    assert set(found) == names | {"calls_saved", "not_compared", "right_by_rule"}
     headline = {"value": 6 / 11, "interval": list(wilson(6, 11)), "n": 11}
     assert found["scores"][0]["headline"] == {**headline, "standard_error": pytest.approx(sem([1] * 6 + [0] * 5))}
     assert found["groups"]["solve_rate"][1]["group"] == "g"

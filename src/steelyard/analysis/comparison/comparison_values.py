@@ -40,9 +40,8 @@ class OutcomeTable(NamedTuple):
     both_wrong: int
 
     def json_fields(self) -> dict[str, Any]:
-        """Improvements and regressions under the names that version 0.1 gave them."""
-        counts = {"both_right": self.both_right, "fixed": self.improved, "broken": self.regressed}
-        return counts | {"both_wrong": self.both_wrong}
+        """The counts by name."""
+        return self._asdict()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +140,6 @@ class PairedDifference:
     def decisive_p(self) -> float | None:
         """The p-value that decides the verdict: the corrected one where there is one."""
         return self.p if self.p_adjusted is None else self.p_adjusted
-
-    def json_fields(self) -> dict[str, Any]:
-        """As `OutcomeTable` has them."""
-        return field_values(self, improved="fixed", regressed="broken")
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,10 +250,9 @@ class PairComparison:
         )
 
     def json_fields(self) -> dict[str, Any]:
-        """The fields of its parts as its own; `improvements` and `regressions` as `OutcomeTable` has them."""
-        changed = field_values(self.changed, improvements="fixed", regressions="broken")
-        further = field_values(self.further) | {"differs": self.differs}
-        return field_values(self, overlap="", changed="", further="") | self.overlap._asdict() | changed | further
+        """The fields of its parts as its own."""
+        parts = self.overlap._asdict() | field_values(self.changed) | field_values(self.further)
+        return field_values(self, overlap="", changed="", further="") | parts | {"differs": self.differs}
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,13 +79,10 @@ class PreferenceCounts:
         return ("A", self.a), *between, ("unparsed", self.unparsed), ("refused", self.refused), ("B", self.b)
 
     def json_fields(self) -> dict[str, Any]:
-        """With sums and shares; scripts of users read the key `unread`."""
+        """With sums and shares."""
         sums = {name: getattr(self, name) for name in ("decided", "scored", "judged", "failed", "total")}
-        shares = {
-            "unread" if kind == "unparsed" else kind: n / self.judged if self.judged else None
-            for kind, n in self.parts()
-        }
-        return {**field_values(self, unparsed="unread"), **sums, "shares": shares}
+        shares = {kind: n / self.judged if self.judged else None for kind, n in self.parts()}
+        return {**field_values(self), **sums, "shares": shares}
 
 
 @dataclass(frozen=True, slots=True)

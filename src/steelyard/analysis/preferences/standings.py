@@ -19,7 +19,6 @@ from steelyard.analysis.run_data import HoldsRunData, RunData, data_of
 from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.analysis.scores.score_infos import JURY, rated_thing, score_infos, scores_rating
 from steelyard.errors import ConfigError
-from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
 from steelyard.stats.ranking import coded, elo
 from steelyard.stats.ranking_order import Ranking, rank
@@ -120,11 +119,6 @@ class Standings:
     def targets(self) -> tuple[str, ...]:
         """The targets' names, best rating first."""
         return tuple(standing.target for standing in self.standings)
-
-    def json_fields(self) -> dict[str, Any]:
-        """Scripts of users read the key `unread`."""
-        left_out = {"unread" if why == "unparsed" else why: n for why, n in self.left_out.items()}
-        return field_values(self) | {"left_out": left_out}
 
     def __str__(self) -> str:
         return self.sentence

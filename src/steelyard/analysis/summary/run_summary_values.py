@@ -317,13 +317,12 @@ class RunSummary:
         return tuple(notes)
 
     def json_fields(self) -> dict[str, Any]:
-        """The fields of its parts as its own, with what is derived; some have the names of earlier versions."""
-        details = field_values(self.details, contingency_tables="crosses", also_scored="beside")
-        calls = field_values(self.calls, framework="framework_usage", endpoints="calls", asks_itself="")
-        parts = dict.fromkeys(("counts", "details", "records", "calls", "raters"), "")
-        own = field_values(self, **parts) | field_values(self.counts) | details | self.records.json_fields()
+        """The fields of its parts as its own, with what is derived."""
+        own = field_values(self, **dict.fromkeys(("counts", "details", "records", "calls", "raters"), ""))
+        for part in (self.counts, self.details, self.calls, self.raters):
+            own |= field_values(part)
         derived = {"right_by_rule": self.details.right_by_rule, "calls_saved": self.calls_saved}
-        return own | calls | field_values(self.raters) | derived
+        return own | self.records.json_fields() | derived
 
     def __str__(self) -> str:
         lines = [str(score) for score in self.own_scores] or [f"no scores, {self.counts.errors} errors"]
