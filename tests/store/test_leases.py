@@ -220,7 +220,9 @@ def test_a_budget_that_several_processes_spend_is_never_passed(begun, on_server)
         return await asyncio.gather(*(journal.book_within(budget, 10, 5_000_000) for _ in range(n)))
 
     with Store(on_server) as other, ThreadPoolExecutor(2) as pool:
-        answers = [each for said in pool.map(lambda one: asyncio.run(spend(one, 60)), (store, other)) for each in said]
+        answers = [
+            each for said in pool.map(lambda opened: asyncio.run(spend(opened, 60)), (store, other)) for each in said
+        ]
     assert answers.count("") == 50
     assert set(answers) == {"", "calls"}
     assert store.spending(evaluation)[:2] == (50, 500)

@@ -38,8 +38,8 @@ def run(tmp_path):
         Options(max_errors=1.0),
         tags={"<t>": {"kb": "no"}},
     )
-    [found] = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
-    return found
+    [run] = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    return run
 
 
 def test_a_frame_has_a_row_per_record_and_a_null_where_nothing_was_scored(run):
