@@ -30,6 +30,7 @@ from steelyard.session.secrets import environment_set
 from steelyard.store.database.address import Address, has_password, locate
 from steelyard.workers.local_process import StartedWorker, search_path
 from steelyard.workers.processes import Leader
+from steelyard.workers.ray_actor import RayWorker
 from steelyard.workers.scoring_process import packed_task, scored_of
 from steelyard.workers.task import NAME_ONE, WorkerTask, check_shared, packed, versions
 
@@ -244,8 +245,6 @@ class _StartsActors:
 
     def __init__(self, settings: RayWorkers, only_on: str) -> None:
         import ray
-
-        from steelyard.workers.ray_actor import RayWorker
 
         self._folder = _absolute(settings.working_dir)
         self._search_path = _search_path(settings)

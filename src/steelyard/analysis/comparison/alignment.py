@@ -18,9 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.sample_costs import contents, hashes_by_id, metadata_keys, metadata_values
 from steelyard.analysis.comparison.sample_scores import RunScores, read_scores
@@ -28,10 +29,7 @@ from steelyard.analysis.run_data import RunData
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, did_you_mean
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 ID: Final = "id"
 CONTENT: Final = "content"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.alignment import AlignedRuns, ComparedRun
 from steelyard.analysis.comparison.comparison_values import MissingVerdicts
@@ -16,10 +17,7 @@ from steelyard.analysis.scores.score_infos import parts_right_from_wrong, score_
 from steelyard.analysis.scores.score_summary_values import Over
 from steelyard.stats.intervals import Interval
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 _MAJORITY: Final = 0.5
 
