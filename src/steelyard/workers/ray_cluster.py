@@ -30,7 +30,7 @@ from steelyard.session.secrets import environment_set
 from steelyard.store.database.address import Address, has_password, locate
 from steelyard.workers.local_process import StartedWorker, search_path
 from steelyard.workers.processes import Leader
-from steelyard.workers.ray_actor import RayWorker
+from steelyard.workers.ray_actor import RayWorker, score_range
 from steelyard.workers.scoring_process import packed_task, scored_of
 from steelyard.workers.task import NAME_ONE, WorkerTask, check_shared, packed, versions
 
@@ -168,8 +168,6 @@ class RayWorkers:
         data = packed_task(task, where, _absolute(self.working_dir))
         with self._connected(environment) as n:
             import ray
-
-            from steelyard.workers.ray_actor import score_range
 
             arguments = (_search_path(self), versions(), data, _only_on(where))
             task_of = ray.remote(score_range).options(max_retries=_RETRIES, **_PLACED)
