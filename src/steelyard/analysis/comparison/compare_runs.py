@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +84,7 @@ from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, did_you_mean
 
 Array = NDArray[Any]
+_LEVEL: Final = 0.95
 
 
 def compare(
@@ -268,24 +269,22 @@ def headline_difference(
     summaries: tuple[RunSummary, RunSummary],
     score: str,
     *,
-    level: float = 0.95,
     group: str = "",
     over_turns: bool = False,
 ) -> tuple[PairedDifference, Verdict]:
-    """The difference of two runs on one score and its verdict, without the rest of `compare`.
+    """The difference of two runs on one score and its verdict at 95 %, without the rest of `compare`.
 
     Args:
         runs: the baseline and the other run.
         summaries: of both.
         score: the score's name; both have it.
-        level: of the interval and the verdict.
         group: only samples of this group; "" is all.
         over_turns: compare a score of single turns over all turns, not by its means over conversations.
     """
     groups = (group,) if group and group != NO_GROUP else ()
     baseline, other = (ComparedRun.of(run, summary, groups) for run, summary in zip(runs, summaries, strict=True))
-    headline = _headline(align(baseline, other, ""), score, level, over_turns=over_turns and not group)
-    return headline, verdict_of(headline, level)
+    headline = _headline(align(baseline, other, ""), score, _LEVEL, over_turns=over_turns and not group)
+    return headline, verdict_of(headline, _LEVEL)
 
 
 def _headline(runs: AlignedRuns, name: str, level: float, *, over_turns: bool = True) -> PairedDifference:

@@ -126,33 +126,23 @@ def searched_page(
     return replace(page, note=matches.note)
 
 
-def matching_records(
-    run: StoredRun, condition: Condition, against: StoredRun | None = None
-) -> Iterator[tuple[int, Record]]:
-    """(position, record) of every record of a run that meets a condition, in the order of the dataset.
-
-    Args:
-        run: whose records.
-        condition: as `parse_condition` reads it.
-        against: the run that `regression` and `improvement` compare with.
-    """
+def matching_records(run: StoredRun, condition: Condition) -> Iterator[tuple[int, Record]]:
+    """(position, record) of every record of a run that meets a condition, in the order of the dataset."""
     with run.store.reading(run.id) as connection:
-        places = _matching(connection, run, condition, against)
+        places = _matching(connection, run, condition)
         for begin in range(0, len(places), _TOGETHER):
             chosen = places[begin : begin + _TOGETHER]
             yield from zip((no for no, _ in chosen), _records_at(connection, run, chosen), strict=True)
 
 
-def matching_places(run: StoredRun, where: str | Condition, against: StoredRun | None = None) -> list[Place]:
+def matching_places(run: StoredRun, where: str | Condition) -> list[Place]:
     """The places of all records that meet a condition, in the order of the dataset."""
     with run.store.reading(run.id) as connection:
-        return _matching(connection, run, as_condition(run, where, against), against)
+        return _matching(connection, run, as_condition(run, where, None))
 
 
-def _matching(
-    connection: Connection, run: StoredRun, condition: Condition | None, against: StoredRun | None
-) -> list[Place]:
-    query = RecordQuery(connection, run, against)
+def _matching(connection: Connection, run: StoredRun, condition: Condition | None) -> list[Place]:
+    query = RecordQuery(connection, run, None)
     if condition is not None:
         query.restrict(condition)
     return query.all()
