@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.alignment import (
     AlignedRuns,
-    ComparedRun,
     align,
     overlap_of,
     shared_samples,
@@ -72,6 +71,7 @@ from steelyard.analysis.comparison.paired_scores import (
     paired_values,
 )
 from steelyard.analysis.comparison.sample_costs import sample_costs
+from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.comparison.settings import setting_differences
 from steelyard.analysis.comparison.turn_differences import turn_differences
 from steelyard.analysis.judges.jury_scores import with_jury
@@ -170,7 +170,7 @@ def _compared_pairs(
 
 def _comparison(
     name: str,
-    sides: Sequence[ComparedRun],
+    sides: Sequence[RunBySample],
     pairs: tuple[PairComparison, ...],
     groups: Sequence[str],
     notes: Sequence[str],
@@ -193,7 +193,7 @@ def _checked_runs(
     level: float,
     groups: Sequence[str],
     summaries: Sequence[RunSummary],
-) -> tuple[str, list[ComparedRun]]:
+) -> tuple[str, list[RunBySample]]:
     """The score's name and the runs with what is read of them.
 
     Raises:
@@ -211,7 +211,7 @@ def _checked_runs(
     for summary in summaries:
         _check_score(summary, name, baseline=summaries[0])
         _check_groups(summary, name, groups)
-    return name, [ComparedRun.of(run, summary, groups) for run, summary in zip(compared, summaries, strict=True)]
+    return name, [RunBySample.of(run, summary, groups) for run, summary in zip(compared, summaries, strict=True)]
 
 
 def _is_of_jury(name: str, summary: RunSummary) -> bool:
@@ -282,7 +282,7 @@ def headline_difference(
         over_turns: compare a score of single turns over all turns, not by its means over conversations.
     """
     groups = (group,) if group and group != NO_GROUP else ()
-    baseline, other = (ComparedRun.of(run, summary, groups) for run, summary in zip(runs, summaries, strict=True))
+    baseline, other = (RunBySample.of(run, summary, groups) for run, summary in zip(runs, summaries, strict=True))
     headline = _headline(align(baseline, other, ""), score, _LEVEL, over_turns=over_turns and not group)
     return headline, verdict_of(headline, _LEVEL)
 
@@ -398,7 +398,7 @@ def _compare_pair(
 
 def _groups(pairs: PairedValues, runs: AlignedRuns, kind: ComparedScore, level: float) -> tuple[PairedDifference, ...]:
     """A difference per group, in order of first appearance; nothing where no sample names one."""
-    groups = runs.baseline.scores.groups.at(runs.first)
+    groups = runs.baseline.groups.at(runs.first)
     codes, order = by_appearance(groups.codes[pairs.indices], len(groups.names))
     names = [groups.names[code] for code in order.tolist()]
     if not any(names):
@@ -438,8 +438,8 @@ def _costs(runs: AlignedRuns, level: float) -> tuple[CostDifference, ...]:
     if baseline.run.records is None or other.run.records is None:
         return ()
     drawn = drawn_samples(runs.first)
-    first = baseline.scores.numbers[runs.first[drawn]].tolist()
-    second = other.scores.numbers[runs.second[drawn]].tolist()
+    first = baseline.numbers[runs.first[drawn]].tolist()
+    second = other.numbers[runs.second[drawn]].tolist()
     before = sample_costs(baseline.run.records, baseline.run.bodies, first)
     after = sample_costs(other.run.records, other.run.bodies, second)
     clusters = clusters_of(runs)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from steelyard.analysis.comparison.alignment import AlignedRuns, ComparedRun
+from steelyard.analysis.comparison.alignment import AlignedRuns
 from steelyard.analysis.comparison.comparison_values import MissingVerdicts, PairedDifference, ScoreDifference
 from steelyard.analysis.comparison.differences import verdict_of
+from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.analysis.scores.score_infos import over_of, range_of, score_infos
 from steelyard.analysis.summary.turns import turn_rows
@@ -74,10 +75,10 @@ def _difference(runs: AlignedRuns, score: str, level: float) -> ScoreDifference 
     return ScoreDifference(score, over, failed, max(0, left_out), difference, verdict_of(difference, level))
 
 
-def _units(side: ComparedRun, indices: Any) -> list[int]:
+def _units(side: RunBySample, indices: Any) -> list[int]:
     """The number of the conversation, or of the cluster, of each aligned sample."""
     ids = side.ids(indices)
-    clusters = side.scores.clusters
+    clusters = side.clusters
     names = [clusters.names[code] for code in clusters.codes[indices].tolist()]
     numbers: dict[tuple[bool, str], int] = {}
     keys = [(bool(cluster), cluster or ident) for cluster, ident in zip(names, ids, strict=True)]
