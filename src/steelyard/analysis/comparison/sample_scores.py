@@ -9,8 +9,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.analysis.comparison.sample_costs import hashes_by_id
+from steelyard.analysis.run_data import RunData
 from steelyard.analysis.scores.score_columns import CODES, ScoreColumns, Texts, by_appearance
 from steelyard.analysis.scores.score_summary_values import Over
+from steelyard.analysis.summary.run_summary_values import RunSummary
 
 Array = NDArray[Any]
 
@@ -56,21 +59,51 @@ class ScoreSums:
 
 
 @dataclass(frozen=True, slots=True)
-class RunScores:
-    """All scores of one run; samples are indexed in order of first appearance.
+class RunBySample:
+    """A run with its scores sample by sample; samples are indexed in order of first appearance.
 
     Args:
+        run: the run.
+        summary: its summary.
         samples: ids.
-        numbers: of the samples in the columns that they were read from.
+        numbers: of the samples in the columns of the run.
         groups: of each; likewise `clusters`.
         sums: per score; "" holds the errors without a score's name.
     """
 
+    run: RunData
+    summary: RunSummary
     samples: Sequence[str]
     numbers: Array
     groups: Texts
     clusters: Texts
     sums: Mapping[str, ScoreSums]
+
+    @classmethod
+    def of(cls, run: RunData, summary: RunSummary, groups: Sequence[str] = ()) -> RunBySample:
+        """Sum up the scores of a run, or of its samples of some groups alone.
+
+        An error without a score's name counts in every score.
+        """
+        rows = run.scores
+        if groups:
+            rows = rows.only(np.any([rows.groups.are(group) for group in groups], axis=0))
+        where, numbers = by_appearance(rows.sample, len(rows.samples))
+        first = np.zeros(len(numbers), dtype=np.int64)
+        first[where[::-1]] = np.arange(len(where))[::-1]
+        names = rows.samples
+        same = len(numbers) == len(names) and np.array_equal(numbers, np.arange(len(names)))
+        samples = names if same else [names[number] for number in numbers.tolist()]
+        sums = _sums(rows, where, len(numbers))
+        return cls(run, summary, samples, numbers, rows.groups.at(first), rows.clusters.at(first), sums)
+
+    def hashes(self) -> Mapping[str, str]:
+        """Sample id -> hash of its content, the id included; nothing where that is not known."""
+        return hashes_by_id(self.run.scores.samples, self.run.hashes)
+
+    def ids(self, indices: Array) -> list[str]:
+        """The ids of the samples with these indices."""
+        return [self.samples[index] for index in indices.tolist()]
 
     def index_of(self) -> dict[str, int]:
         """Sample id -> its index."""
@@ -85,29 +118,6 @@ class RunScores:
     def sums_of(self, score: str) -> ScoreSums:
         """The sums of a score; where no record has the score, those of the errors alone."""
         return self.sums.get(score) or self.sums[""]
-
-
-def read_scores(rows: ScoreColumns, groups: Sequence[str] = ()) -> RunScores:
-    """Sum up the rows of a run.
-
-    Args:
-        rows: in any order. An error without a score's name counts in every score.
-        groups: only samples of these; empty for all.
-    """
-    if groups:
-        rows = rows.only(np.any([rows.groups.are(group) for group in groups], axis=0))
-    where, numbers = by_appearance(rows.sample, len(rows.samples))
-    first = np.zeros(len(numbers), dtype=np.int64)
-    first[where[::-1]] = np.arange(len(where))[::-1]
-    names = rows.samples
-    same = len(numbers) == len(names) and np.array_equal(numbers, np.arange(len(names)))
-    return RunScores(
-        names if same else [names[number] for number in numbers.tolist()],
-        numbers,
-        rows.groups.at(first),
-        rows.clusters.at(first),
-        _sums(rows, where, len(numbers)),
-    )
 
 
 def _sums(rows: ScoreColumns, where: Array, size: int) -> dict[str, ScoreSums]:

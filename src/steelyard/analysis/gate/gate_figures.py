@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.costs import drawn_samples, time_quantile
 from steelyard.analysis.comparison.sample_costs import sample_costs
-from steelyard.analysis.comparison.sample_scores import read_scores
+from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.gate.gate_rules import OF_EXAMS, Rule
 from steelyard.analysis.numbers import count_text, interval_text, money_text, seconds_text, value_text
 from steelyard.analysis.run_data import TARGET, RunData
@@ -57,10 +57,10 @@ def rule_figure(rule: Rule, data: RunData, summary: RunSummary) -> RuleFigure:
     if rule.rate in OF_EXAMS:
         return _calibration(rule, summary)
     if rule.rate == "each":
-        return _worst_sample(rule, data)
+        return _worst_sample(rule, data, summary)
     if rule.rate in {"pass@", "pass^"}:
         return _pass_rate(rule, data)
-    return _latency(rule, data) if rule.rate == "latency" else _cost(data)
+    return _latency(rule, data, summary) if rule.rate == "latency" else _cost(data)
 
 
 def _majority(summary: RunSummary) -> RuleFigure:
@@ -88,13 +88,13 @@ def _calibration(rule: Rule, summary: RunSummary) -> RuleFigure:
     return RuleFigure(figures.brier, interval, f"{figures.brier:.4f}, {limits}, {of_answers}", score)
 
 
-def _worst_sample(rule: Rule, data: RunData) -> RuleFigure:
+def _worst_sample(rule: Rule, data: RunData, summary: RunSummary) -> RuleFigure:
     """The mean of the sample that is farthest from meeting the rule, and the samples that do not meet it."""
     if rule.score not in data.scores.scores:
         near = did_you_mean(rule.score, data.scores.scores)
         return RuleFigure(None, None, f"the run has no score {rule.score!r}{near}")
-    scores, info = read_scores(data.scores, [rule.group] if rule.group else ()), data.score_infos.get(rule.score)
-    means = scores.sums_of(rule.score).means(over_of(info))
+    run, info = RunBySample.of(data, summary, [rule.group] if rule.group else ()), data.score_infos.get(rule.score)
+    means = run.sums_of(rule.score).means(over_of(info))
     known = np.flatnonzero(~np.isnan(means))
     if not len(known):
         return RuleFigure(None, None, "no sample has a value", rule.score)
@@ -103,7 +103,7 @@ def _worst_sample(rule: Rule, data: RunData) -> RuleFigure:
     share = range_of(info) == (0.0, 1.0) and not (info is not None and info.unbounded)
     failing = [at for at in order if not rule.holds(float(means[at]))]
     named = ", ".join(
-        f"{scores.samples[at]} {value_text(float(means[at]), share=share)}" for at in (failing or order)[:_MOST_NAMED]
+        f"{run.samples[at]} {value_text(float(means[at]), share=share)}" for at in (failing or order)[:_MOST_NAMED]
     )
     if failing:
         more = f" and {len(failing) - _MOST_NAMED:,} more" if len(failing) > _MOST_NAMED else ""
@@ -125,13 +125,13 @@ def _pass_rate(rule: Rule, data: RunData) -> RuleFigure:
     return RuleFigure(mean.value, mean.interval, evidence, data.primary)
 
 
-def _latency(rule: Rule, data: RunData) -> RuleFigure:
+def _latency(rule: Rule, data: RunData, summary: RunSummary) -> RuleFigure:
     if data.records is None or data.bodies is None:
         return RuleFigure(None, None, "the run's replies are not stored")
-    scores = read_scores(data.scores)
-    chosen = drawn_samples(scores.samples)
-    costs = sample_costs(data.records, data.bodies, scores.numbers[chosen].tolist())
-    units = dict(zip(scores.numbers.tolist(), scores.units().tolist(), strict=True))
+    run = RunBySample.of(data, summary)
+    chosen = drawn_samples(run.samples)
+    costs = sample_costs(data.records, data.bodies, run.numbers[chosen].tolist())
+    units = dict(zip(run.numbers.tolist(), run.units().tolist(), strict=True))
     time = time_quantile([(units[number], cost) for number, cost in costs.items()], rule.k)
     if time is None:
         return RuleFigure(None, None, "no record has a reply")

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from steelyard.analysis.judges.findings import RaterFindings
-from steelyard.analysis.notebook import table_html
-from steelyard.analysis.numbers import MISSING, interval_text, percent_text, value_text
+from steelyard.analysis.notebook import notebook_html
+from steelyard.analysis.numbers import percent_text
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, SourceMatchCounts
 from steelyard.analysis.run_data import RunCounts
 from steelyard.analysis.scores.histograms import Histogram
@@ -324,13 +324,12 @@ class RunSummary:
         return tuple(notes)
 
     def json_fields(self) -> dict[str, Any]:
-        """The fields of its parts as its own, with what is derived; some have the names of earlier versions."""
-        details = field_values(self.details, contingency_tables="crosses", also_scored="beside")
-        calls = field_values(self.calls, framework="framework_usage", endpoints="calls", asks_itself="")
-        parts = dict.fromkeys(("counts", "details", "records", "calls", "raters"), "")
-        own = field_values(self, **parts) | field_values(self.counts) | details | self.records.json_fields()
+        """The fields of its parts as its own, with what is derived."""
+        own = field_values(self, **dict.fromkeys(("counts", "details", "records", "calls", "raters"), ""))
+        for part in (self.counts, self.details, self.calls, self.raters):
+            own |= field_values(part)
         derived = {"right_by_rule": self.details.right_by_rule, "calls_saved": self.calls_saved}
-        return own | calls | field_values(self.raters) | derived
+        return own | self.records.json_fields() | derived
 
     def __str__(self) -> str:
         lines = [str(score) for score in self.own_scores] or [f"no scores, {self.counts.errors} errors"]
@@ -344,20 +343,5 @@ class RunSummary:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """A small table, for notebooks."""
-        doubted = any(score.missing_bounds for score in self.scores)
-        n_errors = self.counts.errors
-        counts = f"{self.counts.done} of {self.counts.planned} records, {n_errors} error{'s' * (n_errors != 1)}"
-        warning = f"; warning: {text}" if (text := self.matching_warning()) else ""
-        caption = f"{self.suite}: {self.target}, run {self.run}, {self.state}; {counts}{warning}"
-        head = ["score", "mean", "95 % CI", *(["bounds by unparsed"] if doubted else []), "n"]
-        head += ["unparsed", "refused", "not applicable", "errors"]
-        return table_html(caption, head, (_notebook_row(score, doubted=doubted) for score in self.scores))
-
-
-def _notebook_row(score: ScoreSummary, *, doubted: bool) -> list[str]:
-    mean = score.headline
-    intervals = [mean.interval, *([score.missing_bounds] if doubted else [])]
-    counts = (mean.n, score.unparsed, score.refused, score.not_applicable, score.errors)
-    limits = (interval_text(interval, share=score.is_share) or MISSING for interval in intervals)
-    return [score.name, value_text(mean.value, share=score.is_share), *limits, *map(str, counts)]
+        """What a notebook shows."""
+        return notebook_html(self)

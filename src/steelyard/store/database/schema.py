@@ -231,6 +231,9 @@ sample = StoredTable(
 )
 """Each distinct sample once, whatever number of runs asked it."""
 
+MOST_STAGES: Final = 127
+"""Scorers of a suite at most: with the target, their numbers fit into seven bits of a record's list of replies."""
+
 record = StoredTable(
     "record",
     StoredColumn("run", "integer", key=True),
@@ -476,13 +479,10 @@ def insert_or_update(table: StoredTable, keys: tuple[str, ...], columns: tuple[s
 
 
 @cache
-def insert_or_add(
-    table: StoredTable, keys: tuple[str, ...], columns: tuple[str, ...], others: tuple[str, ...] = ()
-) -> str:
+def insert_or_add(table: StoredTable, keys: tuple[str, ...], columns: tuple[str, ...]) -> str:
     """The statement that inserts rows and, where a key exists, adds the new values to `columns`."""
     changes = ", ".join(f"{name} = {table.name}.{name} + excluded.{name}" for name in columns)
-    names = (*keys, *columns, *others)
-    return f"{insert_into(table, names)} ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changes}"
+    return f"{insert_into(table, (*keys, *columns))} ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changes}"
 
 
 SEARCH_WORDS: Final = "search_words"
