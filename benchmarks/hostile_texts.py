@@ -17,7 +17,7 @@ from steelyard.data.documents_html import html_text
 from steelyard.normal_form import nfkc
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_pattern import read_by_pattern
-from steelyard.replies.choice import read_choice
+from steelyard.replies.choice import read_choice, read_confidence
 from steelyard.replies.closed_set import read_one
 from steelyard.replies.json_value import read_json, read_plain_json
 from steelyard.replies.label import read_label
@@ -25,7 +25,6 @@ from steelyard.replies.listing import read_list, read_listing
 from steelyard.replies.preference import read_preference
 from steelyard.replies.rating import read_rating
 from steelyard.replies.sql import read_sql
-from steelyard.replies.stated_confidence import read_confidence
 from steelyard.replies.user_turn import read_user_turn
 from steelyard.replies.verdict import Scale
 from steelyard.replies.verdict_list import read_verdict_list

@@ -220,7 +220,7 @@ scorers: [correctness]
         '{correct_juri: ">= 0.8"}': "there is no score 'correct_juri': did you mean 'correct_jury'",
         '{"correct_a.corrected[g]": ">= 0.8"}': "corrected by labels over the whole run, not over a group",
         '{correct: ">= 0.8"}': "(correct_a, correct_b); name one of them, or correct_jury, their joint verdict",
-        "{no_regression: {correct_a.corrected: 0.1}, baseline: latest}": "not for .with_errors or .corrected",
+        "{no_regression: {correct_a.corrected: 0.1}, baseline: latest}": "not for .with_errors, .corrected",
     }
     for gate, message in refused.items():
         with pytest.raises(ConfigError) as caught:

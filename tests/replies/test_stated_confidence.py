@@ -2,7 +2,7 @@
 
 import pytest
 
-from steelyard.replies.stated_confidence import read_confidence
+from steelyard.replies.choice import read_confidence
 
 
 @pytest.mark.parametrize(

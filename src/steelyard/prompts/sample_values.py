@@ -180,7 +180,7 @@ def options_as_list(choices: Sequence[str]) -> str:
     >>> options_as_list(["天", "地"])
     "['A:天', 'B:地']"
     """
-    return str([f"{option_label(no)}:{choice}" for no, choice in enumerate(choices)])
+    return str(list(map("{}:{}".format, map(option_label, range(len(choices))), choices)))
 
 
 def letters_text(options: int, language: Language) -> str:

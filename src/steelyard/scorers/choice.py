@@ -19,10 +19,9 @@ from steelyard.prompts.conversation import question_of
 from steelyard.prompts.sample_values import option_label
 from steelyard.replies.answer_key import OR, Credit, credit_of, points_of
 from steelyard.replies.answer_pattern import compile_answer_pattern, read_by_pattern
-from steelyard.replies.choice import ChoiceReading, read_choice
+from steelyard.replies.choice import ChoiceReading, read_choice, read_confidence
 from steelyard.replies.clean import fold
 from steelyard.replies.other_tools import RULES
-from steelyard.replies.stated_confidence import read_confidence
 from steelyard.types import INLINE, LACKS, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
 
 _NAME: Final = "solve_rate"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from steelyard.stats.intervals import Interval, check_values, mean_interval, wilson, wilson_clustered
 
@@ -100,46 +100,45 @@ def calibration_figures(confidences: ArrayLike, right: ArrayLike, *, clusters: A
     check_values(stated)
     if ((stated < 0) | (stated > 1)).any():
         raise ValueError("a confidence is a probability between 0 and 1")
-    n, rate = len(stated), float(outcomes.mean())
-    # 0.7 * 10 is 7.000000000000001, and 0.29 * 100 is 28.999999999999996: a bin's lower end must be its own.
-    place = np.minimum((stated * BINS + 1e-9).astype(int), BINS - 1)
-    counts = np.bincount(place, minlength=BINS)
-    filled = np.flatnonzero(counts)
-    share = counts[filled] / n
-    means, rates = (
-        np.bincount(place, weights=side, minlength=BINS)[filled] / counts[filled] for side in (stated, outcomes)
-    )
-    chance = np.sqrt(2 / math.pi * np.bincount(place, weights=stated * (1 - stated), minlength=BINS))
-    squares = (stated - outcomes) ** 2
-    reliability, resolution = float(share @ (means - rates) ** 2), float(share @ (rates - rate) ** 2)
-    uncertainty, brier = rate * (1 - rate), float(squares.mean())
+    bins, squares = _bins(stated, outcomes, clusters), (stated - outcomes) ** 2
+    n, rate, brier = len(stated), float(outcomes.mean()), float(squares.mean())
+    reliability = math.fsum(bin_.n * (bin_.confidence - bin_.right) ** 2 for bin_ in bins) / n
+    resolution = math.fsum(bin_.n * (bin_.right - rate) ** 2 for bin_ in bins) / n
+    chance = np.sqrt(2 / math.pi * np.bincount(_places(stated), weights=stated * (1 - stated)))
     return Calibration(
         n=n,
         confidence=float(stated.mean()),
         right=rate,
-        ece=float(share @ np.abs(means - rates)),
+        ece=math.fsum(bin_.n * abs(bin_.confidence - bin_.right) for bin_ in bins) / n,
         ece_by_chance=float(chance.sum() / n),
         brier=brier,
         brier_interval=mean_interval(squares, clusters=clusters, scale=(0.0, 1.0)),
         reliability=reliability,
         resolution=resolution,
-        uncertainty=uncertainty,
-        within=brier - (reliability - resolution + uncertainty),
-        bins=tuple(
-            CalibrationBin(
-                float(number / BINS),
-                float((number + 1) / BINS),
-                int(counts[number]),
-                float(means[at]),
-                float(rates[at]),
-                _interval(outcomes, place == number, clusters),
-            )
-            for at, number in enumerate(filled.tolist())
-        ),
+        uncertainty=rate * (1 - rate),
+        within=brier - (reliability - resolution + rate * (1 - rate)),
+        bins=bins,
     )
 
 
-def _interval(outcomes: np.ndarray, chosen: np.ndarray, clusters: ArrayLike | None) -> Interval:
+def _places(stated: NDArray[Any]) -> NDArray[Any]:
+    """The number of each confidence's bin; 0.29 * 100 is 28.999999999999996, but a bin's lower end is its own."""
+    places: NDArray[Any] = np.minimum((stated * BINS + 1e-9).astype(int), BINS - 1)
+    return places
+
+
+def _bins(stated: NDArray[Any], outcomes: NDArray[Any], clusters: ArrayLike | None) -> tuple[CalibrationBin, ...]:
+    places = _places(stated)
+    bins = []
+    for number in np.unique(places).tolist():
+        chosen = places == number
+        confidence, right = float(stated[chosen].mean()), float(outcomes[chosen].mean())
+        limits = _interval(outcomes, chosen, clusters)
+        bins.append(CalibrationBin(number / BINS, (number + 1) / BINS, int(chosen.sum()), confidence, right, limits))
+    return tuple(bins)
+
+
+def _interval(outcomes: NDArray[Any], chosen: NDArray[Any], clusters: ArrayLike | None) -> Interval:
     values = outcomes[chosen]
     if clusters is None:
         return wilson(int(values.sum()), len(values))

@@ -86,18 +86,22 @@ def weighted_mean(
     count = int((sizes > 0).sum())
     effective = total**2 / float((sizes**2).sum())
     error = float(np.sqrt(count / (count - 1) * (sums**2).sum())) if count > 1 else float("inf")
+    spread = Spread(mean, error, len(data), count)
     if not np.isin(data, (0.0, 1.0)).all():
-        return WeightedMean(
-            mean, _of_means(Spread(mean, error, len(data), count), effective, level, scale), error, effective
-        )
+        return WeightedMean(mean, _of_means(spread, effective, level, scale), error, effective)
     if clusters is None:
         return WeightedMean(mean, score_interval(mean, effective, normal_quantile((1 + level) / 2)), error, effective)
-    if count < 2:
-        return WeightedMean(mean, Interval(0.0, 1.0), error, effective)
     most = total**2 / float((w**2).sum())
+    return WeightedMean(mean, _of_clusters(spread, effective, most, level), error, effective)
+
+
+def _of_clusters(spread: Spread, effective: float, most: float, level: float) -> Interval:
+    """Wilson's equation with the trials that would give the clustered error, at most as many as single values give."""
+    if spread.clusters < 2:
+        return Interval(0.0, 1.0)
+    mean, error = spread.mean, spread.error
     trials = min(most, mean * (1 - mean) / error**2) if error > _ROUNDING else effective
-    limits = score_interval(mean, trials, t_quantile((1 + level) / 2, max(1.0, effective - 1)))
-    return WeightedMean(mean, limits, error, effective)
+    return score_interval(mean, trials, t_quantile((1 + level) / 2, max(1.0, effective - 1)))
 
 
 def _of_means(spread: Spread, effective: float, level: float, scale: tuple[float, float] | None) -> Interval | None:

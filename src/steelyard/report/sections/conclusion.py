@@ -69,7 +69,7 @@ def conclusion_section(
         *sentences([standings.sentence if standings else ""], "conclusion"),
         *sentences(lines, "conclusion", level="page"),
         *sentences([*own_decisions(summaries, comparison), saved], "conclusion"),
-        *sentences(relative_gains(comparison, labels) if comparison else (), "fact"),
+        *sentences(relative_gains(comparison, labels) if comparison and not is_grid else (), "fact"),
         *sentences([*shared, *(standings.notes if standings else ())], "warning"),
         *sentences(comparison.notes if comparison and not is_grid else (), "warning", level="detail"),
     )
