@@ -17,6 +17,7 @@ import pytest
 from tests.loopback import completion, http, peer, said
 
 from steelyard import ConfigError, ModelError, Retry
+from steelyard.constraints import check_options
 from steelyard.models.limits import Limits
 from steelyard.models.litellm import LiteLLM, cost_map
 from steelyard.registry import describe, find
@@ -70,7 +71,7 @@ def talk(model_of, answer=lambda n, _: said("Paris"), *, retry=QUICK, calls=1):
         async with peer(answer) as server:
             wire, limits = HttpWire(Secrets(["KEY"], {"KEY": KEY})), Limits(retry, 4)
             model = model_of(server.url)
-            model.check()
+            check_options(model)
             found = []
             try:
                 for n in range(calls):
@@ -227,7 +228,7 @@ def test_it_works_in_one_event_loop_after_another():
 )
 def test_a_mistake_is_found_before_anything_is_sent(fields, said_so):
     with pytest.raises(ConfigError, match=said_so):
-        LiteLLM(**{"name": "openai/m", **fields}).check()
+        check_options(LiteLLM(**{"name": "openai/m", **fields}))
 
 
 def test_a_name_without_a_provider_is_refused_before_the_first_call():

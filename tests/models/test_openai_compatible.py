@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.loopback import completion, peer, said
 
 from steelyard import ConfigError, OpenAICompatible
+from steelyard.constraints import check_options
 from steelyard.models.base import Answer, Fault
 from steelyard.models.limits import Limits, Retry
 from steelyard.registry import describe
@@ -222,8 +223,8 @@ def test_bytes_that_are_no_json_are_a_passing_fault(body):
 )
 def test_a_mistake_is_found_before_anything_is_sent(fields, said_so):
     with pytest.raises(ConfigError, match=said_so):
-        OpenAICompatible(**{"name": "m", **fields}).check()
-    OpenAICompatible("m", "http://h/v1", "${KEY}", {"seed": 1}, {"X-Api-Key": "${KEY}"}).check()
+        check_options(OpenAICompatible(**{"name": "m", **fields}))
+    check_options(OpenAICompatible("m", "http://h/v1", "${KEY}", {"seed": 1}, {"X-Api-Key": "${KEY}"}))
 
 
 def test_the_manifest_holds_the_reference_and_never_the_key():

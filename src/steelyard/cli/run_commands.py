@@ -331,11 +331,12 @@ def _with_stop_rule(loaded: Loaded, **rule: Any) -> Loaded:
     Raises:
         ConfigError: the rule cannot be applied to this suite.
     """
+    from steelyard.constraints import check_options
     from steelyard.evaluation.survey import check_stop
 
     options = loaded.suite.options
     options = replace(options, stop_when_decided=replace(options.stop_when_decided, **rule))
-    options.check()
+    check_options(options.stop_when_decided)
     suite = replace(loaded.suite, options=options)
     check_stop(suite)
     return replace(loaded, suite=suite)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal
 
 from steelyard.analysis.judging_manifest import CANARY, JUDGES
-from steelyard.errors import ConfigError, expect_number
+from steelyard.errors import ConfigError
 from steelyard.evaluation.objects import Options, Suite
 from steelyard.prompts.language import prompt_language
 from steelyard.replies.answer_text import answer_of
@@ -51,7 +51,7 @@ class JudgesFile:
         """Check that these are judges.
 
         Raises:
-            ConfigError: no judges, a scorer that asks none, or a margin out of its range.
+            ConfigError: no judges, or a scorer that asks none.
         """
         if not self.judges:
             raise ConfigError("judges: name at least one, as {small: {correctness: {judge: {model: ...}}}}")
@@ -60,7 +60,6 @@ class JudgesFile:
                 raise ConfigError(f"judges: {name} uses no judge; use a scorer that does, such as correctness")
         if self.jury and len(self.judges) < 2:
             raise ConfigError("jury: needs two judges or more")
-        expect_number("margin", self.margin, 0, 1)
 
     def scorers(self) -> dict[str, Scorer]:
         """Judge -> its scorer, under the judge's name."""

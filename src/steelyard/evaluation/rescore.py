@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 from steelyard.analysis.scores.score_columns import ScoreRow
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError, ModelError, StoreError, boundary
 from steelyard.evaluation.objects import know_references
 from steelyard.evaluation.scorer_infos import primary_of, scorer_stages, scoring_manifest
@@ -192,7 +193,7 @@ def with_reading(scorers: Sequence[Scorer], **changed: str) -> tuple[Scorer, ...
     read_anew = tuple(replace(scorer, **changed) if isinstance(scorer, Choice) else scorer for scorer in scorers)  # type: ignore[arg-type]  # checked below
     for scorer in read_anew:
         if isinstance(scorer, Choice):
-            scorer.check()
+            check_options(scorer)
     return read_anew
 
 

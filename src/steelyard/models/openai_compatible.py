@@ -13,15 +13,16 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 from urllib.parse import quote, urlsplit
 
-from steelyard.errors import ConfigError, expect_number
+from steelyard.constraints import Amount, Timeout
+from steelyard.errors import ConfigError
 from steelyard.models.base import (
     WITHOUT_TEXT,
     Answer,
+    CallParameters,
     Fault,
     Request,
     Wire,
     as_messages,
-    check_parameters,
     endpoint_of,
     finish_named,
     usage_of,
@@ -101,8 +102,6 @@ def check_endpoint(model: Endpoint, reserved: Iterable[str]) -> None:
     check_secrets(model.base_url, model.headers)
     if parts.query or parts.fragment:
         raise ConfigError("base_url ends before the `?`: api-version has a key of its own, api_version")
-    check_parameters(model.parameters)
-    expect_number("timeout_s", model.timeout_s, 0.001)
     for name in reserved:
         if name in model.parameters:
             raise ConfigError(f"parameters must not contain {name!r}")
@@ -182,11 +181,11 @@ class OpenAICompatible:
     name: str
     base_url: str = "https://api.openai.com/v1"
     api_key: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: CallParameters = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-    timeout_s: float = 120.0
+    timeout_s: Timeout = 120.0
     stream: bool = False
-    idle_s: float = 0.0
+    idle_s: Amount = 0.0
     api_version: str = ""
     proxy: str = ""
     ca_file: Path | None = None
@@ -198,7 +197,6 @@ class OpenAICompatible:
             ConfigError: no address, a key that is written out, or a parameter that is not one.
         """
         check_endpoint(self, ("messages", "model"))
-        expect_number("idle_s", self.idle_s, 0)
         for name in ("stream", "stream_options"):
             if self.parameters.get(name) or (self.stream and name in self.parameters):
                 raise ConfigError(f"parameters must not contain {name!r}: write stream: true beside them")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from steelyard.constraints import Positive
 from steelyard.errors import ConfigError, expect_number
 from steelyard.replies.clean import fold
 from steelyard.replies.evidence import phrases
@@ -35,20 +36,12 @@ class LatencyLimit:
 
     stage_info: ClassVar[StageInfo] = _SEES_CALLS
 
-    limit: float | None = None
+    limit: Positive | None = None
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """Seconds."""
         return (ScoreInfo("latency", lower_is_better=True, threshold=self.limit, unbounded=True),)
-
-    def check(self) -> None:
-        """Validate the limit.
-
-        Raises:
-            ConfigError: it is not above 0.
-        """
-        _check_limit(self.limit)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Read the seconds of one output."""
@@ -67,20 +60,12 @@ class CostLimit:
 
     stage_info: ClassVar[StageInfo] = _SEES_CALLS
 
-    limit: float | None = None
+    limit: Positive | None = None
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """An amount."""
         return (ScoreInfo("cost", lower_is_better=True, threshold=self.limit, unbounded=True),)
-
-    def check(self) -> None:
-        """Validate the limit.
-
-        Raises:
-            ConfigError: it is not above 0.
-        """
-        _check_limit(self.limit)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Read the cost of one output."""

@@ -13,10 +13,11 @@ import signal
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from steelyard.building.import_paths import check_function, describe_path, find_function
-from steelyard.errors import ConfigError, expect_number
+from steelyard.constraints import Texts, Within
+from steelyard.errors import ConfigError
 from steelyard.scorers.lexical import share_info, text_of, unscored
 from steelyard.sql.sandbox import Sandbox
 from steelyard.types import Output, Sample, Score, ScoreInfo
@@ -79,8 +80,8 @@ class Command:
     runs_code: ClassVar[bool] = True
     fixed_options: ClassVar[tuple[str, ...]] = ("command",)
 
-    command: tuple[str, ...]
-    timeout_s: float = 10.0
+    command: Annotated[tuple[str, ...], Texts(1, of="a program and its arguments")]
+    timeout_s: Annotated[float, Within(0.001, 3600)] = 10.0
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -91,14 +92,10 @@ class Command:
         """Look for the program.
 
         Raises:
-            ConfigError: there is none, the arguments are not texts, or the time limit is not above 0.
+            ConfigError: there is none.
         """
-        command: Any = self.command
-        if isinstance(command, str) or not command or not all(isinstance(part, str) and part for part in command):
-            raise ConfigError(f"command: a list of a program and its arguments, not {command!r:.80}")
         if shutil.which(self.command[0]) is None:
             raise ConfigError(f"command: there is no program {self.command[0]!r}")
-        expect_number("timeout_s", self.timeout_s, 0.001, 3600)
 
     def prepare(self, sandbox: Sandbox) -> None:
         """Refuse to run a program that was not allowed.

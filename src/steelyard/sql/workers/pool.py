@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError, install_command
 from steelyard.sql.clock import without_schemas
 from steelyard.sql.engines.engine import EngineQuery
@@ -117,7 +118,7 @@ class Pool:
     def run(self, request: RunRequest, call: Call) -> Execution:
         """Run a query when there is a free worker; see `Sandbox.run`. Closed meanwhile, it comes back as a failure."""
         limits, database = request.limits, request.database
-        limits.check()
+        check_options(limits)
         if database.file is not None and database.script:
             raise ConfigError("a database is a file or made by a script, not both")
         with self._slots:
