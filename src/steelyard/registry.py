@@ -169,7 +169,7 @@ NOT_A_SETTING: Final[Mapping[str, bool]] = MappingProxyType({"setting": False})
 def settings_of(cls: Any) -> list[dataclasses.Field[Any]]:
     """The fields of a dataclass that a user may set, those that classes have in common behind its own."""
     settings = [field for field in dataclasses.fields(cls) if field.init and field.metadata.get("setting", True)]
-    return sorted(settings, key=lambda field: field.kw_only)
+    return sorted(settings, key=lambda field: field.kw_only is True)
 
 
 def describe(value: Any) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import numpy as np
+
 from steelyard.constraints import Within
 from steelyard.errors import ConfigError
 from steelyard.models.base import Model
@@ -44,8 +46,6 @@ class Similarity:
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Compare one output."""
-        import numpy as np
-
         texts, problem = references_of(sample)
         answer = text_of(output).strip()
         if (score := unscored("similarity", problem, output)) is not None:

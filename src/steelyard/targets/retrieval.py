@@ -10,7 +10,10 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.constraints import Within
 from steelyard.errors import ConfigError, ModelError
@@ -51,10 +54,6 @@ from steelyard.targets.library import (
     stamps_of,
 )
 from steelyard.types import Asks, Message, Output, Sample
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 Search = Literal["bm25", "vectors"]
 
