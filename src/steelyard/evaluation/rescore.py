@@ -212,7 +212,7 @@ class RecordScorer:
         self._run = run
         self._task = task
         self._steps: Sequence[Step] = ()
-        self._open = contextlib.ExitStack()
+        self._resources = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as opened:
@@ -220,11 +220,11 @@ class RecordScorer:
             self._steps = [Step.of(name, scorer, sandbox) for name, scorer in self._task.stages.items()]
             prepare(tuple(self._task.stages.values()), sandbox)
             self._loop = opened.enter_context(asyncio.Runner())
-            self._open = opened.pop_all()
+            self._resources = opened.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._open.close()
+        self._resources.close()
 
     def score(self, records: Iterable[tuple[int, Record]]) -> ScoredRecords:
         """Score records, given with the places of their samples.

@@ -98,8 +98,8 @@ def queue_of(run: Run, score: str) -> Iterator[ReviewEntry]:
 
 def _places(run: Run, score: str) -> list[tuple[int, int, QueueKind, Answered]]:
     query = """SELECT no, repeat, outcome, body FROM score JOIN word ON word.num = score.name
-        WHERE run = :run AND layer = :layer AND text = :name ORDER BY no, repeat"""
-    values = {"run": run.num, "layer": run.scoring_version, "name": score}
+        WHERE run = :run AND scoring_version = :scoring_version AND text = :name ORDER BY no, repeat"""
+    values = {"run": run.num, "scoring_version": run.scoring_version, "name": score}
     places: list[tuple[int, int, QueueKind, Answered]] = []
     with run.store.reading() as connection:
         reader = DetailReader(unpacker_of(connection))

@@ -69,7 +69,7 @@ class Run:
         self.errors: int = row.errors
         self.replies: int = row.replies
         self.from_journal: int = row.from_journal
-        self.scoring_version: int = row.layer
+        self.scoring_version: int = row.scoring_version
         self.seconds: float = row.seconds
 
     def __repr__(self) -> str:
