@@ -18,6 +18,7 @@ from steelyard.analysis.judging_manifest import CANARY, JUDGES
 from steelyard.errors import ConfigError
 from steelyard.evaluation.objects import Options, Suite
 from steelyard.prompts.language import prompt_language
+from steelyard.registry import NOT_A_SETTING
 from steelyard.replies.answer_text import answer_of
 from steelyard.scorers.judges.judge import judged_by
 from steelyard.store import Run
@@ -86,14 +87,14 @@ class StoredAnswers:
     stage_info: ClassVar[StageInfo] = INLINE
     run: str
     canary: bool = False
-    record: Callable[[str, int], Record | None] | None = field(default=None, init=False, compare=False, repr=False)
+    record: Callable[[str, int], Record | None] | None = field(
+        default=None, compare=False, repr=False, metadata=NOT_A_SETTING
+    )
 
     @classmethod
     def of(cls, run: Run, *, canary: bool = False) -> StoredAnswers:
         """Of a run whose store is open."""
-        answers = cls(run.id, canary)
-        object.__setattr__(answers, "record", RecordReader(run))  # no setting: a manifest names the run alone
-        return answers
+        return cls(run.id, canary, RecordReader(run))
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
         """The stored output of the same repeat.

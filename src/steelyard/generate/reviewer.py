@@ -48,14 +48,6 @@ class Reviewer:
     language: LanguageSetting = "auto"
     parameters: CallParameters = field(default_factory=dict)
 
-    def check(self) -> None:
-        """Check the settings before anything is sent.
-
-        Raises:
-            ConfigError: no model, or an unknown language.
-        """
-        _REASON.check()
-
     def manifest(self) -> dict[str, Any]:
         """The prompts that are sent, by language, with their hashes."""
         return prompts_manifest(reason=_REASON)
@@ -85,14 +77,6 @@ class CauseFinder:
     model: AskedModel
     language: LanguageSetting = "auto"
     parameters: CallParameters = field(default_factory=dict)
-
-    def check(self) -> None:
-        """Check the settings before anything is sent.
-
-        Raises:
-            ConfigError: no model, or an unknown language.
-        """
-        _CAUSES.check()
 
     def manifest(self) -> dict[str, Any]:
         """The prompts that are sent, by language, with their hashes."""

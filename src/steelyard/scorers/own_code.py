@@ -11,11 +11,9 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
-from steelyard.building.import_paths import check_function, describe_path, find_function
 from steelyard.constraints import Texts, Within
 from steelyard.errors import ConfigError
 from steelyard.scorers.lexical import share_info, text_of, unscored
@@ -26,7 +24,7 @@ _MOST_OUTPUT: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class ScorerFunction:
+class ScorerFunction(UserFunction):
     """Scores by a Python function of yours, which is given what its parameters name.
 
     `def close(output, expected)` gets plain values, also `reference`, `input` and `metadata`; one with a parameter
@@ -39,29 +37,10 @@ class ScorerFunction:
     runs_code: ClassVar[bool] = True
     fixed_options: ClassVar[tuple[str, ...]] = ("function",)
 
-    function: str
-
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """One score of unknown range under the function's name."""
         return (ScoreInfo(self.function.rpartition(":")[2].rpartition(".")[2]),)
-
-    def check(self) -> None:
-        """Find the function in the source of its module; it is imported when a run begins.
-
-        Raises:
-            ConfigError: there is none of that name.
-        """
-        check_function(self.function)
-
-    @property
-    def may_ask(self) -> bool:
-        """Whether the function declares `ask`, so that a dry run has to call it to count what it asks."""
-        return "ask" in (describe_path(self.function).arguments or ())
-
-    def unwrap(self) -> Callable[..., Any]:
-        """Import and return the function."""
-        return find_function(self.function)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from steelyard.replies.listing import distinct_texts, read_listing
 from steelyard.replies.verdict import Verdict
 from steelyard.scorers.judges.declared import AskingScorer, PromptForm, at_least, count_yes, is_most, majority
 from steelyard.scorers.judges.judge import (
+    LONGEST_REASON,
     claims_nothing,
     claims_without_passages,
     contexts_of,
@@ -55,8 +56,6 @@ from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, StageInfo
 _NAME: Final = "faithfulness"
 _REFINE: Final = "faithfulness_refine"
 _CLAIMS: Final = "answer_claims"
-_LONGEST_REASON: Final = 2000
-"""Limit of characters of the reasons so far that the prompt of a further window shows."""
 
 
 @takes_model
@@ -139,7 +138,7 @@ class Faithfulness(AskingScorer):
         latest = next((step for step in reversed(earlier) if step.value is not None), None)
         values = {**material, "contexts": window.shown()}
         if latest is not None:
-            values["reason"] = latest.reason[:_LONGEST_REASON]
+            values["reason"] = latest.reason[:LONGEST_REASON]
             values["existing_answer"] = latest.label.upper()
         prompt = self.prompts[_NAME if latest is None else _REFINE]
         language = self.judge.language_for(*material.values())
@@ -165,7 +164,7 @@ def _trace(packed: Sequence[ContextWindow], steps: Sequence[Verdict], repeat: in
             "repeat": repeat,
             "contexts": list(window.numbers),
             "verdict": step.label,
-            "reason": step.reason[:_LONGEST_REASON],
+            "reason": step.reason[:LONGEST_REASON],
             "outcome": step.outcome,
         }
         for window, step in zip(packed, steps, strict=False)

@@ -327,7 +327,8 @@ def _stored_prompts(described: Any) -> Mapping[str, Any]:
     return stored if isinstance(stored, Mapping) else {}
 
 
-_LONGEST_REASON: Final = 2000
+LONGEST_REASON: Final = 2000
+"""Most characters of a judge's reason that are stored or shown again."""
 
 
 def contexts_of(sample: Sample, output: Output) -> tuple[str, ...]:
@@ -435,7 +436,7 @@ def score_of(
         details["asked_for"] = form
     read = [verdict for verdict in verdicts if verdict.value is not None]
     first = (read or [verdict for verdict in verdicts if verdict.outcome == "unparsed"] or list(verdicts))[0]
-    reason = " ".join(first.reason.split())[:_LONGEST_REASON]
+    reason = " ".join(first.reason.split())[:LONGEST_REASON]
     details["columns"] = {f"{name}_reason": reason, **details.get("columns", {})}
     if not read:
         return _unparsed_score(name, first, reason, details)

@@ -28,6 +28,7 @@ from steelyard.replies.verdict import Verdict
 from steelyard.replies.verdict_like import neutralised, verdict_like
 from steelyard.scorers.judges.declared import AskingScorer, PromptForm
 from steelyard.scorers.judges.judge import (
+    LONGEST_REASON,
     form_of,
     not_applicable,
     reference_of,
@@ -40,7 +41,6 @@ from steelyard.types import Asks, Message, Output, Sample, Score, ScoreInfo, Sta
 
 _TOKENS: Final = 1024
 """Reasons come before the verdict, so a reply that is cut off has none: a few sentences take 100 to 300 tokens."""
-_LONGEST_REASON: Final = 2000
 _ENCLOSED: Final = re.compile(
     r"(?:【|\\(?:boxed|fbox)\s{0,2}\{|<(?:answer|choice|preference|decision|result)>)\s{0,6}\{?"
     r"(?=\s{0,6}(?:[A-Ca-cＡ-Ｃ12１２]|tie|draw|平))",
@@ -192,12 +192,12 @@ class Preference(AskingScorer):
 
     def _score(self, sides: Sides, orders: Sequence[Order], asked_for: str) -> Score:
         verdict = combined(orders)
-        reason = explained(orders)[:_LONGEST_REASON]
+        reason = explained(orders)[:LONGEST_REASON]
         detail: dict[str, Any] = {"by": "judge", "orders": [order.detail() for order in orders]}
         detail["columns"] = {
             f"{self.name}_label": verdict.label,
             f"{self.name}_reason": reason,
-            **{f"{self.name}_{order.shown}": order.reason[:_LONGEST_REASON] for order in orders},
+            **{f"{self.name}_{order.shown}": order.reason[:LONGEST_REASON] for order in orders},
         }
         if asked_for:
             detail["asked_for"] = asked_for

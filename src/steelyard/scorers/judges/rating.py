@@ -28,6 +28,7 @@ from steelyard.errors import ConfigError, ModelError, ScorerError
 from steelyard.replies.clean import fold
 from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale, Verdict
+from steelyard.scorers.judges.declared import REASON_TOKENS
 from steelyard.scorers.judges.judge import Judge, score_of, together, unless_stopped
 from steelyard.session.reply_schemas import ask_for_probabilities
 from steelyard.session.session import proving
@@ -39,7 +40,6 @@ ALTERNATIVES: Final = 20
 """As many as OpenAI's interface lists; with 20 a scale of 1 to 10 is covered however it is spaced."""
 _SCORE_TOKENS: Final = 12
 """A number needs one or two; a model that repeats the form before it, `coherence (1 to 5): 4`, needs ten."""
-_REASON_TOKENS: Final = 512
 _BRACES_TOKENS: Final = 20
 """What JSON writes around a rating, with line breaks and blanks."""
 MOST_VALUES: Final = 1000
@@ -92,7 +92,7 @@ class Form:
     @property
     def most_tokens(self) -> int:
         """How long a reply may be."""
-        return _REASON_TOKENS if self.reasoning else _SCORE_TOKENS
+        return REASON_TOKENS if self.reasoning else _SCORE_TOKENS
 
     def read(self, reply: Reply) -> Verdict:
         """The rating in one reply."""
