@@ -14,6 +14,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 
+from steelyard.building.import_paths import UserFunction
 from steelyard.constraints import Texts, Within
 from steelyard.errors import ConfigError
 from steelyard.scorers.lexical import share_info, text_of, unscored
