@@ -46,6 +46,10 @@ def check_function(path: str) -> None:
         raise ConfigError(f"{path!r} is a {described.plain}, not a function")
 
 
+def _is_function(_name: str, path: str) -> None:
+    check_function(path)
+
+
 @dataclass(frozen=True, slots=True)
 class UserFunction:
     """A function of the user's in a configuration, as target or scorer.
@@ -54,7 +58,7 @@ class UserFunction:
         function: `package.module:name`; the current folder is searched too.
     """
 
-    function: Annotated[str, lambda _name, path: check_function(path)]
+    function: Annotated[str, _is_function]
 
     @property
     def may_ask(self) -> bool:

@@ -20,7 +20,7 @@ from steelyard.evaluation.objects import Options, Suite
 from steelyard.prompts.language import prompt_language
 from steelyard.registry import NOT_A_SETTING
 from steelyard.replies.answer_text import answer_of
-from steelyard.scorers.judges.judge import judged_by
+from steelyard.scorers.judges.judge import judge_of, judged_by
 from steelyard.store import Run
 from steelyard.store.record_reader import RecordReader
 from steelyard.types import INLINE, Asks, Output, Record, Sample, Scorer, StageInfo
@@ -60,7 +60,7 @@ class JudgesFile:
         if not self.judges:
             raise ConfigError("judges: name at least one, as {small: {correctness: {judge: {model: ...}}}}")
         for name, scorer in self.judges.items():
-            if getattr(scorer, "judge", None) is None:
+            if judge_of(scorer) is None:
                 raise ConfigError(f"judges: {name} uses no judge; use a scorer that does, such as correctness")
         if self.jury and len(self.judges) < 2:
             raise ConfigError("jury: needs two judges or more")

@@ -30,6 +30,7 @@ from steelyard.models.prices import PriceTable, read_prices
 from steelyard.models.rate_limit import Rates
 from steelyard.registry import name_of
 from steelyard.runner import Step
+from steelyard.scorers.judges.judge import judge_of
 from steelyard.targets.pair import Pair
 from steelyard.targets.prompt import Prompt
 from steelyard.types import Sample, Scorer, Target, WrapsScorers
@@ -359,6 +360,6 @@ def constant_prompts(suite: Suite) -> Iterator[tuple[str, str]]:
         if missing := getattr(target, "without_question", ""):
             yield name, f"{missing}, so every sample would be asked the same{hint}"
     for scorer in suite.all_scorers:
-        model = getattr(getattr(scorer, "judge", None), "model", None)
-        if missing := ModelInfo.of(model).without_question:
+        judge = judge_of(scorer)
+        if judge and (missing := ModelInfo.of(judge.model).without_question):
             yield "", f"judge: {missing}, so the judge would see no answer{hint}"

@@ -277,12 +277,18 @@ async def together(calls: Sequence[Callable[[], Awaitable[T]]]) -> tuple[T, ...]
     return tuple(results)
 
 
+def judge_of(scorer: object) -> Judge | None:
+    """The judge that a scorer asks; None where it asks none."""
+    judge = getattr(scorer, "judge", None)
+    return judge if isinstance(judge, Judge) else None
+
+
 def judged_by(scorer: Any, judge: Judge) -> Any:
     """Return the scorer with another judge; one that wraps scorers passes it on to those that have the same as it."""
     if not isinstance(scorer, WrapsScorers):
         return replace(scorer, judge=judge)
-    shared = getattr(scorer, "judge", None)
-    parts = (judged_by(part, judge) if getattr(part, "judge", None) == shared else part for part in scorer.parts)
+    shared = judge_of(scorer)
+    parts = (judged_by(part, judge) if judge_of(part) == shared else part for part in scorer.parts)
     return scorer.with_parts(tuple(parts))
 
 
@@ -301,9 +307,8 @@ def with_stored_prompts(scorer: Scorer, described: Any) -> Scorer:
         parts = zip(given.parts, _described_parts(given, described), strict=False)
         return given.with_parts(tuple(with_stored_prompts(part, stored) for part, stored in parts))
     prompts: Mapping[str, FencedPrompt] = getattr(scorer, "prompts", {})
-    judge = getattr(scorer, "judge", None)
-    stored = _stored_prompts(described)
-    if not prompts or not stored or not isinstance(judge, Judge):
+    judge, stored = judge_of(scorer), _stored_prompts(described)
+    if not prompts or not stored or judge is None:
         return scorer
     earlier: dict[str, str] = {}
     for key, prompt in prompts.items():

@@ -8,6 +8,7 @@ from typing import Any
 
 from steelyard.building.wrapped import WrapsOne, infos_of_part
 from steelyard.replies.sql import Wanted
+from steelyard.scorers.judges.judge import judge_of
 from steelyard.scorers.judges.relevance import Relevance
 from steelyard.scorers.sql import SqlResult
 from steelyard.scorers.sql_replies import mock_sql, sql_reply
@@ -62,7 +63,7 @@ def reading_as(scorer: Scorer, scoring: SqlResult) -> Scorer:
     if isinstance(scorer, TableMetrics):
         lacking = _lacking(scorer, scoring, "form", "key", "databases", "engine", "limits", "equality", "now")
         return replace(scorer, task="SP", **lacking)
-    asks_judge = getattr(scorer, "judge", None) is not None and not isinstance(scorer, OfSql)
+    asks_judge = judge_of(scorer) is not None and not isinstance(scorer, OfSql)
     return OfSql(scorer, scoring.form, scoring.key) if asks_judge else scorer
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from steelyard.analysis.judges.jury import JuryVote
 from steelyard.errors import ConfigError
 from steelyard.prompts.language import Language
-from steelyard.scorers.judges.judge import Judge, judged_by
+from steelyard.scorers.judges.judge import Judge, judge_of, judged_by
 from steelyard.types import Scorer
 
 
@@ -91,4 +91,4 @@ def with_judges(scorers: Sequence[Scorer], judges: Mapping[str, Judge]) -> tuple
 
 
 def _wants_judge(scorer: Any) -> bool:
-    return is_dataclass(scorer) and not isinstance(scorer, type) and getattr(scorer, "judge", None) == Judge()
+    return is_dataclass(scorer) and not isinstance(scorer, type) and judge_of(scorer) == Judge()
