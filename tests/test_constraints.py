@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import pytest
 
-from steelyard.constraints import Filled, ScoreName, Share, Texts, Within, check_options, option_of
+from steelyard.constraints import Filled, ScoreName, Share, TextList, Within, check_options, option_of
 from steelyard.errors import ConfigError
 
 
@@ -25,8 +25,8 @@ class Options:
     mode: Literal["any", "all"] = "any"
     reference: Literal["auto"] | bool = "auto"
     also: tuple[Literal["a", "b"], ...] = ()
-    steps: Annotated[tuple[str, ...], Texts(1, 3)] = ("read",)
-    criteria: Annotated[str | tuple[str, ...], Texts(most=2, or_text=True)] = ""
+    steps: Annotated[tuple[str, ...], TextList(1, 3)] = ("read",)
+    criteria: Annotated[str | tuple[str, ...], TextList(most=2, or_text=True)] = ""
     name: ScoreName = "score"
     question: Annotated[str, Filled("describe what is judged")] = "Is it polite?"
     inner: Inner = Inner()

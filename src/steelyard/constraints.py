@@ -172,7 +172,7 @@ class OneOf:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Texts:
+class TextList:
     """A list of texts that are not blank; where the option may also be one text, that passes.
 
     Args:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Annotated, Final, NamedTuple
 
-from steelyard.constraints import Seed, Texts
+from steelyard.constraints import Seed, TextList
 from steelyard.data.documents import Document
 from steelyard.errors import ConfigError, did_you_mean, expect_number
 from steelyard.generate.boilerplate import Kind, boilerplate_kind, heading_kind
@@ -47,9 +47,9 @@ class Drawing:
     count: int | None = None
     tokens: int = CHUNK_TOKENS
     seed: Seed = 0
-    pages: Annotated[Sequence[str], Texts()] = ()
-    exclude_pages: Annotated[Sequence[str], Texts()] = ()
-    exclude_headings: Annotated[Sequence[str], Texts()] = ()
+    pages: Annotated[Sequence[str], TextList()] = ()
+    exclude_pages: Annotated[Sequence[str], TextList()] = ()
+    exclude_headings: Annotated[Sequence[str], TextList()] = ()
     keep_boilerplate: bool = False
 
     def check(self) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
 
-from steelyard.constraints import Amount, ScoreName, Texts, Within
+from steelyard.constraints import Amount, ScoreName, TextList, Within
 from steelyard.errors import ConfigError, DataError, did_you_mean
 from steelyard.models.prices import Price, PriceTable, units
 from steelyard.prompts.agent_messages import USAGE, tokens_in
@@ -336,7 +336,7 @@ class ForbiddenTools:
 
     stage_info: ClassVar[StageInfo] = INLINE
 
-    tools: Annotated[tuple[str, ...], Texts(1, of="names of tools")] = ()
+    tools: Annotated[tuple[str, ...], TextList(1, of="names of tools")] = ()
     name: ScoreName = "forbidden_tools"
 
     @property

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from steelyard.constraints import Texts
+from steelyard.constraints import TextList
 from steelyard.errors import ConfigError, DataError, did_you_mean
 from steelyard.normal_form import nfkc
 from steelyard.plain_json import to_json
@@ -63,7 +63,7 @@ class JsonFields:
     compare: Mapping[str, Any] | None = None
     default: Literal["exact", "text", "number"] = "exact"
     extra: Literal["ignore", "fail"] = "ignore"
-    fields: Annotated[tuple[str, ...], Texts(most=_MOST_FIELDS)] = ()
+    fields: Annotated[tuple[str, ...], TextList(most=_MOST_FIELDS)] = ()
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:

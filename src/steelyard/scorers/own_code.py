@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 
 from steelyard.building.import_paths import UserFunction
-from steelyard.constraints import Texts, Within
+from steelyard.constraints import TextList, Within
 from steelyard.errors import ConfigError
 from steelyard.scorers.lexical import share_info, text_of, unscored
 from steelyard.sql.sandbox import Sandbox
@@ -60,7 +60,7 @@ class Command:
     runs_code: ClassVar[bool] = True
     fixed_options: ClassVar[tuple[str, ...]] = ("command",)
 
-    command: Annotated[tuple[str, ...], Texts(1, of="a program and its arguments")]
+    command: Annotated[tuple[str, ...], TextList(1, of="a program and its arguments")]
     timeout_s: Annotated[float, Within(0.001, 3600)] = 10.0
 
     @property

@@ -8,7 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final
 
-from steelyard.constraints import ScoreName, Texts
+from steelyard.constraints import ScoreName, TextList
 from steelyard.errors import ConfigError, expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.template import OwnWords, own_words, refuse_file_names
@@ -170,7 +170,7 @@ class Guideline(AskingScorer):
     }
     shows_images: ClassVar[bool] = True
 
-    guidelines: Annotated[tuple[str, ...], Texts(1, 50), own_words] = ()
+    guidelines: Annotated[tuple[str, ...], TextList(1, 50), own_words] = ()
     name: ScoreName = "guideline"
     template: Path | str = ""
 

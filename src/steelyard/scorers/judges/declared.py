@@ -46,7 +46,7 @@ class PromptForm:
 
 
 @dataclass(frozen=True, slots=True)
-class VerdictForm:
+class VerdictRequest:
     """In which form the verdict is requested, and how it is read.
 
     Args:
@@ -62,19 +62,19 @@ class VerdictForm:
     numbered: bool = False
 
 
-def yes_or_no(max_tokens: int | None = None, read: Callable[[Reply], Verdict] = yes_no_in) -> VerdictForm:
+def yes_or_no(max_tokens: int | None = None, read: Callable[[Reply], Verdict] = yes_no_in) -> VerdictRequest:
     """YES or NO."""
-    return VerdictForm(lambda reply: (read(reply),), Judge.yes_no_schema, max_tokens)
+    return VerdictRequest(lambda reply: (read(reply),), Judge.yes_no_schema, max_tokens)
 
 
-def numbered(count: int, max_tokens: int | None = None) -> VerdictForm:
+def numbered(count: int, max_tokens: int | None = None) -> VerdictRequest:
     """YES or NO under each number from 1 to `count`."""
-    return VerdictForm(partial(read_numbered, n=count), Judge.numbered_schema, max_tokens, numbered=True)
+    return VerdictRequest(partial(read_numbered, n=count), Judge.numbered_schema, max_tokens, numbered=True)
 
 
 def rating(
     scale: Scale, max_tokens: int | None = None, name: str = "", levels: Sequence[float] | None = None
-) -> VerdictForm:
+) -> VerdictRequest:
     """A number of a scale.
 
     Args:
@@ -91,7 +91,7 @@ def rating(
         reason = f"{verdict.value:g} is not one of the levels. {verdict.reason}".strip()
         return (replace(verdict, outcome="unparsed", value=None, kind="out_of_scale", reason=reason),)
 
-    return VerdictForm(read, Judge.rating_schema, max_tokens)
+    return VerdictRequest(read, Judge.rating_schema, max_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Case:
     name: str
     language: Language
     values: Mapping[str, str]
-    form: VerdictForm
+    form: VerdictRequest
     passes: Callable[[float], bool] | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
     prompt: str = ""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Final
 
-from steelyard.constraints import Filled, ScoreName, Texts, check_options
+from steelyard.constraints import Filled, ScoreName, TextList, check_options
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.template import own_words
 from steelyard.replies.answer_text import answer_of
@@ -64,7 +64,7 @@ class ErrorJudge(AskingScorer):
 
     name: ScoreName = ""
     definition: Annotated[str, Filled("describe in words this kind of error"), own_words] = ""
-    examples: Annotated[tuple[str, ...], Texts(most=MOST_EXAMPLES), own_words] = ()
+    examples: Annotated[tuple[str, ...], TextList(most=MOST_EXAMPLES), own_words] = ()
     template: Path | str = ""
 
     @property

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Final
 
-from steelyard.constraints import Filled, ScoreName, Share, Texts, Within
+from steelyard.constraints import Filled, ScoreName, Share, TextList, Within
 from steelyard.errors import expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt
@@ -81,7 +81,7 @@ class GEval(AskingScorer):
         str, Filled("describe what is judged, and what makes a high score and a low one"), own_words
     ] = ""
     task: OwnWords = ""
-    steps: Annotated[tuple[str, ...], Texts(), own_words] = ()
+    steps: Annotated[tuple[str, ...], TextList(), own_words] = ()
     low: Annotated[int, Within(-MOST_VALUES, MOST_VALUES - 1)] = 1
     high: int = 5
     weighting: Weighting = "auto"

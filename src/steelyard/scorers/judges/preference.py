@@ -15,7 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
 
-from steelyard.constraints import ScoreName, Seed, Texts
+from steelyard.constraints import ScoreName, Seed, TextList
 from steelyard.errors import ConfigError, expect_number
 from steelyard.prompts.agent_transcript import shorten, windowed_transcript
 from steelyard.prompts.conversation import transcript_of
@@ -85,7 +85,7 @@ class Preference(AskingScorer):
         )
     }
 
-    criteria: Annotated[str | tuple[str, ...], Texts(most=50, or_text=True), own_words] = ""
+    criteria: Annotated[str | tuple[str, ...], TextList(most=50, or_text=True), own_words] = ""
     reference: Literal["auto"] | bool = "auto"
     orders: Literal["both", "random"] = "both"
     seed: Seed = 0
