@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.loopback import completion, http, peer, said
 
-from steelyard import ConfigError, ModelError, OpenAICompatible, Retry
+from steelyard import ConfigError, OpenAICompatible
 from steelyard.constraints import check_options
+from steelyard.errors import ModelError
+from steelyard.models import Retry
 from steelyard.models.base import Answer, Fault
 from steelyard.models.limits import Limits
 from steelyard.models.streaming import first_of

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from steelyard import ConfigError, DataError, Output, Sample
+from steelyard import ConfigError, Output, Sample
 from steelyard.constraints import check_options
+from steelyard.errors import DataError
 from steelyard.scorers.human_preference import HumanPreference
 
 SIDES = ("glm-4", "qwen")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Annotated, Final, NamedTuple
 
-from steelyard.constraints import Seed, TextList
+from steelyard.constraints import Seed, TextList, check_options
 from steelyard.data.documents import Document
 from steelyard.errors import ConfigError, did_you_mean, expect_number
 from steelyard.generate.boilerplate import Kind, boilerplate_kind, heading_kind
@@ -84,7 +84,7 @@ def select_chunks(documents: Sequence[Document], drawing: Drawing) -> Selection:
     Raises:
         ConfigError: settings that no document fits, or no document holds anything to ask about.
     """
-    drawing.check()
+    check_options(drawing)
     included = _pages_by_document(documents, drawing.pages, "pages")
     excluded = _pages_by_document(documents, drawing.exclude_pages, "exclude_pages")
     left_out: Counter[str] = Counter()

@@ -23,7 +23,8 @@ _MOST_CACHED: Final = 20_000
 """Different bodies whose number is cached."""
 _KEPT: Final = (
     "letters", "wanted", "options", "original", "confidence", "kind", "label", "reference", "matched_by", "long_pairs",
-    "pairs", LACKS, "sd", "flip_rate", "asked_for", "alike", "by", "side", "why",
+    "pairs", LACKS, "sd", "flip_rate", "asked_for", "alike", "by", "side", "why", "weight", "lowest", "credit",
+    "probability",
 )  # fmt: skip
 """Keys of details that figures are computed from; all others are texts for a reader of one record."""
 _KEPT_OF_PARTS: Final[Mapping[str, Sequence[str]]] = {
@@ -45,7 +46,8 @@ def opened_scores(run: ReadableRun, names: Iterable[str]) -> set[str]:
     if of_pairs or has_structured_judge(manifest) or _asks_repeatedly(manifest.get("scorers")):
         return {*names}
     infos = score_infos(manifest).values()
-    return {info.name for info in infos if info.exam or info.named_verdicts or info.per_turn} | {RETRIEVAL_SCORES[0]}
+    flags = ("exam", "named_verdicts", "per_turn", "weighted", "confidence")
+    return {info.name for info in infos if any(getattr(info, flag) for flag in flags)} | {RETRIEVAL_SCORES[0]}
 
 
 def _asks_repeatedly(scorers: Any) -> bool:

@@ -177,7 +177,7 @@ async def _work(task: WorkerTask, answers: Answers, listen: Callable[[Orders], N
     await load_models(suite)
     secrets = Secrets(references(describe(suite.parts)), {})
     with (
-        Sandbox(unsafe=task.unsafe_sql, permits=task.permits) as sandbox,
+        Sandbox(unsafe=task.unsafe_sql, permits=task.permits, resolve=secrets.resolve) as sandbox,
         Store(task.where, durability=suite.options.durability) as store,
         side_store(suite, store) as sides,
     ):

@@ -217,7 +217,17 @@ def test_it_is_plain_json():
     plain = json.loads(json.dumps(json_value(exam)))
     assert plain["rotations"]["all_right"]["n"] == 2
     assert plain["letters"]["letters"][0]["letter"] == "A"
-    assert set(plain) == {"score", "questions", "chance", "corrected", "letters", "rotations", "repeats", "queue"}
+    assert set(plain) == {
+        "score",
+        "questions",
+        "chance",
+        "corrected",
+        "letters",
+        "rotations",
+        "repeats",
+        "queue",
+        "points",
+    }
 
 
 def test_macro_and_micro_averages_differ_where_groups_differ_in_size():

@@ -5,12 +5,13 @@ import json
 
 import pytest
 
-from steelyard import ConfigError, Correctness, Judge, OpenAICompatible, Output, Sample, Scripted
+from steelyard import ConfigError, Judge, OpenAICompatible, Output, Sample, Scripted
 from steelyard.constraints import check_options
 from steelyard.scorers import (
     AnswerRelevancy,
     ClaimFaithfulness,
     ContextRelevance,
+    Correctness,
     ErrorJudge,
     Faithfulness,
     GEval,

@@ -45,21 +45,28 @@ def compared_score(name: str, runs: Sequence[ComparedRun]) -> ComparedScore:
     scale = next((score.scale for score in scores if score.scale), None)
     threshold = next((info.threshold for info in infos if info.threshold is not None), None)
     lower = any(info.lower_is_better for info in infos)
-    meaning = ScoreMeaning(scale is not None or any(info.unbounded for info in infos), lower, threshold)
+    weighted = any(info.weighted for info in infos)
+    meaning = ScoreMeaning(scale is not None or any(info.unbounded for info in infos), lower, threshold, share=weighted)
     if all(score.binary for score in scores) and parts_right_from_wrong(threshold, lower_is_better=lower):
         # A sample passes where most of its repeats do, whatever the threshold of one repeat, and fails where most fail.
         meaning = meaning._replace(threshold=_MAJORITY, undecided_at=_MAJORITY)
-    ends = scale or (UNIT if all(score.is_share for score in scores) else None)
+    ends = scale or (UNIT if not weighted and all(score.is_share for score in scores) else None)
     return ComparedScore(name, scores[0].over if scores else "all", meaning, ends)
 
 
 def paired_values(runs: AlignedRuns, score: str, over: Over) -> PairedValues:
-    """The samples with a value on both sides; the group is the baseline's, the cluster as `clusters_of` says."""
+    """The samples with a value on both sides; the group is the baseline's, the cluster as `clusters_of` says.
+
+    Values that weigh differently are scaled so that their plain mean over these samples is the weighted one.
+    """
     before = runs.baseline.scores.sums_of(score).means(over)[runs.alignment.first]
     after = runs.other.scores.sums_of(score).means(over)[runs.alignment.second]
     indices = np.flatnonzero(~(np.isnan(before) | np.isnan(after)))
-    clusters = clusters_of(runs)
-    return PairedValues(indices, before[indices], after[indices], None if clusters is None else clusters[indices])
+    before, after, clusters = before[indices], after[indices], clusters_of(runs)
+    weights = runs.baseline.scores.sums_of(score).weights
+    if weights is not None and (of_pairs := weights[runs.alignment.first][indices]).any():
+        before, after = (side * of_pairs / of_pairs.mean() for side in (before, after))
+    return PairedValues(indices, before, after, None if clusters is None else clusters[indices])
 
 
 def clusters_of(runs: AlignedRuns) -> Array | None:

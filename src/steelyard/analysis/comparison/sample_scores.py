@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -28,6 +28,8 @@ class ScoreSums:
         read: repeats that count where the score is over all replies: scored, unparsed and refused ones.
         errors: repeats that failed.
         rows: all repeats; 0 where the sample has no row of this score.
+        weights: what the sample weighs in the mean over samples, 0 where that is not known; None where all weigh the
+            same.
     """
 
     total: Array
@@ -36,6 +38,7 @@ class ScoreSums:
     read: Array
     errors: Array
     rows: Array
+    weights: Array | None = None
 
     def missing(self, over: Over) -> Array:
         """Per sample the repeats whose value is not known: unparsed ones, and refused ones where they are left out.
@@ -112,6 +115,12 @@ def _sums(rows: ScoreColumns, where: Array, size: int) -> dict[str, ScoreSums]:
     codes = {name: code for code, name in enumerate(rows.names)}
     nameless = _sums_of(rows, where, rows.name == codes.get("", -1), zeros)
     by_name = {name: _sums_of(rows, where, rows.name == codes[name], nameless.errors) for name in rows.scores}
+    weights = rows.numbers("weight")
+    for name in {rows.names[code] for code in np.unique(rows.name[~np.isnan(weights)]).tolist()}:
+        at = (rows.name == codes[name]) & ~np.isnan(weights)
+        of_samples = np.zeros(size)
+        of_samples[where[at]] = weights[at]
+        by_name[name] = replace(by_name[name], weights=of_samples)
     return {"": nameless, **by_name}
 
 

@@ -15,9 +15,11 @@ from steelyard.analysis.run_data import RunCounts
 from steelyard.analysis.scores.histograms import Histogram
 from steelyard.analysis.scores.score_summary_values import NO_GROUP, Consistency, RunState, ScoreSummary, TurnSummary
 from steelyard.analysis.stopping import Stopping
+from steelyard.analysis.summary.calibration import ScoreCalibration
 from steelyard.analysis.summary.classification import Classification
 from steelyard.analysis.summary.contingency import ContingencyTable
 from steelyard.analysis.summary.exam_values import Exam
+from steelyard.analysis.summary.levels import GroupLevel
 from steelyard.analysis.summary.pass_rates import PassRate
 from steelyard.analysis.usage import FrameworkUsage, StageCost
 from steelyard.plain_json import field_values
@@ -40,9 +42,11 @@ class ScoreDetails:
         contingency_tables: of pairs of 0/1 scores.
         breakdowns: key of the samples' metadata -> score -> a summary per value of that key, in order of first
             appearance; no entry for a key that no sample has.
+        levels: score -> its averages by the levels of its groups, the coarsest first; empty where these have one level.
         consistency: per score whose judge was asked repeatedly, how far it agreed with itself.
         exams: details of each exam score.
         classifications: a report of each score with a closed set of classes.
+        calibrations: of each score with confidences, how well these agree with being right.
         also_scored: scores of the same replies by the rules of other tools; shown separately from the run's own.
         turns: each score of single turns, over all turns of the run's conversations.
         pass_rates: pass@k and pass^k of the headline score, where samples were asked several times.
@@ -52,9 +56,11 @@ class ScoreDetails:
     spreads: Mapping[str, Histogram] = field(default_factory=dict)
     contingency_tables: tuple[ContingencyTable, ...] = ()
     breakdowns: Mapping[str, Mapping[str, tuple[ScoreSummary, ...]]] = field(default_factory=dict)
+    levels: Mapping[str, tuple[GroupLevel, ...]] = field(default_factory=dict)
     consistency: Mapping[str, Consistency] = field(default_factory=dict)
     exams: tuple[Exam, ...] = ()
     classifications: tuple[Classification, ...] = ()
+    calibrations: tuple[ScoreCalibration, ...] = ()
     also_scored: tuple[str, ...] = ()
     turns: tuple[TurnSummary, ...] = ()
     pass_rates: tuple[PassRate, ...] = ()
@@ -223,10 +229,11 @@ class RunSummary:
 
         Args:
             name: of the score; that of a jury is what it rates, followed by `_jury`.
-            group: "" is the whole run.
+            group: "" is the whole run; a group of a coarser level is one too.
         """
         name = name or self.primary
-        among = (*(self.groups.get(name, ()) if group else self.scores), *self.raters.jury_scores)
+        coarser = (part for level in self.details.levels.get(name, ()) for part in level.groups)
+        among = (*((*self.groups.get(name, ()), *coarser) if group else self.scores), *self.raters.jury_scores)
         return next((score for score in among if score.name == name and score.group == group), None)
 
     def rate(self, name: str = "", group: str = "") -> ScoreSummary | None:
