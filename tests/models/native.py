@@ -6,7 +6,7 @@ import json
 import pytest
 from tests.loopback import http, peer
 
-from steelyard import ModelError
+from steelyard.errors import ModelError
 from steelyard.models.base import Answer, Fault
 from steelyard.models.limits import Limits, Retry
 from steelyard.session.secrets import Secrets

@@ -8,11 +8,12 @@ from tests.loopback import http, peer
 from tests.models.native import FORM, KEY, PDF, PNG, SCHEMA, TOOL, body_of, exchanged, fault_of, read
 from tests.wires import anthropic
 
-from steelyard import ConfigError, Correctness, Judge, Options, Sample, Suite
+from steelyard import ConfigError, Judge, Options, Sample, Suite
 from steelyard.constraints import check_options
 from steelyard.evaluation import RunConfig, aevaluate_suite
 from steelyard.models import Anthropic
 from steelyard.models.refused_parameters import THINKING_TOKENS, adjusted
+from steelyard.scorers import Correctness
 from steelyard.types import Usage
 
 MODEL = Anthropic("claude-x", api_key="${KEY}")

@@ -6,8 +6,9 @@ import pytest
 from tests.models.native import FORM, PDF, PNG, SCHEMA, TOOL, body_of, exchanged, fault_of, read
 from tests.wires import ollama
 
-from steelyard import ConfigError, ModelError
+from steelyard import ConfigError
 from steelyard.constraints import check_options
+from steelyard.errors import ModelError
 from steelyard.models import Ollama
 from steelyard.types import Usage
 

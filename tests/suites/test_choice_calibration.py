@@ -7,11 +7,12 @@ import pytest
 from tests.report.sections_read import rows
 from tests.suites.test_choice_points import runs_of
 
-from steelyard import DataError, Output, Sample
+from steelyard import Output, Sample
 from steelyard.analysis.gate.gate_figures import rule_figure
 from steelyard.analysis.gate.gate_results import judge_gate
 from steelyard.analysis.gate.gate_rules import parse_rule
 from steelyard.constraints import check_options
+from steelyard.errors import DataError
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
 from steelyard.report.sections.calibration import calibration_section

@@ -5,10 +5,11 @@ import json
 import pytest
 from tests.report.sections_read import rows
 
-from steelyard import DataError, Label, Output, Sample, Store, compare
+from steelyard import Label, Output, Sample, Store, compare
 from steelyard.analysis.gate.gate_results import judge_gate
 from steelyard.config.load import load
 from steelyard.data.sample_files import SampleFiles
+from steelyard.errors import DataError
 from steelyard.evaluation.evaluate import RunConfig, evaluate_suite
 from steelyard.people.labels import add_labels
 from steelyard.report.sections.exam import exam_section
