@@ -130,13 +130,13 @@ def make_small(where: str) -> None:
 def bare(where: str) -> None:
     """The rows of both runs as lists, from the driver."""
     with sqlite3.connect(where) as connection:
-        newest = connection.execute("SELECT num, layer FROM run ORDER BY num DESC LIMIT 2").fetchall()
+        newest = connection.execute("SELECT num, scoring_version FROM run ORDER BY num DESC LIMIT 2").fetchall()
         for run in newest:
             connection.execute(
-                "SELECT no, repeat, name, outcome, value FROM score WHERE run = ? AND layer = ?", run
+                "SELECT no, repeat, name, outcome, value FROM score WHERE run = ? AND scoring_version = ?", run
             ).fetchall()
             connection.execute("SELECT no, repeat, sample, failed FROM record WHERE run = ?", run[:1]).fetchall()
-        connection.execute("SELECT num, id, grp, cluster FROM sample").fetchall()
+        connection.execute("SELECT num, id, group_name, cluster FROM sample").fetchall()
 
 
 PAGES = (

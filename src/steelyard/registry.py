@@ -168,6 +168,16 @@ def name_of(kind: Kind, cls: type) -> str | None:
     return next((name for name, candidate in paths.items() if candidate == path), None)
 
 
+NOT_A_SETTING: Final[Mapping[str, bool]] = MappingProxyType({"setting": False})
+"""Metadata of a field that only this package sets: no key of a configuration, and not in the manifest."""
+
+
+def settings_of(cls: Any) -> list[dataclasses.Field[Any]]:
+    """The fields of a dataclass that a user may set, those that classes have in common behind its own."""
+    settings = [field for field in dataclasses.fields(cls) if field.init and field.metadata.get("setting", True)]
+    return sorted(settings, key=lambda field: field.kw_only is True)
+
+
 def describe(value: Any) -> Any:
     """Describe `value` as plain JSON for a manifest; a registered dataclass becomes `{name: {fields}}`.
 
@@ -191,9 +201,7 @@ def describe(value: Any) -> Any:
 def _describe_fields(value: Any) -> Any:
     if hasattr(value, "described"):  # it is written in a configuration as what it wraps is
         return value.described()
-    # A field that the constructor does not take (`init=False`) is not a setting.
-    settings = [field for field in dataclasses.fields(value) if field.init]
-    fields = {field.name: describe(getattr(value, field.name)) for field in settings}
+    fields = {field.name: describe(getattr(value, field.name)) for field in settings_of(type(value))}
     if hasattr(value, "manifest"):
         fields.update(value.manifest())
     name = next((name for kind in BUILT_IN if (name := name_of(kind, type(value)))), None)

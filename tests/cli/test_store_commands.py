@@ -39,7 +39,7 @@ def test_a_store_without_damage_is_reported_with_what_was_checked(typed, runs):
 
 
 def test_a_damaged_store_is_told_place_by_place_up_to_twenty_and_exits_with_4(typed, runs):
-    execute(None, "UPDATE sample SET grp = 'x'")
+    execute(None, "UPDATE sample SET group_name = 'x'")
     code, out, _ = typed("verify")
     assert code == 4
     assert "DAMAGED" in out

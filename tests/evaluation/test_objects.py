@@ -6,6 +6,7 @@ import pytest
 
 from steelyard import Budget, ConfigError, ExactMatch, Options, Sample, Store, evaluate
 from steelyard.config.load import load
+from steelyard.constraints import check_options
 from steelyard.models import Retry
 
 WRONG = [
@@ -24,13 +25,13 @@ WRONG = [
     ("retry", Retry(attempts=0), "retry.attempts must be a whole number of 1 or more, not 0"),
     ("budget", 50, "budget must be a Budget, not 50"),
     ("budget", Budget(calls=-1), "budget.calls must be a whole number of 0 or more, not -1"),
-    ("durability", "high", "durability must be 'normal' or 'full', not 'high'"),
+    ("durability", "high", "durability: expected normal or full, but got 'high'"),
 ]
 
 
 def test_the_defaults_pass():
-    assert Options().check() is None
-    assert Options(max_errors=0, seed=0, budget=Budget(calls=0, tokens=0), durability="full").check() is None
+    assert check_options(Options()) is None
+    assert check_options(Options(max_errors=0, seed=0, budget=Budget(calls=0, tokens=0), durability="full")) is None
 
 
 @pytest.mark.parametrize(("name", "value", "said_so"), WRONG)

@@ -29,7 +29,9 @@ def test_another_scorer_reads_the_stored_outputs_and_the_first_scores_stay(run):
     assert again.summary().scores[0].name == "shouted"
     assert again.summary().scores[0].answered.value == 1
     with closing(sqlite3.connect("s.db")) as connection:
-        assert connection.execute("SELECT layer, count(*) FROM score GROUP BY layer").fetchall() == [(0, 60), (1, 60)]
+        assert connection.execute(
+            "SELECT scoring_version, count(*) FROM score GROUP BY scoring_version"
+        ).fetchall() == [(0, 60), (1, 60)]
 
 
 class Judged:

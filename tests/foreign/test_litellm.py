@@ -17,6 +17,7 @@ import pytest
 from tests.loopback import completion, http, peer, said
 
 from steelyard import ConfigError
+from steelyard.constraints import check_options
 from steelyard.errors import ModelError
 from steelyard.models import Retry
 from steelyard.models.limits import Limits
@@ -72,7 +73,7 @@ def talk(model_of, answer=lambda n, _: said("Paris"), *, retry=QUICK, calls=1):
         async with peer(answer) as server:
             wire, limits = HttpWire(Secrets(["KEY"], {"KEY": KEY})), Limits(retry, 4)
             model = model_of(server.url)
-            model.check()
+            check_options(model)
             found = []
             try:
                 for n in range(calls):
@@ -229,7 +230,7 @@ def test_it_works_in_one_event_loop_after_another():
 )
 def test_a_mistake_is_found_before_anything_is_sent(fields, said_so):
     with pytest.raises(ConfigError, match=said_so):
-        LiteLLM(**{"name": "openai/m", **fields}).check()
+        check_options(LiteLLM(**{"name": "openai/m", **fields}))
 
 
 def test_a_name_without_a_provider_is_refused_before_the_first_call():

@@ -8,6 +8,7 @@ import re
 import pytest
 from tests.generate.exam_server import Exam, exam_server, fenced, numbered, said, step_of
 
+from steelyard.constraints import check_options
 from steelyard.data.documents import Document
 from steelyard.errors import ConfigError
 from steelyard.generate.qa import generate_qa, sample_of
@@ -128,7 +129,7 @@ def test_every_prompt_is_there_in_both_languages_with_the_same_places(language, 
 def test_what_cannot_be_meant_is_refused_before_anything_is_sent(own, message):
     writer = QuestionWriter(OpenAICompatible("m", "http://127.0.0.1:9/v1"), **own)
     with pytest.raises(ConfigError, match=re.escape(message)):
-        writer.check()
+        check_options(writer)
 
 
 def test_a_prompt_of_ones_own_is_sent_and_stands_in_the_manifest(tmp_path):

@@ -9,6 +9,7 @@ from tests.models.native import FORM, KEY, PDF, PNG, SCHEMA, TOOL, body_of, exch
 from tests.wires import anthropic
 
 from steelyard import ConfigError, Judge, Options, Sample, Suite
+from steelyard.constraints import check_options
 from steelyard.evaluation import RunConfig, aevaluate_suite
 from steelyard.models import Anthropic
 from steelyard.models.refused_parameters import THINKING_TOKENS, adjusted
@@ -237,8 +238,8 @@ def test_what_is_configured_wrongly_is_said_with_the_servers_words_and_the_key_t
 )
 def test_what_cannot_be_right_is_refused_before_anything_is_sent(wrong):
     with pytest.raises(ConfigError):
-        Anthropic(**{"name": "claude-x", **wrong}).check()
-    MODEL.check()
+        check_options(Anthropic(**{"name": "claude-x", **wrong}))
+    check_options(MODEL)
 
 
 def test_a_judge_leaves_out_what_the_api_refuses_in_the_servers_words(tmp_path):

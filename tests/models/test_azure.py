@@ -6,6 +6,7 @@ import pytest
 from tests.loopback import completion, http, peer
 
 from steelyard import ConfigError, OpenAICompatible
+from steelyard.constraints import check_options
 from steelyard.errors import ModelError
 from steelyard.models.completions import Completions
 from steelyard.models.embeddings import Embeddings
@@ -68,7 +69,7 @@ def ask(prompts, kind=OpenAICompatible, deployment="gpt", key=KEY, version="2024
         async with peer(azure) as server:
             base_url = server.url.replace("/v1", f"/openai/deployments/{deployment}")
             model = kind("gpt-4o", base_url, api_key="${AZURE_KEY}", api_version=version)
-            model.check()
+            check_options(model)
             limits, wire = (
                 Limits(Retry(base_s=0.01, attempts=3), 1),
                 HttpWire(Secrets(["AZURE_KEY"], {"AZURE_KEY": key})),
@@ -132,4 +133,6 @@ def test_without_an_api_version_the_key_is_a_bearer_as_azures_own_v1_takes_it():
 
 def test_an_address_that_was_copied_with_its_query_is_refused_with_where_it_goes():
     with pytest.raises(ConfigError, match="api_version"):
-        OpenAICompatible("gpt", "https://x.openai.azure.com/openai/deployments/gpt?api-version=2024-10-21").check()
+        check_options(
+            OpenAICompatible("gpt", "https://x.openai.azure.com/openai/deployments/gpt?api-version=2024-10-21")
+        )

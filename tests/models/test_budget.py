@@ -14,6 +14,7 @@ from tests.loopback import MemoryJournal, http, peer, said
 from tests.running_server import ledger_server
 
 from steelyard import Budget, ConfigError, OpenAICompatible
+from steelyard.constraints import check_options
 from steelyard.errors import ModelError
 from steelyard.models import Retry
 from steelyard.models.budget import BudgetMeter, Quota
@@ -102,8 +103,8 @@ def test_retries_are_paid_for_like_first_sendings():
 @pytest.mark.parametrize("options", [{"calls": -1}, {"tokens": -5}, {"calls": 1.5}, {"calls": True}])
 def test_a_limit_that_cannot_be_meant_is_refused(options):
     with pytest.raises(ConfigError, match=r"budget\.(calls|tokens) must be a whole number of 0 or more"):
-        Budget(**options).check()
-    Budget(calls=0).check()
+        check_options(Budget(**options), within="budget.")
+    check_options(Budget(calls=0))
 
 
 def write_exam(folder, url, calls):

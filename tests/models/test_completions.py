@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.loopback import http, peer
 
 from steelyard import ConfigError
+from steelyard.constraints import check_options
 from steelyard.models.base import Answer, Fault
 from steelyard.models.completions import Completions
 from steelyard.models.limits import Limits, Retry
@@ -104,6 +105,6 @@ def test_odd_logprobs_are_none_and_never_break_a_reply(odd):
 @pytest.mark.parametrize("name", ["prompt", "model", "stream", "n"])
 def test_what_the_model_sets_itself_is_no_parameter(name):
     with pytest.raises(ConfigError, match=name):
-        Completions("m", parameters={name: 1}).check()
+        check_options(Completions("m", parameters={name: 1}))
     with pytest.raises(ConfigError, match="api_key"):
-        Completions("m", api_key="sk-written-out-123456").check()
+        check_options(Completions("m", api_key="sk-written-out-123456"))

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.loopback import MemoryJournal, http, peer
 
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError, ModelError
 from steelyard.models.base import Answer, Fault
 from steelyard.models.embeddings import Embeddings, embed, vectors_of
@@ -202,10 +203,10 @@ def test_a_batch_that_comes_back_short_is_asked_again_and_not_kept():
 )
 def test_what_cannot_be_meant_is_found_before_anything_is_sent(fields, why):
     with pytest.raises(ConfigError, match=why):
-        Embeddings("e", **fields).check()
+        check_options(Embeddings("e", **fields))
 
 
 def test_a_sound_one_passes_and_is_told_by_its_fields():
     model = Embeddings("e", "https://h/v1", "${KEY}", {"encoding_format": "base64"})
-    model.check()
+    check_options(model)
     assert "${KEY}" in json.dumps(describe(model))

@@ -7,6 +7,7 @@ from tests.models.native import FORM, KEY, PDF, PNG, SCHEMA, TOOL, body_of, exch
 from tests.wires import gemini
 
 from steelyard import ConfigError
+from steelyard.constraints import check_options
 from steelyard.models import Gemini
 from steelyard.types import Usage
 
@@ -209,5 +210,5 @@ def test_flex_is_sent_and_read():
 def test_what_cannot_be_right_is_refused_before_anything_is_sent():
     for wrong in ({"contents": []}, {"generationConfig": {}}, {"n": 2}):
         with pytest.raises(ConfigError):
-            Gemini("gemini-x", parameters=wrong).check()
-    MODEL.check()
+            check_options(Gemini("gemini-x", parameters=wrong))
+    check_options(MODEL)

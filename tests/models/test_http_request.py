@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 
 from steelyard import ConfigError
+from steelyard.constraints import check_options
+from steelyard.evaluation.objects import check_parts
 from steelyard.models.http import PRESETS, HttpModel, PresetName
 from steelyard.models.response import ResponseMap
 from steelyard.registry import describe, find
@@ -85,10 +87,10 @@ def test_a_given_path_and_header_win_over_the_presets():
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_passes_its_own_check_once_its_needs_are_met(name):
     model = HttpModel("http://h", name, body=dict.fromkeys(PRESETS[name].needs, "x"))
-    model.check()
+    check_options(model)
     assert model.request("hi", {}).url == "http://h" + PRESETS[name].path
     with pytest.raises(ConfigError, match=f"needs the key '{PRESETS[name].needs[0]}'"):
-        HttpModel("http://h", name).check()
+        check_options(HttpModel("http://h", name))
 
 
 def test_the_names_of_presets_are_those_of_the_annotation():
@@ -120,9 +122,9 @@ def test_the_registered_model_is_this_one():
 )
 def test_a_mistake_is_found_before_anything_is_sent(fields, message):
     good = {"url": "http://h/x", "body": {"q": "{{prompt}}"}, "response": ResponseMap(text="answer")}
-    HttpModel(**good).check()
+    check_options(HttpModel(**good))
     with pytest.raises(ConfigError, match=message):
-        HttpModel(**good | fields).check()
+        check_parts(HttpModel(**good | fields))
 
 
 def test_an_unknown_preset_is_refused_with_the_nearest():

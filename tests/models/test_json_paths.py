@@ -3,6 +3,7 @@ import json
 import jmespath
 import pytest
 
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError
 from steelyard.models import json_paths
 from steelyard.models.base import Answer, Fault
@@ -58,7 +59,7 @@ def test_a_message_does_not_hold_the_reply():
 @pytest.mark.parametrize("expression", ["(" * 900 + "a" + ")" * 900, "a" * (MAX_EXPRESSION + 1), "a[", "nothing(@"])
 def test_what_is_no_expression_is_refused_before_the_run(expression):
     with pytest.raises(ConfigError, match=r"response.text: .* is not a JMESPath expression"):
-        ResponseMap(text=expression).check()
+        check_options(ResponseMap(text=expression), within="response.")
 
 
 def test_an_honest_large_reply_is_read():

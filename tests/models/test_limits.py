@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.loopback import http, peer, said, until
 
 from steelyard import OpenAICompatible
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError, ModelError, StoreError
 from steelyard.models import Retry
 from steelyard.models.base import Fault
@@ -288,5 +289,5 @@ def test_back_offs_are_spread_over_their_whole_range():
 )
 def test_a_policy_that_cannot_be_meant_is_refused(options, said_so):
     with pytest.raises(ConfigError) as caught:
-        Retry(**options).check()
+        check_options(Retry(**options), within="retry.")
     assert str(caught.value).startswith(said_so)

@@ -7,6 +7,7 @@ from tests.models.native import FORM, PDF, PNG, SCHEMA, TOOL, body_of, exchanged
 from tests.wires import ollama
 
 from steelyard import ConfigError
+from steelyard.constraints import check_options
 from steelyard.errors import ModelError
 from steelyard.models import Ollama
 from steelyard.types import Usage
@@ -147,10 +148,10 @@ def test_a_reply_that_fills_its_window_is_too_long():
 )
 def test_what_ollama_would_ignore_is_refused_before_anything_is_sent(parameters, named):
     with pytest.raises(ConfigError, match=named):
-        Ollama("llama", parameters=parameters).check()
+        check_options(Ollama("llama", parameters=parameters))
 
 
 def test_the_address_of_the_other_api_is_refused():
     with pytest.raises(ConfigError, match="openai_compatible"):
-        Ollama("llama", "http://127.0.0.1:11434/v1").check()
-    MODEL.check()
+        check_options(Ollama("llama", "http://127.0.0.1:11434/v1"))
+    check_options(MODEL)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.loopback import completion, peer, said
 
 from steelyard import ConfigError, OpenAICompatible
+from steelyard.constraints import check_options
 from steelyard.models.base import Answer, Fault
 from steelyard.models.limits import Limits, Retry
 from steelyard.registry import describe
@@ -222,8 +223,8 @@ def test_bytes_that_are_no_json_are_a_passing_fault(body):
 )
 def test_a_mistake_is_found_before_anything_is_sent(fields, said_so):
     with pytest.raises(ConfigError, match=said_so):
-        OpenAICompatible(**{"name": "m", **fields}).check()
-    OpenAICompatible("m", "http://h/v1", "${KEY}", {"seed": 1}, {"X-Api-Key": "${KEY}"}).check()
+        check_options(OpenAICompatible(**{"name": "m", **fields}))
+    check_options(OpenAICompatible("m", "http://h/v1", "${KEY}", {"seed": 1}, {"X-Api-Key": "${KEY}"}))
 
 
 def test_the_manifest_holds_the_reference_and_never_the_key():
@@ -283,7 +284,7 @@ def test_a_form_that_cannot_be_checked_is_not():
 )
 def test_what_an_endpoint_would_ignore_or_shorten_is_refused(parameters, words):
     with pytest.raises(ConfigError) as caught:
-        OpenAICompatible("m", "http://h/v1", parameters=parameters).check()
+        check_options(OpenAICompatible("m", "http://h/v1", parameters=parameters))
     assert words in str(caught.value)
 
 

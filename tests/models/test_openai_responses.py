@@ -9,6 +9,7 @@ from tests.models.native import FORM, KEY, PDF, PNG, SCHEMA, TOOL, body_of, exch
 from tests.wires import responses
 
 from steelyard import ConfigError
+from steelyard.constraints import check_options
 from steelyard.models import OpenAIResponses
 from steelyard.models.base import Fault
 from steelyard.session.secrets import Secrets
@@ -213,10 +214,10 @@ def test_a_window_that_passes_is_a_timeout_that_is_not_sent_again(monkeypatch):
 )
 def test_what_cannot_be_right_is_refused_before_anything_is_sent(parameters):
     with pytest.raises(ConfigError):
-        OpenAIResponses("gpt-x", parameters=parameters).check()
-    OpenAIResponses("gpt-x", parameters={"truncation": "disabled"}).check()
+        check_options(OpenAIResponses("gpt-x", parameters=parameters))
+    check_options(OpenAIResponses("gpt-x", parameters={"truncation": "disabled"}))
 
 
 def test_two_ways_to_a_tier_are_one_too_many():
     with pytest.raises(ConfigError, match="one of them"):
-        OpenAIResponses("gpt-x", parameters={"service_tier": "priority"}, service="flex").check()
+        check_options(OpenAIResponses("gpt-x", parameters={"service_tier": "priority"}, service="flex"))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.loopback import peer, said, until
 
 from steelyard import ConfigError, OpenAICompatible
+from steelyard.constraints import check_options
 from steelyard.errors import ModelError
 from steelyard.models import Retry
 from steelyard.models.budget import Quota
@@ -140,4 +141,4 @@ def test_a_stop_wakes_those_who_wait_for_the_pace():
 @pytest.mark.parametrize("options", [{"requests_per_minute": 0}, {"tokens_per_minute": 1.5}])
 def test_a_rate_that_cannot_be_meant_is_refused(options):
     with pytest.raises(ConfigError, match=r"rates\.(requests|tokens)_per_minute must be a whole number of 1 or more"):
-        Rates(**options).check()
+        check_options(Rates(**options), within="rates.")

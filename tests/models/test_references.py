@@ -3,6 +3,7 @@
 import pytest
 
 from steelyard import ConfigError, ExactMatch, OpenAICompatible, Prompt, Sample, Scripted, evaluate
+from steelyard.constraints import check_options
 from steelyard.models.completions import Completions
 from steelyard.models.embeddings import Embeddings
 from steelyard.models.http import HttpModel
@@ -35,7 +36,7 @@ def http(**fields):
 )
 def test_a_key_written_out_is_refused_and_not_shown(model):
     with pytest.raises(ConfigError, match="would be stored") as caught:
-        model.check()
+        check_options(model)
     assert not any(part in str(caught.value) for part in ("sk-live", "abcdef", "hunter22", "=abc", HEX, "sk-3f"))
 
 
@@ -62,21 +63,21 @@ def test_a_key_written_out_is_refused_and_not_shown(model):
 def test_a_header_that_http_cannot_carry_is_refused_by_name(model, name, value):
     given = {} if model is http else {"name": "m", "base_url": "http://h/v1"}
     with pytest.raises(ConfigError, match="headers: ") as caught:
-        model(**given, headers={name: value}).check()
+        check_options(model(**given, headers={name: value}))
     assert repr(name)[1:-1] in str(caught.value)
-    model(**given, headers={"X-A": "tabs\tand é are allowed", "X_b.1": ""}).check()
+    check_options(model(**given, headers={"X-A": "tabs\tand é are allowed", "X_b.1": ""}))
 
 
 def test_a_method_that_is_none_is_refused():
     with pytest.raises(ConfigError, match="method: "):
-        http(method="POST\r\nEvil: 1").check()
+        check_options(http(method="POST\r\nEvil: 1"))
 
 
 @pytest.mark.parametrize("url", ["htp://h/v1?token=hush-hush", "ftp://h?n=1&key=hush-hush"])
 def test_an_address_that_is_none_is_quoted_without_its_key(url):
     for model in (OpenAICompatible("m", url), http(url=url)):
         with pytest.raises(ConfigError, match=r"http\(s\) address") as caught:
-            model.check()
+            check_options(model)
         assert "hush" not in str(caught.value)
 
 
@@ -91,7 +92,7 @@ def test_an_address_that_is_none_is_quoted_without_its_key(url):
 )
 def test_a_reference_that_would_be_sent_as_it_stands_is_refused(model):
     with pytest.raises(ConfigError, match=r"\$\{K\} in \w+ is not resolved: a key belongs in a header"):
-        model.check()
+        check_options(model)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +105,7 @@ def test_a_reference_that_would_be_sent_as_it_stands_is_refused(model):
     ],
 )
 def test_references_and_ordinary_settings_pass(model):
-    assert model.check() is None
+    assert check_options(model) is None
 
 
 def test_evaluating_from_python_refuses_it_before_anything_is_stored(tmp_path):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.loopback import completion, http, peer, said
 
 from steelyard import ConfigError, OpenAICompatible
+from steelyard.constraints import check_options
 from steelyard.errors import ModelError
 from steelyard.models import Retry
 from steelyard.models.base import Answer, Fault
@@ -299,9 +300,9 @@ def test_a_stream_without_end_is_given_up_at_the_limit_of_a_body(line, monkeypat
 @pytest.mark.parametrize("name", ["stream", "stream_options"])
 def test_a_stream_is_a_key_of_its_own_and_no_parameter(name):
     with pytest.raises(ConfigError, match="write stream: true beside them"):
-        OpenAICompatible("m", "http://h/v1", parameters={name: True}).check()
+        check_options(OpenAICompatible("m", "http://h/v1", parameters={name: True}))
     with pytest.raises(ConfigError, match="idle_s must be a number of 0 or more"):
-        OpenAICompatible("m", "http://h/v1", idle_s=-1).check()
+        check_options(OpenAICompatible("m", "http://h/v1", idle_s=-1))
 
 
 VALUES = st.recursive(

@@ -8,6 +8,7 @@ import math
 import pytest
 
 from steelyard import Output, Sample, compare, evaluate
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError, DataError
 from steelyard.models.prices import Price, PriceTable
 from steelyard.prompts.trajectory import read_trajectory
@@ -126,7 +127,7 @@ def test_a_dataset_with_unreadable_calls_is_an_error_and_no_score(given, message
     with pytest.raises(DataError, match=message):
         ToolCalls()(Sample("1", "?", metadata={"tools": given}), agent(SEARCH))
     with pytest.raises(ConfigError):
-        ToolCalls(expected=given if isinstance(given, list) else (given,)).check()
+        check_options(ToolCalls(expected=given if isinstance(given, list) else (given,)))
 
 
 def test_what_a_verdict_rests_on_is_its_reason():
@@ -153,7 +154,7 @@ def test_forbidden_tools_are_counted_and_a_star_stands_for_any_end():
     assert scorer.score_infos[0].passes(1) is False
     for tools in ((), "mail", ("",)):
         with pytest.raises(ConfigError):
-            ForbiddenTools(tools).check()
+            check_options(ForbiddenTools(tools))
 
 
 def test_steps_and_repeated_calls_are_counted():
@@ -192,7 +193,7 @@ def test_tokens_and_their_cost_are_those_that_the_output_reports():
         by_name = scores(AgentSteps(input_price=3, output_price=10), output)
         assert by_name["agent_cost"].outcome == by_name["agent_tokens"].outcome == "not_applicable"
     with pytest.raises(ConfigError, match="give both or none"):
-        AgentSteps(input_price=3).check()
+        check_options(AgentSteps(input_price=3))
 
 
 def billed(sample):

@@ -8,6 +8,7 @@ import pytest
 from tests.loopback import peer, said
 
 from steelyard import ConfigError, OpenAICompatible, Output, Prompt, Sample, evaluate
+from steelyard.constraints import check_options
 from steelyard.evaluation.evaluate import aevaluate_suite
 from steelyard.evaluation.objects import Options, Suite
 from steelyard.evaluation.rescore import rescore
@@ -75,7 +76,7 @@ def test_what_a_function_took_is_not_known():
 @pytest.mark.parametrize("scorer", [LatencyLimit(0), CostLimit(-1)])
 def test_a_limit_is_above_zero(scorer):
     with pytest.raises(ConfigError, match="limit"):
-        scorer.check()
+        check_options(scorer)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 import pytest
 
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError
 from steelyard.registry import find
 from steelyard.scorers.choice import Choice
@@ -180,16 +181,16 @@ def test_the_letters_of_shuffled_options_are_traced_back_to_the_datasets():
 @pytest.mark.parametrize(
     ("scorer", "message"),
     [
-        (Choice(rule="last_leter"), "rule: there is no 'last_leter': did you mean 'last_letter'"),
-        (Choice(also_scored=("steelyard",)), "also_scored: there is no 'steelyard'"),
-        (Choice(credit="half"), "credit: there is no 'half'"),
+        (Choice(rule="last_leter"), "rule: expected .*, but got 'last_leter': did you mean 'last_letter'"),
+        (Choice(also_scored=("steelyard",)), "also_scored: expected .*, but got 'steelyard'"),
+        (Choice(credit="half"), "credit: expected .*, but got 'half'"),
         (Choice(also_scored=("last_letter", "last_letter")), "named twice"),
         (Choice(pattern="[A-D]"), "no group named answer"),
     ],
 )
 def test_unknown_rules_are_refused_before_anything_is_asked(scorer, message):
     with pytest.raises(ConfigError, match=message):
-        scorer.check()
+        check_options(scorer)
 
 
 PATTERN = Choice(pattern=r"respuesta:\s*(?P<answer>\w+)")

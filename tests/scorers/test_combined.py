@@ -6,6 +6,7 @@ import pytest
 
 from steelyard import ConfigError, Sample, Score, evaluate
 from steelyard.building.plain_scorers import build_scorer
+from steelyard.constraints import check_options
 from steelyard.scorers import AllOf, AnyOf, ChrF, ExactMatch, Not, Regex
 from steelyard.types import ScoreInfo
 
@@ -69,11 +70,11 @@ def test_a_score_needs_a_threshold_to_pass():
     rating.score_infos = (ScoreInfo("rating", (1, 5)),)
     for part in (Not(rating), AnyOf((rating,))):
         with pytest.raises(ConfigError, match="rating needs a threshold from which it passes"):
-            part.check()
+            check_options(part)
     with pytest.raises(ConfigError, match="name one or more"):
-        AllOf(()).check()
+        check_options(AllOf(()))
     with pytest.raises(ConfigError, match="expected a scorer"):
-        AnyOf(("x",)).check()
+        check_options(AnyOf(("x",)))
 
 
 def test_a_share_without_threshold_passes_nothing():

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from steelyard import ConfigError, Output, Sample
+from steelyard.constraints import check_options
 from steelyard.errors import DataError
 from steelyard.scorers.human_preference import HumanPreference
 
@@ -25,7 +26,7 @@ def lines(tmp_path, rows):
 
 def vote(file, no="q1", question="How long?", *, sides=SIDES, a="Nine.", b="Ten.", **fields):
     scorer = HumanPreference(file, sides=sides, **fields)
-    scorer.check()
+    check_options(scorer)
     return scorer(Sample(no, question), Output({"A": a, "B": b}))
 
 
@@ -176,11 +177,11 @@ def test_what_cannot_be_meant_is_refused(tmp_path, text, fields, message):
 
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(ConfigError, match=r"there is no file .*nowhere\.csv"):
-        HumanPreference(tmp_path / "nowhere.csv").check()
+        check_options(HumanPreference(tmp_path / "nowhere.csv"))
 
 
 def test_before_the_sides_are_known_only_the_shape_of_the_file_is_checked(tmp_path):
     file = csv_file(tmp_path, "id,preferred\nq1,anybody\n")
-    HumanPreference(file).check()
+    check_options(HumanPreference(file))
     with pytest.raises(DataError, match="1 vote cannot be counted"):
-        HumanPreference(file, sides=SIDES).check()
+        check_options(HumanPreference(file, sides=SIDES))

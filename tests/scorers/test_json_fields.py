@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steelyard import ConfigError, Output, Sample, evaluate
+from steelyard.constraints import check_options
 from steelyard.errors import DataError
 from steelyard.scorers import JsonFields
 
@@ -13,7 +14,7 @@ INVOICE = {"invoice_no": "INV-7", "vendor": "Acme GmbH", "date": "2026-01-10", "
 
 def scores(expected, output, **options):
     scorer = JsonFields(**options)
-    scorer.check()
+    check_options(scorer)
     return {score.name: score for score in scorer(Sample("1", "?", expected), Output(output))}
 
 
@@ -121,4 +122,4 @@ def test_an_expected_output_that_is_no_object_is_refused_with_its_sample(referen
 )
 def test_an_unknown_rule_is_refused(compare, message):
     with pytest.raises(ConfigError, match=message):
-        JsonFields(compare).check()
+        check_options(JsonFields(compare))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steelyard import ConfigError, Output, Sample, evaluate
+from steelyard.constraints import check_options
 from steelyard.evaluation.rescore import rescore
 from steelyard.replies.closed_set import closed_set, read_one
 from steelyard.scorers import Contains, LabelMatch
@@ -80,7 +81,7 @@ def test_a_label_outside_of_the_set_is_refused_before_the_first_call():
 )
 def test_labels_differ_and_are_not_blank(labels, message):
     with pytest.raises(ConfigError, match=message):
-        LabelMatch(labels).check()
+        check_options(LabelMatch(labels))
 
 
 def test_several_expected_labels_are_alternatives():

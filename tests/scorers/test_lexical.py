@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard import Output, Sample
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError
 from steelyard.scorers.lexical import ChrF, Contains, RougeL, TokenF1, stands_in
 from steelyard.scorers.numbers import NumberMatch
@@ -63,7 +64,7 @@ class TestAll:
 
     @pytest.mark.parametrize("scorer", **BY_NAME)
     def test_the_defaults_can_be_meant(self, scorer):
-        assert scorer.check() is None
+        assert check_options(scorer) is None
         assert scorer.score_infos[0].denominator == "all"
 
 
@@ -77,7 +78,7 @@ class TestOverlap:
     @pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan")])
     def test_a_threshold_that_is_no_share_is_refused(self, cls, threshold):
         with pytest.raises(ConfigError, match="threshold"):
-            cls(threshold=threshold).check()
+            check_options(cls(threshold=threshold))
 
     def test_a_chinese_answer_in_a_sentence_shares_its_characters(self, cls):
         near, far = score(cls(), "六十四卦", "共有六十四卦").value, score(cls(), "六十四卦", "共有八卦").value
@@ -111,7 +112,7 @@ class TestWords:
     @pytest.mark.parametrize("wrong", [RougeL(beta=0), ChrF(beta=-1), ChrF(n=0), ChrF(word_order=-1)])
     def test_orders_and_weights_that_mean_nothing_are_refused(self, wrong):
         with pytest.raises(ConfigError):
-            wrong.check()
+            check_options(wrong)
 
 
 class TestContains:
@@ -159,7 +160,7 @@ class TestContains:
     @pytest.mark.parametrize("wrong", [{"mode": "some"}, {"threshold": 0.5}, {"mode": "share", "threshold": 2}])
     def test_options_that_mean_nothing_are_refused(self, wrong):
         with pytest.raises(ConfigError):
-            Contains(**wrong).check()
+            check_options(Contains(**wrong))
 
     @given(TEXTS, TEXTS, TEXTS)
     def test_a_text_between_blanks_is_always_found(self, before, wanted, after):

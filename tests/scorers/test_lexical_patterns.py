@@ -6,6 +6,7 @@ import time
 import pytest
 
 from steelyard import Output, Sample
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError
 from steelyard.scorers.formats import Regex
 from steelyard.types import DescribesStage
@@ -83,5 +84,5 @@ def test_a_reply_that_a_filter_stopped_is_refused():
 )
 def test_options_that_mean_nothing_are_refused(options, message):
     with pytest.raises(ConfigError, match=message):
-        Regex(**options).check()
-    assert Regex("x").check() is None
+        check_options(Regex(**options))
+    assert check_options(Regex("x")) is None

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard import Output, Sample
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError
 from steelyard.scorers import patterns
 from steelyard.scorers.formats import JsonSchema
@@ -79,19 +80,19 @@ def test_a_schema_may_be_a_packaged_name_or_a_file(tmp_path):
     (tmp_path / "mine.json").write_text(json.dumps(SCHEMA), encoding="utf-8")
     assert score('{"sql": "SELECT 1"}', schema="sql").value == 1.0
     assert score('{"answer": "a"}', schema=tmp_path / "mine.json").value == 1.0
-    assert JsonSchema("sql").check() is None
+    assert check_options(JsonSchema("sql")) is None
 
 
 def test_a_schema_names_its_draft():
     """A list of schemas for the items of a list: draft 7 has it, 2020-12 calls it prefixItems."""
     pair = properties(a={"items": [{"type": "integer"}]})
     seven = {"$schema": "http://json-schema.org/draft-07/schema#", **pair}
-    assert JsonSchema(seven).check() is None
+    assert check_options(JsonSchema(seven)) is None
     assert score('{"a": ["x"]}', schema=seven).reason == "$.a[0]: 'x' is not of type 'integer'"
     with pytest.raises(ConfigError, match=r"schema: \$\.properties\.a\.items"):
-        JsonSchema(pair).check()
+        check_options(JsonSchema(pair))
     with pytest.raises(ConfigError, match="not a known draft"):
-        JsonSchema({"$schema": "https://example.org/mine", "type": "object"}).check()
+        check_options(JsonSchema({"$schema": "https://example.org/mine", "type": "object"}))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +121,7 @@ def test_a_schema_names_its_draft():
 )
 def test_a_schema_that_cannot_be_used_is_refused_before_the_run(schema, message):
     with pytest.raises(ConfigError, match=message):
-        JsonSchema(schema).check()
+        check_options(JsonSchema(schema))
 
 
 def test_references_within_the_schema_are_followed_and_data_is_no_reference():
@@ -128,7 +129,7 @@ def test_references_within_the_schema_are_followed_and_data_is_no_reference():
         **properties(a={"$ref": "#/$defs/b"}, c={"$ref": "#anchor"}, d={"const": {"$ref": "https://example.org"}}),
         "$defs": {"b": {"type": "integer"}, "e": {"$anchor": "anchor", "type": "string"}},
     }
-    assert JsonSchema(schema).check() is None
+    assert check_options(JsonSchema(schema)) is None
     assert score('{"a": "x"}', schema=schema).reason == "$.a: 'x' is not of type 'integer'"
     assert score('{"c": 1}', schema=schema).reason == "$.c: 1 is not of type 'string'"
     assert score('{"a": 1, "d": {"$ref": "https://example.org"}}', schema=schema).value == 1.0

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard import Output, Sample
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError
 from steelyard.scorers.numbers import NumberMatch, numbers_in
 
@@ -220,7 +221,7 @@ class TestMatch:
     )
     def test_options_that_mean_nothing_are_refused(self, wrong):
         with pytest.raises(ConfigError, match=next(iter(wrong))):
-            NumberMatch(**wrong).check()
+            check_options(NumberMatch(**wrong))
 
     @given(st.decimals(min_value=-(10**6), max_value=10**6, places=2))
     def test_a_number_is_itself(self, number):

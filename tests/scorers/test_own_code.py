@@ -12,6 +12,7 @@ import pytest
 
 from steelyard import ConfigError, Output, Sample, Suite, evaluate
 from steelyard.building.plain_scorers import build_row_scorer, build_scorer
+from steelyard.constraints import check_options
 from steelyard.evaluation.dry_run import estimate
 from steelyard.scorers import Command
 
@@ -105,7 +106,7 @@ def test_a_command_and_what_it_has_started_are_killed_at_the_limit(tmp_path):
 @pytest.mark.parametrize("command", [(), "ls -l", ("no-such-program",), ("true", "")])
 def test_a_command_is_a_list_that_begins_with_a_program(command):
     with pytest.raises(ConfigError, match="command"):
-        Command(command).check()
+        check_options(Command(command))
 
 
 def test_output_and_environment_are_what_a_program_gets():

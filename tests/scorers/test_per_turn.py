@@ -10,6 +10,7 @@ import pytest
 from steelyard import ConfigError, Output, Prompt, Sample, Score, Scripted, Suite, compare, evaluate
 from steelyard.analysis.comparison.history import history_of
 from steelyard.analysis.gate.gate_results import judge_gate
+from steelyard.constraints import check_options
 from steelyard.evaluation.dry_run import estimate
 from steelyard.plain_json import json_value
 from steelyard.report.render.html import html_report
@@ -264,7 +265,7 @@ def test_references_that_are_no_list_are_an_error_of_the_record(given):
 )
 def test_a_scorer_that_cannot_score_a_turn_is_refused(scorer):
     with pytest.raises(ConfigError, match="scorer"):
-        scorer.check()
+        check_options(scorer)
 
 
 @pytest.mark.parametrize("messages", [None, "x", [], [{"role": "user", "content": "x"}], [{"role": 7}]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steelyard import ConfigError, Output, Sample
+from steelyard.constraints import check_options
 from steelyard.scorers.preference import LexicalPreference
 
 REFERENCE = "Boil it for nine minutes."
@@ -77,4 +78,4 @@ def test_without_a_reference_or_a_side_nothing_is_preferred(a, reference, about,
 )
 def test_what_cannot_be_meant_is_refused(fields, message):
     with pytest.raises(ConfigError, match=message):
-        LexicalPreference(**fields).check()
+        check_options(LexicalPreference(**fields))

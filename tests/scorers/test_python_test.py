@@ -12,6 +12,7 @@ import pytest
 
 from steelyard import ConfigError, Output, Sample, evaluate
 from steelyard.building.plain_scorers import build_row_scorer, build_scorer
+from steelyard.constraints import check_options
 from steelyard.scorers import PythonTest
 from steelyard.scorers.python_test import code_in
 from steelyard.sql.sandbox import Sandbox
@@ -29,7 +30,7 @@ def check(f):
 
 def outcome_of(code, **options):
     scorer = PythonTest(**{"test": TEST, "call": "check(add)", **options})
-    scorer.check()
+    check_options(scorer)
     return scorer(Sample("1", "?"), Output(f"Here:\n```python\n{code}\n```\nDone."), Sandbox())
 
 
@@ -183,7 +184,7 @@ def test_the_test_s_own_end_before_its_last_line_is_no_pass():
 )
 def test_a_test_asserts_something_and_is_python(test, call, message):
     with pytest.raises(ConfigError, match=message):
-        PythonTest(test, call).check()
+        check_options(PythonTest(test, call))
 
 
 def test_a_row_brings_its_test_only_where_the_configuration_names_it():

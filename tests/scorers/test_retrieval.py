@@ -3,6 +3,7 @@
 import pytest
 
 from steelyard import Output, Sample
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError
 from steelyard.scorers.retrieval import Retrieval, retrieved
 
@@ -140,8 +141,8 @@ class TestRetrieval:
     @pytest.mark.parametrize("options", [{"k": 0}, {"overlap": 0}, {"overlap": 1.1}, {"ndcg_gain": "square"}])
     def test_what_cannot_be_meant_is_refused(self, options):
         with pytest.raises(ConfigError, match=next(iter(options))):
-            Retrieval(**options).check()
+            check_options(Retrieval(**options))
 
     def test_the_scores_are_the_names_that_it_declares(self):
-        Retrieval().check()
+        check_options(Retrieval())
         assert list(scores(["a"], ["a"])) == [info.name for info in Retrieval.score_infos] == NAMES

@@ -9,6 +9,7 @@ import pytest
 from tests.loopback import http, peer
 
 from steelyard import ConfigError, OpenAICompatible, Sample
+from steelyard.constraints import check_options
 from steelyard.evaluation.evaluate import aevaluate_suite
 from steelyard.evaluation.objects import Suite
 from steelyard.evaluation.rescore import rescore
@@ -48,6 +49,6 @@ def test_the_nearest_of_the_expected_texts_counts_and_is_scored_again_from_the_j
 def test_it_needs_an_embeddings_model():
     for model in (None, OpenAICompatible("chat", base_url="http://127.0.0.1:9/v1")):
         with pytest.raises(ConfigError, match="name an embeddings model"):
-            Similarity(model).check()
+            check_options(Similarity(model))
     with pytest.raises(ConfigError, match="threshold"):
-        Similarity(Embeddings("e"), threshold=2).check()
+        check_options(Similarity(Embeddings("e"), threshold=2))

@@ -6,7 +6,9 @@ import sqlite3
 import pytest
 
 from steelyard import evaluate
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError
+from steelyard.evaluation.objects import check_parts
 from steelyard.plain_json import json_value
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
@@ -47,7 +49,7 @@ def sample(reference=REFERENCE, **metadata):
 
 def scores(sandbox, reply, asked=None, finish="", **fields):
     scorer = SqlResult(**fields)
-    scorer.check()
+    check_options(scorer)
     output = Output(reply, metadata={"finish": finish} if finish else {})
     found = asyncio.run(scorer(asked or sample(), output, sandbox))
     assert tuple(one.name for one in found) == tuple(info.name for info in scorer.score_infos)
@@ -349,12 +351,12 @@ def test_many_at_once_give_what_one_after_another_gives(sandbox):
 
 def test_mistakes_are_found_before_anything_is_run(sandbox, tmp_path, folder):
     for fields, said_so in (
-        ({"form": "json"}, "form: there is no 'json'"),
+        ({"form": "json"}, "form: expected auto, "),
         ({"engine": "sqlit"}, "did you mean 'sqlite'"),
         ({"limits": SqlLimits(timeout_s=0)}, "timeout_s"),
     ):
         with pytest.raises(ConfigError, match=said_so):
-            SqlResult(**fields).check()
+            check_parts(SqlResult(**fields))
     (tmp_path / "empty").mkdir()
     for databases, said_so in ((tmp_path / "none", "there is no folder"), (tmp_path / "empty", "holds no database")):
         with pytest.raises(ConfigError, match=said_so):

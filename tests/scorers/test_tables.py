@@ -12,6 +12,7 @@ import pytest
 
 from steelyard import evaluate
 from steelyard.errors import ConfigError
+from steelyard.evaluation.objects import check_parts
 from steelyard.report.sections.scores import scores_section
 from steelyard.scorers.tables import TableMetrics
 from steelyard.sql.results import SqlLimits
@@ -347,7 +348,7 @@ def test_only_the_metrics_asked_for_are_given(sandbox):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"task": "QS"}, "there is no task"),
+        ({"task": "QS"}, "task: expected QA or SP, but got 'QS'"),
         ({"rules": "qatch-doc"}, "did you mean 'qatch-docs'"),
         ({"metrics": ("cell_recal",)}, "did you mean 'cell_recall'"),
         ({"metrics": ("cell_recall", "cell_recall")}, "twice"),
@@ -356,7 +357,7 @@ def test_only_the_metrics_asked_for_are_given(sandbox):
 )
 def test_options_that_cannot_be_meant_are_refused(options, message):
     with pytest.raises(ConfigError, match=message):
-        TableMetrics(**options).check()
+        check_parts(TableMetrics(**options))
 
 
 def test_databases_are_looked_at_before_anything_is_asked(sandbox, folder, tmp_path):

@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard import ConfigError, Output, Sample
+from steelyard.constraints import check_options
 from steelyard.scorers import Length, Levenshtein, RougeN, StartsWith
 from steelyard.scorers.text_checks import count_sentences, count_words, edits
 
 
 def score(scorer, output, reference=None):
-    scorer.check() if hasattr(scorer, "check") else None
+    check_options(scorer) if hasattr(scorer, "check") else None
     return scorer(Sample("1", "?", reference), Output(output))
 
 
@@ -50,7 +51,7 @@ def test_a_length_is_within_its_limits(scorer, output, value):
 @pytest.mark.parametrize("scorer", [Length(), Length(-1), Length(1, 2), Length(1, unit="pages")])
 def test_a_length_needs_limits_that_can_be_met(scorer):
     with pytest.raises(ConfigError):
-        scorer.check()
+        check_options(scorer)
 
 
 def test_an_output_starts_with_any_of_the_expected_texts():

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError
 from steelyard.sql.cells import NumberedTables, cells_equal, intern_tables
 from steelyard.sql.equality import EXACT, CellEquality
@@ -211,7 +212,7 @@ def test_the_tolerance_can_be_set():
     assert equal(100, 100.9, CellEquality(tolerance=1e-2))
     assert not equal(100, 101, CellEquality(tolerance=1e-2))
     with pytest.raises(ConfigError, match="tolerance"):
-        CellEquality(tolerance=0.5).check()
+        check_options(CellEquality(tolerance=0.5))
 
 
 def test_integers_stay_apart_beside_a_float_between_them():

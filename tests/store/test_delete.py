@@ -22,7 +22,7 @@ from steelyard.store.database import schema
 from steelyard.store.delete import delete_runs, preview_deletion
 from steelyard.store.repair.verify import verify
 
-OF_RUNS = ("run", "record", "score", "layer", "stage", "seal", "event", "stopping")
+OF_RUNS = ("run", "record", "score", "scoring_version", "stage", "checksum", "event", "stopping")
 
 
 def run_over(samples, where, **more):
@@ -79,7 +79,7 @@ def test_nothing_of_all_runs_is_left_but_what_was_spent(where):
 
 def test_every_table_with_rows_of_runs_is_known():
     assert {table.name for table in schema.RUN_TABLES} == {
-        "record", "score", "layer", "stage", "stopping", "seal", "event", "running_score",
+        "record", "score", "scoring_version", "stage", "stopping", "checksum", "event", "running_score",
         "drawn", "reservation", "computed",
     }  # fmt: skip
 

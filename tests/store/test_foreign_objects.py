@@ -196,7 +196,7 @@ def indexed(copied, monkeypatch) -> tuple[Run, Path]:
     "statements",
     [
         ["DROP TABLE record", f"CREATE VIEW record AS {ENDLESS} AS words FROM n"],
-        ["DROP TABLE indexed", f"CREATE VIEW indexed AS {ENDLESS} AS run, i AS layer, i AS done FROM n"],
+        ["DROP TABLE indexed", f"CREATE VIEW indexed AS {ENDLESS} AS run, i AS scoring_version, i AS done FROM n"],
         ["CREATE TRIGGER act BEFORE DELETE ON indexed BEGIN SELECT RAISE(IGNORE); END"],
         ["CREATE TABLE more (a CHECK (a > 1))"],
         ["DROP TABLE record", "CREATE VIRTUAL TABLE record USING fts5(words, content='indexed')"],

@@ -140,7 +140,9 @@ def test_scoring_again_makes_a_version_and_keeps_the_older_ones(where):
             assert run.summary().scores[0].answered.value == value
         assert run.scoring_version == 2
         with store.reading() as connection:
-            rows = connection.execute("SELECT layer, sum(value) FROM score GROUP BY layer ORDER BY layer").all()
+            rows = connection.execute(
+                "SELECT scoring_version, sum(value) FROM score GROUP BY scoring_version ORDER BY scoring_version"
+            ).all()
         assert [tuple(row) for row in rows] == [(0, 1.0), (1, 0.5), (2, 1.0)]
 
 

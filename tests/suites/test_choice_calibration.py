@@ -11,6 +11,7 @@ from steelyard import Output, Sample
 from steelyard.analysis.gate.gate_figures import rule_figure
 from steelyard.analysis.gate.gate_results import judge_gate
 from steelyard.analysis.gate.gate_rules import parse_rule
+from steelyard.constraints import check_options
 from steelyard.errors import DataError
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
@@ -86,7 +87,7 @@ def test_a_probability_out_of_range_is_refused_with_its_line(tmp_path, value):
     (tmp_path / "r.csv").write_text(f"id,output,confidence\nq0,A,0.5\nq1,A,{value}\n", "utf-8")
     message = f"r.csv line 3: 'confidence' is '{value}'; write a probability between 0 and 1, 0.85 for 85 %"
     with pytest.raises(DataError, match=re.escape(message)):
-        Replay(tmp_path / "r.csv").check()
+        check_options(Replay(tmp_path / "r.csv"))
 
 
 def test_a_confidence_of_an_output_from_python_is_checked():

@@ -4,6 +4,7 @@ from typing import get_type_hints
 
 import pytest
 
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError
 from steelyard.targets.baseline import Baseline
 from steelyard.types import Sample
@@ -95,13 +96,13 @@ def test_longest_takes_the_first_of_the_longest_options():
 
 def test_retrieval_without_knowledge_and_others_with_it_are_refused(tmp_path):
     with pytest.raises(ConfigError, match="retrieval needs knowledge"):
-        Baseline("retrieval").check()
+        check_options(Baseline("retrieval"))
     with pytest.raises(ConfigError, match="random uses no knowledge"):
-        Baseline("random", tmp_path / "k.md").check()
-    with pytest.raises(ConfigError, match="there is no baseline 'best'"):
-        Baseline("best").check()
+        check_options(Baseline("random", tmp_path / "k.md"))
+    with pytest.raises(ConfigError, match=r"baseline: expected .*, but got 'best'"):
+        check_options(Baseline("best"))
     with pytest.raises(ConfigError, match="there is no file"):
-        Baseline("retrieval", tmp_path / "k.md").check()
+        check_options(Baseline("retrieval", tmp_path / "k.md"))
 
 
 @pytest.mark.parametrize("baseline", ["random", "longest"])

@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 
 from steelyard import Baseline, ConfigError, Sample, evaluate
+from steelyard.constraints import check_options
 from steelyard.registry import describe
 from steelyard.scorers.retrieval import Retrieval
 from steelyard.targets.baseline_readers import ExtractiveReader, QuestionTerms, open_reader
@@ -33,7 +34,7 @@ def handbook(tmp_path):
 
 def asked(path, question, **options):
     target = Baseline("extractive", path, **options)
-    target.check()
+    check_options(target)
     return target(Sample("1", question))
 
 
@@ -103,7 +104,7 @@ def test_pages_of_a_folder_of_documents_are_told_apart(tmp_path):
     (folder / "a.md").write_text("The red gate leads north.", "utf-8")
     (folder / "b/c.txt").write_text("The green gate leads south.", "utf-8")
     target = Baseline("extractive", folder)
-    target.check()
+    check_options(target)
     output = target(Sample("1", "Where does the green gate lead?"))
     assert output.metadata["sources"][0]["document"] == "c.txt"
     assert len(output.metadata["sources"]) == 2
@@ -137,11 +138,11 @@ def test_sizes_that_cannot_be_meant_are_refused(handbook, options, said_so):
 
 def test_options_of_the_reader_are_refused_for_other_baselines(handbook):
     with pytest.raises(ConfigError, match="baseline extractive needs knowledge"):
-        Baseline("extractive").check()
+        check_options(Baseline("extractive"))
     with pytest.raises(ConfigError, match="baseline random retrieves no chunks"):
-        Baseline("random", top_k=3).check()
+        check_options(Baseline("random", top_k=3))
     with pytest.raises(ConfigError, match="did you mean 'extractive'"):
-        Baseline("extractiv", handbook).check()
+        check_options(Baseline("extractiv", handbook))
 
 
 def test_the_reference_is_the_ceiling_of_retrieval_too():

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from steelyard.building.import_paths import missing_package
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError
 from steelyard.targets.adapters import passages_in
 from steelyard.targets.langchain import LangChainRunnable
@@ -188,7 +189,7 @@ def test_a_module_of_ones_own_that_is_not_there_is_no_package_to_install(tmp_pat
     monkeypatch.chdir(tmp_path)
     (tmp_path / "li_own.py").write_text("import emb_of_mine\n\ndef make():\n    return 1\n", "utf-8")
     with pytest.raises(ConfigError, match=r"imports 'emb_of_mine', and there is no such module") as caught:
-        LlamaIndexEngine("li_own:make").check()
+        check_options(LlamaIndexEngine("li_own:make"))
     assert "steelyard[" not in str(caught.value)
     (tmp_path / "li_path.py").write_text("import sys\nsys.path.insert(0, 'src')\nimport emb_of_mine\n", "utf-8")
     assert missing_package("li_path:make") == ""

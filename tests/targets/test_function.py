@@ -4,6 +4,7 @@ import pytest
 
 from steelyard import ConfigError, ExactMatch, Sample, evaluate
 from steelyard.building.import_paths import find_function
+from steelyard.constraints import check_options
 from steelyard.registry import describe
 from steelyard.targets.function import Function
 
@@ -21,7 +22,7 @@ def write(tmp_path, name, text):
 def test_a_function_of_the_current_folder_is_run(tmp_path):
     write(tmp_path, "here_one", "def answer(sample):\n    return sample.input.upper()\n")
     target = Function("here_one:answer")
-    target.check()
+    check_options(target)
     run = evaluate(target, [Sample("1", "a", "A")], [ExactMatch()])
     assert [one.output.value for one in run.records()] == ["A"]
     assert describe(target) == {"function": {"function": "here_one:answer"}}
@@ -53,12 +54,12 @@ def test_what_cannot_be_called_is_told_before_anything_is_run(tmp_path, path, te
     if text:
         write(tmp_path, path.partition(":")[0], text)
     with pytest.raises(ConfigError, match=said_so):
-        Function(path).check()
+        check_options(Function(path))
 
 
 def test_a_module_is_read_by_a_check_and_imported_by_a_run_alone(tmp_path):
     write(tmp_path, "here_six", "raise RuntimeError('at import')\ndef answer(sample): ...\n")
-    Function("here_six:answer").check()
+    check_options(Function("here_six:answer"))
     with pytest.raises(ConfigError, match="RuntimeError: at import"):
         evaluate(Function("here_six:answer"), [Sample("1", "a", "A")], [ExactMatch()])
 
@@ -77,14 +78,14 @@ def test_a_module_is_read_by_a_check_and_imported_by_a_run_alone(tmp_path):
 )
 def test_a_name_that_may_be_there_is_not_refused(tmp_path, text):
     write(tmp_path, "here_seven", text)
-    Function("here_seven:f").check()
+    check_options(Function("here_seven:f"))
 
 
 def test_a_module_of_a_package_is_found_without_importing_the_package(tmp_path):
     (tmp_path / "here_pack").mkdir()
     (tmp_path / "here_pack" / "__init__.py").write_text("raise SystemExit('imported')\n", "utf-8")
     (tmp_path / "here_pack" / "inner.py").write_text("async def f(sample, ask): ...\n", "utf-8")
-    Function("here_pack.inner:f").check()
+    check_options(Function("here_pack.inner:f"))
     assert Function("here_pack.inner:f").may_ask
     with pytest.raises(ConfigError, match=r"No module named 'here_pack\.outer'"):
-        Function("here_pack.outer:f").check()
+        check_options(Function("here_pack.outer:f"))

@@ -9,6 +9,7 @@ from tests.models.wire_shapes import PASSAGES, TEXT, asking, serving
 
 from steelyard import ConfigError, Sample
 from steelyard.building.keys import keys_of
+from steelyard.constraints import check_options
 from steelyard.errors import ModelError
 from steelyard.models.base import Answer
 from steelyard.models.limits import Retry
@@ -123,7 +124,7 @@ def test_the_body_may_use_the_sample_itself():
         body={"q": "{{question}}", "o": "{{choices}}", "m": "{{metadata}}"},
         response=ResponseMap(text="a"),
     )
-    target.check()
+    check_options(target)
     values = {"question": "乾？", "choices": ["天"], "metadata": {"kb": "k"}}
     assert json.loads(target.request("ignored", values).payload) == {"q": "乾？", "o": ["天"], "m": {"kb": "k"}}
 
@@ -144,9 +145,9 @@ def test_a_mistake_is_found_before_anything_is_asked(options, message):
         "response": ResponseMap(text="a"),
         "template": "{{question}}",
     }
-    HttpEndpoint(**good).check()
+    check_options(HttpEndpoint(**good))
     with pytest.raises(ConfigError, match=message):
-        HttpEndpoint(**good | options).check()
+        check_options(HttpEndpoint(**good | options))
 
 
 def test_the_manifest_holds_the_whole_call():
@@ -178,7 +179,7 @@ def test_what_is_known_of_each_passage_becomes_its_source(expression, sources):
     docs = [{"id": "c1", "text": "one", "file": "a.pdf", "page": 3}, {"id": "c2", "text": "two", "file": "b.txt"}]
     wanted = ResponseMap(text="answer", contexts="docs[*].text", sources=expression)
     target = HttpEndpoint("http://h/x", body={"q": "{{prompt}}"}, response=wanted)
-    target.check()
+    check_options(target)
 
     async def ask(model, messages, **parameters):
         return model.read(Answer(200, {}, json.dumps({"answer": "yes", "docs": docs}).encode()))
@@ -190,7 +191,7 @@ def test_what_is_known_of_each_passage_becomes_its_source(expression, sources):
 
 def test_sources_are_read_by_a_jmespath_expression_that_is_checked():
     with pytest.raises(ConfigError, match=r"response\.sources: 'docs\[' is not a JMESPath expression"):
-        ResponseMap(text="a", sources="docs[").check()
+        check_options(ResponseMap(text="a", sources="docs["))
 
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"query": "gate"}'}}
@@ -210,7 +211,7 @@ def asked_agent(body, **response):
         async with peer(lambda n, asked: http(200, body)) as server, asking(None) as ask:
             wanted = ResponseMap(**{"text": "output", "messages": "messages"} | response)
             target = HttpEndpoint(server.url, body={"q": "{{question}}"}, response=wanted)
-            target.check()
+            check_options(target)
             return await target(sample, ask)
 
     return sample, plain_output(asyncio.run(ask_it()), sample.input)

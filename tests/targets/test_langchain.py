@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from steelyard import ConfigError, Sample, Suite, evaluate, evaluate_suite
 from steelyard.config.load import load
+from steelyard.constraints import check_options
 from steelyard.registry import describe
 from steelyard.scorers import LexicalPreference
 from steelyard.targets import Pair
@@ -26,7 +27,7 @@ DOCUMENTS = [
 
 
 def output(target, sample=None):
-    target.check()
+    check_options(target)
     (record,) = evaluate(target, [sample or Sample("1", "What colour?")], []).records()
     assert record.failure is None, record.failure
     return record.output
@@ -196,7 +197,7 @@ def test_it_is_written_in_a_configuration(tmp_path, monkeypatch):
 def test_an_object_is_named_by_its_class_and_no_class_is_taken_for_an_object():
     assert describe(gives("a"))["langchain"]["runnable"] == "langchain_core.runnables.base:RunnableLambda"
     with pytest.raises(ConfigError, match="is the class RunnableLambda"):
-        LangChainRunnable(RunnableLambda).check()
+        check_options(LangChainRunnable(RunnableLambda))
 
 
 def test_a_missing_package_is_named_with_what_to_install(tmp_path, monkeypatch):
@@ -204,7 +205,7 @@ def test_a_missing_package_is_named_with_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "needs_chain.py").write_text("import langchain_core.runnables\n", "utf-8")
     monkeypatch.setitem(sys.modules, "langchain_core.runnables", None)
     with pytest.raises(ConfigError, match=r"which is not installed: pip install 'langchain-core>="):
-        LangChainRunnable("needs_chain:chain").check()
+        check_options(LangChainRunnable("needs_chain:chain"))
 
 
 def test_a_missing_package_that_the_extra_does_not_bring_is_the_one_to_install(tmp_path, monkeypatch):
@@ -212,7 +213,7 @@ def test_a_missing_package_that_the_extra_does_not_bring_is_the_one_to_install(t
     (tmp_path / "needs_agents.py").write_text("import langchain.agents\n", "utf-8")
     monkeypatch.setitem(sys.modules, "langchain.agents", None)
     with pytest.raises(ConfigError, match=r"which is not installed: pip install langchain$"):
-        LangChainRunnable("needs_agents:agent").check()
+        check_options(LangChainRunnable("needs_agents:agent"))
 
 
 def test_two_agents_are_judged_on_what_they_say_and_not_on_their_steps():

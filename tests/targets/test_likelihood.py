@@ -12,6 +12,7 @@ from tests.loopback import completion, http, peer
 from tests.thorough import times
 
 from steelyard import ConfigError, OpenAICompatible, Sample, Scripted, aevaluate
+from steelyard.constraints import check_options
 from steelyard.errors import TargetError
 from steelyard.models.completions import Completions
 from steelyard.scorers.choice import Choice, LikelihoodAccuracy
@@ -200,7 +201,7 @@ def test_several_right_options_are_not_applicable():
 )
 def test_a_mistake_is_found_before_anything_is_sent(options, said):
     with pytest.raises(ConfigError, match=said.replace("{", r"\{")):
-        Likelihood(Scripted(), **options).check()
+        check_options(Likelihood(Scripted(), **options))
 
 
 def test_a_sample_without_options_fails_alone():
@@ -370,4 +371,4 @@ def test_without_unconditional_likelihoods_there_is_no_mutual_information():
 )
 def test_an_unconditional_text_belongs_to_texts_and_is_the_same_for_all(options, said):
     with pytest.raises(ConfigError, match=said):
-        Likelihood(Completions("m", "http://localhost:1/v1"), **options).check()
+        check_options(Likelihood(Completions("m", "http://localhost:1/v1"), **options))

@@ -9,6 +9,7 @@ from llama_index.core.query_engine import CustomQueryEngine, RetrieverQueryEngin
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from steelyard import ConfigError, Sample, evaluate
+from steelyard.constraints import check_options
 from steelyard.registry import describe
 from steelyard.scorers.retrieval import Retrieval
 from steelyard.targets.adapters import _built_by
@@ -60,7 +61,7 @@ QUESTION = Sample(
 
 
 def output(target, sample=QUESTION):
-    target.check()
+    check_options(target)
     (record,) = evaluate(target, [sample], []).records()
     assert record.failure is None
     return record.output
@@ -155,7 +156,7 @@ def test_an_import_path_names_an_engine_or_a_function_that_makes_one_once(tmp_pa
         ("own_engine", "not an import path"),
     ):
         with pytest.raises(ConfigError, match=said_so):
-            LlamaIndexEngine(path).check()
+            check_options(LlamaIndexEngine(path))
 
 
 def test_an_object_is_named_by_its_class_and_not_by_its_address():
@@ -169,14 +170,14 @@ def test_a_missing_package_is_named_with_what_to_install(tmp_path, monkeypatch):
     written(tmp_path, monkeypatch, "needs_it", "import llama_index.core\n")
     monkeypatch.setitem(sys.modules, "llama_index.core", None)
     with pytest.raises(ConfigError, match=r"needs the package 'llama_index\.core', .*'llama-index-core>="):
-        LlamaIndexEngine("needs_it:engine").check()
+        check_options(LlamaIndexEngine("needs_it:engine"))
 
 
 def test_a_missing_part_of_llama_index_is_the_package_to_install(tmp_path, monkeypatch):
     written(tmp_path, monkeypatch, "needs_part", "import llama_index.llms.no_such\n")
     monkeypatch.setitem(sys.modules, "llama_index.llms.no_such", None)
     with pytest.raises(ConfigError, match=r"pip install llama-index-llms-no-such$"):
-        LlamaIndexEngine("needs_part:engine").check()
+        check_options(LlamaIndexEngine("needs_part:engine"))
 
 
 def test_an_engine_that_fails_is_a_failure_of_the_record():

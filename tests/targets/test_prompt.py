@@ -10,6 +10,7 @@ from tests.models.wire_shapes import asking
 
 from steelyard import ConfigError, ExactMatch, Prompt, Reply, Sample, Scripted, evaluate
 from steelyard.config.load import load
+from steelyard.constraints import check_options
 from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.registry import describe
 from steelyard.scorers import ToolCalls
@@ -58,7 +59,7 @@ def test_a_template_is_a_packaged_name_a_text_or_a_file(tmp_path):
     file.write_text("Frage: {{question}}\n", encoding="utf-8")
     for template in (file, str(file)):
         target = Prompt(Scripted(), template)
-        target.check()
+        check_options(target)
         assert sent(target) == [{"role": "user", "content": "Frage: 乾?"}]
         assert target.manifest() == {"text": "Frage: {{question}}"}
     assert "天" in sent(Prompt(Scripted(), "zh/four_options"))[0]["content"]
@@ -83,9 +84,9 @@ def test_the_manifest_holds_the_text_of_a_file(tmp_path):
 )
 def test_a_mistake_is_found_before_anything_is_sent(template, said_so):
     with pytest.raises(ConfigError, match=said_so):
-        Prompt(Scripted(), template).check()
+        check_options(Prompt(Scripted(), template))
     with pytest.raises(ConfigError, match="is not a model"):
-        Prompt("gpt-4").check()
+        check_options(Prompt("gpt-4"))
 
 
 def test_a_file_beside_the_configuration_is_found_from_anywhere(tmp_path, monkeypatch):
@@ -142,7 +143,7 @@ def asked_with(target):
         parameters.append(given)
         return Reply("", "{}")
 
-    target.check()
+    check_options(target)
     asyncio.run(target(SAMPLE, ask))
     return parameters[0]
 
@@ -182,11 +183,11 @@ def test_a_reply_schema_that_cannot_be_meant_is_refused_before_anything_is_sent(
         (tmp_path / "none.json", "is not a JSON schema"),
     ):
         with pytest.raises(ConfigError, match=said_so):
-            Prompt(Scripted(), reply=reply).check()
+            check_options(Prompt(Scripted(), reply=reply))
     for model in (OpenAICompatible("m", parameters={"response_format": {"type": "json_object"}}), Scripted()):
         own = {} if model != Scripted() else {"response_format": {"type": "json_object"}}
         with pytest.raises(ConfigError, match="give one of them"):
-            Prompt(model, parameters=own, reply="sql").check()
+            check_options(Prompt(model, parameters=own, reply="sql"))
 
 
 @pytest.mark.parametrize("name", ["sql_query", "sql_query_evidence", "sql_create_select"])
@@ -194,7 +195,7 @@ def test_a_reply_schema_that_cannot_be_meant_is_refused_before_anything_is_sent(
 def test_the_packaged_sql_prompts_need_only_what_every_sample_has(language, name):
     metadata = {"schema": "CREATE TABLE t (a)", "db_id": "", "evidence": "a is b", "dialect": "SQLite", "position": 0}
     target = Prompt(Scripted(), f"{language}/{name}")
-    target.check()
+    check_options(target)
     text = sent(target, Sample("1", "How many?", metadata=metadata))[0]["content"]
     assert "How many?" in text
     assert "SQLite" in text
@@ -232,11 +233,11 @@ def test_a_system_prompt_is_a_text_or_a_file_and_never_a_files_name(tmp_path):
     file.write_text("Be kind to {{id}}.\n", "utf-8")
     for system in (file, str(file)):
         target = Prompt(Scripted(), system=system)
-        target.check()
+        check_options(target)
         assert sent(target)[0] == {"role": "system", "content": "Be kind to 1."}
         assert describe(target)["prompt"]["system"] == "Be kind to {{id}}."
     with pytest.raises(ConfigError, match="looks like the name of a file"):
-        Prompt(Scripted(), system=str(tmp_path / "v2.txt")).check()
+        check_options(Prompt(Scripted(), system=str(tmp_path / "v2.txt")))
 
 
 TOOL = {"type": "function", "function": {"name": "search", "parameters": {"type": "object"}}}
@@ -252,7 +253,7 @@ def offered(message, *, model=(), prompt=(), finish="stop"):
         body = {"choices": [choice], "usage": usage}
         async with peer(lambda n, asked: http(200, body)) as server, asking(None) as ask:
             target = Prompt(OpenAICompatible("m", server.url, parameters=dict(model)), parameters=dict(prompt))
-            target.check()
+            check_options(target)
             return plain_output(await target(SAMPLE, ask), SAMPLE.input), server.asked
 
     return asyncio.run(ask_it())

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from steelyard import ConfigError, ExactMatch, Output, Sample, evaluate
+from steelyard.constraints import check_options
 from steelyard.errors import DataError
 from steelyard.prompts.passages import with_passage
 from steelyard.report.exports import records
@@ -20,7 +21,7 @@ def written(tmp_path, name, text):
 
 
 def outputs(target, *idents):
-    target.check()
+    check_options(target)
     return [target(Sample(ident, "q")).value for ident in idents]
 
 
@@ -84,14 +85,14 @@ def test_a_sample_without_an_output_is_a_failure_of_its_record_alone(tmp_path):
 )
 def test_a_file_that_cannot_be_meant_is_told_before_anything_is_run(tmp_path, name, text, error, said_so):
     with pytest.raises(error, match=said_so):
-        Replay(written(tmp_path, name, text)).check()
+        check_options(Replay(written(tmp_path, name, text)))
 
 
 def test_bytes_that_are_no_utf_8_and_missing_files_are_told(tmp_path):
     (tmp_path / "o.csv").write_bytes(b"id,output\n1,\xff\n")
     for name in ("o.csv", "none.csv"):
         with pytest.raises(DataError, match=f"{name} cannot be read"):
-            Replay(tmp_path / name).check()
+            check_options(Replay(tmp_path / name))
 
 
 def test_a_file_that_changed_is_read_again(tmp_path):
@@ -109,7 +110,7 @@ def at(position, db_id="", ident="x"):
 def test_lines_of_sql_go_by_the_place_of_the_sample(tmp_path):
     path = written(tmp_path, "pred.sql", "SELECT 1\r\n\nSELECT '\u2028'\tcar_1\n\n\n")
     target = Replay(path)
-    target.check()
+    check_options(target)
     assert [target(at(number)).value for number in range(3)] == ["SELECT 1", "", "SELECT '\u2028'"]
     with pytest.raises(LookupError, match=r"pred\.sql holds 3 outputs, none for sample 'x' at place 4"):
         target(at(3))
@@ -140,7 +141,7 @@ def test_an_object_of_other_keys_goes_by_id(tmp_path):
 
 def replayed(tmp_path, name, text, **options):
     target = Replay(written(tmp_path, name, text), **options)
-    target.check()
+    check_options(target)
     return target(Sample("q1", "q"))
 
 

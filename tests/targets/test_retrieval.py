@@ -10,6 +10,7 @@ from tests.loopback import http, peer, said
 
 from steelyard import Budget, ConfigError, Reply, Sample, Scripted, aevaluate, evaluate
 from steelyard.config.load import load
+from steelyard.constraints import check_options
 from steelyard.data.documents import read_document
 from steelyard.evaluation.dry_run import estimate
 from steelyard.evaluation.objects import Suite
@@ -35,7 +36,7 @@ def folder(tmp_path):
 
 def engine(folder, model=None, **options):
     target = QueryEngine(model or Scripted(default="ok"), folder, **options)
-    target.check()
+    check_options(target)
     return target
 
 
@@ -131,7 +132,7 @@ def test_nothing_found_is_asked_without_passages_and_says_so(folder):
     [
         ({"top_k": 0}, "top_k must be a whole number"),
         ({"chunk_tokens": 10, "overlap_tokens": 6}, "overlap_tokens must be a whole number from 0 to 5"),
-        ({"search": "bm52"}, "search: there is no 'bm52': did you mean 'bm25'"),
+        ({"search": "bm52"}, "search: expected bm25.*, but got 'bm52': did you mean 'bm25'"),
         ({"search": "vectors"}, "search: vectors needs embeddings"),
         ({"search": "vectors", "embeddings": Scripted()}, "embeddings: Scripted embeds no texts"),
         ({"embeddings": Embeddings("e")}, "embeddings are for search: vectors"),
@@ -150,7 +151,7 @@ def test_a_missing_document_and_a_model_that_is_none_are_refused(folder):
     with pytest.raises(ConfigError, match=r"there is no file .*gaet\.md: did you mean 'gate\.md'"):
         engine(folder / "gaet.md")
     with pytest.raises(ConfigError, match="str is not a model"):
-        QueryEngine("gpt-4", folder).check()
+        check_options(QueryEngine("gpt-4", folder))
 
 
 def test_a_document_outside_the_folder_is_not_searched(folder, tmp_path):

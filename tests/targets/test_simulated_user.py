@@ -8,6 +8,7 @@ import json
 import pytest
 
 from steelyard import ConfigError, Options, Output, Prompt, Sample, Scripted, Store, Suite, evaluate, evaluate_suite
+from steelyard.constraints import check_options
 from steelyard.evaluation.dry_run import estimate
 from steelyard.replies.user_turn import read_user_turn
 from steelyard.report.render.html import html_report
@@ -235,7 +236,7 @@ def test_a_dry_run_counts_the_calls_of_both_and_runs_no_code_of_the_users(tmp_pa
 )
 def test_settings_that_cannot_be_meant_are_refused(user):
     with pytest.raises(ConfigError):
-        user.check()
+        check_options(user)
 
 
 def test_repeats_are_conversations_of_their_own_in_the_store(tmp_path):

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.thorough import times
 
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError
 from steelyard.sql.schema import Schema, parse_schema
 from steelyard.targets.baseline import Baseline
@@ -194,9 +195,9 @@ def test_baseline_rules_says_what_is_missing(metadata):
 
 
 def test_baseline_rules_takes_no_knowledge(tmp_path):
-    Baseline("rules").check()
+    check_options(Baseline("rules"))
     with pytest.raises(ConfigError, match="rules uses no knowledge"):
-        Baseline("rules", tmp_path / "k.md").check()
+        check_options(Baseline("rules", tmp_path / "k.md"))
 
 
 @pytest.mark.parametrize(

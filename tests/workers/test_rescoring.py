@@ -72,10 +72,11 @@ def run():
     return evaluate(Prompt(Scripted(PAGES, default="YES")), SAMPLES, [ExactMatch(), judged], store="s.db", repeats=2)
 
 
-def stored_scores(layer):
+def stored_scores(version):
     with closing(sqlite3.connect("s.db")) as connection:
-        query = "SELECT no, repeat, name, value, passed, body FROM score WHERE layer = ? ORDER BY no, repeat, name"
-        return connection.execute(query, [layer]).fetchall()
+        query = """SELECT no, repeat, name, value, passed, body FROM score
+            WHERE scoring_version = ? ORDER BY no, repeat, name"""
+        return connection.execute(query, [version]).fetchall()
 
 
 def test_several_processes_give_the_scores_of_one_also_where_each_dies_once(run):

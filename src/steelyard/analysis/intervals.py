@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Self, get_args
+from typing import Any, Final, Literal, Self
 
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.errors import ConfigError, did_you_mean
 from steelyard.stats.binomial import clopper_pearson, jeffreys
 from steelyard.stats.bootstrap import bca_bootstrap, percentile_bootstrap
 from steelyard.stats.intervals import Interval, clustered_spread, wilson
@@ -85,21 +84,6 @@ class Intervals:
 
     rates: RateInterval = "wilson"
     means: MeanInterval = "t"
-
-    def check(self) -> None:
-        """Check the names of the intervals.
-
-        Raises:
-            ConfigError: an unknown kind of interval.
-        """
-        for key, value, known in (
-            ("rates", self.rates, get_args(RateInterval)),
-            ("means", self.means, get_args(MeanInterval)),
-        ):
-            if value not in known:
-                raise ConfigError(
-                    f"intervals: {key} is one of {', '.join(known)}, not {value!r}{did_you_mean(str(value), known)}"
-                )
 
     @classmethod
     def of(cls, manifest: Mapping[str, Any]) -> Self:

@@ -34,6 +34,7 @@ from steelyard.building.nodes import MappingEntry, Node, Problems, from_plain, p
 from steelyard.building.row_values import WithRowValues, columns_in, refusal, refuse_columns, with_stand_ins
 from steelyard.building.scalars import described, is_path, leaf, suits
 from steelyard.building.wrapped import WRAPPER_KEYS, Adapted
+from steelyard.constraints import check_options, option_of
 from steelyard.errors import ConfigError, SteelyardError, boundary, did_you_mean
 from steelyard.prompts.template import looks_like_file, names_in, no_such_file, packaged_prompts
 from steelyard.registry import BUILT_IN, Kind, find, name_of, names
@@ -225,15 +226,16 @@ def _mapping(hint: Any, node: Node, site: Site) -> Any:
 
 
 def instance(cls: type, node: Node, site: Site) -> Any:
-    """Build a dataclass from a mapping of its fields, and call its `check()` if it has one.
+    """Build a dataclass from a mapping of its fields, and check its options.
 
     Raises:
-        ConfigError: as `build`; errors of `cls` and its `check` get the position of `node`.
+        ConfigError: as `build`; errors of `cls` and its options get the position of `node`.
     """
     if not isinstance(node.value, Mapping):
         expected = _as_mapping(cls, node) or words(cls)
         raise site.wrong(node, f"expected {expected}, but got {described(node)}{_into_mapping(node)}")
-    return _filled(cls, node.entries, node, site)
+    within = f"{site.what}." if site.what else ""
+    return _filled(cls, node.entries, node, site, within=within)
 
 
 def _as_mapping(cls: type, node: Node) -> str:
@@ -243,7 +245,7 @@ def _as_mapping(cls: type, node: Node) -> str:
     return f"a mapping such as {{{key}: {node.value}}}" if key else ""
 
 
-def _filled(cls: type, entries: Mapping[str, MappingEntry], node: Node, site: Site) -> Any:
+def _filled(cls: type, entries: Mapping[str, MappingEntry], node: Node, site: Site, *, within: str = "") -> Any:
     keys = keys_of(cls)
     problems = Problems()
     values = {}
@@ -257,7 +259,7 @@ def _filled(cls: type, entries: Mapping[str, MappingEntry], node: Node, site: Si
         if key.required and key.name not in entries:
             problems.note(site.wrong(node, f"the key {key.name!r} is missing ({words(key.hint)})"), node)
     problems.raise_any()
-    return _checked(lambda: cls(**values), node, site, entries)
+    return _checked(lambda: cls(**values), node, site, entries, within=within)
 
 
 _SURELY_MEANT: Final = 0.85
@@ -286,15 +288,21 @@ def _meant(name: str, keys: Collection[str], cls: type) -> str:
     return did_you_mean(name, keys)
 
 
-def _checked(make: Callable[[], Any], node: Node, site: Site, entries: Mapping[str, MappingEntry] | None = None) -> Any:
+def _checked(
+    make: Callable[[], Any],
+    node: Node,
+    site: Site,
+    entries: Mapping[str, MappingEntry] | None = None,
+    *,
+    within: str = "",
+) -> Any:
     problems = Problems()
     built: Any = None
     try:
         with boundary("config", site.what):
             built = make()
-            check = getattr(built, "check", None)
-            if callable(check) and not site.unchecked:
-                check()
+            if not site.unchecked:
+                check_options(built, within=within)
     except SteelyardError as error:
         problems.note(error, _named_by(error, entries or {}) or node)
     problems.raise_any()
@@ -303,9 +311,8 @@ def _checked(make: Callable[[], Any], node: Node, site: Site, entries: Mapping[s
 
 def _named_by(error: SteelyardError, entries: Mapping[str, MappingEntry]) -> Node | None:
     """The value of the key that a message begins with; None if it does not begin with a key."""
-    message = error.message if isinstance(error, ConfigError) else str(error)
-    entry = next((entries[part] for part in message.split(": ")[:2] if part in entries), None)
-    return None if entry is None else entry.node
+    name = option_of(error.message if isinstance(error, ConfigError) else str(error), entries)
+    return entries[name].node if name else None
 
 
 def named(kind: Kind, node: Node, site: Site) -> Any:

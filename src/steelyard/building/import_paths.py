@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module, machinery, util
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from steelyard.errors import ConfigError, boundary, did_you_mean
 
@@ -44,6 +44,30 @@ def check_function(path: str) -> None:
         raise ConfigError(f"{path!r} is a class, not a function")
     if described.plain:
         raise ConfigError(f"{path!r} is a {described.plain}, not a function")
+
+
+def _is_function(_name: str, path: str) -> None:
+    check_function(path)
+
+
+@dataclass(frozen=True, slots=True)
+class UserFunction:
+    """A function of the user's in a configuration, as target or scorer.
+
+    Args:
+        function: `package.module:name`; the current folder is searched too.
+    """
+
+    function: Annotated[str, _is_function]
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether the function declares `ask`, so that a dry run has to call it to count what it asks."""
+        return "ask" in (describe_path(self.function).arguments or ())
+
+    def unwrap(self) -> Callable[..., Any]:
+        """Import and return the function."""
+        return find_function(self.function)
 
 
 def find_object(path: str) -> Any:

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hi
 from steelyard.building.wrapped import WRAPPER_KEYS, Adapted
 from steelyard.errors import ConfigError
 from steelyard.models.base import Model
-from steelyard.registry import Kind
+from steelyard.registry import Kind, settings_of
 from steelyard.types import Json, Scorer, Target
 
 _MISSING: Final = dataclasses.MISSING
@@ -57,7 +57,7 @@ def keys_of(cls: type) -> Mapping[str, Key]:
         hints = get_type_hints(cls)
     except (NameError, TypeError) as error:
         raise ConfigError(f"{cls.__module__}:{cls.__qualname__} cannot be configured: {error}") from error
-    keys = [_key(field, hints[field.name]) for field in dataclasses.fields(cls) if field.init]
+    keys = [_key(field, hints[field.name]) for field in settings_of(cls)]
     return {key.name: key for key in keys if key.required or is_writable(key.hint)}
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 from steelyard.building.keys import Key, element_of, is_class, is_json, keys_of, kind_of, members, value_of
 from steelyard.building.nodes import MappingEntry, Node, Problems, from_plain, plain
 from steelyard.building.wrapped import WrapsOne, infos_of_part, stage_of_part
+from steelyard.constraints import check_options, option_of
 from steelyard.errors import ConfigError, DataError
 from steelyard.prompts.template import fill, names_in, value_at
 from steelyard.registry import describe
@@ -93,13 +94,11 @@ class WithRowValues(WrapsOne):
         Raises:
             ConfigError: what is wrong with one of them.
         """
-        check = getattr(self.scorer, "check", None)
         try:
-            if check is not None:
-                check()
+            check_options(self.scorer, but=self.options)
         except ConfigError as error:
             # An error about a text that stands for a column, or about an option that comes from one, is the row's.
-            if "{{" not in error.message and error.message.partition(":")[0] not in self.options:
+            if "{{" not in error.message and not option_of(error.message, self.options):
                 raise
 
     def for_sample(self, sample: Sample) -> Scorer | str:
@@ -124,8 +123,7 @@ class WithRowValues(WrapsOne):
         filled = {key: _as_number(keys[key].hint, fill(value, values)) for key, value in self.options.items()}
         built = {key: self.build_option(keys[key].hint, value, key) for key, value in filled.items()}
         scorer = replace(scorer, **built)
-        if hasattr(scorer, "check"):
-            scorer.check()
+        check_options(scorer)
         checked: Scorer = scorer
         return checked
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
 from steelyard.errors import ConfigError
-from steelyard.models.json_paths import PathSearch, check_path
+from steelyard.models.json_paths import JmesPath, PathSearch
 from steelyard.registry import describe, name_of
 from steelyard.replies.json_value import read_json
 from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, Scorer, StageInfo, WrapsScorers
@@ -102,7 +102,7 @@ class Adapted(WrapsOne):
 
     name: str = ""
     value: Any = None
-    of: str = ""
+    of: JmesPath = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -128,12 +128,10 @@ class Adapted(WrapsOne):
         """Check the keys.
 
         Raises:
-            ConfigError: a name that is not printable, or a path that cannot be read.
+            ConfigError: a name that is not printable.
         """
         if not isinstance(self.name, str) or not self.name.isprintable() or self.name != self.name.strip():
             raise ConfigError(f"name: a score has a printable name, not {self.name!r}")
-        if self.of:
-            check_path(self.of, "of")
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks, call_scorer: Any) -> list[Score]:
         """Score one output; `call_scorer` is as for `PerTurn`."""

@@ -40,6 +40,7 @@ from steelyard.cli.options import (
     store_option,
 )
 from steelyard.cli.output import while_read, write_text
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.evaluation import RunConfig
 from steelyard.generate.review import Review, ReviewPlan, planned_suites
@@ -245,7 +246,7 @@ def _review_by_model(
     plan: ReviewPlan, reviewer: Reviewer, how: RunConfig, *, dry_run: bool, quiet: bool, as_json: bool
 ) -> None:
     """Review, report, and exit with the code of the review's runs; of a dry run print the calls of both steps."""
-    reviewer.check()
+    check_options(reviewer)
     where = None if how.store is None else str(how.store)
     if dry_run:
         with Store(where) as opened:

@@ -41,6 +41,7 @@ from steelyard.cli.outcome import evaluate_runs, print_outcome, write_pages
 from steelyard.cli.output import check_writable, while_read
 from steelyard.cli.stored_configuration import load_own, reload, scorers_of
 from steelyard.config.load import Loaded
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError
 from steelyard.evaluation import RunConfig
 from steelyard.evaluation.objects import with_chosen
@@ -314,7 +315,7 @@ def _with_stop_rule(loaded: Loaded, **rule: Any) -> Loaded:
     """
     options = loaded.suite.options
     options = replace(options, stop_when_decided=replace(options.stop_when_decided, **rule))
-    options.check()
+    check_options(options.stop_when_decided)
     suite = replace(loaded.suite, options=options)
     check_stop(suite)
     return replace(loaded, suite=suite)

@@ -15,11 +15,12 @@ from typing import Any, ClassVar, Final, Literal
 import numpy as np
 
 from steelyard.analysis.judging_manifest import CANARY, JUDGES
-from steelyard.errors import ConfigError, expect_number
+from steelyard.errors import ConfigError
 from steelyard.evaluation.objects import Options, Suite
 from steelyard.prompts.language import prompt_language
+from steelyard.registry import NOT_A_SETTING
 from steelyard.replies.answer_text import answer_of
-from steelyard.scorers.judges.judge import judged_by
+from steelyard.scorers.judges.judge import judge_of, judged_by
 from steelyard.store import Run
 from steelyard.store.record_reader import RecordReader
 from steelyard.types import INLINE, Asks, Output, Record, Sample, Scorer, StageInfo
@@ -54,16 +55,15 @@ class JudgesFile:
         """Check that these are judges.
 
         Raises:
-            ConfigError: no judges, a scorer that asks none, or a margin out of its range.
+            ConfigError: no judges, or a scorer that asks none.
         """
         if not self.judges:
             raise ConfigError("judges: name at least one, as {small: {correctness: {judge: {model: ...}}}}")
         for name, scorer in self.judges.items():
-            if getattr(scorer, "judge", None) is None:
+            if judge_of(scorer) is None:
                 raise ConfigError(f"judges: {name} uses no judge; use a scorer that does, such as correctness")
         if self.jury and len(self.judges) < 2:
             raise ConfigError("jury: needs two judges or more")
-        expect_number("margin", self.margin, 0, 1)
 
     def scorers(self) -> dict[str, Scorer]:
         """Judge -> its scorer, under the judge's name."""
@@ -87,14 +87,14 @@ class StoredAnswers:
     stage_info: ClassVar[StageInfo] = INLINE
     run: str
     canary: bool = False
-    record: Callable[[str, int], Record | None] | None = field(default=None, init=False, compare=False, repr=False)
+    record: Callable[[str, int], Record | None] | None = field(
+        default=None, compare=False, repr=False, metadata=NOT_A_SETTING
+    )
 
     @classmethod
     def of(cls, run: Run, *, canary: bool = False) -> StoredAnswers:
         """Of a run whose store is open."""
-        answers = cls(run.id, canary)
-        object.__setattr__(answers, "record", RecordReader(run))  # no setting: a manifest names the run alone
-        return answers
+        return cls(run.id, canary, RecordReader(run))
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
         """The stored output of the same repeat.

@@ -13,13 +13,13 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal
 
 from steelyard.analysis.comparison.grid import MARGIN
 from steelyard.analysis.intervals import Intervals
-from steelyard.analysis.stopping import Question
 from steelyard.building.row_values import WithRowValues
 from steelyard.building.wrapped import rebound
+from steelyard.constraints import Seed, Share, Within, check_options
 from steelyard.errors import ConfigError, boundary, expect_number
 from steelyard.evaluation.sample_ids import with_ids
 from steelyard.models.base import ModelInfo, is_model
@@ -30,6 +30,7 @@ from steelyard.models.prices import PriceTable, read_prices
 from steelyard.models.rate_limit import Rates
 from steelyard.registry import name_of
 from steelyard.runner import Step
+from steelyard.scorers.judges.judge import judge_of
 from steelyard.targets.pair import Pair
 from steelyard.targets.prompt import Prompt
 from steelyard.types import Sample, Scorer, Target, WrapsScorers
@@ -53,23 +54,8 @@ class StopWhen:
 
     question: Literal["", "full", "population"] = ""
     score: str = ""
-    threshold: float | None = None
-    level: float = 0.95
-
-    def check(self) -> None:
-        """Refuse invalid values.
-
-        Raises:
-            ConfigError: which key, what was expected and what came.
-        """
-        if self.question not in {"", *get_args(Question)}:
-            raise ConfigError(
-                f"stop_when_decided: question must be 'full' (what would the whole set say?) or 'population' (does it "
-                f"hold beyond this set?), not {self.question!r}"
-            )
-        expect_number("level", self.level, 0.5, 0.9999)
-        if self.threshold is not None:
-            expect_number("threshold", self.threshold, -math.inf)
+    threshold: Annotated[float | None, Within(-math.inf)] = None
+    level: Annotated[float, Within(0.5, 0.9999)] = 0.95
 
 
 _SHARE_OF_ENDPOINTS: Final = 0.01
@@ -133,13 +119,13 @@ class Options:
             the question (`{{question}}`, `{{transcript}}`, or a key of the metadata) is refused.
     """
 
-    concurrency: int = 16
-    repeats: int = 1
+    concurrency: Annotated[int, Within(1)] = 16
+    repeats: Annotated[int, Within(1)] = 1
     pass_k: int = 0
-    margin: float = MARGIN
-    seed: int = 0
-    max_errors: float | None = None
-    sample_timeout_s: float = 900.0
+    margin: Annotated[float, Within(0.0001, 1)] = MARGIN
+    seed: Seed = 0
+    max_errors: Share | None = None
+    sample_timeout_s: Annotated[float, Within(0.001)] = 900.0
     retry: Retry = Retry()
     budget: Budget = Budget()
     rates: Rates = Rates()
@@ -150,36 +136,12 @@ class Options:
     allow_constant_prompt: bool = False
 
     def check(self) -> None:
-        """Refuse invalid values, here and in `retry` and `budget`.
+        """Refuse a `pass_k` above the repeats.
 
         Raises:
             ConfigError: which option, what was expected and what came.
         """
-        expect_number("concurrency", self.concurrency, 1, whole=True)
-        expect_number("repeats", self.repeats, 1, whole=True)
         expect_number("pass_k", self.pass_k, 0, self.repeats, whole=True)
-        expect_number("margin", self.margin, 0.0001, 1)
-        expect_number("seed", self.seed, 0, whole=True)
-        if self.max_errors is not None:
-            expect_number("max_errors", self.max_errors, 0, 1)
-        expect_number("sample_timeout_s", self.sample_timeout_s, 0.001)
-        parts = {
-            "retry": Retry,
-            "budget": Budget,
-            "rates": Rates,
-            "stop_when_decided": StopWhen,
-            "intervals": Intervals,
-        }
-        for name, kind in parts.items():
-            if not isinstance(getattr(self, name), kind):
-                raise ConfigError(f"{name} must be a {kind.__name__}, not {getattr(self, name)!r}")
-        self.retry.check()
-        self.budget.check()
-        self.rates.check()
-        self.stop_when_decided.check()
-        self.intervals.check()
-        if self.durability not in {"normal", "full"}:
-            raise ConfigError(f"durability must be 'normal' or 'full', not {self.durability!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,20 +316,23 @@ def _needs_references(scorer: Any) -> bool:
     return hasattr(scorer, "with_references") or any(map(_needs_references, inner))
 
 
-def check_parts(value: Any) -> None:
-    """Run `check()` of a target or scorer and of everything inside it.
+def check_parts(value: Any, *, within: str = "") -> None:
+    """Check the options of a target, scorer or other object, and of everything inside it.
+
+    Args:
+        value: any object.
+        within: the option that it is a value of, with a dot behind, for messages.
 
     Raises:
         ConfigError: what is wrong.
     """
-    if hasattr(value, "check"):
-        with boundary("config", type(value).__name__):
-            value.check()
+    with boundary("config", type(value).__name__):
+        check_options(value, within=within)
     if dataclasses.is_dataclass(value) and not isinstance(value, type | WithRowValues):
         for part_field in dataclasses.fields(value):
             part = getattr(value, part_field.name)
             for inner in part if isinstance(part, tuple) else (part,):
-                check_parts(inner)
+                check_parts(inner, within="" if callable(inner) else f"{part_field.name}.")
 
 
 def build_targets(suite: Suite) -> None:
@@ -395,6 +360,6 @@ def constant_prompts(suite: Suite) -> Iterator[tuple[str, str]]:
         if missing := getattr(target, "without_question", ""):
             yield name, f"{missing}, so every sample would be asked the same{hint}"
     for scorer in suite.all_scorers:
-        model = getattr(getattr(scorer, "judge", None), "model", None)
-        if missing := ModelInfo.of(model).without_question:
+        judge = judge_of(scorer)
+        if judge and (missing := ModelInfo.of(judge.model).without_question):
             yield "", f"judge: {missing}, so the judge would see no answer{hint}"

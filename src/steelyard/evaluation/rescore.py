@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 from steelyard.analysis.scores.score_columns import ScoreRow
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError, ModelError, StoreError, boundary
 from steelyard.evaluation.objects import know_references
 from steelyard.evaluation.scorer_infos import primary_of, scorer_stages, scoring_manifest
@@ -192,7 +193,7 @@ def with_reading(scorers: Sequence[Scorer], **changed: str) -> tuple[Scorer, ...
     read_anew = tuple(replace(scorer, **changed) if isinstance(scorer, Choice) else scorer for scorer in scorers)  # type: ignore[arg-type]  # checked below
     for scorer in read_anew:
         if isinstance(scorer, Choice):
-            scorer.check()
+            check_options(scorer)
     return read_anew
 
 
@@ -213,7 +214,7 @@ class RecordScorer:
         self._run = run
         self._task = task
         self._steps: Sequence[Step] = ()
-        self._open = contextlib.ExitStack()
+        self._resources = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as opened:
@@ -224,11 +225,11 @@ class RecordScorer:
             self._steps = [Step.of(name, scorer, sandbox) for name, scorer in self._task.stages.items()]
             prepare(tuple(self._task.stages.values()), sandbox)
             self._loop = opened.enter_context(asyncio.Runner())
-            self._open = opened.pop_all()
+            self._resources = opened.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._open.close()
+        self._resources.close()
 
     def score(self, records: Iterable[tuple[int, Record]]) -> ScoredRecords:
         """Score records, given with the places of their samples.

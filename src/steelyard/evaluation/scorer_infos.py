@@ -16,6 +16,7 @@ from steelyard.errors import ConfigError, did_you_mean
 from steelyard.evaluation.objects import Suite
 from steelyard.registry import describe
 from steelyard.runner import judge_name, score_infos, stage_name
+from steelyard.scorers.judges.judge import judge_of
 from steelyard.store.database.schema import MOST_STAGES
 from steelyard.types import Denominator, ScoreInfo, Scorer
 
@@ -55,7 +56,7 @@ def prompt_hints(scorers: Iterable[Scorer]) -> Iterator[str]:
         scorers: all of a suite; a hint occurs once, however many targets share the scorer.
     """
     for scorer in scorers:
-        prompts = getattr(scorer, "prompts", {}) if getattr(scorer, "judge", None) is not None else {}
+        prompts = getattr(scorer, "prompts", {}) if judge_of(scorer) is not None else {}
         for prompt in prompts.values():
             if name := prompt.varies_early():
                 yield (

@@ -77,7 +77,7 @@ class StoppingScheduler:
     repeats: int
     concurrency: int
     _stored: dict[str, dict[int, int]] = field(default_factory=dict)
-    _begun: dict[str, set[int]] = field(default_factory=dict)
+    _started: dict[str, set[int]] = field(default_factory=dict)
     _failed: dict[str, set[tuple[int, int]]] = field(default_factory=dict)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -107,7 +107,7 @@ class StoppingScheduler:
         """
         done = run.done_places()
         tasks = [task for task, failed in done.items() if not (again and failed)]
-        self._begun[run.target] = {no for no, _ in done}
+        self._started[run.target] = {no for no, _ in done}
         self._failed[run.target] = {task for task, failed in done.items() if failed}
         stored = self._stored.setdefault(run.target, {})
         for no, _ in tasks:
@@ -177,11 +177,11 @@ class StoppingScheduler:
             id(decision) for decision in self._of(target)
         }  # by identity: a Decision changes, so it has no hash
         ahead = {True: self.concurrency, False: self.concurrency * _AHEAD}
-        return any(at < decision.reach(ahead[id(decision) in own_decisions]) for decision in self._open(target))
+        return any(at < decision.reach(ahead[id(decision) in own_decisions]) for decision in self._undecided(target))
 
     def is_decided(self, target: str) -> bool:
         """Whether all decisions that need this target are closed; False where none needs it."""
-        return bool(self._served(target)) and not self._open(target)
+        return bool(self._served(target)) and not self._undecided(target)
 
     def has(self, target: str, no: int) -> bool:
         """Whether a target's run has all repeats of a sample."""
@@ -196,7 +196,7 @@ class StoppingScheduler:
         pairs = [name for name, sides in self.sides.items() if target in sides]
         return self._of(target) + [decision for name in pairs for decision in self._of(name)]
 
-    def _open(self, target: str) -> list[Decision]:
+    def _undecided(self, target: str) -> list[Decision]:
         return [decision for decision in self._served(target) if not decision.is_closed]
 
     def _parties(self, decision: Decision) -> list[str]:
@@ -243,7 +243,7 @@ class StoppingScheduler:
         if not own_decisions:
             return None
         longest = max(own_decisions, key=lambda decision: decision.frontier)
-        stored = len(self._begun.get(target, set()) | self._stored.get(target, {}).keys())
+        stored = len(self._started.get(target, set()) | self._stored.get(target, {}).keys())
         used = None if stored == longest.frontier else Used.of(longest.used)
         return longest.stopping(target, stored), used
 

@@ -166,7 +166,7 @@ def check_suite(suite: Suite) -> None:
     """
     if not suite.targets:
         raise ConfigError("there are no targets to run")
-    suite.options.check()
+    check_parts(suite.options)
     for name, target in suite.targets.items():
         if not isinstance(name, str) or not name.isprintable() or not name:
             raise ConfigError(f"a target's name is a printable text, not {name!r}")

@@ -12,9 +12,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final
 
-from steelyard.errors import expect_number
+from steelyard.constraints import Seed, Within
 from steelyard.generate.writer import MOST_QUESTIONS
 from steelyard.prompts.language import language_of
 from steelyard.retrieval.chunk import Chunk
@@ -66,17 +66,8 @@ class Cloze:
 
     stage_info: ClassVar[StageInfo] = INLINE
 
-    per_chunk: int = 10
-    seed: int = 0
-
-    def check(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ConfigError: which number, what was expected and what came.
-        """
-        expect_number("per_chunk", self.per_chunk, 1, MOST_QUESTIONS, whole=True)
-        expect_number("seed", self.seed, 0, whole=True)
+    per_chunk: Annotated[int, Within(1, MOST_QUESTIONS)] = 10
+    seed: Seed = 0
 
     def __call__(self, sample: Sample) -> Output:
         """The questions of one text, in the order of its sentences; `metadata["rare"]` holds its rare words."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError
 from steelyard.evaluation.evaluate import RunConfig, evaluate_suite
 from steelyard.evaluation.objects import Options, Suite
@@ -128,7 +129,7 @@ def error_scorer(config: Mapping[str, Any], judge: Judge | None = None) -> Score
             raise ConfigError("this scorer needs a model: name it with --model NAME or --model-config FILE")
         settings["judge"] = judge
     scorer = find("scorer", kind)(**settings)
-    scorer.check()
+    check_options(scorer)
     return scorer  # type: ignore[no-any-return]  # the registry holds classes of any kind
 
 

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from steelyard.escaping import cell_text
 from steelyard.evaluation.objects import Options, Suite
 from steelyard.generate.questions import read_answer
-from steelyard.generate.writer import check_writing_model
-from steelyard.models.base import Model
+from steelyard.models.base import AskedModel, CallParameters
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import LanguageSetting, prompt_language
 from steelyard.prompts.sample_values import sample_values
@@ -45,18 +44,9 @@ class Reviewer:
 
     stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="The answer names another unit than the question asks for.")
 
-    model: Model
+    model: AskedModel
     language: LanguageSetting = "auto"
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-
-    def check(self) -> None:
-        """Check the settings before anything is sent.
-
-        Raises:
-            ConfigError: no model, or an unknown language.
-        """
-        check_writing_model(self.model, self.language, self.parameters)
-        _REASON.check()
+    parameters: CallParameters = field(default_factory=dict)
 
     def manifest(self) -> dict[str, Any]:
         """The prompts that are sent, by language, with their hashes."""
@@ -84,18 +74,9 @@ class CauseFinder:
     stage_info: ClassVar[StageInfo] = StageInfo(mock_reply=f"wrong unit: 1-{BATCH}")
     """All reasons under one cause."""
 
-    model: Model
+    model: AskedModel
     language: LanguageSetting = "auto"
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-
-    def check(self) -> None:
-        """Check the settings before anything is sent.
-
-        Raises:
-            ConfigError: no model, or an unknown language.
-        """
-        check_writing_model(self.model, self.language, self.parameters)
-        _CAUSES.check()
+    parameters: CallParameters = field(default_factory=dict)
 
     def manifest(self) -> dict[str, Any]:
         """The prompts that are sent, by language, with their hashes."""

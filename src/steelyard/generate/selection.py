@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
+from steelyard.constraints import Seed, TextList, check_options
 from steelyard.data.documents import Document
 from steelyard.errors import ConfigError, did_you_mean, expect_number
 from steelyard.generate.boilerplate import Kind, boilerplate_kind, heading_kind
@@ -45,10 +46,10 @@ class Drawing:
 
     count: int | None = None
     tokens: int = CHUNK_TOKENS
-    seed: int = 0
-    pages: Sequence[str] = ()
-    exclude_pages: Sequence[str] = ()
-    exclude_headings: Sequence[str] = ()
+    seed: Seed = 0
+    pages: Annotated[Sequence[str], TextList()] = ()
+    exclude_pages: Annotated[Sequence[str], TextList()] = ()
+    exclude_headings: Annotated[Sequence[str], TextList()] = ()
     keep_boilerplate: bool = False
 
     def check(self) -> None:
@@ -60,11 +61,6 @@ class Drawing:
         if self.count is not None:
             expect_number("chunks", self.count, 1, whole=True)
         expect_number("chunk_tokens", self.tokens, 32, _MOST_TOKENS, whole=True)
-        expect_number("seed", self.seed, 0, whole=True)
-        for name in ("pages", "exclude_pages", "exclude_headings"):
-            texts: object = getattr(self, name)
-            if not isinstance(texts, list | tuple) or not all(isinstance(text, str) and text.strip() for text in texts):
-                raise ConfigError(f"{name}: a list of texts, not {texts!r:.80}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +84,7 @@ def select_chunks(documents: Sequence[Document], drawing: Drawing) -> Selection:
     Raises:
         ConfigError: settings that no document fits, or no document holds anything to ask about.
     """
-    drawing.check()
+    check_options(drawing)
     included = _pages_by_document(documents, drawing.pages, "pages")
     excluded = _pages_by_document(documents, drawing.exclude_pages, "exclude_pages")
     left_out: Counter[str] = Counter()

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final
 
-from steelyard.errors import ConfigError, expect_number
+from steelyard.constraints import Within
 from steelyard.generate.evidence import locate
 from steelyard.generate.questions import WrittenAnswer, read_answer, read_questions
-from steelyard.models.base import Model, check_parameters
+from steelyard.models.base import AskedModel, CallParameters
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
-from steelyard.prompts.language import Language, LanguageSetting, check_language, prompt_language
+from steelyard.prompts.language import Language, LanguageSetting, prompt_language
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.scorers.judges.judge import together
 from steelyard.types import INLINE, Asks, Output, Sample, Score, ScoreInfo, StageInfo
@@ -29,18 +29,6 @@ _SHOWN: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = MappingPr
     {"questions": (("text",), ("count",)), "answer": (("text", "question"), ()), "check": (("text", "question"), ())}
 )
 """Step -> the placeholders of its prompt that are fenced, as other people's text, and those that are not."""
-
-
-def check_writing_model(model: object, language: str, parameters: Mapping[str, Any]) -> None:
-    """Refuse a model, a language of its prompts or parameters of its calls that cannot be used.
-
-    Raises:
-        ConfigError: which of them, before anything is sent.
-    """
-    if not hasattr(model, "request"):
-        raise ConfigError(f"{type(model).__name__} is not a model")
-    check_language(language)
-    check_parameters(parameters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +49,12 @@ class QuestionWriter:
         check_prompt: likewise for the check, which asks for yes or no.
     """
 
-    model: Model
-    per_chunk: int = 10
+    model: AskedModel
+    per_chunk: Annotated[int, Within(1, MOST_QUESTIONS)] = 10
     language: LanguageSetting = "auto"
     check_answerable: bool = False
     show_metadata: bool = False
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: CallParameters = field(default_factory=dict)
     questions_prompt: Path | str = ""
     answer_prompt: Path | str = ""
     check_prompt: Path | str = ""
@@ -77,8 +65,6 @@ class QuestionWriter:
         Raises:
             ConfigError: no model, a number out of range, an unknown language, or an unusable prompt.
         """
-        check_writing_model(self.model, self.language, self.parameters)
-        expect_number("per_chunk", self.per_chunk, 1, MOST_QUESTIONS, whole=True)
         for step in _SHOWN:
             self._prompt(step).check()
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
+from steelyard.constraints import Timeout
 from steelyard.errors import ConfigError, expect_number
-from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, finish_named, usage_of
+from steelyard.models.base import Answer, CallParameters, Fault, Request, Wire, count_or_zero, finish_named, usage_of
 from steelyard.models.faults import fault_of_error, quoted
 from steelyard.models.native import (
     Said,
@@ -75,9 +76,9 @@ class Anthropic:
     name: str
     base_url: str = "https://api.anthropic.com/v1"
     api_key: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: CallParameters = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-    timeout_s: float = 600.0
+    timeout_s: Timeout = 600.0
     api_version: str = "2023-06-01"
     cache: Literal["", "5m", "1h"] = ""
     proxy: str = ""

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Annotated, Any, Final, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from steelyard.errors import ConfigError, bounded
@@ -172,18 +172,22 @@ class Fault(Exception):
         self.args = (self.message,)
 
 
-def check_parameters(parameters: Mapping[str, Any]) -> None:
+def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
     """Refuse parameters of a call that hold a key, or ask for several replies, of which one alone would be read.
 
     Raises:
         ConfigError: which, and what to write instead.
     """
-    check_sent("parameters", parameters)
+    check_sent(name, parameters)
     if (several := parameters.get("n")) not in {None, 1}:
         raise ConfigError(
             f"parameters must not contain 'n': of several replies to a call one alone is read. Write "
             f"`repeats: {several}`, each a call of its own: under options for a target, beside the model for a judge"
         )
+
+
+CallParameters = Annotated[Mapping[str, Any], check_parameters]
+"""Parameters of every call of a model."""
 
 
 class Wire(Protocol):
@@ -231,6 +235,15 @@ class Model(Protocol):
 def is_model(value: Any) -> bool:
     """Whether an object has the methods of a `Model`."""
     return not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in _METHODS)
+
+
+def _is_asked(name: str, value: Any) -> None:
+    if not hasattr(value, "request"):
+        raise ConfigError(f"{name}: {type(value).__name__} is not a model")
+
+
+AskedModel = Annotated[Model, _is_asked]
+"""A model among the options of what asks it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,10 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Annotated, Final, Protocol
 
-from steelyard.errors import ModelError, expect_number
+from steelyard.constraints import Amount, Within
+from steelyard.errors import ModelError
 from steelyard.models.base import Fault, Model, Request
 from steelyard.models.prices import PriceTable, Spent, billionths, units
 from steelyard.models.rate_limit import RateLimiter, Rates, Sent
@@ -35,20 +36,10 @@ class Budget:
         minutes: wall time of the run and its resumes, without the time between them.
     """
 
-    calls: int | None = None
-    tokens: int | None = None
-    money: float | None = None
-    minutes: float | None = None
-
-    def check(self) -> None:
-        """Validate the values.
-
-        Raises:
-            ConfigError: a negative limit.
-        """
-        for name, is_whole in (("calls", True), ("tokens", True), ("money", False), ("minutes", False)):
-            if getattr(self, name) is not None:
-                expect_number(f"budget.{name}", getattr(self, name), 0, whole=is_whole)
+    calls: Annotated[int | None, Within(0)] = None
+    tokens: Annotated[int | None, Within(0)] = None
+    money: Amount | None = None
+    minutes: Amount | None = None
 
 
 class Ledger(Protocol):

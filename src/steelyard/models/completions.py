@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from steelyard.constraints import Timeout
 from steelyard.errors import ConfigError
-from steelyard.models.base import Answer, Fault, Request, Wire, finish_named, usage_of
+from steelyard.models.base import Answer, CallParameters, Fault, Request, Wire, finish_named, usage_of
 from steelyard.models.faults import filtered_reply, parse_json, quoted
 from steelyard.models.openai_compatible import check_endpoint, first_choice, mapping_or_empty, post
 from steelyard.prompts.conversation import content_text, transcript_of
@@ -45,9 +46,9 @@ class Completions:
     name: str
     base_url: str = "https://api.openai.com/v1"
     api_key: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: CallParameters = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-    timeout_s: float = 120.0
+    timeout_s: Timeout = 120.0
     api_version: str = ""
     proxy: str = ""
     ca_file: Path | None = None

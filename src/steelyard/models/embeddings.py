@@ -16,13 +16,14 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import ConfigError, ModelError, expect_number
-from steelyard.models.base import Answer, Fault, Request, Wire, usage_of
+from steelyard.constraints import Timeout, Within
+from steelyard.errors import ConfigError, ModelError
+from steelyard.models.base import Answer, CallParameters, Fault, Request, Wire, usage_of
 from steelyard.models.faults import fault_of_error, filtered_reply, is_error, parse_json, quoted
 from steelyard.models.mismatches import keys_named, mismatch
 from steelyard.models.openai_compatible import check_endpoint, mapping_or_empty, post
@@ -54,10 +55,10 @@ class Embeddings:
     name: str
     base_url: str = "https://api.openai.com/v1"
     api_key: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: CallParameters = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-    timeout_s: float = 120.0
-    batch: int = 64
+    timeout_s: Timeout = 120.0
+    batch: Annotated[int, Within(1)] = 64
     api_version: str = ""
     proxy: str = ""
     ca_file: Path | None = None
@@ -69,7 +70,6 @@ class Embeddings:
             ConfigError: no address, a key that is written out, a parameter that is not one, or an empty batch.
         """
         check_endpoint(self, ("input", "model"))
-        expect_number("batch", self.batch, 1, whole=True)
         if self.parameters.get("encoding_format", "float") not in {"float", "base64"}:
             raise ConfigError("parameters: encoding_format is float or base64")
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 from urllib.parse import quote
 
+from steelyard.constraints import Timeout
 from steelyard.errors import ConfigError
-from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, usage_of
+from steelyard.models.base import Answer, CallParameters, Fault, Request, Wire, count_or_zero, usage_of
 from steelyard.models.faults import parse_json, quoted
 from steelyard.models.json_bodies import encode_body
 from steelyard.models.native import (
@@ -95,9 +96,9 @@ class Gemini:
     name: str
     base_url: str = "https://generativelanguage.googleapis.com/v1beta"
     api_key: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: CallParameters = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-    timeout_s: float = 600.0
+    timeout_s: Timeout = 600.0
     service: Literal["", "flex"] = ""
     proxy: str = ""
     ca_file: Path | None = None

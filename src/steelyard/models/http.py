@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import quote, urlsplit
 
-from steelyard.errors import ConfigError, did_you_mean, expect_number
+from steelyard.constraints import Timeout
+from steelyard.errors import ConfigError, did_you_mean
 from steelyard.models.base import KEPT, Answer, Fault, Request, Wire, as_messages, endpoint_of
 from steelyard.models.connection import check_connection
 from steelyard.models.faults import filtered_reply
@@ -92,10 +93,10 @@ class HttpModel:
     preset: PresetName = ""
     method: str = "POST"
     headers: Mapping[str, str] = field(default_factory=dict)
-    body: Mapping[str, Any] = field(default_factory=dict)
+    body: Annotated[Mapping[str, Any], check_sent] = field(default_factory=dict)
     response: ResponseMap = ResponseMap()
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    timeout_s: float = 120.0
+    parameters: Annotated[Mapping[str, Any], check_sent] = field(default_factory=dict)
+    timeout_s: Timeout = 120.0
     accept_status: tuple[int, ...] = ()
     proxy: str = ""
     ca_file: Path | None = None
@@ -128,15 +129,11 @@ class HttpModel:
             raise ConfigError(f"method: {self.method!r} is not a method of HTTP, such as POST or GET")
         check_secrets(self.url, self.headers)
         check_connection(self.proxy, self.ca_file)
-        check_sent("body", self.body)
-        check_sent("parameters", self.parameters)
         if self.preset:
             _check_needs(self, PRESETS[self.preset])
         if not self.response.text:
             raise ConfigError("response.text is missing: the JMESPath of the reply's text in the answer, or `@`")
-        self.response.check()
         check_names([self.url, self.body], self.placeholders())
-        expect_number("timeout_s", self.timeout_s, 0.001)
 
     def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
         """One call; its body is the filled template.

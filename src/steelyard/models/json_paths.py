@@ -8,7 +8,7 @@ an expression that only looks things up takes a few steps.
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from jmespath import compile as compiled
 from jmespath.exceptions import JMESPathError
@@ -64,16 +64,15 @@ class PathSearch:
             raise ValueError("the reply or the expression is nested too deep") from error
 
 
-def check_path(expression: str, what: str) -> None:
-    """Validate an expression.
-
-    Raises:
-        ConfigError: it is too long, or not a JMESPath expression; `what` names its key in the message.
-    """
+def _check_path(name: str, expression: str) -> None:
     try:
-        _parsed(expression)
+        _parsed(expression or "@")
     except ConfigError as error:
-        raise ConfigError(f"{what}: {error.message}") from error
+        raise ConfigError(f"{name}: {error.message}") from error
+
+
+JmesPath = Annotated[str, _check_path]
+"""An expression that finds a value in JSON, or ""."""
 
 
 @lru_cache(maxsize=256)

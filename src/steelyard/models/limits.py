@@ -14,9 +14,10 @@ import random
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol
+from typing import Annotated, Any, Final, Protocol
 
-from steelyard.errors import Attempt, ModelError, SteelyardError, expect_number
+from steelyard.constraints import Amount, Within
+from steelyard.errors import Attempt, ModelError, SteelyardError
 from steelyard.models.base import Fault, Model, Request, Wire
 from steelyard.models.budget import UNPROVEN, MeteredCall, Metering, Quota
 from steelyard.models.mismatches import locate
@@ -273,20 +274,10 @@ class Retry:
         cap_s: the longest back-off, in seconds; a longer Retry-After is obeyed within `total_s`.
     """
 
-    attempts: int = 20
-    total_s: float = 600.0
-    base_s: float = 0.5
-    cap_s: float = 30.0
-
-    def check(self) -> None:
-        """Validate the values.
-
-        Raises:
-            ConfigError: fewer than one attempt, or a negative time.
-        """
-        expect_number("retry.attempts", self.attempts, 1, whole=True)
-        for name in ("total_s", "base_s", "cap_s"):
-            expect_number(f"retry.{name}", getattr(self, name), 0)
+    attempts: Annotated[int, Within(1)] = 20
+    total_s: Amount = 600.0
+    base_s: Amount = 0.5
+    cap_s: Amount = 30.0
 
 
 @dataclass(slots=True)

@@ -21,8 +21,17 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any, Final
 
-from steelyard.errors import ConfigError, expect_number, install_command
-from steelyard.models.base import Answer, Fault, Request, Wire, as_messages, check_parameters, endpoint_of
+from steelyard.constraints import Timeout
+from steelyard.errors import ConfigError, install_command
+from steelyard.models.base import (
+    Answer,
+    CallParameters,
+    Fault,
+    Request,
+    Wire,
+    as_messages,
+    endpoint_of,
+)
 from steelyard.models.json_bodies import encode_body
 from steelyard.models.openai_compatible import most_tokens, read_completion
 from steelyard.models.prices import PER, Price, PriceTable
@@ -60,10 +69,10 @@ class LiteLLM:
     name: str
     api_key: str = ""
     api_base: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: CallParameters = field(default_factory=dict)
     credentials: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-    timeout_s: float = 120.0
+    timeout_s: Timeout = 120.0
 
     def check(self) -> None:
         """Validate the fields before anything is sent.
@@ -79,11 +88,9 @@ class LiteLLM:
         for name, value in self.credentials.items():
             check_key(value, name)
         check_secrets(self.api_base, self.headers)
-        check_parameters(self.parameters)
         for name in (*self.parameters, *self.credentials):
             if name in _OURS:
                 raise ConfigError(f"parameters must not contain {name!r}")
-        expect_number("timeout_s", self.timeout_s, 0.001)
 
     def load(self) -> None:
         """Import the package, which takes seconds, and look up the model's provider.

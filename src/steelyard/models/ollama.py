@@ -13,10 +13,11 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from steelyard.errors import ConfigError, did_you_mean, expect_number
-from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, usage_of
+from steelyard.constraints import Timeout, Within
+from steelyard.errors import ConfigError, did_you_mean
+from steelyard.models.base import Answer, CallParameters, Fault, Request, Wire, count_or_zero, usage_of
 from steelyard.models.json_bodies import parse_body
 from steelyard.models.native import (
     Said,
@@ -75,10 +76,10 @@ class Ollama:
     name: str
     base_url: str = "http://127.0.0.1:11434/api"
     api_key: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: CallParameters = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-    timeout_s: float = 600.0
-    num_ctx: int = 0
+    timeout_s: Timeout = 600.0
+    num_ctx: Annotated[int, Within(0)] = 0
     proxy: str = ""
     ca_file: Path | None = None
 
@@ -89,7 +90,6 @@ class Ollama:
             ConfigError: no name, no address, a key that is written out, or a parameter that Ollama would ignore.
         """
         check_native(self, self.name, ("options", "num_ctx"))
-        expect_number("num_ctx", self.num_ctx, 0, whole=True)
         if self.base_url.rstrip("/").endswith("/v1"):
             raise ConfigError("base_url ends in /api here: at /v1, which openai_compatible calls, Ollama cuts prompts")
         _body(merged(self.parameters, {}))

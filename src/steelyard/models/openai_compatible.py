@@ -13,16 +13,17 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 from urllib.parse import quote, urlsplit
 
-from steelyard.errors import ConfigError, expect_number
+from steelyard.constraints import Amount, Timeout
+from steelyard.errors import ConfigError
 from steelyard.models.base import (
     SLOW_S,
     WITHOUT_TEXT,
     Answer,
+    CallParameters,
     Fault,
     Request,
     Wire,
     as_messages,
-    check_parameters,
     endpoint_of,
     finish_named,
     usage_of,
@@ -124,8 +125,6 @@ def check_endpoint(model: Endpoint, reserved: Iterable[str]) -> None:
     check_secrets(model.base_url, model.headers)
     if parts.query or parts.fragment:
         raise ConfigError("base_url ends before the `?`: api-version has a key of its own, api_version")
-    check_parameters(model.parameters)
-    expect_number("timeout_s", model.timeout_s, 0.001)
     for name in reserved:
         if name in model.parameters:
             raise ConfigError(f"parameters must not contain {name!r}")
@@ -219,11 +218,11 @@ class OpenAICompatible:
     name: str
     base_url: str = "https://api.openai.com/v1"
     api_key: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: CallParameters = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-    timeout_s: float = 120.0
+    timeout_s: Timeout = 120.0
     stream: bool = False
-    idle_s: float = 0.0
+    idle_s: Amount = 0.0
     api_version: str = ""
     proxy: str = ""
     ca_file: Path | None = None
@@ -243,7 +242,6 @@ class OpenAICompatible:
         """
         check_endpoint(self, ("messages", "model"))
         check_truncation(self.parameters)
-        expect_number("idle_s", self.idle_s, 0)
         for name in self.parameters:
             if name in _REMOVED:
                 form = f"structured_outputs: {{{_REMOVED[name]}: ...}}"

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
+from steelyard.constraints import Timeout
 from steelyard.errors import ConfigError
-from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, usage_of
+from steelyard.models.base import Answer, CallParameters, Fault, Request, Wire, count_or_zero, usage_of
 from steelyard.models.faults import ErrorBody, error_body, fault_in_body, parse_json, quoted
 from steelyard.models.native import (
     Said,
@@ -67,9 +68,9 @@ class OpenAIResponses:
     name: str
     base_url: str = "https://api.openai.com/v1"
     api_key: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: CallParameters = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-    timeout_s: float = 600.0
+    timeout_s: Timeout = 600.0
     service: Service = ""
     cache: Literal["", "30m", "12h"] = ""
     proxy: str = ""

@@ -17,9 +17,10 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
-from steelyard.errors import ConfigError, did_you_mean, expect_number
+from steelyard.constraints import Within, check_options
+from steelyard.errors import ConfigError, did_you_mean
 from steelyard.files import read_regular_text
 from steelyard.models.base import ModelInfo
 from steelyard.types import Usage
@@ -44,20 +45,10 @@ class Price:
         cache_write: of tokens that are sent and that the endpoint reports as written to its cache; None likewise.
     """
 
-    input: float
-    output: float
-    cached: float | None = None
-    cache_write: float | None = None
-
-    def check(self) -> None:
-        """Validate the values.
-
-        Raises:
-            ConfigError: a negative price, or one of more than a unit a token.
-        """
-        for name in _KEYS:
-            if getattr(self, name) is not None:
-                expect_number(name, getattr(self, name), 0, PER)
+    input: Annotated[float, Within(0, PER)]
+    output: Annotated[float, Within(0, PER)]
+    cached: Annotated[float | None, Within(0, PER)] = None
+    cache_write: Annotated[float | None, Within(0, PER)] = None
 
     def cost(self, usage: Usage) -> int:
         """Cost of these tokens in billionths of the unit, rounded up.
@@ -256,7 +247,7 @@ def _price(row: Any, location: str) -> Price:
         raise ConfigError(f"{location}: {missing} is missing, the price of {PER:,} tokens")
     price = Price(**{key: _number(row[key], f"{location}: {key}") for key in row if row[key] is not None})
     try:
-        price.check()
+        check_options(price)
     except ConfigError as error:
         raise ConfigError(f"{location}: {error.message}") from error
     return price

@@ -14,9 +14,9 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
-from steelyard.errors import expect_number
+from steelyard.constraints import Within
 
 WINDOW_S: Final = 60.0
 """The time span that a rate counts, in seconds."""
@@ -37,21 +37,11 @@ class Rates:
             without others.
     """
 
-    requests_per_minute: int | None = None
-    tokens_per_minute: int | None = None
+    requests_per_minute: Annotated[int | None, Within(1)] = None
+    tokens_per_minute: Annotated[int | None, Within(1)] = None
 
     def __bool__(self) -> bool:
         return self.requests_per_minute is not None or self.tokens_per_minute is not None
-
-    def check(self) -> None:
-        """Validate the values.
-
-        Raises:
-            ConfigError: a limit below 1.
-        """
-        for name in ("requests_per_minute", "tokens_per_minute"):
-            if getattr(self, name) is not None:
-                expect_number(f"rates.{name}", getattr(self, name), 1, whole=True)
 
     def least_s(self, requests: int, tokens: int) -> float:
         """The least time for so many requests and tokens at one endpoint, in seconds.

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from steelyard.models.base import WITHOUT_TEXT, Answer, Fault, Watch, finish_named, usage_of
 from steelyard.models.faults import ErrorBody, check_finish, error_body, fault_in_body, names_error, quoted
-from steelyard.models.json_paths import PathSearch, TooMuchWork, check_path
+from steelyard.models.json_paths import JmesPath, PathSearch, TooMuchWork
 from steelyard.models.mismatches import keys_named, mismatch, said_nothing
 from steelyard.models.refusals import MISMATCH
 from steelyard.models.streaming import DONE, Framing, first_of, opened, values_in
@@ -49,15 +49,15 @@ class ResponseMap:
     """
 
     framing: Framing = "auto"
-    text: str = ""
+    text: JmesPath = ""
     join: Literal["", "concat", "last"] = ""
-    contexts: str = ""
-    sources: str = ""
+    contexts: JmesPath = ""
+    sources: JmesPath = ""
     context_clean: Literal["", "chatchat"] = ""
-    error: str = ""
-    usage: str = ""
-    complete: str = ""
-    messages: str = ""
+    error: JmesPath = ""
+    usage: JmesPath = ""
+    complete: JmesPath = ""
+    messages: JmesPath = ""
 
     def digest(self, accept_status: tuple[int, ...] = ()) -> str:
         """12 hexadecimal digits that are equal for equal mappings, by which kept bodies are read again.
@@ -66,15 +66,6 @@ class ResponseMap:
             accept_status: statuses besides 2xx whose body is read.
         """
         return _digest(self, accept_status)
-
-    def check(self) -> None:
-        """Validate the expressions.
-
-        Raises:
-            ConfigError: one is not valid; the message says which, and why.
-        """
-        for name in ("text", "contexts", "sources", "error", "usage", "complete", "messages"):
-            check_path(getattr(self, name) or "@", f"response.{name}")
 
 
 @lru_cache(maxsize=256)

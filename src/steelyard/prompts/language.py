@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final, Literal, get_args
-
-from steelyard.errors import ConfigError, did_you_mean
+from typing import Final, Literal
 
 Language = Literal["en", "zh"]
 """The languages of the packaged prompts."""
@@ -17,17 +15,6 @@ _LETTER: Final = re.compile(r"[^\W\d_]")
 _KANA: Final = re.compile("[\u3041-\u30fa]")
 _LETTERS_PER_HAN: Final = 5
 _HAN_PER_KANA: Final = 10
-
-
-def check_language(setting: str) -> None:
-    """Reject a language without packaged prompts.
-
-    Raises:
-        ConfigError: the message suggests the nearest known language.
-    """
-    known = get_args(LanguageSetting)
-    if setting not in known:
-        raise ConfigError(f"language: unknown language {setting!r}{did_you_mean(str(setting), known)}")
 
 
 def prompt_language(setting: LanguageSetting, *texts: str) -> Language:

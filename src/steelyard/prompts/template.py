@@ -19,7 +19,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.files import read_regular_text
@@ -146,6 +146,14 @@ def refuse_file_names(**words: Any) -> None:
         for text in texts if isinstance(texts, Iterable) else ():
             if isinstance(text, str):
                 load_words(text, key, files=False)
+
+
+def own_words(name: str, value: Any) -> None:
+    """Require words that are not the name of a file: the constraint of an option that holds the words themselves."""
+    refuse_file_names(**{name: value})
+
+
+OwnWords = Annotated[str, own_words]
 
 
 def words_of_file(given: Path | str, what: str) -> dict[str, str]:

@@ -14,9 +14,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar, Final, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
 
-from steelyard.errors import ConfigError, DataError, did_you_mean, expect_number
+from steelyard.constraints import Amount, ScoreName, TextList, Within
+from steelyard.errors import ConfigError, DataError, did_you_mean
 from steelyard.models.prices import Price, PriceTable, units
 from steelyard.prompts.agent_messages import USAGE, tokens_in
 from steelyard.prompts.trajectory import ToolUse, Trajectory, read_trajectory
@@ -26,7 +27,6 @@ from steelyard.types import INLINE, LACKS, Output, Sample, Score, ScoreInfo, Sta
 
 Match = Literal["contains", "in_order", "same", "exact"]
 Arguments = Literal["equal", "contain"]
-_MATCHES: Final = ("contains", "in_order", "same", "exact")
 _KEYS: Final = ("name", "arguments", "schema")
 _MOST_CALLS: Final = 500
 """Limit of calls to match: a trajectory with more would take seconds, and is not applicable."""
@@ -148,12 +148,8 @@ class ToolCalls:
         """Check the settings.
 
         Raises:
-            ConfigError: an expected call that cannot be read, or an unknown rule.
+            ConfigError: an expected call that cannot be read.
         """
-        if self.match not in _MATCHES:
-            raise ConfigError(f"match: there is no {self.match!r}{did_you_mean(str(self.match), _MATCHES)}")
-        if self.arguments not in {"equal", "contain"}:
-            raise ConfigError(f"arguments: expected equal or contain, but got {self.arguments!r}")
         expected: Any = self.expected  # a single text would be taken for a list of letters
         if isinstance(expected, str):
             raise ConfigError(f"expected: a list of tools, as [{expected}]")
@@ -340,25 +336,13 @@ class ForbiddenTools:
 
     stage_info: ClassVar[StageInfo] = INLINE
 
-    tools: tuple[str, ...] = ()
-    name: str = "forbidden_tools"
+    tools: Annotated[tuple[str, ...], TextList(1, of="names of tools")] = ()
+    name: ScoreName = "forbidden_tools"
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """A count; none passes."""
         return (ScoreInfo(self.name, lower_is_better=True, threshold=0.0, unbounded=True),)
-
-    def check(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ConfigError: no name, or no tools.
-        """
-        if not self.name.strip() or not self.name.isprintable():
-            raise ConfigError(f"name: a score has a printable name, not {self.name!r}")
-        tools: Any = self.tools
-        if isinstance(tools, str) or not tools or not all(isinstance(tool, str) and tool.strip() for tool in tools):
-            raise ConfigError(f"tools: a list of names of tools, not {tools!r:.80}")
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Count the forbidden calls of one output."""
@@ -400,13 +384,13 @@ class AgentSteps:
 
     stage_info: ClassVar[StageInfo] = StageInfo(name="agent_steps")
 
-    most_steps: int | None = None
-    most_repeated: int | None = None
+    most_steps: Annotated[int | None, Within(0)] = None
+    most_repeated: Annotated[int | None, Within(0)] = None
     error_pattern: str = _ERROR
-    input_price: float | None = None
-    output_price: float | None = None
+    input_price: Amount | None = None
+    output_price: Amount | None = None
     model: str = ""
-    cached_price: float | None = None
+    cached_price: Amount | None = None
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -425,18 +409,12 @@ class AgentSteps:
         """Check the settings.
 
         Raises:
-            ConfigError: a limit below 0, one price without the other, or a pattern that cannot be read.
+            ConfigError: one price without the other, or a pattern that cannot be read.
         """
-        for name in ("most_steps", "most_repeated"):
-            if getattr(self, name) is not None:
-                expect_number(name, getattr(self, name), 0, whole=True)
         if (self.input_price is None) != (self.output_price is None):
             raise ConfigError("input_price and output_price: give both or none")
         if self.cached_price is not None and self.input_price is None:
             raise ConfigError("cached_price: give input_price and output_price too")
-        for name in ("input_price", "output_price", "cached_price"):
-            if getattr(self, name) is not None:
-                expect_number(name, getattr(self, name), 0)
         if self.error_pattern:
             compile_pattern(self.error_pattern)
 

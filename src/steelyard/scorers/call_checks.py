@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from steelyard.errors import ConfigError, expect_number
+from steelyard.constraints import Positive
 from steelyard.replies.clean import fold
 from steelyard.replies.evidence import phrases
 from steelyard.scorers.lexical import share_info, text_of
@@ -26,67 +26,53 @@ def _without(name: str, what: str) -> Score:
 
 
 @dataclass(frozen=True, slots=True)
-class LatencyLimit:
+class CallLimit:
+    """A sum over the target's calls, which passes up to a limit; less is better."""
+
+    stage_info: ClassVar[StageInfo] = _SEES_CALLS
+    score: ClassVar[str]
+    key: ClassVar[str]
+    what: ClassVar[str]
+    """Of the sum: its score, its key in `types.CALLS`, and its name where it is not known."""
+
+    limit: Positive | None = None
+
+    @property
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """The sum."""
+        return (ScoreInfo(self.score, lower_is_better=True, threshold=self.limit, unbounded=True),)
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        """Read the sum of one output."""
+        del sample
+        value = output.metadata.get(CALLS, {}).get(self.key)
+        return _without(self.score, self.what) if value is None else Score(self.score, float(value))
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyLimit(CallLimit):
     """Seconds that the target's calls took, without queueing and retries; less is better.
 
     Args:
         limit: the most seconds that pass; None: nothing passes or fails.
     """
 
-    stage_info: ClassVar[StageInfo] = _SEES_CALLS
-
-    limit: float | None = None
-
-    @property
-    def score_infos(self) -> tuple[ScoreInfo, ...]:
-        """Seconds."""
-        return (ScoreInfo("latency", lower_is_better=True, threshold=self.limit, unbounded=True),)
-
-    def check(self) -> None:
-        """Validate the limit.
-
-        Raises:
-            ConfigError: it is not above 0.
-        """
-        _check_limit(self.limit)
-
-    def __call__(self, sample: Sample, output: Output) -> Score:
-        """Read the seconds of one output."""
-        del sample
-        seconds = output.metadata.get(CALLS, {}).get("seconds")
-        return _without("latency", "time") if seconds is None else Score("latency", float(seconds))
+    score: ClassVar[str] = "latency"
+    key: ClassVar[str] = "seconds"
+    what: ClassVar[str] = "time"
 
 
 @dataclass(frozen=True, slots=True)
-class CostLimit:
+class CostLimit(CallLimit):
     """What the target's calls cost by the prices of the run (`options.prices`); less is better.
 
     Args:
         limit: the most that passes, in the prices' currency; None: nothing passes or fails.
     """
 
-    stage_info: ClassVar[StageInfo] = _SEES_CALLS
-
-    limit: float | None = None
-
-    @property
-    def score_infos(self) -> tuple[ScoreInfo, ...]:
-        """An amount."""
-        return (ScoreInfo("cost", lower_is_better=True, threshold=self.limit, unbounded=True),)
-
-    def check(self) -> None:
-        """Validate the limit.
-
-        Raises:
-            ConfigError: it is not above 0.
-        """
-        _check_limit(self.limit)
-
-    def __call__(self, sample: Sample, output: Output) -> Score:
-        """Read the cost of one output."""
-        del sample
-        cost = output.metadata.get(CALLS, {}).get("cost")
-        return _without("cost", "cost") if cost is None else Score("cost", float(cost))
+    score: ClassVar[str] = "cost"
+    key: ClassVar[str] = "cost"
+    what: ClassVar[str] = "cost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +152,3 @@ def _refuses(output: Output) -> bool | None:
     if not text:
         return None
     return next(phrases("choice", "refusal", fold(text)[:_BEGINNING]), None) is not None
-
-
-def _check_limit(limit: float | None) -> None:
-    if limit is not None:
-        expect_number("limit", limit, 0)
-        if not limit:
-            raise ConfigError("limit: expected a number above 0")

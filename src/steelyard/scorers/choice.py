@@ -12,9 +12,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, ClassVar, Final, Literal, get_args
+from typing import Any, ClassVar, Final, Literal
 
-from steelyard.errors import ConfigError, did_you_mean
+from steelyard.errors import ConfigError
 from steelyard.prompts.conversation import question_of
 from steelyard.prompts.sample_values import option_label
 from steelyard.replies.answer_key import OR, Credit, credit_of, points_of
@@ -100,15 +100,8 @@ class Choice:
         """Validate the options.
 
         Raises:
-            ConfigError: an unknown rule or credit, a repeated rule, or a pattern that cannot be used.
+            ConfigError: a repeated rule, or a pattern that cannot be used.
         """
-        for key, value, allowed in (
-            ("rule", self.rule, get_args(Rule)),
-            *(("also_scored", other_rule, get_args(OtherRule)) for other_rule in self.also_scored),
-            ("credit", self.credit, get_args(Credit)),
-        ):
-            if value not in allowed:
-                raise ConfigError(f"{key}: there is no {value!r}{did_you_mean(str(value), allowed)}")
         if len(set(self.also_scored)) < len(self.also_scored):
             raise ConfigError("also_scored: a rule is named twice")
         if self.pattern:

@@ -221,7 +221,7 @@ def check_verdicts(parts: Sequence[Any]) -> None:
         if not callable(part) or isinstance(part, type):
             raise ConfigError(f"scorers: expected a scorer, but got {part!r:.80}")
         info = infos_of_part(part)[0]
-        if getattr(getattr(part, "stage_info", None), "compares_pairs", False):
+        if stage_of_part(part).compares_pairs:
             raise ConfigError(f"{info.name} compares two answers, which passes or fails nothing")
         if info.range not in (None, (0.0, 1.0)) and info.threshold is None:
             raise ConfigError(f"{info.name} needs a threshold from which it passes")

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
-from steelyard.errors import ConfigError, did_you_mean
+from steelyard.constraints import Positive
 from steelyard.plain_json import from_json, to_json
 from steelyard.prompts.reply_schema import load_reply_schema
 from steelyard.replies.json_value import read_json, read_plain_json, values_in
 from steelyard.scorers.json_validation import CheckSteps, check_schema, first_error
 from steelyard.scorers.lexical import share_info, text_of, unscored
-from steelyard.scorers.patterns import FLAGS, SHOWN_PATTERN, TIMEOUT_S, Flag, compile_pattern
+from steelyard.scorers.patterns import SHOWN_PATTERN, TIMEOUT_S, Flag, compile_pattern
 from steelyard.types import Output, Sample, Score, ScoreInfo
 
 
@@ -42,20 +42,14 @@ class Regex:
     pattern: str
     mode: Literal["search", "fullmatch"] = "search"
     flags: tuple[Flag, ...] = ()
-    timeout_s: float = TIMEOUT_S
+    timeout_s: Positive = TIMEOUT_S
 
     def check(self) -> None:
         """Validate the options.
 
         Raises:
-            ConfigError: the pattern cannot be read, an unknown mode or flag, or a time limit that is not above 0.
+            ConfigError: the pattern cannot be read.
         """
-        if self.mode not in {"search", "fullmatch"}:
-            raise ConfigError(f"mode: expected search or fullmatch, but got {self.mode!r}")
-        if not 0 < self.timeout_s < float("inf"):
-            raise ConfigError(f"timeout_s: expected seconds above 0, but got {self.timeout_s}")
-        if unknown := [flag for flag in self.flags if flag not in FLAGS]:
-            raise ConfigError(f"flags: there is no {unknown[0]!r}{did_you_mean(str(unknown[0]), FLAGS)}")
         compile_pattern(self.pattern, self.flags)
 
     def __call__(self, sample: Sample, output: Output) -> Score:

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, NamedTuple, cast
 
+from steelyard.constraints import ScoreName
 from steelyard.data.headers import Role
 from steelyard.data.rows import OpenTable, open_tables
 from steelyard.data.sample_files import SampleFiles
@@ -46,7 +47,7 @@ class HumanPreference:
     file: Path
     columns: Mapping[str, str] = field(default_factory=dict)
     sides: tuple[str, ...] = ()
-    name: str = "preference"
+    name: ScoreName = "preference"
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -57,11 +58,9 @@ class HumanPreference:
         """Read the file before anything is run, and every vote where the sides are known.
 
         Raises:
-            ConfigError: no name, no such file, an unknown role or column, or no vote on this pair.
+            ConfigError: no such file, an unknown role or column, or no vote on this pair.
             DataError: votes that cannot be counted, each with its file and line.
         """
-        if not self.name.strip() or not self.name.isprintable():
-            raise ConfigError(f"name: a score has a printable name, not {self.name!r}")
         for role in self.columns:
             if role not in ROLES:
                 raise ConfigError(f"columns: a vote has no {role!r}{did_you_mean(role, ROLES)}")

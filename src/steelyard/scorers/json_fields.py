@@ -7,8 +7,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
+from steelyard.constraints import TextList
 from steelyard.errors import ConfigError, DataError, did_you_mean
 from steelyard.normal_form import nfkc
 from steelyard.plain_json import to_json
@@ -62,7 +63,7 @@ class JsonFields:
     compare: Mapping[str, Any] | None = None
     default: Literal["exact", "text", "number"] = "exact"
     extra: Literal["ignore", "fail"] = "ignore"
-    fields: tuple[str, ...] = ()
+    fields: Annotated[tuple[str, ...], TextList(most=_MOST_FIELDS)] = ()
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -76,10 +77,8 @@ class JsonFields:
         """Validate the options.
 
         Raises:
-            ConfigError: an unknown rule, a tolerance below 0, or too many fields.
+            ConfigError: an unknown rule, or a tolerance below 0.
         """
-        if len(self.fields) > _MOST_FIELDS:
-            raise ConfigError(f"fields: {len(self.fields)} are too many: name {_MOST_FIELDS} at most")
         for field, rule in (self.compare or {}).items():
             if isinstance(rule, str) and rule not in _RULES:
                 raise ConfigError(f"compare: {field}: there is no {rule!r}{did_you_mean(rule, _RULES)}")

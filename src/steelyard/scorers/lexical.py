@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
+from steelyard.constraints import Positive, Share, Within
 from steelyard.errors import ConfigError
 from steelyard.normal_form import nfkc
 from steelyard.replies.closed_set import closed_set, read_one
@@ -44,21 +45,13 @@ class TokenF1:
 
     stage_info: ClassVar[StageInfo] = INLINE
 
-    threshold: float | None = None
+    threshold: Share | None = None
     articles: bool = False
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """A share that passes from the threshold on."""
         return (share_info("token_f1", self.threshold),)
-
-    def check(self) -> None:
-        """Validate the options.
-
-        Raises:
-            ConfigError: the threshold is not a share.
-        """
-        check_share("threshold", self.threshold)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Compare one output with its references."""
@@ -86,22 +79,13 @@ class RougeL:
 
     stage_info: ClassVar[StageInfo] = INLINE
 
-    threshold: float | None = None
-    beta: float = 1.0
+    threshold: Share | None = None
+    beta: Positive = 1.0
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """A share that passes from the threshold on."""
         return (share_info("rouge_l", self.threshold),)
-
-    def check(self) -> None:
-        """Validate the options.
-
-        Raises:
-            ConfigError: the threshold is not a share, or beta is not above 0.
-        """
-        check_share("threshold", self.threshold)
-        _check_beta(self.beta)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Compare one output with its references."""
@@ -131,26 +115,15 @@ class ChrF:
 
     stage_info: ClassVar[StageInfo] = INLINE
 
-    threshold: float | None = None
-    n: int = 6
-    beta: float = 2.0
-    word_order: int = 0
+    threshold: Share | None = None
+    n: Annotated[int, Within(1)] = 6
+    beta: Positive = 2.0
+    word_order: Annotated[int, Within(0)] = 0
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """A share that passes from the threshold on."""
         return (share_info("chrf", self.threshold),)
-
-    def check(self) -> None:
-        """Validate the options.
-
-        Raises:
-            ConfigError: the threshold is not a share, n is below 1, word_order below 0, or beta not above 0.
-        """
-        check_share("threshold", self.threshold)
-        _check_beta(self.beta)
-        if self.n < 1 or self.word_order < 0:
-            raise ConfigError(f"n is at least 1 and word_order at least 0, but got {self.n} and {self.word_order}")
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Compare one output with its references."""
@@ -195,7 +168,7 @@ class Contains:
     mode: Literal["any", "all", "share"] = "any"
     ignore_case: bool = True
     whole_words: bool = True
-    threshold: float | None = None
+    threshold: Share | None = None
     closed: tuple[str, ...] = ()
 
     @property
@@ -209,11 +182,8 @@ class Contains:
         """Validate the options.
 
         Raises:
-            ConfigError: an unknown `mode`, a threshold outside [0, 1], or a threshold without `mode="share"`.
+            ConfigError: a threshold without `mode="share"`.
         """
-        if self.mode not in {"any", "all", "share"}:
-            raise ConfigError(f"mode: expected any, all or share, but got {self.mode!r}")
-        check_share("threshold", self.threshold)
         if self.threshold is not None and self.mode != "share":
             raise ConfigError(f"threshold: only mode 'share' takes one, not mode {self.mode!r}")
 
@@ -319,11 +289,6 @@ def overlap_score(name: str, overlaps: list[Overlap], answer: str, threshold: fl
     detail = {"precision": best.precision, "recall": best.recall, "reference": position}
     reason = how + which_reference(position, len(overlaps))
     return Score(name, best.f1, passed=reached(best.f1, threshold), reason=reason, detail=detail)
-
-
-def _check_beta(beta: float) -> None:
-    if not 0 < beta < float("inf"):
-        raise ConfigError(f"beta: expected a number above 0, but got {beta}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,16 +403,6 @@ def which_reference(position: int, count: int) -> str:
     ('; reference 2 of 3', '')
     """
     return f"; reference {position + 1} of {count}" if count > 1 else ""
-
-
-def check_share(key: str, value: float | None) -> None:
-    """Require None or a number in [0, 1].
-
-    Raises:
-        ConfigError: it is not in [0, 1].
-    """
-    if value is not None and not 0 <= value <= 1:
-        raise ConfigError(f"{key}: expected a share from 0 to 1, but got {value}")
 
 
 def reached(value: float, threshold: float | None) -> bool | None:

@@ -16,11 +16,11 @@ from functools import cache
 from types import MappingProxyType
 from typing import ClassVar, Final, Literal
 
+from steelyard.constraints import Share
 from steelyard.errors import ConfigError
 from steelyard.replies.citations import without_citations
 from steelyard.replies.clean import fold
 from steelyard.scorers.lexical import (
-    check_share,
     reached,
     references_of,
     share_info,
@@ -62,7 +62,7 @@ class NumberMatch:
     relative_tolerance: float = 0.0
     decimal_comma: bool = False
     units: bool = False
-    threshold: float | None = None
+    threshold: Share | None = None
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -75,14 +75,10 @@ class NumberMatch:
         """Validate the options.
 
         Raises:
-            ConfigError: an unknown mode, a tolerance out of [0, 1), or a threshold that is not a share or is
-                set without `share`.
+            ConfigError: a tolerance out of [0, 1), or a threshold without `share`.
         """
-        if self.mode not in {"all", "any", "share", "final"}:
-            raise ConfigError(f"mode: expected all, any, share or final, but got {self.mode!r}")
         if not 0 <= self.relative_tolerance < 1:
             raise ConfigError(f"relative_tolerance: expected 0 to below 1, but got {self.relative_tolerance}")
-        check_share("threshold", self.threshold)
         if self.threshold is not None and self.mode != "share":
             raise ConfigError(f"threshold: only mode 'share' takes one, not mode {self.mode!r}")
 

@@ -11,12 +11,12 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
-from steelyard.building.import_paths import check_function, describe_path, find_function
-from steelyard.errors import ConfigError, expect_number
+from steelyard.building.import_paths import UserFunction
+from steelyard.constraints import TextList, Within
+from steelyard.errors import ConfigError
 from steelyard.scorers.lexical import share_info, text_of, unscored
 from steelyard.sql.sandbox import Sandbox
 from steelyard.types import Output, Sample, Score, ScoreInfo
@@ -25,7 +25,7 @@ _MOST_OUTPUT: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class ScorerFunction:
+class ScorerFunction(UserFunction):
     """Scores by a Python function of yours, which is given what its parameters name.
 
     `def close(output, expected)` gets plain values, also `reference`, `input` and `metadata`; one with a parameter
@@ -38,29 +38,10 @@ class ScorerFunction:
     runs_code: ClassVar[bool] = True
     fixed_options: ClassVar[tuple[str, ...]] = ("function",)
 
-    function: str
-
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """One score of unknown range under the function's name."""
         return (ScoreInfo(self.function.rpartition(":")[2].rpartition(".")[2]),)
-
-    def check(self) -> None:
-        """Find the function in the source of its module; it is imported when a run begins.
-
-        Raises:
-            ConfigError: there is none of that name.
-        """
-        check_function(self.function)
-
-    @property
-    def may_ask(self) -> bool:
-        """Whether the function declares `ask`, so that a dry run has to call it to count what it asks."""
-        return "ask" in (describe_path(self.function).arguments or ())
-
-    def unwrap(self) -> Callable[..., Any]:
-        """Import and return the function."""
-        return find_function(self.function)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +60,8 @@ class Command:
     runs_code: ClassVar[bool] = True
     fixed_options: ClassVar[tuple[str, ...]] = ("command",)
 
-    command: tuple[str, ...]
-    timeout_s: float = 10.0
+    command: Annotated[tuple[str, ...], TextList(1, of="a program and its arguments")]
+    timeout_s: Annotated[float, Within(0.001, 3600)] = 10.0
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -91,14 +72,10 @@ class Command:
         """Look for the program.
 
         Raises:
-            ConfigError: there is none, the arguments are not texts, or the time limit is not above 0.
+            ConfigError: there is none.
         """
-        command: Any = self.command
-        if isinstance(command, str) or not command or not all(isinstance(part, str) and part for part in command):
-            raise ConfigError(f"command: a list of a program and its arguments, not {command!r:.80}")
         if shutil.which(self.command[0]) is None:
             raise ConfigError(f"command: there is no program {self.command[0]!r}")
-        expect_number("timeout_s", self.timeout_s, 0.001, 3600)
 
     def prepare(self, sandbox: Sandbox) -> None:
         """Refuse to run a program that was not allowed.

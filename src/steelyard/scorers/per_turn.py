@@ -87,9 +87,7 @@ class PerTurn(WrapsOne):
         Raises:
             ConfigError: a scorer that cannot score one turn.
         """
-        if isinstance(self.scorer, PerTurn) or getattr(
-            getattr(self.scorer, "stage_info", None), "compares_pairs", False
-        ):
+        if isinstance(self.scorer, PerTurn) or stage_of_part(self.scorer).compares_pairs:
             raise ConfigError(f"scorer: {type(self.scorer).__name__} cannot score a turn")
         if not callable(self.scorer) or isinstance(self.scorer, type):
             raise ConfigError(f"scorer: expected a scorer, but got {self.scorer!r:.80}")

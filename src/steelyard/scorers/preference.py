@@ -13,7 +13,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, NamedTuple, get_args
 
-from steelyard.errors import ConfigError, expect_number
+from steelyard.constraints import ScoreName, Share
 from steelyard.normal_form import nfkc
 from steelyard.replies.answer_text import answer_of
 from steelyard.scorers.lexical import references_of
@@ -137,25 +137,13 @@ class LexicalPreference:
     stage_info: ClassVar[StageInfo] = StageInfo(inline=True, compares_pairs=True)
 
     measure: Literal["token_f1", "rouge_l", "chrf"] = "token_f1"
-    margin: float = 0.05
-    name: str = "preference"
+    margin: Share = 0.05
+    name: ScoreName = "preference"
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """1 for side A, 0 for side B, 0.5 for a tie."""
         return (ScoreInfo(self.name, (0.0, 1.0), rates="preference"),)
-
-    def check(self) -> None:
-        """Validate the options.
-
-        Raises:
-            ConfigError: no name, an unknown measure, or a margin outside [0, 1].
-        """
-        if not self.name.strip() or not self.name.isprintable():
-            raise ConfigError(f"name: a score has a printable name, not {self.name!r}")
-        if self.measure not in _MEASURES:
-            raise ConfigError(f"measure: expected one of {', '.join(_MEASURES)}, but got {self.measure!r}")
-        expect_number("margin", self.margin, 0, 1)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Compare both answers with the reference."""

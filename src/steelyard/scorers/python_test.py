@@ -21,9 +21,10 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
-from steelyard.errors import ConfigError, DataError, ScorerError, expect_number
+from steelyard.constraints import Within
+from steelyard.errors import ConfigError, DataError, ScorerError
 from steelyard.replies.clean import blocks_of, without_reasoning
 from steelyard.scorers import code_worker
 from steelyard.scorers.lexical import share_info, text_of, unscored
@@ -59,8 +60,8 @@ class PythonTest:
 
     test: str
     call: str = ""
-    timeout_s: float = 5.0
-    memory_mib: int = 512
+    timeout_s: Annotated[float, Within(0.1, 600)] = 5.0
+    memory_mib: Annotated[int, Within(64, 65_536)] = 512
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -71,11 +72,9 @@ class PythonTest:
         """Validate the options.
 
         Raises:
-            ConfigError: a test that cannot be parsed or asserts nothing, or a limit out of range.
+            ConfigError: a test that cannot be parsed or asserts nothing.
         """
         _checked_test(self.test, self.call)
-        expect_number("timeout_s", self.timeout_s, 0.1, 600)
-        expect_number("memory_mib", self.memory_mib, 64, 65_536, whole=True)
 
     def prepare(self, sandbox: Sandbox) -> None:
         """Refuse to run code where it cannot be confined.

@@ -19,10 +19,10 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any, ClassVar, Final, Literal, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from steelyard.analysis.retrieval_matches import NOTHING_RETRIEVED, RETRIEVAL_SCORES, WAYS
-from steelyard.errors import ConfigError, did_you_mean
+from steelyard.constraints import Within
 from steelyard.scorers.passages import Match, SourcePassage, is_long, match
 from steelyard.types import INLINE, LACKS, Output, Sample, Score, ScoreInfo, StageInfo
 
@@ -57,23 +57,9 @@ class Retrieval:
     )
     stage_info: ClassVar[StageInfo] = INLINE
 
-    k: int | None = None
-    overlap: float = 0.5
+    k: Annotated[int | None, Within(1)] = None
+    overlap: Annotated[float, Within(0, 1, above=True)] = 0.5
     ndcg_gain: Gain = "binary"
-
-    def check(self) -> None:
-        """Validate the options.
-
-        Raises:
-            ConfigError: k below 1, an overlap outside (0, 1], or an unknown gain.
-        """
-        if self.k is not None and self.k < 1:
-            raise ConfigError(f"k: expected at least 1 passage, but got {self.k}")
-        if not 0 < self.overlap <= 1:
-            raise ConfigError(f"overlap: expected a share above 0 and up to 1, but got {self.overlap}")
-        if self.ndcg_gain not in get_args(Gain):
-            suggestion = did_you_mean(str(self.ndcg_gain), get_args(Gain))
-            raise ConfigError(f"ndcg_gain: there is no {self.ndcg_gain!r}{suggestion}")
 
     def __call__(self, sample: Sample, output: Output) -> Sequence[Score]:
         """Compare the passages of one output with its sample's sources."""

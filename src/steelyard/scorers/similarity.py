@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from steelyard.constraints import Within
 from steelyard.errors import ConfigError
 from steelyard.models.base import Model
 from steelyard.models.embeddings import Embeddings, embed
@@ -27,7 +28,7 @@ class Similarity:
     """
 
     model: Model | None = None
-    threshold: float | None = None
+    threshold: Annotated[float | None, Within(-1, 1)] = None
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -38,12 +39,10 @@ class Similarity:
         """Validate the options.
 
         Raises:
-            ConfigError: no embeddings model, or a threshold outside [-1, 1].
+            ConfigError: no embeddings model.
         """
         if not isinstance(self.model, Embeddings):
             raise ConfigError("model: name an embeddings model, as model: {embeddings: {name: ..., base_url: ...}}")
-        if self.threshold is not None and not -1 <= self.threshold <= 1:
-            raise ConfigError(f"threshold: expected -1 to 1, but got {self.threshold}")
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Compare one output."""

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from steelyard.constraints import check_options
 from steelyard.errors import expect_number
 from steelyard.replies.sql import SqlReading, Wanted
 from steelyard.scorers.golds import golds_of
@@ -244,7 +245,7 @@ def _all(names: Sequence[str], outcome: Any, reason: str) -> list[Score]:
 
 def _check(scorer: SqlCredit | SqlSpeed) -> None:
     check_form(scorer.form, scorer.key)
-    scorer.limits.check()
+    check_options(scorer.limits)
     check_now(scorer.now)
     check_source(scorer.databases)
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Literal, get_args
+from typing import Any, ClassVar, Final, Literal
 
-from steelyard.errors import ConfigError, did_you_mean
+from steelyard.errors import ConfigError
 from steelyard.replies.sql import Wanted
 from steelyard.scorers.golds import golds_of
 from steelyard.scorers.open_references import (
@@ -35,7 +35,6 @@ from steelyard.sql.results import Database, LocalEngine, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.server_address import Server
 from steelyard.sql.verdict import judge, verdict_of_failure
-from steelyard.tables.evaluator import check_task
 from steelyard.tables.locate import check_source, find_database, has_default, prepare_databases
 from steelyard.tables.measure import ALL_METRICS, Measure, RuleName, Verdict
 from steelyard.tables.native import shape_problem
@@ -134,19 +133,14 @@ class TableMetrics:
         """Validate the options.
 
         Raises:
-            ConfigError: an unknown task, form, engine, rule set or metric, or a limit out of its range.
+            ConfigError: an unknown metric, a key beside a form, or a moment that is none.
         """
-        check_task(self.task)
         check_form(self.form, self.key)
-        if self.engine not in get_args(LocalEngine):
-            raise ConfigError(f"engine: there is no {self.engine!r}{did_you_mean(self.engine, get_args(LocalEngine))}")
         check_source(self.databases)
         rule_set(self.rules)
         metric_names(self._names)
         if len(set(self._names)) < len(self._names):
             raise ConfigError(f"metrics names a metric twice: {', '.join(self._names)}")
-        self.limits.check()
-        self.equality.check()
         check_now(self.now)
 
     def prepare(self, sandbox: Sandbox) -> None:

@@ -6,12 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
-from steelyard.errors import ConfigError, expect_number
+from steelyard.constraints import Amount, Share, Within
+from steelyard.errors import ConfigError
 from steelyard.normal_form import nfkc
 from steelyard.scorers.lexical import (
-    check_share,
     overlap_score,
     references_of,
     share_info,
@@ -74,8 +74,8 @@ class Length:
 
     stage_info: ClassVar[StageInfo] = INLINE
 
-    max: int | None = None
-    min: int | None = None
+    max: Annotated[int | None, Within(0)] = None
+    min: Annotated[int | None, Within(0)] = None
     unit: Literal["words", "characters", "lines", "sentences"] = "words"
 
     @property
@@ -87,17 +87,12 @@ class Length:
         """Validate the options.
 
         Raises:
-            ConfigError: no limit, one below 0, a minimum above the maximum, or an unknown unit.
+            ConfigError: no limit, or a minimum above the maximum.
         """
         if self.max is None and self.min is None:
             raise ConfigError("max: name the most words that pass, or min: the least")
-        for key in ("max", "min"):
-            if (limit := getattr(self, key)) is not None:
-                expect_number(key, limit, 0, whole=True)
         if self.max is not None and self.min is not None and self.min > self.max:
             raise ConfigError(f"min: {self.min} is above max: {self.max}")
-        if self.unit not in _COUNTS:
-            raise ConfigError(f"unit: expected {', '.join(_COUNTS)}, not {self.unit!r}")
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Count one output."""
@@ -165,24 +160,14 @@ class Levenshtein:
 
     stage_info: ClassVar[StageInfo] = StageInfo(name="levenshtein")
 
-    most_edits: float | None = None
-    most_share: float | None = None
+    most_edits: Amount | None = None
+    most_share: Share | None = None
     ignore_case: bool = False
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """A share; passed by the limits."""
         return (share_info("levenshtein"),)
-
-    def check(self) -> None:
-        """Validate the options.
-
-        Raises:
-            ConfigError: edits below 0, or a share outside [0, 1].
-        """
-        if self.most_edits is not None:
-            expect_number("most_edits", self.most_edits, 0)
-        check_share("most_share", self.most_share)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Compare one output."""
@@ -254,22 +239,13 @@ class RougeN:
 
     stage_info: ClassVar[StageInfo] = INLINE
 
-    n: int = 2
-    threshold: float | None = None
+    n: Annotated[int, Within(1, 9)] = 2
+    threshold: Share | None = None
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """A share that passes from the threshold on."""
         return (share_info(f"rouge_{self.n}", self.threshold),)
-
-    def check(self) -> None:
-        """Validate the options.
-
-        Raises:
-            ConfigError: n is not from 1 to 9, or the threshold is not a share.
-        """
-        expect_number("n", self.n, 1, 9, whole=True)
-        check_share("threshold", self.threshold)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Compare one output with its references."""

@@ -27,10 +27,10 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 from uuid import UUID
 
-from steelyard.errors import expect_number
+from steelyard.constraints import Within
 
 RuleName = Literal[
     "tolerance",
@@ -91,21 +91,13 @@ class CellEquality:
         char_padding: texts are equal without blanks at their end where either column is declared CHAR(n); likewise.
     """
 
-    tolerance: float = 1e-12
+    tolerance: Annotated[float, Within(0, 0.01)] = 1e-12
     boolean_as_number: bool = True
     date_as_timestamp: bool = True
     date_as_text: bool = True
     uuid_as_text: bool = True
     single_precision: bool = True
     char_padding: bool = True
-
-    def check(self) -> None:
-        """Check the tolerance.
-
-        Raises:
-            ConfigError: it is out of its range.
-        """
-        expect_number("tolerance", self.tolerance, 0, 0.01)
 
     def rules(self) -> tuple[RuleName, ...]:
         """The rules that are switched on."""

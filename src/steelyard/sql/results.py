@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from steelyard.errors import expect_number
+from steelyard.constraints import Within
 from steelyard.sql.server_address import Server, ServerEngine
 
 LocalEngine = Literal["sqlite", "duckdb"]
@@ -30,25 +30,12 @@ class SqlLimits:
         compare_timeout_s: seconds of CPU time that comparing a sample's results may take in your own process.
     """
 
-    timeout_s: float = 30.0
-    max_rows: int = 200_000
-    max_bytes: int = 32 * 2**20
-    memory_mib: int = 512
-    max_cells: int = 500_000
-    compare_timeout_s: float = 10.0
-
-    def check(self) -> None:
-        """Check the ranges of all limits.
-
-        Raises:
-            ConfigError: which limit, what was expected and what came.
-        """
-        expect_number("timeout_s", self.timeout_s, 0.05, 3600)
-        expect_number("max_rows", self.max_rows, 1, whole=True)
-        expect_number("max_bytes", self.max_bytes, 1000, whole=True)
-        expect_number("memory_mib", self.memory_mib, 64, 65536, whole=True)
-        expect_number("max_cells", self.max_cells, 1, whole=True)
-        expect_number("compare_timeout_s", self.compare_timeout_s, 0.05, 3600)
+    timeout_s: Annotated[float, Within(0.05, 3600)] = 30.0
+    max_rows: Annotated[int, Within(1)] = 200_000
+    max_bytes: Annotated[int, Within(1000)] = 32 * 2**20
+    memory_mib: Annotated[int, Within(64, 65536)] = 512
+    max_cells: Annotated[int, Within(1)] = 500_000
+    compare_timeout_s: Annotated[float, Within(0.05, 3600)] = 10.0
 
 
 @dataclass(frozen=True, slots=True)

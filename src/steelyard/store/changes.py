@@ -28,7 +28,7 @@ _PASSED: Final = {
 _SAMES: Final = "SELECT COUNT(*), MAX(repeat), SUM((no + 7919) * sample % 2147483647) FROM record WHERE run = :run"
 """Equal for runs with the same samples at the same places: a sum takes a quarter of the time of a join. It is weighted
 by place, so that an exchange changes it."""
-_GRADED: Final = """SELECT 1 FROM score WHERE run = :run AND layer = :layer AND value NOT IN (0, 1)
+_GRADED: Final = """SELECT 1 FROM score WHERE run = :run AND scoring_version = :scoring_version AND value NOT IN (0, 1)
     AND name = (SELECT num FROM word WHERE text = :score) LIMIT 1"""
 
 
@@ -95,7 +95,7 @@ def changed_numbers(
             samples = """JOIN record y ON y.run = x.run AND y.no = x.no AND y.repeat = x.repeat
                 JOIN sample s ON s.num = y.sample"""
         return f"""SELECT x.no AS no, {pair} AS pair, AVG(COALESCE(x.value, 0)) AS mean FROM score x {samples}
-            WHERE x.run = {bind(of.num)} AND x.layer = {bind(of.scoring_version)} AND x.name = {bind(number)}
+            WHERE x.run = {bind(of.num)} AND x.scoring_version = {bind(of.scoring_version)} AND x.name = {bind(number)}
             AND x.outcome IN ({codes}) GROUP BY x.no"""
 
     return f"""SELECT later.no FROM ({means(run)}) later JOIN ({means(against)}) earlier ON earlier.pair = later.pair
@@ -119,7 +119,7 @@ def _direction(
     # With a threshold, a value of 0 or 1 passes or fails by it as by a majority; a mean of several does not.
     may_differ = has_repeats or threshold is None
     if may_differ and parts_right_from_wrong(threshold, lower_is_better=sign < 0):
-        values = [{"run": of.num, "layer": of.scoring_version, "score": score} for of in (run, against)]
+        values = [{"run": of.num, "scoring_version": of.scoring_version, "score": score} for of in (run, against)]
         if not any(connection.execute(_GRADED, of_run).scalar() for of_run in values):
             return _Direction(sign, _MAJORITY, is_majority=True)
     return _Direction(sign, threshold)

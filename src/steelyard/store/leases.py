@@ -60,7 +60,7 @@ _GRANT: Final = """INSERT INTO lease (run, lo, hi, plan) SELECT :run, place, pla
 _CLOSE: Final = "DELETE FROM lease WHERE run = :run AND (lo = :open OR owner = '')"
 _GRANTED: Final = "SELECT run, lo FROM lease WHERE plan = :plan AND lo >= 0"
 _STORED: Final = """SELECT r.no, r.repeat, r.failed, w.text, s.outcome, s.value FROM record r
-    LEFT JOIN score s ON s.run = r.run AND s.layer = 0 AND s.no = r.no AND s.repeat = r.repeat
+    LEFT JOIN score s ON s.run = r.run AND s.scoring_version = 0 AND s.no = r.no AND s.repeat = r.repeat
     LEFT JOIN word w ON w.num = s.name WHERE r.run = :run AND r.no IN :places ORDER BY r.no, r.repeat"""
 _LEFT: Final = "SELECT count(*) FROM lease WHERE run = :run AND plan = :plan AND lo <> :stopped"
 _VOID: Final = "DELETE FROM lease WHERE run = :run AND plan = :plan AND lo <> :stopped RETURNING lo"
@@ -69,12 +69,12 @@ _STOP: Final = """INSERT INTO lease (run, lo, hi, plan, owner, until, reason)
 _STATE_REASON: Final = f"""UPDATE lease SET owner = :kind, reason = :reason
     WHERE run = :run AND plan = :plan AND lo = :stopped AND owner = '{ELSEWHERE}'"""
 _STOPPED: Final = "SELECT owner, reason FROM lease WHERE run = :run AND plan = :plan AND lo = :stopped"
-_ADD_SAMPLES: Final = """INSERT INTO sample (hash, id, grp, cluster, body) SELECT * FROM unnest(
+_ADD_SAMPLES: Final = """INSERT INTO sample (hash, id, group_name, cluster, body) SELECT * FROM unnest(
     :hashes::bigint[], :ids::text[], :groups::text[], :clusters::text[], :bodies::bytea[]) ON CONFLICT DO NOTHING"""
 _PLAN: Final = """INSERT INTO planned_sample (evaluation, no, sample) SELECT :evaluation, planned.no, sample.num
     FROM unnest(:nos::integer[], :hashes::bigint[]) planned (no, hash) JOIN sample ON sample.hash = planned.hash
     ON CONFLICT DO NOTHING"""
-_READ: Final = """SELECT planned_sample.no, sample.id, sample.grp, sample.cluster, sample.body
+_READ: Final = """SELECT planned_sample.no, sample.id, sample.group_name, sample.cluster, sample.body
     FROM planned_sample JOIN sample ON sample.num = planned_sample.sample
     WHERE evaluation = :evaluation AND no >= :lo AND no < :hi ORDER BY no"""
 _DONE: Final = "SELECT no, repeat, failed FROM record WHERE run = :run AND no >= :lo AND no < :hi"

@@ -25,9 +25,9 @@ _OUTCOME_COUNTS: Final = ", ".join(
 )
 _COUNT_AGAIN: Final = f"""INSERT INTO running_score (run, name, {", ".join(_SUMS)}) SELECT run, name, {_OUTCOME_COUNTS},
     SUM(CASE WHEN value < 0 OR value > 1 THEN 1 ELSE 0 END), COALESCE(SUM(value), 0)
-    FROM score WHERE run = :run AND layer = 0 GROUP BY run, name"""
+    FROM score WHERE run = :run AND scoring_version = 0 GROUP BY run, name"""
 _SCORES_AT: Final = """SELECT name, outcome, value FROM score
-    WHERE run = :run AND layer = 0 AND no = :no AND repeat = :repeat"""
+    WHERE run = :run AND scoring_version = 0 AND no = :no AND repeat = :repeat"""
 
 Counted = tuple[int, int, float | None]
 """A row of a score as it is counted: the score's number, its outcome's, its value."""

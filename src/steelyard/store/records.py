@@ -35,11 +35,11 @@ UNREADABLE: Final = (ValueError, TypeError, LookupError, AttributeError)
 _REPLIES: Final = "SELECT key, body FROM reply WHERE key IN :keys"
 _WORDS: Final = "SELECT text, num FROM word WHERE text IN :texts"
 _SCORES: Final = """SELECT score.*, word.text FROM score JOIN word ON word.num = score.name
-    WHERE run = :run AND layer = :layer AND {these} ORDER BY no, repeat, name"""
+    WHERE run = :run AND scoring_version = :scoring_version AND {these} ORDER BY no, repeat, name"""
 _SCORES_BETWEEN: Final = _SCORES.format(these="no BETWEEN :first AND :last")
 _SCORES_AT: Final = _SCORES.format(these="no IN :places")
 RECORDS: Final = """SELECT record.no, record.repeat, record.failed, record.failure, record.millis, record.replies,
-    record.body, sample.id, sample.grp, sample.cluster, sample.body AS sample_body
+    record.body, sample.id, sample.group_name, sample.cluster, sample.body AS sample_body
     FROM record JOIN sample ON sample.num = record.sample WHERE record.run = :run"""
 """The rows that `read_records` takes, to which a condition may be added; they are read `IN_ORDER`."""
 IN_ORDER: Final = "ORDER BY record.no, record.repeat"
@@ -148,11 +148,11 @@ def unpack_score(name: str, outcome: int, value: float | None, passed: int | Non
 
 
 def score_row(batch: Batch, key: tuple[int, int, int, int], name: int, score: Score) -> dict[str, Any]:
-    """A row of the table of scores; `key` is (run, layer, no, repeat)."""
+    """A row of the table of scores; `key` is (run, scoring_version, no, repeat)."""
     body = to_json([score.reason, score.detail]) if score.reason or score.detail else None
     return {
         "run": key[0],
-        "layer": key[1],
+        "scoring_version": key[1],
         "no": key[2],
         "repeat": key[3],
         "name": name,
@@ -239,7 +239,7 @@ def reply_bodies(connection: Connection, keys: Collection[bytes]) -> dict[bytes,
 def scores_at(connection: Connection, run: StoredRun, rows: Sequence[Any]) -> Mapping[tuple[int, int], list[Any]]:
     """Place -> rows of the scores of some records, in the order of the scorers."""
     # The scores of all rows of a chunk in one query; most chunks are places that follow each other.
-    of_run = {"run": run.num, "layer": run.scoring_version}
+    of_run = {"run": run.num, "scoring_version": run.scoring_version}
     places = sorted({row.no for row in rows})
     if places[-1] - places[0] < _DENSE * len(places) or len(places) > MOST_IN_QUERY:
         score_rows = connection.execute(_SCORES_BETWEEN, {**of_run, "first": places[0], "last": places[-1]})
@@ -284,7 +284,7 @@ class _RowReader:
             location = f"run {self._run}, sample {row.id}" + (f", repeat {row.repeat}" if row.repeat else "")
             failure = Failure("store", DAMAGED, f"{location}: {'; '.join(self.damages)}")
         return Record(
-            sample=sample or Sample(row.id, None, group=row.grp, cluster=row.cluster),
+            sample=sample or Sample(row.id, None, group=row.group_name, cluster=row.cluster),
             output=None if sample is None else output,
             scores=tuple(intact),
             replies={stage: tuple(replies) for stage, replies in by_stage.items()},
@@ -302,10 +302,10 @@ class _RowReader:
             return None
 
     def _sample(self, row: Any) -> Sample:
-        key = (row.id, row.grp, row.cluster, row.sample_body)
+        key = (row.id, row.group_name, row.cluster, row.sample_body)
         sample = None if self._shared is None else self._shared.get(key)
         if sample is None:
-            sample = unpack_sample(row.id, row.grp, row.cluster, self._unpacker.unpack(row.sample_body))
+            sample = unpack_sample(row.id, row.group_name, row.cluster, self._unpacker.unpack(row.sample_body))
             if self._shared is not None:
                 self._shared[key] = sample
         return cast("Sample", sample)

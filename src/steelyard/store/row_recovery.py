@@ -184,7 +184,7 @@ def _blank_altered_samples(new: sqlite3.Connection) -> None:
     unpacker = Unpacker(dictionary)
     altered = []
     for num, stored_hash, ident, group, cluster, body in new.execute(
-        "SELECT num, hash, id, grp, cluster, body FROM sample"
+        "SELECT num, hash, id, group_name, cluster, body FROM sample"
     ):
         try:
             sound = sample_hash(ident, group, cluster, unpacker.unpack(body)) == stored_hash
@@ -204,7 +204,9 @@ def _insert_placeholders(new: sqlite3.Connection, salvaged: RecoveredRows) -> No
         "SELECT DISTINCT sample FROM record WHERE sample NOT IN (SELECT num FROM sample)"
     ).fetchall()
     rows = [(num, num, f"(sample number {num})", "", "", b"") for (num,) in lost_samples]
-    new.executemany("INSERT OR IGNORE INTO sample (num, hash, id, grp, cluster, body) VALUES (?, ?, ?, ?, ?, ?)", rows)
+    new.executemany(
+        "INSERT OR IGNORE INTO sample (num, hash, id, group_name, cluster, body) VALUES (?, ?, ?, ?, ?, ?)", rows
+    )
     manifest = json.dumps(
         {"stages": ["target", *(f"stage {n}" for n in range(1, schema.MOST_STAGES + 1))], "tags": {}, "scores": []}
     )
@@ -221,8 +223,8 @@ def _insert_placeholders(new: sqlite3.Connection, salvaged: RecoveredRows) -> No
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             values,
         )
-        layer = new.execute("SELECT max(layer) FROM score WHERE run = ?", [num]).fetchone()[0]
-        new.execute("UPDATE run SET layer = ? WHERE num = ?", [layer or 0, num])
+        scoring_version = new.execute("SELECT max(scoring_version) FROM score WHERE run = ?", [num]).fetchone()[0]
+        new.execute("UPDATE run SET scoring_version = ? WHERE num = ?", [scoring_version or 0, num])
 
 
 def _is_manifest(text: str) -> bool:

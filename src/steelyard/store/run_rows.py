@@ -3,8 +3,7 @@
 A record is inserted with its sample and scores, the run's counters and its checksums, in one transaction. So counters
 and checksums are right after a kill at any moment, and no page has to read the journal to say what a judge cost.
 
-A run that is scored again gets a further scoring version; the newest is read, the earlier ones stay. The database calls
-a scoring version a layer.
+A run that is scored again gets a further scoring version; the newest is read, the earlier ones stay.
 """
 
 from __future__ import annotations
@@ -122,8 +121,8 @@ def begin_runs(batch: Batch, created: float, idents: Sequence[str], new: Sequenc
 
 
 GONE: Final = "there is no run {run} any more: it was deleted"
-_REOPEN: Final = """UPDATE run SET state = 'open', reason = '', planned = :planned, layer = 0, manifest = :manifest
-    WHERE num = :num AND state <> 'finished'"""
+_REOPEN: Final = """UPDATE run SET state = 'open', reason = '', planned = :planned, scoring_version = 0,
+    manifest = :manifest WHERE num = :num AND state <> 'finished'"""
 _END: Final = "UPDATE run SET state = :state, reason = :reason, seconds = seconds + :seconds WHERE num = :num"
 
 
@@ -174,10 +173,12 @@ def add_scoring_version(
     # Two processes that score one run at the same moment get a version each.
     if batch.shared:
         batch.connection.execute("SELECT num FROM run WHERE num = :run FOR UPDATE", {"run": run})
-    newest = batch.connection.execute("SELECT max(layer) FROM layer WHERE run = :run", {"run": run}).scalar()
+    newest = batch.connection.execute(
+        "SELECT max(scoring_version) FROM scoring_version WHERE run = :run", {"run": run}
+    ).scalar()
     number = (newest or 0) + 1
-    row = {"run": run, "layer": number, "created": time.time(), "scorers": to_json(scoring).decode()}
-    batch.connection.execute(schema.insert_into(schema.layer), row)
+    row = {"run": run, "scoring_version": number, "created": time.time(), "scorers": to_json(scoring).decode()}
+    batch.connection.execute(schema.insert_into(schema.scoring_version), row)
     names = word_numbers(batch, sorted({score.name for _, _, of_record in scores for score in of_record}))
     rows = [
         score_row(batch, (run, number, no, repeat), names[score.name], score)
@@ -186,7 +187,9 @@ def add_scoring_version(
     ]
     batch.connection.insert_rows(schema.insert_into(schema.score), rows)
     insert_checksums(batch.connection, run, {number: combine(map(score_digest, rows))})
-    batch.connection.execute("UPDATE run SET layer = :layer WHERE num = :run", {"run": run, "layer": number})
+    batch.connection.execute(
+        "UPDATE run SET scoring_version = :scoring_version WHERE num = :run", {"run": run, "scoring_version": number}
+    )
 
 
 def end_of_samples(connection: Connection, run: int) -> int:
@@ -242,7 +245,7 @@ class InsertRecord(Operation):
         records = _insert_records(batch, operations, _insert_samples(batch, operations))
         digests += [(row["run"], {ROWS: record_digest(row)}) for row in records]
         scores = _insert_scores(batch, operations)
-        digests += [(row["run"], {row["layer"]: score_digest(row)}) for row in scores]
+        digests += [(row["run"], {row["scoring_version"]: score_digest(row)}) for row in scores]
         _move_checksums(batch, digests)
         move_scores(batch, scores, scored)
         for run in sorted({insert.run for insert in operations}):
@@ -278,7 +281,7 @@ def _insert_samples(batch: Batch, operations: Sequence[InsertRecord]) -> list[in
     for insert, (key, body) in zip(operations, packed, strict=True):
         if key not in numbers and key not in new_rows:
             sample = insert.record.sample
-            row = {"hash": key, "id": sample.id, "grp": sample.group, "cluster": sample.cluster}
+            row = {"hash": key, "id": sample.id, "group_name": sample.group, "cluster": sample.cluster}
             new_rows[key] = {**row, "body": batch.packer.pack("sample", body)}
     if new_rows:
         numbers |= _add_shared(batch, new_rows) if batch.shared else _add_samples(batch, new_rows)

@@ -148,10 +148,10 @@ class PlacedScore(NamedTuple):
 
 def scored_names(connection: Connection, run: StoredRun) -> list[str]:
     """Names of the scores that records of a run have, in order of first appearance."""
-    query = f"""SELECT name, MIN({_PLACE}) AS first FROM score WHERE run = :run AND layer = :layer
+    query = f"""SELECT name, MIN({_PLACE}) AS first FROM score WHERE run = :run AND scoring_version = :scoring_version
         GROUP BY name ORDER BY first, name"""
     words = words_of(connection)
-    rows = connection.execute(query, {"run": run.num, "layer": run.scoring_version}).tuples()
+    rows = connection.execute(query, {"run": run.num, "scoring_version": run.scoring_version}).tuples()
     return [words[name] for name, _ in rows if name in words]
 
 
@@ -168,7 +168,9 @@ def detailed_rows(connection: Connection, run: StoredRun, score: str) -> Iterato
     unpack = unpacker_of(connection).unpack
     for row in _of_score(connection, run, score):
         if row.outcome is not None and (detail := _detail(unpack, row.body)) is not None:
-            yield ScoreRow(row.id, row.grp, row.cluster, row.repeat, score, OUTCOMES[row.outcome], row.value, detail)
+            yield ScoreRow(
+                row.id, row.group_name, row.cluster, row.repeat, score, OUTCOMES[row.outcome], row.value, detail
+            )
 
 
 def placed_scores(connection: Connection, run: StoredRun, score: str) -> Iterator[PlacedScore]:
@@ -180,9 +182,9 @@ def placed_scores(connection: Connection, run: StoredRun, score: str) -> Iterato
         yield PlacedScore(no, repeat, ident, group, failed != 0, outcome_name, value, is_passed)
 
 
-_SCORED: Final = """SELECT record.no, record.repeat, record.failed, sample.id, sample.grp, sample.cluster, {more}
+_SCORED: Final = """SELECT record.no, record.repeat, record.failed, sample.id, sample.group_name, sample.cluster, {more}
     FROM record JOIN sample ON sample.num = record.sample
-    LEFT JOIN score ON score.run = record.run AND score.layer = :layer AND score.no = record.no
+    LEFT JOIN score ON score.run = record.run AND score.scoring_version = :scoring_version AND score.no = record.no
     AND score.repeat = record.repeat{of_name}
     WHERE record.run = :run ORDER BY record.no, record.repeat"""
 """Records of a run with their samples and scores, those of one name or all."""
@@ -193,7 +195,7 @@ def _of_score(
 ) -> Rows:
     number = connection.execute("SELECT num FROM word WHERE text = :name", {"name": score}).scalar()
     query = _SCORED.format(more=columns, of_name=" AND score.name = :name")
-    values = {"run": run.num, "layer": run.scoring_version, "name": -1 if number is None else number}
+    values = {"run": run.num, "scoring_version": run.scoring_version, "name": -1 if number is None else number}
     return connection.stream(query, values)
 
 
@@ -209,7 +211,7 @@ def changed_verdicts(connection: Connection, run: int, versions: tuple[int, int]
         versions: of its scores.
     """
     query = """SELECT word.text, count(*) AS records FROM (
-            SELECT name FROM score WHERE run = :run AND layer IN :versions GROUP BY name, no, repeat
+            SELECT name FROM score WHERE run = :run AND scoring_version IN :versions GROUP BY name, no, repeat
             HAVING count(*) = 1 OR min(outcome) <> max(outcome) OR min(value) <> max(value)
         ) AS verdicts JOIN word ON word.num = verdicts.name GROUP BY word.text"""
     return dict(connection.execute(query, {"run": run, "versions": versions}).tuples())

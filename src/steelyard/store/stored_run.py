@@ -38,7 +38,7 @@ class StoredRun:
         self.errors: int = row.errors
         self.replies: int = row.replies
         self.from_journal: int = row.from_journal
-        self.scoring_version: int = row.layer
+        self.scoring_version: int = row.scoring_version
         self.seconds: float = row.seconds
 
     def __repr__(self) -> str:
@@ -101,11 +101,11 @@ class StoredRun:
 
 def read_manifest(connection: Connection, row: Any) -> Mapping[str, Any]:
     """The manifest of a run; of one that was scored again, with what its newest scoring version has in its place."""
-    if not row.layer:
+    if not row.scoring_version:
         return _first_manifest(row)
-    query = "SELECT scorers FROM layer WHERE run = :run AND layer = :layer"
-    stored = connection.execute(query, {"run": row.num, "layer": row.layer}).scalar()
-    scoring = read_json(stored or "{}", f"scoring version {row.layer} of run number {row.num}")
+    query = "SELECT scorers FROM scoring_version WHERE run = :run AND scoring_version = :scoring_version"
+    stored = connection.execute(query, {"run": row.num, "scoring_version": row.scoring_version}).scalar()
+    scoring = read_json(stored or "{}", f"scoring version {row.scoring_version} of run number {row.num}")
     return {**_first_manifest(row), **scoring}
 
 

@@ -18,12 +18,12 @@ from steelyard.store.records import score_row
 from steelyard.store.writer import Batch
 from steelyard.types import LACKS, NOTHING_RETRIEVED, PASSAGES, Score
 
-_ONLY_ZERO: Final = """SELECT name FROM score WHERE run = :run AND layer = 0 AND value IS NOT NULL
+_ONLY_ZERO: Final = """SELECT name FROM score WHERE run = :run AND scoring_version = 0 AND value IS NOT NULL
     GROUP BY name HAVING MIN(value) = 0 AND MAX(value) = 0"""
 _OF_NAME: Final = """SELECT * FROM score
-    WHERE run = :run AND layer = 0 AND name = :name AND value IS NOT NULL ORDER BY no, repeat"""
+    WHERE run = :run AND scoring_version = 0 AND name = :name AND value IS NOT NULL ORDER BY no, repeat"""
 _CHANGE: Final = """UPDATE score SET outcome = :outcome, value = NULL, passed = NULL, body = :body
-    WHERE run = :run AND layer = :layer AND no = :no AND repeat = :repeat AND name = :name"""
+    WHERE run = :run AND scoring_version = :scoring_version AND no = :no AND repeat = :repeat AND name = :name"""
 _REASON: Final = "there are no contexts, here or in any other record of the run"
 
 
@@ -38,10 +38,10 @@ def settle_unreported(batch: Batch, run: int) -> None:
         marked = _marked_rows(batch, run, name)
         for row in marked:
             reason, detail = from_json(batch.unpacker.unpack(bytes(row["body"])))
-            place = (run, row["layer"], row["no"], row["repeat"])
+            place = (run, row["scoring_version"], row["no"], row["repeat"])
             changed = score_row(batch, place, name, _unscored(Score("", 0.0, reason=reason, detail=detail)))
             batch.connection.execute(_CHANGE, {key: value for key, value in changed.items() if key not in _EMPTIED})
-            update_checksum(batch.connection, run, row["layer"], score_digest(row) ^ score_digest(changed))
+            update_checksum(batch.connection, run, row["scoring_version"], score_digest(row) ^ score_digest(changed))
         if marked:
             count_scores_again(batch, run)
 

@@ -171,7 +171,7 @@ class Writer:
         self._later: deque[Operation] = deque()
         self._later_since = 0.0
         self.gathering = Gathering()
-        self._begun = 0.0
+        self._last_start = 0.0
         self._wake = threading.Event()
         self._closing = False
         self._ended = False
@@ -310,10 +310,10 @@ class Writer:
 
     def _gather(self) -> None:
         """Wait a little where the last transaction has just begun, so that more operations share the next one."""
-        wait_s = self._begun + self.gathering.apart_s - time.monotonic()
+        wait_s = self._last_start + self.gathering.apart_s - time.monotonic()
         if wait_s > 0 and self._queue and not self._closing:
             time.sleep(wait_s)
-        self._begun = time.monotonic()
+        self._last_start = time.monotonic()
 
     def _watch(self) -> None:
         """Detect a lost connection or file before anything is written to it or sent, and stop further calls."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, Self
 
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError, DataError, did_you_mean, expect_number
 from steelyard.sql.results import EngineName, Execution, ResultTable, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
@@ -191,7 +192,7 @@ class MultipleDatabases:
         limits: SqlLimits = SqlLimits(),
     ) -> None:
         expect_number("_max_db_in_memory", _max_db_in_memory, 1, whole=True)
-        limits.check()
+        check_options(limits)
         check_folder(Path(db_path))
         self.db_path = db_path
         self.db_ids2db: OrderedDict[str, SingleDatabase] = OrderedDict()

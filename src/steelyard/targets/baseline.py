@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal
 
-from steelyard.errors import ConfigError, did_you_mean, expect_number
+from steelyard.constraints import Within
+from steelyard.errors import ConfigError
 from steelyard.prompts.conversation import is_messages, search_text
 from steelyard.prompts.message_parts import shown_content
 from steelyard.replies.answer_key import alternatives
@@ -69,7 +70,7 @@ class Baseline:
     baseline: Kind
     knowledge: Path | tuple[Path, ...] | None = None
     seed: int = 0
-    top_k: int = _TOP_K
+    top_k: Annotated[int, Within(1)] = _TOP_K
     chunk_tokens: int = CHUNK_TOKENS
     overlap_tokens: int | None = None
 
@@ -77,19 +78,14 @@ class Baseline:
         """Read the documents before anything is run.
 
         Raises:
-            ConfigError: an unknown baseline, one that reads documents without any, another one with options for these,
+            ConfigError: one that reads documents without any, another one with options for these,
                 or sizes out of range.
             DataError: a document cannot be read.
         """
-        kinds = get_args(Kind)
-        if self.baseline not in kinds:
-            near = did_you_mean(str(self.baseline), kinds)
-            raise ConfigError(f"there is no baseline {self.baseline!r}{near}")
         if self.baseline != "extractive" and self._cut_or_top_k_given:
             raise ConfigError(f"baseline {self.baseline} retrieves no chunks; top_k, chunk_tokens and overlap_tokens "
                               "are for extractive")  # fmt: skip
         if self.baseline in _READING:
-            expect_number("top_k", self.top_k, 1, whole=True)
             self._cut.check()
             open_documents(self._paths)
             (self._reader if self.baseline == "extractive" else self._solver)()

@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp, fsum, log
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
-from steelyard.errors import ConfigError, ModelError, TargetError, expect_number
-from steelyard.models.base import Model, ModelInfo, check_parameters
+from steelyard.constraints import Within
+from steelyard.errors import ConfigError, ModelError, TargetError
+from steelyard.models.base import AskedModel, CallParameters, ModelInfo
 from steelyard.models.completions import prompt_of
 from steelyard.prompts.conversation import conversation_asked, question_of, with_system
 from steelyard.prompts.language import language_of
@@ -79,12 +80,12 @@ class Likelihood:
 
     likelihood: ClassVar[bool] = True
 
-    model: Model
+    model: AskedModel
     by: Literal["letters", "texts"] = "letters"
     template: Path | str = ""
     system: Path | str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    top_logprobs: int = 20
+    parameters: CallParameters = field(default_factory=dict)
+    top_logprobs: Annotated[int, Within(1, _MOST_TOP)] = 20
     prompt_logprobs: bool = False
     unconditional: str = ""
     delimiter: str = ""
@@ -97,8 +98,6 @@ class Likelihood:
             ConfigError: a model that gives no tokens of a prompt, a template without options, or a parameter that is
                 set here.
         """
-        if not hasattr(self.model, "request"):
-            raise ConfigError(f"{type(self.model).__name__} is not a model")
         if self.by == "texts" and not self._completes:
             raise ConfigError(
                 "by: texts needs the log probabilities of a prompt, which chat endpoints do not give: take the model "
@@ -111,8 +110,6 @@ class Likelihood:
         for text in self._texts:
             check_placeholders(text)
         self._check_template()
-        check_parameters(self.parameters)
-        expect_number("top_logprobs", self.top_logprobs, 1, _MOST_TOP, whole=True)
         for name in ("logprobs", "top_logprobs", "echo", "prompt_logprobs", "max_tokens", "n", "response_format"):
             if name in {**ModelInfo.of(self.model).parameters, **self.parameters}:
                 raise ConfigError(f"parameters must not contain {name!r}: a likelihood target sets it")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import ConfigError
-from steelyard.models.base import Model, ModelInfo, check_parameters
+from steelyard.models.base import AskedModel, CallParameters, ModelInfo
 from steelyard.prompts.agent_messages import MESSAGES, steps_of_reply
 from steelyard.prompts.conversation import conversation_asked, is_messages, with_system
 from steelyard.prompts.reply_schema import load_reply_schema, response_format
@@ -50,25 +50,22 @@ class Prompt:
             `{ticket: question, channel: metadata.channel}`; the general suite sets it from the dataset's columns.
     """
 
-    model: Model
+    model: AskedModel
     template: Path | str = "{{question}}"
     system: Path | str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: CallParameters = field(default_factory=dict)
     reply: Path | str | Mapping[str, Any] = ""
     examples: Draw | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Find an unknown placeholder, a missing file or schema, or a key in the parameters before anything is sent.
+        """Find an unknown placeholder, or a missing file or schema, before anything is sent.
 
         Raises:
             ConfigError: which of these, and the allowed values.
         """
         for text in self._texts:
             check_placeholders(text)
-        check_parameters(self.parameters)
-        if not hasattr(self.model, "request"):
-            raise ConfigError(f"{type(self.model).__name__} is not a model")
         if self.reply:
             load_reply_schema(self.reply)
             if "response_format" in {**ModelInfo.of(self.model).parameters, **self.parameters}:

@@ -6,21 +6,22 @@ Chunks are found by BM25, or by vectors: embedded once for all samples, kept in 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import ConfigError, ModelError, did_you_mean, expect_number
-from steelyard.models.base import Model, check_parameters
+from steelyard.constraints import Within
+from steelyard.errors import ConfigError, ModelError
+from steelyard.models.base import AskedModel, CallParameters, Model
 from steelyard.models.embeddings import Embeddings, embed
 from steelyard.prompts.conversation import conversation_asked, search_text, with_system
 from steelyard.prompts.fenced_prompt import fence, mark_for
-from steelyard.prompts.language import LanguageSetting, check_language, prompt_language
+from steelyard.prompts.language import LanguageSetting, prompt_language
 from steelyard.prompts.sample_values import (
     SAMPLE_NAMES,
     asks_the_question,
@@ -88,16 +89,16 @@ class QueryEngine:
         language: of the packaged prompt; `auto` is Chinese where the suite's questions are, else English.
     """
 
-    model: Model
+    model: AskedModel
     documents: Path | tuple[Path, ...]
-    top_k: int = 2
+    top_k: Annotated[int, Within(1)] = 2
     chunk_tokens: int = CHUNK_TOKENS
     overlap_tokens: int | None = None
     search: Search = "bm25"
     embeddings: Model | None = None
     template: Path | str = ""
     system: Path | str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: CallParameters = field(default_factory=dict)
     index: str = ".steelyard/indexes"
     language: LanguageSetting = "auto"
 
@@ -108,11 +109,6 @@ class QueryEngine:
             ConfigError: what is wrong with which key.
             DataError: a document cannot be read.
         """
-        if not hasattr(self.model, "request"):
-            raise ConfigError(f"{type(self.model).__name__} is not a model")
-        check_parameters(self.parameters)
-        expect_number("top_k", self.top_k, 1, whole=True)
-        check_language(self.language)
         self._cut.check()
         self._check_search()
         self._check_prompt()
@@ -121,9 +117,6 @@ class QueryEngine:
             open_index(self._paths, self._cut, self._folder)
 
     def _check_search(self) -> None:
-        if self.search not in get_args(Search):
-            near = did_you_mean(str(self.search), get_args(Search))
-            raise ConfigError(f"search: there is no {self.search!r}{near}")
         if self.search == "vectors":
             check_embeddings(self.embeddings)
         elif self.embeddings is not None:

@@ -14,10 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
-from steelyard.errors import ConfigError, DataError, ModelError, expect_number
-from steelyard.models.base import Model, check_parameters
+from steelyard.constraints import Seed, Within
+from steelyard.errors import ConfigError, DataError, ModelError
+from steelyard.models.base import AskedModel, CallParameters
 from steelyard.prompts.agent_messages import (
     CONTEXTS,
     CONVERSATION,
@@ -30,10 +31,10 @@ from steelyard.prompts.agent_messages import (
 from steelyard.prompts.agent_transcript import windowed_transcript
 from steelyard.prompts.conversation import is_messages, question_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
-from steelyard.prompts.language import LanguageSetting, check_language, prompt_language
+from steelyard.prompts.language import LanguageSetting, prompt_language
 from steelyard.prompts.message_parts import shown_content
 from steelyard.prompts.sample_values import check_placeholders, sample_values
-from steelyard.prompts.template import names_of, refuse_file_names, render
+from steelyard.prompts.template import OwnWords, names_of, render
 from steelyard.replies.answer_text import answer_of
 from steelyard.replies.user_turn import UserTurn, read_user_turn
 from steelyard.session.replies import refused_before
@@ -88,40 +89,29 @@ class SimulatedUser:
     other_stages: ClassVar[tuple[str, ...]] = (STAGE,)
 
     target: Target
-    model: Model | None = None
-    goal: str = ""
-    persona: str = ""
-    stop: str = ""
-    most_turns: int = 8
+    model: AskedModel | None = None
+    goal: OwnWords = ""
+    persona: OwnWords = ""
+    stop: OwnWords = ""
+    most_turns: Annotated[int, Within(1, _MOST_TURNS)] = 8
     opens: Literal["sample", "user"] = "sample"
-    seed: int | None = 0
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    seed: Seed | None = 0
+    parameters: CallParameters = field(default_factory=dict)
     language: LanguageSetting = "auto"
-    window_tokens: int = 4000
+    window_tokens: Annotated[int, Within(200, 1_000_000)] = 4000
     template: Path | str = ""
 
     def check(self) -> None:
         """Check the settings.
 
         Raises:
-            ConfigError: no target to talk to, no model where the user opens, a value out of range, an unknown
-                placeholder, or a prompt that cannot be trusted.
+            ConfigError: no target to talk to, no model where the user opens, an unknown placeholder, or a prompt
+                that cannot be trusted.
         """
         if isinstance(self.target, SimulatedUser) or hasattr(self.target, "sides"):
             raise ConfigError(f"target: a simulated user cannot talk to a {type(self.target).__name__}")
-        if self.model is not None and not hasattr(self.model, "request"):
-            raise ConfigError(f"model: {type(self.model).__name__} is not a model")
-        if self.opens not in {"sample", "user"}:
-            raise ConfigError(f"opens: expected sample or user, but got {self.opens!r}")
         if self.opens == "user" and self.model is None:
             raise ConfigError("opens: user needs a model that plays the user")
-        expect_number("most_turns", self.most_turns, 1, _MOST_TURNS, whole=True)
-        expect_number("window_tokens", self.window_tokens, 200, 1_000_000, whole=True)
-        if self.seed is not None:
-            expect_number("seed", self.seed, 0, whole=True)
-        check_language(self.language)
-        check_parameters(self.parameters)
-        refuse_file_names(goal=self.goal, persona=self.persona, stop=self.stop)
         for text in (self.goal, self.persona):
             check_placeholders(text)
         self._prompt.check()

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError
 from steelyard.people.code_scorer import PATTERN, judge_config, pattern_config, score_name, scorer_yaml
 from steelyard.people.codings import (
@@ -239,10 +240,10 @@ def _scorer_config(state: CodingState, sent: SentChange) -> dict[str, Json]:
         if not sent.field("pattern"):
             raise ConfigError("pattern: type a regular expression; a blank one matches every answer")
         flags = ("ignore_case",) if sent.field("ignore_case") else ()
-        ErrorPattern(name, sent.field("pattern"), flags).check()  # type: ignore[arg-type]
+        check_options(ErrorPattern(name, sent.field("pattern"), flags))  # type: ignore[arg-type]
         return pattern_config(name, sent.field("pattern"), flags)
     examples = [_example(state.notes.get(item)) for item in sent.items]
-    ErrorJudge(name=name, definition=sent.field("definition"), examples=tuple(examples)).check()
+    check_options(ErrorJudge(name=name, definition=sent.field("definition"), examples=tuple(examples)))
     return judge_config(name, sent.field("definition"), examples)
 
 

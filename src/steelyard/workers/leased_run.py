@@ -72,8 +72,8 @@ class LeasedRun:
         self._held: dict[int, Lease] = {}
         # Of each lease the (place, repeat) of the records that it still needs; and all samples that are being run, also
         # those of a lease that ran out meanwhile, which this worker may be given once more.
-        self._open: dict[int, set[tuple[int, int]]] = {}
-        self._begun: set[tuple[int, int]] = set()
+        self._unfinished: dict[int, set[tuple[int, int]]] = {}
+        self._started: set[tuple[int, int]] = set()
         self._lease_of: dict[int, Lease] = {}
         self._tasks: deque[Task] = deque()
         self._waiting = asyncio.Lock()
@@ -95,8 +95,8 @@ class LeasedRun:
             if len(self._tasks) < self._rate * _AHEAD_S:
                 self._fetch_ahead()
             place = task.no, task.repeat
-            if place not in self._begun and self._lease_that_needs(*place) is not None:
-                self._begun.add(place)
+            if place not in self._started and self._lease_that_needs(*place) is not None:
+                self._started.add(place)
                 return (task,)
         return ()
 
@@ -145,20 +145,20 @@ class LeasedRun:
     def record_stored(self, task: Task, record: Record) -> None:  # noqa: ARG002  # what a feed takes
         """Count a record; end its lease if it was the last."""
         place = task.no, task.repeat
-        self._begun.discard(place)
+        self._started.discard(place)
         lease = self._lease_that_needs(*place)
         if lease is None:
             return
         self._shared.records += 1
         self._samples += 1
-        self._open[lease.lo].discard(place)
-        if not self._open[lease.lo]:
+        self._unfinished[lease.lo].discard(place)
+        if not self._unfinished[lease.lo]:
             self._end(lease)
 
     def _lease_that_needs(self, no: int, repeat: int) -> Lease | None:
         """The lease that still needs a record; None where another worker has it, or the record was handed over."""
         lease = self._lease_of.get(no)
-        return lease if lease is not None and (no, repeat) in self._open[lease.lo] else None
+        return lease if lease is not None and (no, repeat) in self._unfinished[lease.lo] else None
 
     def _end(self, lease: Lease) -> None:
         self._writer.submit(EndLease(lease))
@@ -166,7 +166,7 @@ class LeasedRun:
 
     def _drop(self, lease: Lease) -> None:
         self._held.pop(lease.lo, None)
-        self._open.pop(lease.lo, None)
+        self._unfinished.pop(lease.lo, None)
         for no in range(lease.lo, lease.hi):
             self._lease_of.pop(no, None)
 
@@ -204,7 +204,7 @@ class LeasedRun:
 
     def _free(self) -> int:
         """Leases of single samples that can be begun at once: the others are for workers that wait."""
-        return max(1, self._shared.part - sum(map(len, self._open.values())))
+        return max(1, self._shared.part - sum(map(len, self._unfinished.values())))
 
     def _remaining(self, leases: Sequence[Lease]) -> list[tuple[Lease, list[Task]]]:
         """Tasks of what is left of each range; read in a thread."""
@@ -230,9 +230,9 @@ class LeasedRun:
             self._writer.submit(EndLease(lease))
             return
         self._held[lease.lo] = lease
-        self._open[lease.lo] = {(task.no, task.repeat) for task in tasks}
+        self._unfinished[lease.lo] = {(task.no, task.repeat) for task in tasks}
         self._lease_of.update(dict.fromkeys(range(lease.lo, lease.hi), lease))
-        self._tasks.extend(task for task in tasks if (task.no, task.repeat) not in self._begun)
+        self._tasks.extend(task for task in tasks if (task.no, task.repeat) not in self._started)
 
     def _left(self) -> int:
         with self._store.reading() as connection:

@@ -45,13 +45,13 @@ class StoppingLead:
         self.scheduler = StoppingScheduler.of(suite, samples, manifests)
         self.scheduler.concurrency *= _AHEAD
         self._plan = plan
-        self._open = {run.num: run.target for run in runs if run.id in opened}
-        done = {run.num: self.scheduler.know(run, again=run.num in self._open) for run in runs}
-        self.scheduler.begin(set(self._open.values()))
-        self._feeds = {num: ScheduledFeed(self.scheduler, name, done[num]) for num, name in self._open.items()}
+        self._open_runs = {run.num: run.target for run in runs if run.id in opened}
+        done = {run.num: self.scheduler.know(run, again=run.num in self._open_runs) for run in runs}
+        self.scheduler.begin(set(self._open_runs.values()))
+        self._feeds = {num: ScheduledFeed(self.scheduler, name, done[num]) for num, name in self._open_runs.items()}
         self._done = done
-        self._granted: dict[int, set[int]] = {num: set() for num in self._open}
-        self._ungranted: dict[int, set[int]] = {num: set() for num in self._open}
+        self._granted: dict[int, set[int]] = {num: set() for num in self._open_runs}
+        self._ungranted: dict[int, set[int]] = {num: set() for num in self._open_runs}
         self._closed: set[int] = set()
 
     def step(self, store: Store) -> None:
@@ -67,7 +67,7 @@ class StoppingLead:
                     for record in stored_scores(connection, num, ended):
                         # Of a sample with several repeats, some may have been stored in an earlier execution.
                         if self._done[num].get((record.no, record.repeat)) is not False:
-                            self.scheduler.note(self._open[num], *record)
+                            self.scheduler.note(self._open_runs[num], *record)
                     places.difference_update(ended)
         self._grant(store)
 
@@ -76,7 +76,7 @@ class StoppingLead:
             while tasks := feed(0):
                 self._ungranted[num].update(task.no for task in tasks)
         granted = {num: places for num, places in self._ungranted.items() if places and not self._is_decided(num)}
-        closed = {num for num in self._open if num not in self._closed and self._is_over(num)}
+        closed = {num for num in self._open_runs if num not in self._closed and self._is_over(num)}
         if not granted and not closed:
             return
         # Noted as granted only once it is: after an error of the store the next step tries again.
@@ -87,7 +87,7 @@ class StoppingLead:
         self._closed |= closed
 
     def _is_decided(self, num: int) -> bool:
-        return self.scheduler.is_decided(self._open[num])
+        return self.scheduler.is_decided(self._open_runs[num])
 
     def _is_over(self, num: int) -> bool:
         """Whether nothing more of a run is to be begun; closing it takes back what nobody has taken."""

@@ -6,6 +6,7 @@ import pytest
 from tests.scorers.judges.judge_server import judged, refused, said
 
 from steelyard import ConfigError, Output, Sample
+from steelyard.constraints import check_options
 from steelyard.prompts.agent_transcript import windowed_transcript
 from steelyard.scorers import GoalReached, PlanFollowed, StepsJustified
 from steelyard.types import token_weight
@@ -161,6 +162,6 @@ def chinese(sample):
 def test_settings_that_cannot_be_meant_are_refused():
     for scorer in (GoalReached(window_tokens=3), StepsJustified(threshold=2), PlanFollowed(plan="plan.txt")):
         with pytest.raises(ConfigError):
-            scorer.check()
+            check_options(scorer)
     with pytest.raises(ConfigError, match="does not name"):
-        GoalReached(template="Is {{goal}} reached? Say YES or NO.").check()
+        check_options(GoalReached(template="Is {{goal}} reached? Say YES or NO."))

@@ -6,6 +6,7 @@ import pytest
 from tests.scorers.judges.judge_server import judged, said, sample
 
 from steelyard import ConfigError
+from steelyard.constraints import check_options
 from steelyard.scorers.judges.relevance import AnswerRelevancy
 
 
@@ -84,7 +85,7 @@ def test_the_threshold_can_be_lowered():
 
 def test_a_threshold_above_1_is_refused():
     with pytest.raises(ConfigError, match="threshold"):
-        AnswerRelevancy(threshold=2).check()
+        check_options(AnswerRelevancy(threshold=2))
 
 
 def declining(reply, answer, **metadata):

@@ -8,6 +8,7 @@ import pytest
 from tests.scorers.judges.judge_server import judged, said, sample
 
 from steelyard import ConfigError
+from steelyard.constraints import check_options
 from steelyard.scorers.judges.faithfulness import ClaimFaithfulness
 
 LONG = tuple(f"Passage {letter}. " + "It tells of the tower. " * 12 for letter in "ab")
@@ -182,4 +183,4 @@ def test_an_abstention_without_contexts_and_a_blank_answer_are_not_asked_about(f
 
 def test_a_threshold_that_is_no_share_is_refused():
     with pytest.raises(ConfigError, match="threshold"):
-        ClaimFaithfulness(threshold=4).check()
+        check_options(ClaimFaithfulness(threshold=4))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.scorers.judges.judge_server import judged, sample
 
 from steelyard import ConfigError
+from steelyard.constraints import check_options
 from steelyard.scorers.judges.relevance import ContextRelevance, average_precision
 
 FOUND = ("Paris is the capital.", "Rome is a city.", "France has a capital.", "Bread is made of flour.")
@@ -146,7 +147,7 @@ def test_a_chinese_question_is_judged_in_chinese():
 
 def test_a_window_too_small_is_refused():
     with pytest.raises(ConfigError, match="window_tokens"):
-        ContextRelevance(window_tokens=1).check()
+        check_options(ContextRelevance(window_tokens=1))
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=30))

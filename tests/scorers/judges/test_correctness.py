@@ -6,6 +6,7 @@ import pytest
 from tests.scorers.judges.judge_server import judged, said, sample
 
 from steelyard import ConfigError
+from steelyard.constraints import check_options
 from steelyard.scorers.judges.correctness import Correctness
 
 
@@ -136,4 +137,4 @@ def test_a_prompt_of_ones_own_is_sent():
 @pytest.mark.parametrize("threshold", [0.5, 5.5])
 def test_a_threshold_off_the_scale_is_refused(threshold):
     with pytest.raises(ConfigError, match="threshold"):
-        Correctness(threshold=threshold).check()
+        check_options(Correctness(threshold=threshold))

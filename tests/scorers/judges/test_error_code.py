@@ -5,6 +5,7 @@ from tests.generate.exam_server import fenced
 from tests.scorers.judges.judge_server import filtered, judged, refused, said, sample
 
 from steelyard import ConfigError, Output, Sample
+from steelyard.constraints import check_options
 from steelyard.generate.code_trial import error_scorer
 from steelyard.scorers import ErrorJudge, ErrorPattern
 from steelyard.scorers.judges.judge import Judge
@@ -106,7 +107,7 @@ def test_an_answer_that_was_refused_is_not_judged():
 )
 def test_what_cannot_be_meant_is_refused(fields, message):
     with pytest.raises(ConfigError, match=message):
-        ErrorJudge(Judge(), **{"name": "late", "definition": LATE, **fields}).check()
+        check_options(ErrorJudge(Judge(), **{"name": "late", "definition": LATE, **fields}))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from tests.loopback import said as spoken
 from tests.scorers.judges.judge_server import answer_of_the_sample, judged, said, sample
 
 from steelyard import ConfigError, OpenAICompatible, aevaluate
+from steelyard.constraints import check_options
 from steelyard.scorers.judges.faithfulness import Faithfulness
 from steelyard.scorers.judges.judge import Judge
 
@@ -205,4 +206,4 @@ def test_a_second_run_finds_every_repeat_in_the_journal_where_the_first_had_it()
 
 def test_a_window_too_small_is_refused():
     with pytest.raises(ConfigError, match="window_tokens"):
-        Faithfulness(window_tokens=0).check()
+        check_options(Faithfulness(window_tokens=0))

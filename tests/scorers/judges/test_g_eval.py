@@ -4,6 +4,7 @@ import pytest
 from tests.scorers.judges.judge_server import failed, judged, refused, said, sample, token
 
 from steelyard import ConfigError
+from steelyard.constraints import check_options
 from steelyard.scorers.judges.g_eval import GEval
 from steelyard.scorers.judges.judge import Judge
 from steelyard.types import ScoreInfo
@@ -275,15 +276,15 @@ def test_two_metrics_stand_side_by_side_under_their_names_with_their_scales():
     ("fields", "message"),
     [
         ({"criteria": " "}, "describe what is judged"),
-        ({"name": ""}, "the name of the metric on the form"),
+        ({"name": ""}, "a printable name"),
         ({"steps": "Read it."}, "a list of texts"),
-        ({"steps": ("Read it.", " ")}, "a list of texts"),
+        ({"steps": ("Read it.", " ")}, "steps: each must be a text that is not blank"),
         ({"low": 1.5}, "low must be a whole number"),
         ({"low": 5}, "high must be a whole number of 6|high must be a whole number from 6"),
         ({"weighting": "logprob"}, "did you mean 'logprobs'"),
         ({"samples": 1}, "samples must be"),
         ({"min_probability_mass": 2}, "min_probability_mass must be"),
-        ({"threshold": 6}, "not on the scale"),
+        ({"threshold": 6}, "threshold must be a number from 1 to 5, not 6"),
         ({"template": "Rate it by {{criteria}}."}, "nothing to judge"),
         ({"template": "{{answer}} {{reference}}: rate it."}, "reference"),
         ({"steps": (), "steps_template": "{{answer}}: write steps."}, "answer"),
@@ -292,7 +293,7 @@ def test_two_metrics_stand_side_by_side_under_their_names_with_their_scales():
 )
 def test_what_cannot_be_meant_is_refused_before_anything_is_sent(fields, message):
     with pytest.raises(ConfigError, match=message):
-        coherent(**({"judge": Judge()} | fields)).check()
+        check_options(coherent(**({"judge": Judge()} | fields)))
 
 
 def test_the_prompts_are_in_the_manifest():

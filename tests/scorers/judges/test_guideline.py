@@ -4,6 +4,7 @@ import pytest
 from tests.scorers.judges.judge_server import judged, refused, said, sample
 
 from steelyard import ConfigError
+from steelyard.constraints import check_options
 from steelyard.scorers.judges.criteria import Guideline
 from steelyard.scorers.judges.judge import Judge
 
@@ -91,4 +92,4 @@ def test_a_repeat_that_cannot_be_read_is_left_out_of_the_mean_and_seen():
 )
 def test_what_cannot_be_meant_is_refused(rules, fields, message):
     with pytest.raises(ConfigError, match=message):
-        Guideline(Judge(), rules, **fields).check()
+        check_options(Guideline(Judge(), rules, **fields))

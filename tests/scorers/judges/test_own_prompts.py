@@ -4,6 +4,7 @@ import pytest
 from tests.scorers.judges.judge_server import judged, sample
 
 from steelyard import ConfigError, ExactMatch, Judge, Sample, Scripted, evaluate
+from steelyard.constraints import check_options
 from steelyard.evaluation.judge_prompts import judge_prompts
 from steelyard.evaluation.scorer_infos import prompt_hints
 from steelyard.registry import find, names
@@ -105,7 +106,7 @@ def test_the_system_message_of_the_judge_holds_for_every_scorer_without_one(tmp_
 
 def test_a_prompt_that_ends_with_the_answer_is_used_and_named_in_a_note():
     scorer = Correctness(Judge(Scripted(default="5")), template="Right? Say 1 to 5. {{reference}} / {{answer}}")
-    scorer.check()
+    check_options(scorer)
     assert [hint for hint in prompt_hints([scorer]) if "ends with {{answer}}" in hint]
     assert not [*prompt_hints([Correctness(Judge(Scripted(default="5")))])]
 
@@ -121,7 +122,7 @@ def test_a_prompt_that_ends_with_the_answer_is_used_and_named_in_a_note():
 )
 def test_a_prompt_that_cannot_be_used_is_refused_before_anything_is_sent(options, words):
     with pytest.raises(ConfigError, match=words):
-        Correctness(Judge(Scripted(default="5")), **options).check()
+        check_options(Correctness(Judge(Scripted(default="5")), **options))
 
 
 @pytest.mark.parametrize(
@@ -143,4 +144,4 @@ def test_a_model_is_taken_as_the_target_and_asked_the_question():
 
 def test_something_that_is_no_model_is_still_refused():
     with pytest.raises(ConfigError, match="is not a model"):
-        Judge("gpt-4").check()
+        check_options(Judge("gpt-4"))

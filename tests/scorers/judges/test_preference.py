@@ -8,6 +8,7 @@ import pytest
 from tests.scorers.judges.judge_server import failed, filtered, judged, number_of, refused, said
 
 from steelyard import ConfigError, Output, Sample
+from steelyard.constraints import check_options
 from steelyard.prompts.language import language_of
 from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.judges.preference import Preference
@@ -361,9 +362,9 @@ def test_the_manifest_has_the_words_that_are_sent():
     [
         ({"name": " "}, "printable name"),
         ({"criteria": ("short", " ")}, "each must be a text that is not blank"),
-        ({"criteria": {"a": 1}}, "criteria: a text, or a list"),
+        ({"criteria": {"a": 1}}, "criteria: expected a text, or a list of at most 50 texts"),
         ({"reference": "always"}, "reference: expected auto, true or false"),
-        ({"orders": "AB"}, "orders: expected 'both' or 'random'"),
+        ({"orders": "AB"}, "orders: expected both or random, but got 'AB'"),
         ({"seed": -1}, "seed"),
         ({"template": "{{answer_a}} which is better?"}, "does not name {{answer_b}}"),
         ({"template": "{{answer_a}} {{answer_b}} {{who}} better?"}, "who"),
@@ -373,4 +374,4 @@ def test_the_manifest_has_the_words_that_are_sent():
 )
 def test_what_cannot_be_meant_is_refused(fields, message):
     with pytest.raises(ConfigError, match=re.escape(message)):
-        Preference(Judge(), **fields).check()
+        check_options(Preference(Judge(), **fields))

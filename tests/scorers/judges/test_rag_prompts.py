@@ -6,6 +6,7 @@ import pytest
 from tests.scorers.judges.judge_server import judged, sample
 
 from steelyard import ConfigError
+from steelyard.constraints import check_options
 from steelyard.prompts.template import load_template, placeholders
 from steelyard.scorers.judges.correctness import Correctness
 from steelyard.scorers.judges.faithfulness import ClaimFaithfulness, Faithfulness
@@ -48,7 +49,7 @@ def test_the_warning_stands_before_the_material_and_the_form_of_the_reply_behind
 
 @pytest.mark.parametrize("scorer", SCORERS)
 def test_the_packaged_prompts_are_such_as_are_accepted_of_a_user(scorer):
-    scorer().check()
+    check_options(scorer())
 
     prompts = scorer().manifest()["prompts"]
     assert all(set(by_language) == {"en", "zh"} for by_language in prompts.values())
@@ -58,7 +59,7 @@ def test_the_packaged_prompts_are_such_as_are_accepted_of_a_user(scorer):
 @pytest.mark.parametrize("scorer", SCORERS)
 def test_a_prompt_that_asks_for_what_there_is_not_is_refused(scorer):
     with pytest.raises(ConfigError, match="qestion"):
-        scorer(template="{{qestion}} {{answer}} {{contexts}}\nJudge.").check()
+        check_options(scorer(template="{{qestion}} {{answer}} {{contexts}}\nJudge."))
 
 
 @pytest.mark.parametrize("scorer", SCORERS)

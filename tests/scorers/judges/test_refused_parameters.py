@@ -8,6 +8,7 @@ from tests.loopback import http, peer
 from tests.scorers.judges.judge_server import answer_of_the_sample, failed, judged, said, sample
 
 from steelyard import ConfigError, Judge, OpenAICompatible, Prompt, aevaluate
+from steelyard.constraints import check_options
 from steelyard.evaluation.dry_run import estimate
 from steelyard.evaluation.objects import Suite
 from steelyard.evaluation.rescore import rescore
@@ -161,12 +162,12 @@ def test_a_refusal_for_another_reason_names_no_parameter(message):
 
 
 def test_several_replies_of_a_call_are_refused_in_favour_of_repeats():
-    for make in (lambda: Judge(OpenAICompatible("m", "http://h/v1"), parameters={"n": 3}).check(),):
+    for make in (lambda: check_options(Judge(OpenAICompatible("m", "http://h/v1"), parameters={"n": 3})),):
         with pytest.raises(ConfigError, match="repeats: 3"):
             make()
     with pytest.raises(ConfigError, match="repeats: 3"):
-        OpenAICompatible("m", "http://h/v1", parameters={"n": 3}).check()
-    OpenAICompatible("m", "http://h/v1", parameters={"n": 1}).check()
+        check_options(OpenAICompatible("m", "http://h/v1", parameters={"n": 3}))
+    check_options(OpenAICompatible("m", "http://h/v1", parameters={"n": 1}))
 
 
 def test_a_refusal_that_has_another_reason_leaves_no_trace():

@@ -4,6 +4,7 @@ import pytest
 from tests.scorers.judges.judge_server import judged, said, sample, token
 
 from steelyard import ConfigError, Output, Sample
+from steelyard.constraints import check_options
 from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.judges.relevance import Relevance
 
@@ -134,10 +135,10 @@ def test_it_is_weighed_like_any_g_eval_and_passes_at_a_threshold():
     [
         ({"judged": "references"}, "did you mean 'reference'"),
         ({"candidate": "query"}, "candidate"),
-        ({"threshold": 0}, "not on the scale"),
+        ({"threshold": 0}, "threshold must be a number from 1 to 5, not 0"),
         ({"weighting": "x"}, "weighting"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(fields, message):
     with pytest.raises(ConfigError, match=message):
-        Relevance(Judge(), **fields).check()
+        check_options(Relevance(Judge(), **fields))

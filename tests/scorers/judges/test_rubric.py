@@ -4,6 +4,7 @@ import pytest
 from tests.scorers.judges.judge_server import judged, sample
 
 from steelyard import ConfigError
+from steelyard.constraints import check_options
 from steelyard.scorers.judges.criteria import Rubric
 from steelyard.scorers.judges.judge import Judge
 from steelyard.types import ScoreInfo
@@ -90,4 +91,4 @@ def test_scale_and_spread_are_announced():
 )
 def test_what_cannot_be_meant_is_refused(fields, message):
     with pytest.raises(ConfigError, match=message):
-        Rubric(Judge(), **({"name": "tone", "levels": LEVELS} | fields)).check()
+        check_options(Rubric(Judge(), **({"name": "tone", "levels": LEVELS} | fields)))

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from steelyard import ConfigError, Judge, OpenAICompatible, Output, Sample, Scripted
+from steelyard.constraints import check_options
 from steelyard.scorers import (
     AnswerRelevancy,
     ClaimFaithfulness,
@@ -171,4 +172,4 @@ def test_a_rating_off_the_scale_is_none_whatever_the_schema_let_through():
 )
 def test_an_unknown_word_and_two_forms_of_the_reply_are_refused(judge, message):
     with pytest.raises(ConfigError, match=message):
-        judge.check()
+        check_options(judge)

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError
-from steelyard.scorers.judges.windows import LEAST_WINDOW, check_window, windows
+from steelyard.scorers.judges.relevance import ContextRelevance
+from steelyard.scorers.judges.windows import LEAST_WINDOW, windows
 from steelyard.types import token_weight
 
 MARK = "0" * 12
@@ -77,4 +79,4 @@ def test_the_passages_of_a_later_window_can_be_numbered_from_1():
 @pytest.mark.parametrize("tokens", [0, LEAST_WINDOW - 1, 100.5, True])
 def test_a_window_that_no_sentence_fits_into_is_refused(tokens):
     with pytest.raises(ConfigError, match="window_tokens"):
-        check_window(tokens)
+        check_options(ContextRelevance(window_tokens=tokens))

@@ -52,7 +52,7 @@ def test_rows_beyond_those_of_one_statement_and_any_text_are_inserted_as_they_ar
 
 def test_numbers_of_different_types_go_into_one_column(connection):
     numbers = [1, 0.5, True, np.float64(0.25), 2**40, None, -0.0, 1e308]
-    score = {"run": 1, "layer": 0, "repeat": 0, "name": 1, "outcome": 0, "passed": None, "body": None}
+    score = {"run": 1, "scoring_version": 0, "repeat": 0, "name": 1, "outcome": 0, "passed": None, "body": None}
     rows = [{**score, "no": n, "value": number} for n, number in enumerate(numbers)]
     connection.insert_rows(schema.insert_into(schema.score), rows)
     lows = connection.execute("SELECT value FROM score ORDER BY no").scalars()

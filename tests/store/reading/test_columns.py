@@ -111,7 +111,7 @@ def test_an_id_that_asked_something_else_in_a_repeat_is_one_sample(where):
     samples = [Sample(f"q{no}", "?", "yes") for no in range(3)]
     run = evaluate(lambda sample: "yes", samples, [ExactMatch()], store=where, repeats=2)
     evaluate(lambda sample: "yes", [Sample("q1", "another?", "yes", group="late")], [ExactMatch()], store=where)
-    other = execute(where, "SELECT num FROM sample WHERE grp = 'late'")[0][0]
+    other = execute(where, "SELECT num FROM sample WHERE group_name = 'late'")[0][0]
     execute(where, "UPDATE record SET sample = ? WHERE run = ? AND no = 1 AND repeat = 1", (other, run.num))
     with Store(where) as store:
         run = store.run(run.id)

@@ -104,7 +104,7 @@ LABEL = "WHERE topic = 'label'"
 ROWS = {
     "a sample is gone": ("DELETE FROM sample WHERE id = 'q3'", "sample number", "3"),
     "a sample's id": ("UPDATE sample SET id = 'q_3' WHERE id = 'q3'", "does not match its hash", "q_3"),
-    "a sample's group": ("UPDATE sample SET grp = 'c' WHERE id = 'q3'", "does not match its hash", "q3"),
+    "a sample's group": ("UPDATE sample SET group_name = 'c' WHERE id = 'q3'", "does not match its hash", "q3"),
     "a sample's cluster": ("UPDATE sample SET cluster = '' WHERE id = 'q3'", "does not match its hash", "q3"),
     "a sample's hash": ("UPDATE sample SET hash = 7 WHERE id = 'q3'", "does not match its hash", "q3"),
     "a reply is gone": ("DELETE FROM reply WHERE num = 9", "is missing from the journal", ""),
@@ -123,7 +123,9 @@ ROWS = {
     "a failure's type": ("UPDATE record SET failure = X'00' WHERE run = 1 AND no = 7", "something else than", ""),
     "no replies": ("UPDATE record SET replies = NULL WHERE run = 2 AND no = 4", f"it counts {AGAIN} replies", ""),
     "half a key": ("UPDATE record SET replies = X'0001' WHERE run = 2 AND no = 4", "list of replies cannot be", "q4"),
-    "a score is gone": ("DELETE FROM score WHERE run = 1 AND layer = 1 AND no = 4", "scores of scoring version 1", ""),
+    "a score is gone": (
+        "DELETE FROM score WHERE run = 1 AND scoring_version = 1 AND no = 4", "scores of scoring version 1", ""
+    ),
     "a score's value": ("UPDATE score SET value = value + 1 WHERE run = 2 AND no = 4", "its records or scores", ""),
     "no value": ("UPDATE score SET value = NULL WHERE run = 2 AND no = 4", "only outcome 'scored'", "q4"),
     "an outcome": ("UPDATE score SET outcome = 99 WHERE run = 2 AND no = 4", "score length: ", "q4"),
@@ -140,11 +142,13 @@ ROWS = {
     "a state": ("UPDATE run SET state = 'fine' WHERE num = 1", "unknown state 'fine'", ""),
     "tokens": ("UPDATE run SET input_tokens = input_tokens + 1 WHERE num = 1", "input tokens, its records hold", ""),
     "from the journal": ("UPDATE run SET from_journal = 1 WHERE num = 1", "it counts 1 from journal", ""),
-    "a layer's number": ("UPDATE run SET layer = 5 WHERE num = 1", "scoring version 5 is missing", ""),
-    "a layer is gone": ("DELETE FROM layer", "scoring version 1 is missing", ""),
-    "a layer's scorers": ("UPDATE layer SET scorers = '['", "scoring version 1 of run number 1 is damaged", ""),
+    "a version's number": ("UPDATE run SET scoring_version = 5 WHERE num = 1", "scoring version 5 is missing", ""),
+    "a version is gone": ("DELETE FROM scoring_version", "scoring version 1 is missing", ""),
+    "a version's scorers": (
+        "UPDATE scoring_version SET scorers = '['", "scoring version 1 of run number 1 is damaged", ""
+    ),
     "a stage": ("UPDATE stage SET calls = calls + 3 WHERE run = 1", "stage 0 counts other calls", ""),
-    "a checksum": ("UPDATE seal SET digest = digest + 1 WHERE run = 2 AND part = 0", "its checksum is wrong", ""),
+    "a checksum": ("UPDATE checksum SET digest = digest + 1 WHERE run = 2 AND part = 0", "its checksum is wrong", ""),
     "a run is gone": ("DELETE FROM run WHERE num = 2", f"table record has {AGAIN} rows of run number 2", ""),
     "an evaluation": ("DELETE FROM evaluation WHERE num = 2", "evaluation 2, which holds what was spent", ""),
     "a label's sample": (f"UPDATE event SET sample = 'qq' {LABEL}", "is of a sample that the run does not have", "qq"),
@@ -200,7 +204,7 @@ def test_a_flipped_bit_of_a_stored_body_is_found_unless_it_says_the_same(copied,
     """The last bits of a compressed body are padding."""
     draw = random.Random(5)
     with closing(sqlite3.connect(copied)) as connection:
-        key = {"record": "run, no, repeat", "score": "run, layer, no, repeat, name"}.get(table, "num")
+        key = {"record": "run, no, repeat", "score": "run, scoring_version, no, repeat, name"}.get(table, "num")
         rows = connection.execute(f"SELECT {key}, body FROM {table} WHERE body IS NOT NULL").fetchall()
     missed = 0
     for *place, body in draw.sample(rows, min(times(10, 25), len(rows))):
@@ -267,6 +271,6 @@ def test_an_index_that_has_lost_a_row_is_found(copied):
 
 
 def test_a_run_without_its_checksum_is_damaged(copied):
-    execute(copied, "DELETE FROM seal")
+    execute(copied, "DELETE FROM checksum")
     verdict = verdict_of(copied)
     assert [damage.what for damage in verdict.damages] == ["its checksum is missing"] * 2

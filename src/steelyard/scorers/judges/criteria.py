@@ -3,46 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final
 
+from steelyard.constraints import ScoreName, TextList
 from steelyard.errors import ConfigError, expect_number
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
-from steelyard.prompts.template import refuse_file_names
+from steelyard.prompts.template import OwnWords, own_words, refuse_file_names
 from steelyard.replies.answer_text import answer_of
-from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale, Verdict
-from steelyard.scorers.judges.judge import (
-    Judge,
-    combined_verdict,
-    contexts_of,
-    no_answer,
-    not_applicable,
-    read_numbered,
-    reference_of,
-    score_of,
-    takes_model,
-    unless_stopped,
+from steelyard.scorers.judges.declared import (
+    REASON_TOKENS,
+    TOKENS_EACH,
+    AskingScorer,
+    Case,
+    PromptForm,
+    Repeats,
+    at_least,
+    count_yes,
+    numbered,
+    rating,
+    scored,
 )
+from steelyard.scorers.judges.judge import contexts_of, no_answer, not_applicable, reference_of, takes_model
 from steelyard.session.replies import refused_before
-from steelyard.types import PASSAGES, Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import PASSAGES, Output, Sample, Score, ScoreInfo, StageInfo
 
 _UNNAMED: Final = "rubric"
-_REASON_TOKENS: Final = 512
-_FENCED: Final = ("question", "contexts", "reference", "answer")
 
 
 @takes_model
 @dataclass(frozen=True, slots=True)
-class Rubric:
+class Rubric(AskingScorer):
     """A rating of an answer on levels that are each described in words.
 
     Args:
-        judge: the model that judges.
         name: of the score.
         question: what is judged: "Is the tone right for a complaint?". Empty: the name says it.
         levels: value -> description, two or more: `{"1": "curt or rude", "3": "civil", "5": "warm and to the point"}`.
@@ -54,19 +51,21 @@ class Rubric:
         template: a prompt of your own; may use `{{question}}`, `{{contexts}}`, `{{reference}}`, `{{answer}}` (all
             fenced; what is not shown is empty), `{{criterion}}` (what is judged), `{{levels}}`, `{{metric}}` and
             `{{mark}}`.
-        system: a system message before it, as a text or a file, which may name the same values.
     """
 
-    judge: Judge = Judge()
-    name: str = _UNNAMED
-    question: str = ""
+    asks: ClassVar[Mapping[str, PromptForm]] = {
+        "rubric": PromptForm(("question", "contexts", "reference", "answer"), ("criterion", "levels", "metric"))
+    }
+    shows_images: ClassVar[bool] = True
+
+    name: ScoreName = _UNNAMED
+    question: OwnWords = ""
     levels: Mapping[str, str] = field(default_factory=dict)
     allow_between: bool = False
     reference: bool = False
     contexts: bool = False
     threshold: float | None = None
     template: Path | str = ""
-    system: Path | str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -80,21 +79,18 @@ class Rubric:
         return StageInfo(mock_reply=f"{max(self._values, default=0):g}")
 
     def check(self) -> None:
-        """Check the settings.
+        """Check the levels and the prompt.
 
         Raises:
-            ConfigError: no name, fewer than two levels, one that is not a number or has no description, a threshold off
-                the scale, or a prompt that cannot be trusted.
+            ConfigError: nothing says what is judged, fewer than two levels, one that is not a number or has no
+                description, a threshold off the scale, or a prompt that cannot be trusted.
         """
-        if not self.name.strip() or not self.name.isprintable():
-            raise ConfigError(f"name: a score has a printable name, not {self.name!r}")
         if not self.question.strip() and self.name == _UNNAMED:
             raise ConfigError("question: describe what is judged, or give the rubric a name that describes it")
         self._check_levels()
-        refuse_file_names(question=self.question, levels=self.levels)
         if self.threshold is not None:
             expect_number("threshold", self.threshold, min(self._values), max(self._values))
-        self._prompt.check()
+        AskingScorer.check(self)
 
     def _check_levels(self) -> None:
         if len(self.levels) < 2:
@@ -106,18 +102,10 @@ class Rubric:
                 raise ConfigError(f"levels: {value} needs a description")
         if len(set(self._values)) < len(self.levels):
             raise ConfigError("levels: the same value is described twice")
+        refuse_file_names(levels=self.levels)
 
-    @property
-    def prompts(self) -> dict[str, FencedPrompt]:
-        """The prompts that are sent, by their names in the manifest."""
-        return {"rubric": self._prompt}
-
-    def manifest(self) -> dict[str, Any]:
-        """The prompts and their hashes."""
-        return prompts_manifest(**self.prompts)
-
-    async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
-        """Judge one answer."""
+    def case(self, sample: Sample, output: Output) -> Case | Score:
+        """An answer, with the reference and the passages where the judge is to see them."""
         contexts = contexts_of(sample, output) if self.contexts else ()
         reference = reference_of(sample) if self.reference else ""
         if self.reference and not reference:
@@ -126,33 +114,17 @@ class Rubric:
             return no_answer(self.name)
         if self.contexts and not contexts:
             return not_applicable(self.name, "there are no contexts", lacks=PASSAGES)
+        question, answer = transcript_of(sample.input), answer_of(output)
         shown = {
-            "question": transcript_of(sample.input),
+            "question": question,
             "contexts": "\n\n".join(contexts),
             "reference": reference,
-            "answer": answer_of(output),
+            "answer": answer,
+            **self._words,
         }
-        language = self.judge.language_for(shown["question"], shown["answer"])
-        messages = self._prompt.messages(language, {**shown, **self._words})
-        messages = self.judge.shown_images(messages, sample)
-        threshold = self.threshold
-        return score_of(
-            self.name,
-            await self.judge.verdicts(
-                ask, messages, self._read, schema=self.judge.rating_schema(), max_tokens=_REASON_TOKENS
-            ),
-            candidate=shown["answer"],
-            passes=None if threshold is None else lambda value: value >= threshold,
-        )
-
-    def _read(self, reply: Reply) -> Verdict:
-        """The rating in a reply; a value between two levels is out of scale unless `allow_between` is set."""
         scale = Scale(min(self._values), max(self._values))
-        verdict = unless_stopped(read_rating(reply.text, scale, name=self.name, finish=reply.finish), reply)
-        if verdict.value is None or self.allow_between or verdict.value in self._values:
-            return verdict
-        reason = f"{verdict.value:g} is not one of the levels. {verdict.reason}".strip()
-        return replace(verdict, outcome="unparsed", value=None, kind="out_of_scale", reason=reason)
+        form = rating(scale, REASON_TOKENS, self.name, None if self.allow_between else self._values)
+        return Case(self.name, self.judge.language_for(question, answer), shown, form, at_least(self.threshold))
 
     @property
     def _values(self) -> tuple[float, ...]:
@@ -167,12 +139,6 @@ class Rubric:
             "metric": self.name,
         }
 
-    @property
-    def _prompt(self) -> FencedPrompt:
-        return self.judge.prompt(
-            "rubric", self.template, _FENCED, ("criterion", "levels", "metric"), system=self.system
-        )
-
 
 def _number(value: Any) -> float:
     """A level's value; NaN if it is not a number."""
@@ -182,35 +148,31 @@ def _number(value: Any) -> float:
         return float("nan")
 
 
-_MOST: Final = 50
-_TOKENS_EACH: Final = 150
-"""A verdict with its reason in one sentence takes about 40; Chinese takes more."""
-
-
 @takes_model
 @dataclass(frozen=True, slots=True)
-class Guideline:
+class Guideline(AskingScorer):
     """The share of guidelines that an answer follows; it passes if it follows all.
 
     One call judges each guideline in turn. Where the verdict on one of them cannot be read the score is unparsed, with
     bounds in `detail`: no share is computed over fewer guidelines.
 
     Args:
-        judge: the model that judges.
         guidelines: each a sentence that an answer keeps to or not: "Names its sources."
         name: of the score.
         template: a prompt of your own; may use `{{question}}` and `{{answer}}` (both fenced), `{{guidelines}}`
             (numbered), `{{count}}` and `{{mark}}`.
-        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     short_key: ClassVar[str] = "guidelines"
 
-    judge: Judge = Judge()
-    guidelines: tuple[str, ...] = ()
-    name: str = "guideline"
+    asks: ClassVar[Mapping[str, PromptForm]] = {
+        "guideline": PromptForm(("question", "answer"), ("guidelines", "count"))
+    }
+    shows_images: ClassVar[bool] = True
+
+    guidelines: Annotated[tuple[str, ...], TextList(1, 50), own_words] = ()
+    name: ScoreName = "guideline"
     template: Path | str = ""
-    system: Path | str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -222,37 +184,11 @@ class Guideline:
         """The mock reply of a dry run: every guideline is followed."""
         return StageInfo(mock_reply="\n".join(f"{no}. YES: kept." for no in range(1, len(self.guidelines) + 1)))
 
-    def check(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ConfigError: no name, no guideline or a blank one, or a prompt that cannot be trusted.
-        """
-        if not self.name.strip() or not self.name.isprintable():
-            raise ConfigError(f"name: a score has a printable name, not {self.name!r}")
-        guidelines: Any = self.guidelines  # a single text would be taken for a list of letters
-        if not isinstance(guidelines, tuple | list) or not 0 < len(guidelines) <= _MOST:
-            raise ConfigError(f"guidelines: a list of 1 to {_MOST} texts, not {guidelines!r:.80}")
-        if not all(isinstance(text, str) and text.strip() for text in guidelines):
-            raise ConfigError("guidelines: each must be a text that is not blank")
-        refuse_file_names(guidelines=self.guidelines)
-        self._prompt.check()
-
-    @property
-    def prompts(self) -> dict[str, FencedPrompt]:
-        """The prompts that are sent, by their names in the manifest."""
-        return {"guideline": self._prompt}
-
-    def manifest(self) -> dict[str, Any]:
-        """The prompts and their hashes."""
-        return prompts_manifest(**self.prompts)
-
-    async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
-        """Judge one answer by all guidelines."""
+    def case(self, sample: Sample, output: Output) -> Case | Score:
+        """An answer and all guidelines."""
         if refused_before(output):
             return no_answer(self.name)
-        question, answer = transcript_of(sample.input), answer_of(output)
-        count = len(self.guidelines)
+        question, answer, count = transcript_of(sample.input), answer_of(output), len(self.guidelines)
         values = {
             "question": question,
             "answer": answer,
@@ -261,18 +197,12 @@ class Guideline:
             ),
             "count": str(count),
         }
-        messages = self._prompt.messages(self.judge.language_for(question, answer), values)
-        messages = self.judge.shown_images(messages, sample)
-        read = partial(read_numbered, n=count)
-        schema = self.judge.numbered_schema()
-        repeats = await self.judge.verdicts(ask, messages, read, schema=schema, max_tokens=_TOKENS_EACH * count)
-        return score_of(
-            self.name,
-            [combined_verdict(verdicts, _followed(verdicts) / count) for verdicts in repeats],
-            candidate=answer,
-            passes=lambda value: value >= 1,
-            detail=self._detail(repeats),
-        )
+        language = self.judge.language_for(question, answer)
+        return Case(self.name, language, values, numbered(count, TOKENS_EACH * count), at_least(1))
+
+    def scores(self, case: Case, repeats: Repeats) -> Score:
+        """The share of guidelines that are followed, with the verdict on each."""
+        return scored(case, repeats, self._detail(repeats))
 
     def _detail(self, repeats: Sequence[Sequence[Verdict]]) -> dict[str, Any]:
         """Each guideline with its verdict and reason, and the bounds of the share where some verdicts are unparsed."""
@@ -284,7 +214,7 @@ class Guideline:
             ]
         }
         if all(any(verdict.value is None for verdict in verdicts) for verdicts in repeats):
-            followed, count = _followed(repeats[0]), len(self.guidelines)
+            followed, count = count_yes(repeats[0]), len(self.guidelines)
             unparsed = sum(verdict.value is None for verdict in repeats[0])
             detail |= {
                 "kept": followed,
@@ -292,16 +222,6 @@ class Guideline:
                 "bounds": [followed / count, (followed + unparsed) / count],
             }
         return detail
-
-    @property
-    def _prompt(self) -> FencedPrompt:
-        return self.judge.prompt(
-            "guideline", self.template, ("question", "answer"), ("guidelines", "count"), system=self.system
-        )
-
-
-def _followed(verdicts: Sequence[Verdict]) -> int:
-    return sum(verdict.value == 1 for verdict in verdicts)
 
 
 def _line(guideline: str, verdict: Verdict) -> dict[str, Any]:

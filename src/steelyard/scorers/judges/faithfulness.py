@@ -27,16 +27,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from steelyard.errors import expect_number
+from steelyard.constraints import Share
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
 from steelyard.replies.answer_text import answer_of
 from steelyard.replies.listing import distinct_texts, read_listing
 from steelyard.replies.verdict import Verdict
-from steelyard.replies.yes_no import read_yes_no
+from steelyard.scorers.judges.declared import AskingScorer, PromptForm, at_least, count_yes, is_most, majority
 from steelyard.scorers.judges.judge import (
-    Judge,
+    LONGEST_REASON,
     claims_nothing,
     claims_without_passages,
     contexts_of,
@@ -48,20 +47,20 @@ from steelyard.scorers.judges.judge import (
     score_of,
     takes_model,
     together,
-    unless_stopped,
     unparsed_verdict,
+    yes_no_in,
 )
-from steelyard.scorers.judges.windows import ContextWindow, check_window, windows
-from steelyard.types import Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
+from steelyard.scorers.judges.windows import ContextWindow, WindowTokens, windows
+from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, StageInfo
 
 _NAME: Final = "faithfulness"
-_LONGEST_REASON: Final = 2000
-"""Limit of characters of the reasons so far that the prompt of a further window shows."""
+_REFINE: Final = "faithfulness_refine"
+_CLAIMS: Final = "answer_claims"
 
 
 @takes_model
 @dataclass(frozen=True, slots=True)
-class Faithfulness:
+class Faithfulness(AskingScorer):
     """Whether an answer is supported by what was retrieved for it: 1 or 0.
 
     For a blank answer, and for an abstention for which nothing was retrieved, the question does not apply. An answer
@@ -70,14 +69,12 @@ class Faithfulness:
     might have been YES itself, so the score is then unparsed. Of repeats the majority is taken; a draw is NO.
 
     Args:
-        judge: the model that judges.
         window_tokens: estimated tokens of the contexts that one call shows, 50 or more; longer ones go on in further
             calls.
         template: the user's own prompt for the first window; it may name {{question}}, {{contexts}}, {{answer}} and
             {{mark}}.
         refine_template: the user's own prompt for each further window; it may also name {{reason}}, the reasons so far,
             and {{existing_answer}}, YES or NO.
-        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     score_infos: ClassVar[tuple[ScoreInfo, ...]] = (
@@ -85,30 +82,17 @@ class Faithfulness:
     )
     stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="NO")
 
-    judge: Judge = Judge()
-    window_tokens: int = 3000
+    asks: ClassVar[Mapping[str, PromptForm]] = {
+        _NAME: PromptForm(("question", "contexts", "answer")),
+        _REFINE: PromptForm(
+            ("question", "contexts", "answer", "reason"), ("existing_answer",), template="refine_template"
+        ),
+        _CLAIMS: PromptForm(("question", "answer"), template="", system=False),
+    }
+
+    window_tokens: WindowTokens = 3000
     template: Path | str = ""
     refine_template: Path | str = ""
-    system: Path | str = ""
-
-    def check(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ConfigError: a window that holds nothing, or a prompt that cannot be used.
-        """
-        check_window(self.window_tokens)
-        for prompt in self.prompts.values():
-            prompt.check()
-
-    @property
-    def prompts(self) -> dict[str, FencedPrompt]:
-        """The prompts that are sent, by their names in the manifest."""
-        return {"faithfulness": self._create, "faithfulness_refine": self._refine, "answer_claims": self._claims}
-
-    def manifest(self) -> dict[str, Any]:
-        """The prompts and their hashes."""
-        return prompts_manifest(**self.prompts)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one answer."""
@@ -132,8 +116,8 @@ class Faithfulness:
 
     async def _without_passages(self, ask: Asks, material: Mapping[str, str]) -> Score:
         """0 for an answer that claims something; a draw of repeats is a claim."""
-        messages = self._claims.messages(self.judge.language_for(*material.values()), material)
-        claims = await self.judge.verdicts(ask, messages, _claims_something, schema=self.judge.yes_no_schema())
+        messages = self.prompts[_CLAIMS].messages(self.judge.language_for(*material.values()), material)
+        claims = await self.judge.verdicts(ask, messages, yes_no_in, schema=self.judge.yes_no_schema())
         score = score_of(_NAME, claims, candidate=material["answer"])
         if score.value is None:
             return score
@@ -144,11 +128,8 @@ class Faithfulness:
     def _score(self, repeats: Sequence[Sequence[Verdict]], answer: str, detail: Mapping[str, Any]) -> Score:
         """The score; with repeats that of the majority, so that it stays 0 or 1."""
         verdicts = [_verdict(steps) for steps in repeats]
-        score = score_of(_NAME, verdicts, candidate=answer, passes=lambda value: value > 1 / 2, detail=detail)
-        if score.value is None or len(repeats) == 1:
-            return score
-        how = f"majority of {len(repeats)} repeats"
-        return replace(score, value=float(score.value > 1 / 2), detail={**score.detail, "how": how})
+        score = score_of(_NAME, verdicts, candidate=answer, passes=is_most, detail=detail)
+        return majority(score, len(repeats))
 
     async def _step(
         self, ask: Asks, material: Mapping[str, str], window: ContextWindow, earlier: Sequence[Verdict]
@@ -157,30 +138,12 @@ class Faithfulness:
         latest = next((step for step in reversed(earlier) if step.value is not None), None)
         values = {**material, "contexts": window.shown()}
         if latest is not None:
-            values["reason"] = latest.reason[:_LONGEST_REASON]
+            values["reason"] = latest.reason[:LONGEST_REASON]
             values["existing_answer"] = latest.label.upper()
-        prompt = self._create if latest is None else self._refine
+        prompt = self.prompts[_NAME if latest is None else _REFINE]
         language = self.judge.language_for(*material.values())
         reply = await self.judge.ask(ask, prompt.messages(language, values), schema=self.judge.yes_no_schema())
-        return unless_stopped(read_yes_no(reply.text, finish=reply.finish), reply)
-
-    @property
-    def _claims(self) -> FencedPrompt:
-        return self.judge.prompt("answer_claims", "", fenced=("question", "answer"))
-
-    @property
-    def _create(self) -> FencedPrompt:
-        return self.judge.prompt(_NAME, self.template, fenced=("question", "contexts", "answer"), system=self.system)
-
-    @property
-    def _refine(self) -> FencedPrompt:
-        fenced = ("question", "contexts", "answer", "reason")
-        plain = ("existing_answer",)
-        return self.judge.prompt("faithfulness_refine", self.refine_template, fenced, plain, system=self.system)
-
-
-def _claims_something(reply: Reply) -> Verdict:
-    return unless_stopped(read_yes_no(reply.text, finish=reply.finish), reply)
+        return yes_no_in(reply)
 
 
 def _supported(steps: Sequence[Verdict]) -> bool:
@@ -201,7 +164,7 @@ def _trace(packed: Sequence[ContextWindow], steps: Sequence[Verdict], repeat: in
             "repeat": repeat,
             "contexts": list(window.numbers),
             "verdict": step.label,
-            "reason": step.reason[:_LONGEST_REASON],
+            "reason": step.reason[:LONGEST_REASON],
             "outcome": step.outcome,
         }
         for window, step in zip(packed, steps, strict=False)
@@ -209,6 +172,8 @@ def _trace(packed: Sequence[ContextWindow], steps: Sequence[Verdict], repeat: in
 
 
 _CLAIMS_NAME: Final = "claim_faithfulness"
+_TAKING: Final = "claims"
+_JUDGING: Final = "claim_verdicts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +200,7 @@ class _Claims:
 
 @takes_model
 @dataclass(frozen=True, slots=True)
-class ClaimFaithfulness:
+class ClaimFaithfulness(AskingScorer):
     """The share of an answer's claims that the retrieved contexts support.
 
     One call takes the claims from the answer, and one for each window of contexts judges those that no earlier window
@@ -244,50 +209,30 @@ class ClaimFaithfulness:
     none.
 
     Args:
-        judge: the model that judges.
         threshold: the least share that passes, in [0, 1]; null: nothing passes or fails.
         window_tokens: estimated tokens of the contexts that one call shows, 50 or more.
         claims_template: the user's own prompt that takes the claims from the answer; it may name {{question}},
             {{answer}} and {{mark}}.
         template: the user's own prompt that judges them; it may name {{contexts}}, {{claims}} (numbered), {{count}}
             and {{mark}}.
-        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="1. NO")
 
-    judge: Judge = Judge()
-    threshold: float | None = None
-    window_tokens: int = 3000
+    asks: ClassVar[Mapping[str, PromptForm]] = {
+        _TAKING: PromptForm(("question", "answer"), template="claims_template"),
+        _JUDGING: PromptForm(("contexts", "claims"), ("count",)),
+    }
+
+    threshold: Share | None = None
+    window_tokens: WindowTokens = 3000
     claims_template: Path | str = ""
     template: Path | str = ""
-    system: Path | str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """The share of claims."""
         return (ScoreInfo(_CLAIMS_NAME, (0.0, 1.0), threshold=self.threshold),)
-
-    def check(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ConfigError: a threshold that is not a share, a window that holds nothing, or a prompt that cannot be used.
-        """
-        if self.threshold is not None:
-            expect_number("threshold", self.threshold, 0, 1)
-        check_window(self.window_tokens)
-        self._taking.check()
-        self._judging.check()
-
-    @property
-    def prompts(self) -> dict[str, FencedPrompt]:
-        """The prompts that are sent, by their names in the manifest."""
-        return {"claims": self._taking, "claim_verdicts": self._judging}
-
-    def manifest(self) -> dict[str, Any]:
-        """The prompts and their hashes."""
-        return prompts_manifest(**self.prompts)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one answer."""
@@ -297,7 +242,7 @@ class ClaimFaithfulness:
             return unjudged
         question = transcript_of(sample.input)
         language = self.judge.language_for(question, answer)
-        messages = self._taking.messages(language, {"question": question, "answer": answer})
+        messages = self.prompts[_TAKING].messages(language, {"question": question, "answer": answer})
         repeats = list(await self.judge.repeated(partial(self._take, ask, messages)))
         for window in packed:
             unsettled = [no for no, claims in enumerate(repeats) if claims.open]
@@ -328,7 +273,7 @@ class ClaimFaithfulness:
             "claims": "\n".join(f"{no}. {before.texts[position]}" for no, position in enumerate(positions, start=1)),
             "count": str(len(positions)),
         }
-        messages = self._judging.messages(language, values)
+        messages = self.prompts[_JUDGING].messages(language, values)
         reply = await self.judge.ask(ask, messages, schema=self.judge.numbered_schema())
         verdicts = list(before.verdicts or [Verdict("unparsed")] * len(before.texts))
         for position, verdict in zip(positions, read_numbered(reply, len(positions)), strict=True):
@@ -347,19 +292,7 @@ class ClaimFaithfulness:
         verdicts = [_share(claims) for claims in claiming]
         if all(verdict.value is None for verdict in verdicts) and claiming[0].texts:
             detail["bounds"] = _bounds(claiming[0])
-        least = self.threshold
-        passes = None if least is None else lambda value: value >= least
-        return score_of(_CLAIMS_NAME, verdicts, candidate=answer, passes=passes, detail=detail)
-
-    @property
-    def _taking(self) -> FencedPrompt:
-        return self.judge.prompt("claims", self.claims_template, fenced=("question", "answer"), system=self.system)
-
-    @property
-    def _judging(self) -> FencedPrompt:
-        return self.judge.prompt(
-            "claim_verdicts", self.template, fenced=("contexts", "claims"), plain=("count",), system=self.system
-        )
+        return score_of(_CLAIMS_NAME, verdicts, candidate=answer, passes=at_least(self.threshold), detail=detail)
 
 
 def _share(claims: _Claims) -> Verdict:
@@ -371,7 +304,7 @@ def _share(claims: _Claims) -> Verdict:
     )
     unparsed, form = first_unparsed(claims.verdicts), form_of(claims.verdicts)
     if unparsed is None:
-        supported = sum(verdict.value == 1 for verdict in claims.verdicts)
+        supported = count_yes(claims.verdicts)
         return Verdict("scored", supported / len(claims.texts), form="claims", reason=reason, asked_for=form)
     if any(verdict.value is not None for verdict in claims.verdicts):
         return Verdict("unparsed", kind="ambiguous", reason=reason, asked_for=form)
@@ -380,7 +313,7 @@ def _share(claims: _Claims) -> Verdict:
 
 def _bounds(claims: _Claims) -> list[float]:
     """The share if no claim with an unparsed verdict is supported, and if each is."""
-    supported = sum(verdict.value == 1 for verdict in claims.verdicts)
+    supported = count_yes(claims.verdicts)
     unparsed = sum(verdict.value is None for verdict in claims.verdicts)
     return [supported / len(claims.texts), (supported + unparsed) / len(claims.texts)]
 

@@ -12,20 +12,23 @@ With `reasoning` the judge nevertheless writes reasons first.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
-from steelyard.errors import ConfigError
+from steelyard.constraints import Filled, ScoreName, Share, TextList, Within
+from steelyard.errors import expect_number
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
+from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.language import Language
-from steelyard.prompts.template import refuse_file_names
+from steelyard.prompts.template import OwnWords, own_words
 from steelyard.replies.answer_text import answer_of
 from steelyard.replies.listing import read_list
 from steelyard.replies.verdict import Verdict
-from steelyard.scorers.judges.judge import Judge, no_answer, takes_model, unparsed_verdict
-from steelyard.scorers.judges.rating import Form, Rated, Weighting, rate, rated_score
+from steelyard.scorers.judges.declared import AskingScorer, PromptForm
+from steelyard.scorers.judges.judge import no_answer, takes_model, unparsed_verdict
+from steelyard.scorers.judges.rating import MOST_VALUES, Form, Rated, Samples, Weighting, rate, rated_score
 from steelyard.session.replies import refused_before
 from steelyard.types import Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
@@ -37,7 +40,7 @@ _NAMES: Final = (*_STEPS_NAMES, "low", "high", "steps")
 
 @takes_model
 @dataclass(frozen=True, slots=True)
-class GEval:
+class GEval(AskingScorer):
     """How well an answer meets criteria of your own, on a scale of whole numbers.
 
     The judge sees the task, the criteria, the evaluation steps, the request and the answer, and fills in a form. Its
@@ -46,7 +49,6 @@ class GEval:
     answers needs `parameters: {max_tokens: null}`.
 
     Args:
-        judge: the model that judges.
         name: of the metric, on the form and of the score: `coherence`.
         criteria: what is judged, and what makes a high score and a low one.
         task: what the application had to do; may be left out.
@@ -65,26 +67,30 @@ class GEval:
         template: a prompt of your own; may use `{{question}}` and `{{answer}}` (both fenced), `{{task}}`,
             `{{criteria}}`, `{{steps}}`, `{{metric}}`, `{{low}}`, `{{high}}` and `{{mark}}`.
         steps_template: a prompt of your own for the steps; may use `{{task}}`, `{{criteria}}` and `{{metric}}`.
-        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     short_key: ClassVar[str] = "criteria"
 
-    judge: Judge = Judge()
-    name: str = "g_eval"
-    criteria: str = ""
-    task: str = ""
-    steps: tuple[str, ...] = ()
-    low: int = 1
+    asks: ClassVar[Mapping[str, PromptForm]] = {
+        "g_eval": PromptForm(("question", "answer"), _NAMES),
+        "steps": PromptForm((), _STEPS_NAMES, template="steps_template", system=False),
+    }
+
+    name: ScoreName = "g_eval"
+    criteria: Annotated[
+        str, Filled("describe what is judged, and what makes a high score and a low one"), own_words
+    ] = ""
+    task: OwnWords = ""
+    steps: Annotated[tuple[str, ...], TextList(), own_words] = ()
+    low: Annotated[int, Within(-MOST_VALUES, MOST_VALUES - 1)] = 1
     high: int = 5
     weighting: Weighting = "auto"
-    samples: int = 20
-    min_probability_mass: float = 0.5
+    samples: Samples = 20
+    min_probability_mass: Share = 0.5
     reasoning: bool = False
     threshold: float | None = None
     template: Path | str = ""
     steps_template: Path | str = ""
-    system: Path | str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -97,34 +103,23 @@ class GEval:
         return StageInfo(mock_reply=f"1. Read the answer.\n2. Compare it with the criteria.\n\nScore: {self.high}")
 
     def check(self) -> None:
-        """Check the settings.
+        """Check the form and the prompts.
 
         Raises:
-            ConfigError: no criteria, an option out of its range, a threshold off the scale, or a prompt that cannot be
-                trusted.
+            ConfigError: an option out of its range, a threshold off the scale, or a prompt that cannot be trusted.
         """
-        self._form.check()
+        expect_number("high", self.high, self.low + 1, self.low + MOST_VALUES, whole=True)
         self._form.check_judge(self.judge)
-        if not self.criteria.strip():
-            raise ConfigError("criteria: describe what is judged, and what makes a high score and a low one")
-        refuse_file_names(criteria=self.criteria, task=self.task, steps=self.steps)
-        if not _are_texts(self.steps):
-            raise ConfigError(f"steps: a list of texts, not {self.steps!r}")
-        if self.threshold is not None and not self.low <= self.threshold <= self.high:
-            raise ConfigError(f"threshold: {self.threshold!r} is not on the scale from {self.low} to {self.high}")
-        self._prompt.check()
-        if not self.steps:
-            self._steps_prompt.check()
+        if self.threshold is not None:
+            expect_number("threshold", self.threshold, self.low, self.high)
+        AskingScorer.check(self)
 
     @property
     def prompts(self) -> dict[str, FencedPrompt]:
         """The prompts that are sent, by their names in the manifest."""
-        steps_prompt = {} if self.steps else {"steps": self._steps_prompt}
-        return {"g_eval": self._prompt, **steps_prompt}
-
-    def manifest(self) -> dict[str, Any]:
-        """The prompts and their hashes."""
-        return prompts_manifest(**self.prompts)
+        name = "g_eval_reasons" if self.reasoning else "g_eval"
+        written = {} if self.steps else {"steps": self.prompt("g_eval_steps", self.asks["steps"])}
+        return {"g_eval": self.prompt(name, self.asks["g_eval"]), **written}
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one answer."""
@@ -135,7 +130,7 @@ class GEval:
         steps = self.steps or await self._written_steps(ask, language)
         if isinstance(steps, Verdict):
             return rated_score(self.name, [Rated(steps, "", 0)], candidate=answer)
-        messages = self._prompt.messages(
+        messages = self.prompts["g_eval"].messages(
             language, {"question": question, "answer": answer, "steps": numbered(steps), **self._words}
         )
         rated = await rate(self._form, self.judge, ask, self.judge.shown_images(messages, sample))
@@ -144,7 +139,7 @@ class GEval:
 
     async def _written_steps(self, ask: Asks, language: Language) -> tuple[str, ...] | Verdict:
         """The steps that the judge writes from task and criteria, or why there are none."""
-        messages = self._steps_prompt.messages(language, {name: self._words[name] for name in _STEPS_NAMES})
+        messages = self.prompts["steps"].messages(language, {name: self._words[name] for name in _STEPS_NAMES})
         reply = await self.judge.ask_once(ask, messages, max_tokens=_STEPS_TOKENS)
         stopped = reply.finish in {"length", "refusal", "content_filter"}
         return (() if stopped else read_list(reply.text, most=_MOST_STEPS)) or _without_steps(reply)
@@ -171,20 +166,6 @@ class GEval:
             "low": str(self.low),
             "high": str(self.high),
         }
-
-    @property
-    def _prompt(self) -> FencedPrompt:
-        name = "g_eval_reasons" if self.reasoning else "g_eval"
-        return self.judge.prompt(name, self.template, ("question", "answer"), _NAMES, system=self.system)
-
-    @property
-    def _steps_prompt(self) -> FencedPrompt:
-        return self.judge.prompt("g_eval_steps", self.steps_template, (), _STEPS_NAMES)
-
-
-def _are_texts(value: Any) -> bool:
-    """Whether a value is a list of texts that are not blank; a single text would be read as a list of letters."""
-    return isinstance(value, tuple | list) and all(isinstance(text, str) and text.strip() for text in value)
 
 
 def numbered(texts: tuple[str, ...]) -> str:

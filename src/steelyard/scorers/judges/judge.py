@@ -11,19 +11,21 @@ import json
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from pathlib import Path
 from statistics import fmean, stdev
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeVar, cast
+from typing import Annotated, Any, Final, Literal, TypeVar, cast
 
-from steelyard.errors import ConfigError, expect_number
-from steelyard.models.base import Model, ModelInfo, check_parameters, is_model
+from steelyard.constraints import Within
+from steelyard.errors import ConfigError
+from steelyard.models.base import AskedModel, CallParameters, ModelInfo, is_model
 from steelyard.prompts.fenced_prompt import FencedPrompt
-from steelyard.prompts.language import Language, LanguageSetting, check_language, prompt_language
+from steelyard.prompts.language import Language, LanguageSetting, prompt_language
 from steelyard.prompts.message_parts import images_in
 from steelyard.prompts.reply_schema import response_format
+from steelyard.registry import NOT_A_SETTING
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_text import answer_of
 from steelyard.replies.verdict import Verdict
@@ -54,7 +56,6 @@ STEADY: Final[Mapping[str, Any]] = MappingProxyType(
 """Sent with every call of a judge, to make its replies as repeatable as the model allows; left out where refused."""
 
 _NAME: Final = re.compile(r"[\w.-]+")
-_MOST_REPEATS: Final = 100
 _YES_NO: Final[Mapping[str, Any]] = MappingProxyType({"type": "string", "enum": ["YES", "NO"]})
 _NO_SCHEMA: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -83,15 +84,15 @@ class Judge:
             `rubric`, `g_eval` and `correctness`. Else a placeholder stands for each.
     """
 
-    model: Model | None = None
-    repeats: int = 1
+    model: AskedModel | None = None
+    repeats: Annotated[int, Within(1, 100)] = 1
     language: LanguageSetting = "auto"
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: CallParameters = field(default_factory=dict)
     name: str = ""
     structured: Literal["auto"] | bool = False
     system: Path | str = ""
     images: bool = False
-    earlier_prompts: Mapping[str, str] = field(default_factory=dict, init=False, compare=False, repr=False)
+    earlier_prompts: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False, metadata=NOT_A_SETTING)
     """Packaged prompt -> its text in a stored run that is scored again or resumed; see `with_stored_prompts`."""
 
     def __post_init__(self) -> None:
@@ -103,18 +104,10 @@ class Judge:
         """Check the settings before anything is sent.
 
         Raises:
-            ConfigError: no model, repeats out of range, an unknown language, an API key in `parameters`, or two
-                forms of the reply.
+            ConfigError: no model, or two forms of the reply.
         """
         if self.model is None:
             raise ConfigError("it has no model to ask: set judge: {model: ...}, for all scorers or for this one")
-        if not hasattr(self.model, "request"):
-            raise ConfigError(f"judge: {type(self.model).__name__} is not a model")
-        expect_number("repeats", self.repeats, 1, _MOST_REPEATS, whole=True)
-        check_language(self.language)
-        check_parameters(self.parameters)
-        if self.structured not in (False, True, "auto"):
-            raise ConfigError(f"structured: expected auto, true or false, but got {self.structured!r}")
         if self.structured and "response_format" in {**ModelInfo.of(self.model).parameters, **self.parameters}:
             raise ConfigError("structured and a response_format among the parameters: give one of them")
 
@@ -159,23 +152,6 @@ class Judge:
     def language_for(self, *texts: str) -> Language:
         """The language of a prompt that shows `texts`."""
         return prompt_language(self.language, *texts)
-
-    def prompt(
-        self,
-        name: str,
-        own: Path | str,
-        fenced: tuple[str, ...],
-        plain: tuple[str, ...] = (),
-        *,
-        system: Path | str = "",
-        **more: tuple[str, ...],
-    ) -> FencedPrompt:
-        """The prompt `judge_<name>`, or the user's own, with the scorer's system message or the judge's.
-
-        Args: see `FencedPrompt`; `more` are its `needed` and `shared`.
-        """
-        earlier, system = self.earlier_prompts, system or self.system
-        return FencedPrompt(f"judge_{name}", own, fenced, plain, earlier=earlier, system=system, **more)
 
     async def ask(
         self, ask: Asks, messages: list[Message], /, *, schema: Mapping[str, Any] = _NO_SCHEMA, **parameters: Any
@@ -251,15 +227,21 @@ _Scorer = TypeVar("_Scorer")
 def takes_model(cls: type[_Scorer]) -> type[_Scorer]:
     """Class decorator of a scorer with the field `judge`: a model in its place becomes a `Judge` of it."""
     original_init: Any = cls.__init__
+    place = [part.name for part in fields(cls) if part.init and not part.kw_only].index("judge")  # type: ignore[arg-type]  # a dataclass
 
     @wraps(original_init)
     def init_with_judge(self: Any, *args: Any, **keywords: Any) -> None:
-        original_init(self, *args, **keywords)
-        if not isinstance(self.judge, Judge) and is_model(self.judge):
-            object.__setattr__(self, "judge", Judge(self.judge))  # the class is frozen
+        args = (*args[:place], *map(_as_judge, args[place : place + 1]), *args[place + 1 :])
+        original_init(
+            self, *args, **{key: _as_judge(value) if key == "judge" else value for key, value in keywords.items()}
+        )
 
     cls.__init__ = init_with_judge  # type: ignore[method-assign]
     return cls
+
+
+def _as_judge(value: Any) -> Any:
+    return Judge(value) if not isinstance(value, Judge) and is_model(value) else value
 
 
 def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -295,12 +277,18 @@ async def together(calls: Sequence[Callable[[], Awaitable[T]]]) -> tuple[T, ...]
     return tuple(results)
 
 
+def judge_of(scorer: object) -> Judge | None:
+    """The judge that a scorer asks; None where it asks none."""
+    judge = getattr(scorer, "judge", None)
+    return judge if isinstance(judge, Judge) else None
+
+
 def judged_by(scorer: Any, judge: Judge) -> Any:
     """Return the scorer with another judge; one that wraps scorers passes it on to those that have the same as it."""
     if not isinstance(scorer, WrapsScorers):
         return replace(scorer, judge=judge)
-    shared = getattr(scorer, "judge", None)
-    parts = (judged_by(part, judge) if getattr(part, "judge", None) == shared else part for part in scorer.parts)
+    shared = judge_of(scorer)
+    parts = (judged_by(part, judge) if judge_of(part) == shared else part for part in scorer.parts)
     return scorer.with_parts(tuple(parts))
 
 
@@ -319,16 +307,13 @@ def with_stored_prompts(scorer: Scorer, described: Any) -> Scorer:
         parts = zip(given.parts, _described_parts(given, described), strict=False)
         return given.with_parts(tuple(with_stored_prompts(part, stored) for part, stored in parts))
     prompts: Mapping[str, FencedPrompt] = getattr(scorer, "prompts", {})
-    judge = getattr(scorer, "judge", None)
-    stored = _stored_prompts(described)
-    if not prompts or not stored or not isinstance(judge, Judge):
+    judge, stored = judge_of(scorer), _stored_prompts(described)
+    if not prompts or not stored or judge is None:
         return scorer
     earlier: dict[str, str] = {}
     for key, prompt in prompts.items():
         earlier |= prompt.earlier_texts(stored.get(key, {}))
-    judge = replace(judge)
-    object.__setattr__(judge, "earlier_prompts", earlier)  # the class is frozen, and this is not a setting of a user's
-    return cast("Scorer", judged_by(scorer, judge))
+    return cast("Scorer", judged_by(scorer, replace(judge, earlier_prompts=earlier)))
 
 
 def _described_parts(scorer: WrapsScorers, described: Any) -> Sequence[Any]:
@@ -347,7 +332,8 @@ def _stored_prompts(described: Any) -> Mapping[str, Any]:
     return stored if isinstance(stored, Mapping) else {}
 
 
-_LONGEST_REASON: Final = 2000
+LONGEST_REASON: Final = 2000
+"""Most characters of a judge's reason that are stored or shown again."""
 
 
 def contexts_of(sample: Sample, output: Output) -> tuple[str, ...]:
@@ -388,6 +374,11 @@ def unless_stopped(verdict: Verdict, reply: Reply) -> Verdict:
         verdict = Verdict("refused", reason=reply.text.strip())
     form = reply.metadata.get(REPLY_FORM)
     return replace(verdict, asked_for=form) if isinstance(form, str) else verdict
+
+
+def yes_no_in(reply: Reply) -> Verdict:
+    """The YES or NO of a reply."""
+    return unless_stopped(read_yes_no(reply.text, finish=reply.finish), reply)
 
 
 def no_answer(name: str) -> Score:
@@ -450,7 +441,7 @@ def score_of(
         details["asked_for"] = form
     read = [verdict for verdict in verdicts if verdict.value is not None]
     first = (read or [verdict for verdict in verdicts if verdict.outcome == "unparsed"] or list(verdicts))[0]
-    reason = " ".join(first.reason.split())[:_LONGEST_REASON]
+    reason = " ".join(first.reason.split())[:LONGEST_REASON]
     details["columns"] = {f"{name}_reason": reason, **details.get("columns", {})}
     if not read:
         return _unparsed_score(name, first, reason, details)
@@ -514,7 +505,7 @@ def _finding(number: int, verdict: Verdict) -> str:
 
 def unparsed_verdict(reply: Reply) -> Verdict:
     """The verdict on a reply in which nothing can be read: refused, empty, truncated or none."""
-    verdict = unless_stopped(read_yes_no(reply.text, finish=reply.finish), reply)
+    verdict = yes_no_in(reply)
     if verdict.outcome == "refused" or verdict.kind in {"empty", "truncated"}:
         return verdict
     return Verdict("unparsed", kind="none", reason=reply.text.strip())

@@ -8,6 +8,7 @@ from typing import Any
 
 from steelyard.building.wrapped import WrapsOne, infos_of_part
 from steelyard.replies.sql import Wanted
+from steelyard.scorers.judges.judge import judge_of
 from steelyard.scorers.judges.relevance import Relevance
 from steelyard.scorers.sql import SqlResult
 from steelyard.scorers.sql_credit import SqlCredit, SqlSpeed
@@ -67,7 +68,7 @@ def reading_as(scorer: Scorer, scoring: SqlResult) -> Scorer:
         return replace(scorer, **_lacking(scorer, scoring, *names, "equality"))
     if isinstance(scorer, TableMetrics):
         return replace(scorer, task="SP", **_lacking(scorer, scoring, *names, "equality"))
-    asks_judge = getattr(scorer, "judge", None) is not None and not isinstance(scorer, OfSql)
+    asks_judge = judge_of(scorer) is not None and not isinstance(scorer, OfSql)
     return OfSql(scorer, scoring.form, scoring.key) if asks_judge else scorer
 
 

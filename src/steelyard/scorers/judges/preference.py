@@ -8,25 +8,27 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
 
+from steelyard.constraints import ScoreName, Seed, TextList
 from steelyard.errors import ConfigError, expect_number
 from steelyard.prompts.agent_transcript import shorten, windowed_transcript
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
+from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.language import Language
-from steelyard.prompts.template import placeholders, refuse_file_names
+from steelyard.prompts.template import own_words, placeholders
 from steelyard.prompts.trajectory import read_trajectory
 from steelyard.replies.preference import read_preference
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.verdict_like import neutralised, verdict_like
+from steelyard.scorers.judges.declared import AskingScorer, PromptForm
 from steelyard.scorers.judges.judge import (
-    Judge,
+    LONGEST_REASON,
     form_of,
     not_applicable,
     reference_of,
@@ -39,8 +41,6 @@ from steelyard.types import Asks, Message, Output, Sample, Score, ScoreInfo, Sta
 
 _TOKENS: Final = 1024
 """Reasons come before the verdict, so a reply that is cut off has none: a few sentences take 100 to 300 tokens."""
-_LONGEST_REASON: Final = 2000
-_MOST_CRITERIA: Final = 50
 _ENCLOSED: Final = re.compile(
     r"(?:【|\\(?:boxed|fbox)\s{0,2}\{|<(?:answer|choice|preference|decision|result)>)\s{0,6}\{?"
     r"(?=\s{0,6}(?:[A-Ca-cＡ-Ｃ12１２]|tie|draw|平))",
@@ -51,7 +51,7 @@ _ENCLOSED: Final = re.compile(
 
 @takes_model
 @dataclass(frozen=True, slots=True)
-class Preference:
+class Preference(AskingScorer):
     """Which of two answers a judge prefers: 1 for side A, 0 for side B, 0.5 for neither.
 
     The judge sees the answers by their places, never who gave them, and marks in them that look like a verdict are made
@@ -61,7 +61,6 @@ class Preference:
     parsed replies; without such a majority the pair is `inconsistent`.
 
     Args:
-        judge: the model that judges.
         criteria: what makes an answer better, as a text or a list of texts. Empty: helpfulness, correctness, relevance
             and depth.
         reference: whether the judge sees the sample's reference. `auto`: where the sample has one; true: always, and
@@ -72,7 +71,6 @@ class Preference:
         template: a prompt of your own; names `{{answer_a}}` and `{{answer_b}}`, and may use `{{question}}` and
             `{{reference}}` (all four fenced; a reference that is not shown is empty), `{{criteria}}` and `{{mark}}`.
             It asks for `[[A]]`, `[[B]]` or, for a tie, `[[C]]`.
-        system: a system message before it, as a text or a file, which may name the same values.
         name: of the score.
         transcript_tokens: where it is above 0, the judge is shown the messages of both agents before their answers,
             each within so many estimated tokens; the middle of a longer transcript is left out. A pair with a side that
@@ -81,14 +79,18 @@ class Preference:
 
     stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="[[A]]", compares_pairs=True)
 
-    judge: Judge = Judge()
-    criteria: str | tuple[str, ...] = ""
+    asks: ClassVar[Mapping[str, PromptForm]] = {
+        "preference": PromptForm(
+            ("question", "reference", "answer_a", "answer_b"), ("criteria",), needed=("answer_a", "answer_b")
+        )
+    }
+
+    criteria: Annotated[str | tuple[str, ...], TextList(most=50, or_text=True), own_words] = ""
     reference: Literal["auto"] | bool = "auto"
     orders: Literal["both", "random"] = "both"
-    seed: int = 0
+    seed: Seed = 0
     template: Path | str = ""
-    system: Path | str = ""
-    name: str = "preference"
+    name: ScoreName = "preference"
     transcript_tokens: int = 0
 
     @property
@@ -97,48 +99,25 @@ class Preference:
         return (ScoreInfo(self.name, (0.0, 1.0), rates="preference"),)
 
     def check(self) -> None:
-        """Check the settings.
+        """Check the transcripts and the prompt.
 
         Raises:
-            ConfigError: no name, blank criteria, an unknown `orders` or `reference`, a seed that is not a
-                whole number, or a prompt that cannot be trusted or leaves out what was asked for.
+            ConfigError: a size out of its range, or a prompt that cannot be trusted or leaves out what was asked for.
         """
-        if not self.name.strip() or not self.name.isprintable():
-            raise ConfigError(f"name: a score has a printable name, not {self.name!r}")
-        self._check_criteria()
-        refuse_file_names(criteria=self.criteria)
-        if self.reference not in ("auto", True, False):
-            raise ConfigError(f"reference: expected auto, true or false, but got {self.reference!r}")
-        if self.orders not in {"both", "random"}:
-            raise ConfigError(f"orders: expected 'both' or 'random', but got {self.orders!r}")
-        expect_number("seed", self.seed, 0, whole=True)
         if self.transcript_tokens != 0:
             expect_number("transcript_tokens", self.transcript_tokens, 200, 1_000_000, whole=True)
-        self._prompt.check()
+        AskingScorer.check(self)
         if self.template:
-            used_names = dict(placeholders(self._prompt.text("en")))
+            used_names = dict(placeholders(self.prompts["preference"].text("en")))
             for key, is_set in (("criteria", bool(self.criteria)), ("reference", self.reference is True)):
                 if is_set and key not in used_names:
                     raise ConfigError(f"{key} is set, but the prompt does not name {{{{{key}}}}}")
-
-    def _check_criteria(self) -> None:
-        criteria: Any = self.criteria
-        if isinstance(criteria, str):
-            return
-        if not isinstance(criteria, tuple | list) or len(criteria) > _MOST_CRITERIA:
-            raise ConfigError(f"criteria: a text, or a list of at most {_MOST_CRITERIA} texts, not {criteria!r:.80}")
-        if not all(isinstance(text, str) and text.strip() for text in criteria):
-            raise ConfigError("criteria: each must be a text that is not blank")
 
     @property
     def prompts(self) -> dict[str, FencedPrompt]:
         """The prompts that are sent, by their names in the manifest; with the criteria where none are set."""
         criteria_prompt = {} if self.criteria else {"criteria": self._packaged_criteria}
-        return {"preference": self._prompt, **criteria_prompt}
-
-    def manifest(self) -> dict[str, Any]:
-        """The prompts and their hashes."""
-        return prompts_manifest(**self.prompts)
+        return {"preference": self.prompt("preference", self.asks["preference"]), **criteria_prompt}
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one pair."""
@@ -181,6 +160,7 @@ class Preference:
         """The messages to send, by order."""
         question = transcript_of(sample.input)
         language = self.judge.language_for(question, *sides)
+        prompt = self.prompts["preference"]
         prompts: dict[Shown, list[Message]] = {}
         for shown in self._orders(sample):
             first, second = sides.shown(shown)
@@ -191,7 +171,7 @@ class Preference:
                 "answer_b": _disarmed(second),
                 "criteria": self._criteria(language),
             }
-            prompts[shown] = self._prompt.messages(language, values)
+            prompts[shown] = prompt.messages(language, values)
         return prompts
 
     def _orders(self, sample: Sample) -> tuple[Shown, ...]:
@@ -212,12 +192,12 @@ class Preference:
 
     def _score(self, sides: Sides, orders: Sequence[Order], asked_for: str) -> Score:
         verdict = combined(orders)
-        reason = explained(orders)[:_LONGEST_REASON]
+        reason = explained(orders)[:LONGEST_REASON]
         detail: dict[str, Any] = {"by": "judge", "orders": [order.detail() for order in orders]}
         detail["columns"] = {
             f"{self.name}_label": verdict.label,
             f"{self.name}_reason": reason,
-            **{f"{self.name}_{order.shown}": order.reason[:_LONGEST_REASON] for order in orders},
+            **{f"{self.name}_{order.shown}": order.reason[:LONGEST_REASON] for order in orders},
         }
         if asked_for:
             detail["asked_for"] = asked_for
@@ -237,13 +217,6 @@ class Preference:
     @property
     def _packaged_criteria(self) -> FencedPrompt:
         return FencedPrompt("preference_criteria", "", (), earlier=self.judge.earlier_prompts)
-
-    @property
-    def _prompt(self) -> FencedPrompt:
-        fenced = ("question", "reference", "answer_a", "answer_b")
-        return self.judge.prompt(
-            "preference", self.template, fenced, ("criteria",), needed=("answer_a", "answer_b"), system=self.system
-        )
 
 
 def _disarmed(answer: str) -> str:

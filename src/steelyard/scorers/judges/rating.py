@@ -21,12 +21,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from math import exp, fsum, isfinite, nan
 from statistics import fmean
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from steelyard.errors import ConfigError, ModelError, ScorerError, did_you_mean, expect_number
+from steelyard.constraints import Within
+from steelyard.errors import ConfigError, ModelError, ScorerError
 from steelyard.replies.clean import fold
 from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale, Verdict
+from steelyard.scorers.judges.declared import REASON_TOKENS
 from steelyard.scorers.judges.judge import Judge, score_of, together, unless_stopped
 from steelyard.session.reply_schemas import ask_for_probabilities
 from steelyard.session.session import proving
@@ -38,11 +40,11 @@ ALTERNATIVES: Final = 20
 """As many as OpenAI's interface lists; with 20 a scale of 1 to 10 is covered however it is spaced."""
 _SCORE_TOKENS: Final = 12
 """A number needs one or two; a model that repeats the form before it, `coherence (1 to 5): 4`, needs ten."""
-_REASON_TOKENS: Final = 512
 _BRACES_TOKENS: Final = 20
 """What JSON writes around a rating, with line breaks and blanks."""
-_MOST_SAMPLES: Final = 200
-_MOST_VALUES: Final = 1000
+MOST_VALUES: Final = 1000
+Samples = Annotated[int, Within(2, 200)]
+"""How many replies are drawn for a mean."""
 
 WEIGHTED: Final = "probability-weighted"
 SINGLE: Final = "single rating"
@@ -73,22 +75,6 @@ class Form:
     reasoning: bool = False
     alternatives: int = ALTERNATIVES
 
-    def check(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ConfigError: which option, what was expected and what came.
-        """
-        if not self.metric.strip() or not self.metric.isprintable():
-            raise ConfigError(f"name: the name of the metric on the form ('coherence'), not {self.metric!r}")
-        expect_number("low", self.low, -_MOST_VALUES, _MOST_VALUES - 1, whole=True)
-        expect_number("high", self.high, self.low + 1, self.low + _MOST_VALUES, whole=True)
-        if self.weighting not in get_args(Weighting):
-            near = did_you_mean(str(self.weighting), get_args(Weighting))
-            raise ConfigError(f"weighting: there is no {self.weighting!r}{near}")
-        expect_number("samples", self.samples, 2, _MOST_SAMPLES, whole=True)
-        expect_number("min_probability_mass", self.min_probability_mass, 0, 1)
-
     def check_judge(self, judge: Judge) -> None:
         """Refuse a temperature of 0 where several samples are drawn: they would all be equal.
 
@@ -106,7 +92,7 @@ class Form:
     @property
     def most_tokens(self) -> int:
         """How long a reply may be."""
-        return _REASON_TOKENS if self.reasoning else _SCORE_TOKENS
+        return REASON_TOKENS if self.reasoning else _SCORE_TOKENS
 
     def read(self, reply: Reply) -> Verdict:
         """The rating in one reply."""

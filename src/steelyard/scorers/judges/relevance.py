@@ -33,19 +33,26 @@ from functools import partial
 from pathlib import Path
 from statistics import fmean
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Literal, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal
 
-from steelyard.errors import ConfigError, did_you_mean, expect_number
+from steelyard.constraints import Share, Within
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_text import answer_of
 from steelyard.replies.sql import Wanted
 from steelyard.replies.verdict import Verdict
-from steelyard.replies.yes_no import read_yes_no
+from steelyard.scorers.judges.declared import (
+    AskingScorer,
+    Case,
+    PromptForm,
+    Repeats,
+    at_least,
+    numbered,
+    scored,
+    yes_or_no,
+)
 from steelyard.scorers.judges.judge import (
-    Judge,
     combined_verdict,
     contexts_of,
     no_answer,
@@ -55,13 +62,12 @@ from steelyard.scorers.judges.judge import (
     score_of,
     takes_model,
     together,
-    unless_stopped,
 )
-from steelyard.scorers.judges.rating import Form, Weighting, rate, rated_score
-from steelyard.scorers.judges.windows import ContextWindow, check_window, windows
+from steelyard.scorers.judges.rating import Form, Samples, Weighting, rate, rated_score
+from steelyard.scorers.judges.windows import ContextWindow, WindowTokens, windows
 from steelyard.scorers.sql_replies import check_form, mock_sql, sql_reply
 from steelyard.session.replies import refused_before
-from steelyard.types import PASSAGES, Asks, Message, Output, Reply, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import PASSAGES, Asks, Output, Sample, Score, ScoreInfo, StageInfo
 
 Judged = Literal["output", "reference"]
 Candidate = Literal["auto", "sql", "text"]
@@ -77,7 +83,7 @@ _NAMES: Final[Mapping[str, str]] = MappingProxyType({"output": "relevance", "ref
 
 @takes_model
 @dataclass(frozen=True, slots=True)
-class Relevance:
+class Relevance(AskingScorer):
     """Relevance from 1 to 5: all points of the request are covered, with nothing redundant or in excess.
 
     The judge sees the request, the schema in `metadata["schema"]` where the candidate saw it, and the candidate: the
@@ -85,7 +91,6 @@ class Relevance:
     format has a score of its own. The score says in `detail` how it was taken, as that of `g_eval` does.
 
     Args:
-        judge: the model that judges.
         judged: `output` is what the target gave; `reference` judges the samples' references alone, as a measure of the
             dataset; its score is `relevance_of_reference`.
         candidate: `sql` takes the SQL out of a reply, `text` all of an answer; `auto` is `sql` for samples that name a
@@ -101,21 +106,20 @@ class Relevance:
         threshold: the lowest score that passes; null: nothing passes or fails.
         template: a prompt of your own; may use `{{question}}`, `{{schema}}` (empty where none is shown) and
             `{{answer}}`, all fenced, and `{{mark}}`.
-        system: a system message before it, as a text or a file, which may name the same values.
     """
 
-    judge: Judge = Judge()
+    asks: ClassVar[Mapping[str, PromptForm]] = {"relevance": PromptForm(("question", "schema", "answer"))}
+
     judged: Judged = "output"
     candidate: Candidate = "auto"
     form: Wanted = "auto"
     key: str = ""
     schema: Showing = "auto"
     weighting: Weighting = "auto"
-    samples: int = 20
-    min_probability_mass: float = 0.5
-    threshold: float | None = None
+    samples: Samples = 20
+    min_probability_mass: Share = 0.5
+    threshold: Annotated[float | None, Within(1, 5)] = None
     template: Path | str = ""
-    system: Path | str = ""
 
     @property
     def stage_info(self) -> StageInfo:
@@ -132,33 +136,14 @@ class Relevance:
         return _NAMES.get(self.judged, "relevance")
 
     def check(self) -> None:
-        """Check the settings.
+        """Check the options that depend on each other, and the prompt.
 
         Raises:
-            ConfigError: an unknown value, an option out of its range, or a prompt that cannot be trusted.
+            ConfigError: two that exclude each other, or a prompt that cannot be trusted.
         """
-        for name, value, allowed in (
-            ("judged", self.judged, get_args(Judged)),
-            ("candidate", self.candidate, get_args(Candidate)),
-            ("schema", self.schema, get_args(Showing)),
-        ):
-            if value not in allowed:
-                raise ConfigError(f"{name}: there is no {value!r}{did_you_mean(str(value), allowed)}")
         check_form(self.form, self.key)
-        self._form.check()
         self._form.check_judge(self.judge)
-        if self.threshold is not None and not 1 <= self.threshold <= 5:
-            raise ConfigError(f"threshold: {self.threshold!r} is not on the scale from 1 to 5")
-        self._prompt.check()
-
-    @property
-    def prompts(self) -> dict[str, FencedPrompt]:
-        """The prompts that are sent, by their names in the manifest."""
-        return {"relevance": self._prompt}
-
-    def manifest(self) -> dict[str, Any]:
-        """The prompts and their hashes."""
-        return prompts_manifest(**self.prompts)
+        AskingScorer.check(self)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one query or answer."""
@@ -170,10 +155,11 @@ class Relevance:
         # The request alone decides: SQL is spelled in Latin letters whatever was asked.
         language = self.judge.language_for(question)
         values = {"question": question, "schema": _text(schema), "answer": candidate}
-        messages = self._prompt.messages(language, values)
+        prompt = self.prompts["relevance"]
+        messages = prompt.messages(language, values)
         # A prompt of a user's own may ask for the number alone.
         form = self._form
-        if _REASONS.search(self._prompt.text(language)):
+        if _REASONS.search(prompt.text(language)):
             form = replace(form, reasoning=True, alternatives=_ALTERNATIVES)
         rated = await rate(form, self.judge, ask, messages)
         return rated_score(self._name, rated, candidate=candidate, threshold=self.threshold)
@@ -208,10 +194,6 @@ class Relevance:
     def _form(self) -> Form:
         return Form("relevance", 1, 5, self.weighting, self.samples, self.min_probability_mass)
 
-    @property
-    def _prompt(self) -> FencedPrompt:
-        return self.judge.prompt("relevance", self.template, ("question", "schema", "answer"), system=self.system)
-
 
 def _asks_for_sql(sample: Sample) -> bool:
     return any(sample.metadata.get(name) for name in ("dialect", "db_id"))
@@ -230,7 +212,7 @@ _QUESTIONS: Final = 2
 
 @takes_model
 @dataclass(frozen=True, slots=True)
-class AnswerRelevancy:
+class AnswerRelevancy(AskingScorer):
     """Whether an answer keeps to the question, and gives what was asked for: half a point each, so 0, 0.5 or 1.
 
     It needs no reference and no contexts, and does not ask whether the answer is true. A blank answer is 0; no call is
@@ -241,91 +223,53 @@ class AnswerRelevancy:
     nothing but that is recognised without a call; any other goes to the judge with a prompt of its own.
 
     Args:
-        judge: the model that judges.
         threshold: the least value that passes, in [0, 1].
         template: the user's own prompt, which asks two questions numbered 1 and 2; it may name {{question}}, {{answer}}
             and {{mark}}.
         unanswerable_template: the user's own prompt for unanswerable samples, which asks whether the answer declines,
             YES or NO; it may name the same values.
-        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="1. YES\n2. YES")
 
-    judge: Judge = Judge()
-    threshold: float = 1.0
+    asks: ClassVar[Mapping[str, PromptForm]] = {
+        _NAME: PromptForm(("question", "answer")),
+        _UNANSWERABLE: PromptForm(("question", "answer"), template="unanswerable_template"),
+    }
+
+    threshold: Share = 1.0
     template: Path | str = ""
     unanswerable_template: Path | str = ""
-    system: Path | str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """0, 0.5 or 1."""
         return (ScoreInfo(_NAME, (0.0, 1.0), threshold=self.threshold),)
 
-    def check(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ConfigError: a threshold outside [0, 1], or a prompt that cannot be used.
-        """
-        expect_number("threshold", self.threshold, 0, 1)
-        for prompt in self.prompts.values():
-            prompt.check()
-
-    @property
-    def prompts(self) -> dict[str, FencedPrompt]:
-        """The prompts that are sent, by their names in the manifest."""
-        return {_NAME: self._prompt, _UNANSWERABLE: self._unanswerable_prompt}
-
-    def manifest(self) -> dict[str, Any]:
-        """The prompts and their hashes."""
-        return prompts_manifest(**self.prompts)
-
-    async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
-        """Judge one answer."""
+    def case(self, sample: Sample, output: Output) -> Case | Score:
+        """An answer; one that is blank, or that declines a question without an answer, needs no judge."""
         answer = answer_of(output)
         if refused_before(output):
             return no_answer(_NAME)
-        if not answer.strip():
-            return self._score([Verdict("scored", 0.0, form="blank", reason="the answer is blank")], answer)
         question = transcript_of(sample.input)
-        values = {"question": question, "answer": answer}
-        language = self.judge.language_for(question, answer)
-        if is_unanswerable(sample):
-            return await self._abstention(ask, self._unanswerable_prompt.messages(language, values), answer)
-        messages = self._prompt.messages(language, values)
-        repeats = await self.judge.verdicts(
-            ask, messages, partial(read_numbered, n=_QUESTIONS), schema=self.judge.numbered_schema()
-        )
-        verdicts = [
-            combined_verdict(verdicts, fmean(verdict.value or 0.0 for verdict in verdicts)) for verdicts in repeats
-        ]
-        return self._score(verdicts, answer, [[verdict.label for verdict in verdicts] for verdicts in repeats])
-
-    async def _abstention(self, ask: Asks, messages: list[Message], answer: str) -> Score:
-        """The score of an answer to an unanswerable question: 1 if it says that it has no answer."""
+        language, passes = self.judge.language_for(question, answer), at_least(self.threshold)
+        case = Case(_NAME, language, {"question": question, "answer": answer}, yes_or_no(), passes)
+        if not answer.strip():
+            return scored(case, [(Verdict("scored", 0.0, form="blank", reason="the answer is blank"),)])
+        if not is_unanswerable(sample):
+            return replace(case, form=numbered(_QUESTIONS))
+        case = replace(case, prompt=_UNANSWERABLE, detail={"answerable": False})
         if is_abstention(answer):
             reason = "the question cannot be answered, and the answer says so"
-            verdicts: Sequence[Verdict] = [Verdict("scored", 1.0, form="abstention", reason=reason)]
-        else:
-            verdicts = await self.judge.verdicts(ask, messages, _declines, schema=self.judge.yes_no_schema())
-        score = self._score(verdicts, answer)
-        return replace(score, detail={**score.detail, "answerable": False})
+            return scored(case, [(Verdict("scored", 1.0, form="abstention", reason=reason),)])
+        return case
 
-    def _score(self, verdicts: Sequence[Verdict], answer: str, labels: Sequence[Sequence[str]] = ()) -> Score:
-        detail = {"verdicts": labels[0] if len(labels) == 1 else labels} if labels else {}
-        return score_of(_NAME, verdicts, candidate=answer, passes=lambda value: value >= self.threshold, detail=detail)
-
-    @property
-    def _prompt(self) -> FencedPrompt:
-        return self.judge.prompt(_NAME, self.template, fenced=("question", "answer"), system=self.system)
-
-    @property
-    def _unanswerable_prompt(self) -> FencedPrompt:
-        return self.judge.prompt(
-            _UNANSWERABLE, self.unanswerable_template, fenced=("question", "answer"), system=self.system
-        )
+    def scores(self, case: Case, repeats: Repeats) -> Score:
+        """The score, with the verdict on each of both questions."""
+        if not case.form.numbered:
+            return scored(case, repeats)
+        labels = [[verdict.label for verdict in verdicts] for verdicts in repeats]
+        return scored(case, repeats, {"verdicts": labels[0] if len(labels) == 1 else labels})
 
 
 def is_unanswerable(sample: Sample) -> bool:
@@ -337,56 +281,32 @@ def is_unanswerable(sample: Sample) -> bool:
     return sample.metadata.get("answerable") is False
 
 
-def _declines(reply: Reply) -> Verdict:
-    return unless_stopped(read_yes_no(reply.text, finish=reply.finish), reply)
-
-
 _CONTEXT_NAMES: Final = ("context_relevance", "context_precision")
 _BLANK: Final = Verdict("scored", 0.0, label="no", form="blank", reason="the context is blank")
 
 
 @takes_model
 @dataclass(frozen=True, slots=True)
-class ContextRelevance:
+class ContextRelevance(AskingScorer):
     """The share of retrieved contexts that are of use, and whether those come first: two scores in [0, 1].
 
     It needs neither reference nor answer. Without contexts the question does not apply; where the verdict on one
     cannot be read, both scores are unparsed.
 
     Args:
-        judge: the model that judges.
         window_tokens: estimated tokens of the contexts that one call shows, 50 or more; a context that does not fit one
             window is of use if a part of it is.
         template: the user's own prompt; it may name {{question}}, {{contexts}} (numbered from 1), {{count}} and
             {{mark}}.
-        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     score_infos: ClassVar[tuple[ScoreInfo, ...]] = tuple(ScoreInfo(name, (0.0, 1.0)) for name in _CONTEXT_NAMES)
     stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="1. YES")
 
-    judge: Judge = Judge()
-    window_tokens: int = 3000
+    asks: ClassVar[Mapping[str, PromptForm]] = {"context_relevance": PromptForm(("question", "contexts"), ("count",))}
+
+    window_tokens: WindowTokens = 3000
     template: Path | str = ""
-    system: Path | str = ""
-
-    def check(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ConfigError: a window that holds nothing, or a prompt that cannot be used.
-        """
-        check_window(self.window_tokens)
-        self._prompt.check()
-
-    @property
-    def prompts(self) -> dict[str, FencedPrompt]:
-        """The prompts that are sent, by their names in the manifest."""
-        return {"context_relevance": self._prompt}
-
-    def manifest(self) -> dict[str, Any]:
-        """The prompts and their hashes."""
-        return prompts_manifest(**self.prompts)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Sequence[Score]:
         """Judge what was retrieved for one question."""
@@ -415,14 +335,8 @@ class ContextRelevance:
         question, language = about
         count = len(window.numbers)
         values = {"question": question, "contexts": window.renumbered().shown(), "count": str(count)}
-        messages = self._prompt.messages(language, values)
+        messages = self.prompts["context_relevance"].messages(language, values)
         return read_numbered(await self.judge.ask(ask, messages, schema=self.judge.numbered_schema()), count)
-
-    @property
-    def _prompt(self) -> FencedPrompt:
-        return self.judge.prompt(
-            "context_relevance", self.template, fenced=("question", "contexts"), plain=("count",), system=self.system
-        )
 
 
 def average_precision(of_use: Sequence[float]) -> float:

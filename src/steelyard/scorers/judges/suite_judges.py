@@ -4,29 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from steelyard.analysis.judges.jury import JuryVote
 from steelyard.errors import ConfigError
 from steelyard.prompts.language import Language
-from steelyard.scorers.judges.judge import Judge, judged_by
+from steelyard.scorers.judges.judge import Judge, judge_of, judged_by
 from steelyard.types import Scorer
-
-
-class HasJudges(Protocol):
-    """The three keys of a suite that say who judges."""
-
-    @property
-    def judge(self) -> Judge:
-        """The one judge; the default where there is none, or several."""
-
-    @property
-    def judges(self) -> Mapping[str, Judge]:
-        """Several of them, by name."""
-
-    @property
-    def jury(self) -> JuryVote | Literal[""]:
-        """How their verdicts become one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +26,6 @@ class SuiteJudges:
     several: Mapping[str, Judge]
     one: Judge
     jury: Mapping[str, str]
-
-    @classmethod
-    def of(cls, suite: HasJudges) -> SuiteJudges:
-        """Read the judges that a suite names.
-
-        Raises:
-            ConfigError: both `judge` and `judges` are set.
-        """
-        return cls.given(suite.judge, suite.judges, suite.jury)
 
     @classmethod
     def given(cls, judge: Judge, judges: Mapping[str, Judge], jury: JuryVote | Literal[""]) -> SuiteJudges:
@@ -116,4 +91,4 @@ def with_judges(scorers: Sequence[Scorer], judges: Mapping[str, Judge]) -> tuple
 
 
 def _wants_judge(scorer: Any) -> bool:
-    return is_dataclass(scorer) and not isinstance(scorer, type) and getattr(scorer, "judge", None) == Judge()
+    return is_dataclass(scorer) and not isinstance(scorer, type) and judge_of(scorer) == Judge()

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Annotated, Final
 
-from steelyard.errors import expect_number
+from steelyard.constraints import Within
 from steelyard.prompts.fenced_prompt import fence, mark_for
 from steelyard.retrieval.sentences import cut, sentences
 from steelyard.types import token_weight
 
 LEAST_WINDOW: Final = 50
 """Tokens of the smallest window: less would cut sentences."""
-_MOST_WINDOW: Final = 10_000_000
+WindowTokens = Annotated[int, Within(LEAST_WINDOW, 10_000_000)]
+"""Estimated tokens of the contexts that one call shows."""
 _ANY_MARK: Final = "0" * 12
 """As long as every mark, to measure a passage before its mark is known."""
 
@@ -44,15 +45,6 @@ class ContextWindow:
     def renumbered(self) -> ContextWindow:
         """The same passages, numbered from 1: for a reply that gives a verdict on each."""
         return replace(self, numbers=tuple(range(1, len(self.texts) + 1)))
-
-
-def check_window(tokens: int) -> None:
-    """Refuse a window that no passage fits into.
-
-    Raises:
-        ConfigError: below `LEAST_WINDOW`, or not a whole number.
-    """
-    expect_number("window_tokens", tokens, LEAST_WINDOW, _MOST_WINDOW, whole=True)
 
 
 def windows(contexts: Sequence[str], tokens: int) -> tuple[ContextWindow, ...]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, cast, get_args
 
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError, ScorerError, install_command
 from steelyard.sql.clock import without_schemas
 from steelyard.sql.engines.engine import EngineQuery
@@ -159,7 +160,7 @@ class Pool:
     def run(self, request: RunRequest, call: Call) -> Execution:
         """Run a query when there is a free worker; see `Sandbox.run`. Closed meanwhile, it comes back as a failure."""
         limits, database = request.limits, request.database
-        limits.check()
+        check_options(limits)
         if database.file is not None and database.script:
             raise ConfigError("a database is a file or made by a script, not both")
         server = database.server

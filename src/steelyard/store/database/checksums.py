@@ -27,7 +27,7 @@ _RECORD: Final = struct.Struct("<c7q")
 _SCORE: Final = struct.Struct("<c5qdqq?")
 _NONE: Final = -1
 """Stands for NULL: no length, and neither 0 nor 1. An empty body and none at all have different digests."""
-_UPDATE: Final = "UPDATE seal SET digest = (digest | :by) - (digest & :by) WHERE run = :run AND part = :part"
+_UPDATE: Final = "UPDATE checksum SET digest = (digest | :by) - (digest & :by) WHERE run = :run AND part = :part"
 """Exclusive or, for which SQLite has no operator; neither step leaves 64 bits."""
 
 
@@ -44,7 +44,7 @@ def score_digest(row: Mapping[str, Any]) -> int:
     """The digest of a score's row."""
     value, passed, body = row["value"], row["passed"], row["body"]
     head = _SCORE.pack(
-        b"s", row["layer"], row["no"], row["repeat"], row["name"], row["outcome"],
+        b"s", row["scoring_version"], row["no"], row["repeat"], row["name"], row["outcome"],
         0.0 if value is None else value + 0.0,  # SQLite keeps no sign of a zero
         _NONE if passed is None else passed, _length(body), value is None,
     )  # fmt: skip
@@ -92,7 +92,7 @@ def update_checksum(connection: Connection, run: int, part: int, by: int) -> Non
 def set_head_checksum(connection: Connection, run: int, digest: int) -> None:
     """Replace the checksum of what a run was begun with, where it is resumed with something else."""
     values = {"run": run, "part": HEAD, "digest": digest}
-    connection.execute("UPDATE seal SET digest = :digest WHERE run = :run AND part = :part", values)
+    connection.execute("UPDATE checksum SET digest = :digest WHERE run = :run AND part = :part", values)
 
 
 def checksums_at(connection: Connection, run: int, no: int, repeat: int) -> dict[int, int]:
@@ -102,13 +102,13 @@ def checksums_at(connection: Connection, run: int, no: int, repeat: int) -> dict
     for row in connection.execute(f"SELECT * FROM record {where}", key).mappings():
         parts[ROWS] = record_digest(row)
     for row in connection.execute(f"SELECT * FROM score {where}", key).mappings():
-        parts[row["layer"]] = parts.get(row["layer"], 0) ^ score_digest(row)
+        parts[row["scoring_version"]] = parts.get(row["scoring_version"], 0) ^ score_digest(row)
     return parts
 
 
 def read_checksums(connection: Connection, run: int) -> dict[int, int]:
     """Part -> its checksum."""
-    return dict(connection.execute("SELECT part, digest FROM seal WHERE run = :run", {"run": run}).tuples())
+    return dict(connection.execute("SELECT part, digest FROM checksum WHERE run = :run", {"run": run}).tuples())
 
 
 def compute_checksums(connection: Connection, run: int) -> dict[int, int]:
@@ -123,7 +123,7 @@ def compute_checksums(connection: Connection, run: int) -> dict[int, int]:
     for row in connection.stream("SELECT * FROM record WHERE run = :run", of_run).mappings():
         parts[ROWS] ^= record_digest(row)
     for row in connection.stream("SELECT * FROM score WHERE run = :run", of_run).mappings():
-        parts[row["layer"]] = parts.get(row["layer"], 0) ^ score_digest(row)
+        parts[row["scoring_version"]] = parts.get(row["scoring_version"], 0) ^ score_digest(row)
     return parts
 
 

@@ -169,7 +169,7 @@ run = StoredTable(
     StoredColumn("reporting_in_part", "integer", default="0"),
     StoredColumn("reported_input_tokens", "bigint", default="0"),
     StoredColumn("reported_output_tokens", "bigint", default="0"),
-    StoredColumn("layer", "integer", default="0"),
+    StoredColumn("scoring_version", "integer", default="0"),
     StoredColumn("manifest", "text"),
 )
 """One target over one dataset. The counters are moved in the transaction that stores the records they count.
@@ -210,10 +210,10 @@ stopping = StoredTable(
 """What a stopping rule decided for a run, as JSON, and a bit for each place of the dataset that the decision rests on
 (place 0 is the lowest bit of the first byte); NULL where it rests on all."""
 
-layer = StoredTable(
-    "layer",
+scoring_version = StoredTable(
+    "scoring_version",
     StoredColumn("run", "integer", key=True),
-    StoredColumn("layer", "integer", key=True),
+    StoredColumn("scoring_version", "integer", key=True),
     StoredColumn("created", "float"),
     StoredColumn("scorers", "text"),
     without_rowid=True,
@@ -225,7 +225,7 @@ sample = StoredTable(
     StoredColumn("num", "big number", key=True),
     StoredColumn("hash", "bigint", unique=True),
     StoredColumn("id", "text"),
-    StoredColumn("grp", "text"),
+    StoredColumn("group_name", "text"),
     StoredColumn("cluster", "text"),
     StoredColumn("body", "bytes"),
 )
@@ -254,7 +254,7 @@ else."""
 score = StoredTable(
     "score",
     StoredColumn("run", "integer", key=True),
-    StoredColumn("layer", "integer", key=True),
+    StoredColumn("scoring_version", "integer", key=True),
     StoredColumn("no", "integer", key=True),
     StoredColumn("repeat", "integer", key=True),
     StoredColumn("name", "integer", key=True),
@@ -324,7 +324,7 @@ drawn = StoredTable(
 how many records it stands for, and of which stratum it is."""
 
 checksum = StoredTable(
-    "seal",
+    "checksum",
     StoredColumn("run", "integer", key=True),
     StoredColumn("part", "integer", key=True),
     StoredColumn("digest", "bigint"),
@@ -443,8 +443,8 @@ it, when the last call was sent that it put off, and the earliest moment of the 
 plans calls holds the row."""
 
 TABLES: Final = (
-    about, evaluation, run, stage, stopping, layer, sample, record, score, word, reply, dictionary, event, drawn,
-    reservation, checksum, running_score, retry, computed,
+    about, evaluation, run, stage, stopping, scoring_version, sample, record, score, word, reply, dictionary, event,
+    drawn, reservation, checksum, running_score, retry, computed,
 )  # fmt: skip
 """In the order in which they are created."""
 WORKER_TABLES: Final = (lease, planned_sample, worker, claim, endpoint)

@@ -29,8 +29,8 @@ Array = NDArray[Any]
 
 _CHUNK: Final = 20_000
 """Rows in one array: of so many rows ids, bodies and keys of replies are Python objects at the same time."""
-_SAMPLE: Final = (("num", "i8"), ("hash", "i8"), ("id", "O"), ("grp", "O"), ("cluster", "O"))
-_SAMPLE_NUMBERS: Final = (("num", "i8"), ("hash", "i8"), ("grp", "i4"), ("cluster", "i4"))
+_SAMPLE: Final = (("num", "i8"), ("hash", "i8"), ("id", "O"), ("group_name", "O"), ("cluster", "O"))
+_SAMPLE_NUMBERS: Final = (("num", "i8"), ("hash", "i8"), ("group_name", "i4"), ("cluster", "i4"))
 _RECORD: Final = (("no", "i4"), ("repeat", "i4"), ("sample", "i8"), ("failed", "i1"), ("millis", "i4"))
 _SCORE: Final = (("no", "i4"), ("repeat", "i4"), ("name", "i4"), ("outcome", "i1"), ("value", "f8"))
 _DENSE: Final = 2
@@ -172,7 +172,7 @@ def _samples(connection: Connection, run: int, nums: Array) -> _SampleColumns:
         condition, values = "num BETWEEN :first AND :last", {"first": int(nums[0]), "last": int(nums[-1])}
     else:
         condition, values = "num IN (SELECT sample FROM record WHERE run = :run)", {"run": run}
-    query = f"SELECT num, hash, id, grp, cluster FROM sample WHERE {condition} ORDER BY num"
+    query = f"SELECT num, hash, id, group_name, cluster FROM sample WHERE {condition} ORDER BY num"
     ids: list[str] = []
     groups, clusters = _TextCodes(), _TextCodes()
 
@@ -180,15 +180,15 @@ def _samples(connection: Connection, run: int, nums: Array) -> _SampleColumns:
         for table in _tables(connection, query, _SAMPLE, values):
             present = table[np.isin(table["num"], nums)]
             ids.extend(present["id"].tolist())
-            grp, cluster = (texts.codes(present[name].tolist()) for name, texts in names)
-            yield {"num": present["num"], "hash": present["hash"], "grp": grp, "cluster": cluster}
+            group_name, cluster = (texts.codes(present[name].tolist()) for name, texts in names)
+            yield {"num": present["num"], "hash": present["hash"], "group_name": group_name, "cluster": cluster}
 
-    names = (("grp", groups), ("cluster", clusters))
+    names = (("group_name", groups), ("cluster", clusters))
     arrays = _column_arrays(chunks(), _SAMPLE_NUMBERS)
     # Sorted hashes in place of a set, which takes more memory than all other data of the samples.
     hashes = np.sort(np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids)))
     distinct = not (hashes[1:] == hashes[:-1]).any()
-    texts = groups.texts(arrays["grp"]), clusters.texts(arrays["cluster"])
+    texts = groups.texts(arrays["group_name"]), clusters.texts(arrays["cluster"])
     return _SampleColumns(arrays["num"], arrays["hash"], ids, *texts, distinct)
 
 
@@ -332,10 +332,10 @@ def _scores(
     opened = opened_scores(run, words.values())
     names = ", ".join(name for name, _ in _SCORE)
     query = f"""SELECT {names}, CASE WHEN name IN :opened OR outcome IN :with_kind THEN body END FROM score
-        WHERE run = :run AND layer = :layer ORDER BY no, repeat, name"""
+        WHERE run = :run AND scoring_version = :scoring_version ORDER BY no, repeat, name"""
     values = {
         "run": run.num,
-        "layer": run.scoring_version,
+        "scoring_version": run.scoring_version,
         "opened": [num for num, text in words.items() if text in opened],
         "with_kind": _WITH_KIND,
     }

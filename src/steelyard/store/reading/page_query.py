@@ -27,7 +27,7 @@ Place = tuple[int, int]
 """A record of a run: the sample's position in the dataset, and the repeat."""
 PLACE_STEP: Final = 1 << 20
 """A place as one number is `no * PLACE_STEP + repeat`."""
-_COLUMNS: Final[Mapping[str, str]] = {"group": "s.grp", "cluster": "s.cluster", "id": "s.id"}
+_COLUMNS: Final[Mapping[str, str]] = {"group": "s.group_name", "cluster": "s.cluster", "id": "s.id"}
 """Columns of samples, by their names in conditions and orders."""
 _ORDERS: Final = ("place", *_COLUMNS, "seconds")
 """What records are sorted by besides their scores."""
@@ -118,7 +118,7 @@ class RecordQuery:
         self._run = run
         self._against = against
         self._words: Mapping[str, int] = dict(connection.execute("SELECT text, num FROM word").tuples())
-        self._values: dict[str, Any] = {"run": run.num, "layer": run.scoring_version}
+        self._values: dict[str, Any] = {"run": run.num, "scoring_version": run.scoring_version}
         self._conditions = ["r.run = :run"]
         self._with_samples = False
 
@@ -191,11 +191,11 @@ class RecordQuery:
             return "", ""
         if key in _COLUMNS:
             return _COLUMNS[key], _SAMPLES
-        of_score = f"run = :run AND layer = :layer AND name = {self._number(key)}"
+        of_score = f"run = :run AND scoring_version = :scoring_version AND name = {self._number(key)}"
         if not by_sample:
             if key == "seconds":
                 return "r.millis", ""
-            of_record = "k.run = r.run AND k.layer = :layer AND k.no = r.no AND k.repeat = r.repeat"
+            of_record = "k.run = r.run AND k.scoring_version = :scoring_version AND k.no = r.no AND k.repeat = r.repeat"
             return "k.value", f"LEFT JOIN score k ON {of_record} AND k.name = {self._number(key)}"
         mean, table, of_run = ("millis", "record", "run = :run") if key == "seconds" else ("value", "score", of_score)
         means = f"SELECT no, AVG({mean}) AS value FROM {table} WHERE {of_run} GROUP BY no"
@@ -334,7 +334,7 @@ def _sign(part: ConditionPart) -> str:
 
 def _has_score(condition: str) -> str:
     """That the record has a score of which a condition holds."""
-    of_run = "x.run = :run AND x.layer = :layer"
+    of_run = "x.run = :run AND x.scoring_version = :scoring_version"
     return f"(r.no, r.repeat) IN (SELECT x.no, x.repeat FROM score x WHERE {of_run} AND {condition})"
 
 

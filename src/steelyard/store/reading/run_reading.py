@@ -43,7 +43,7 @@ _CHUNK: Final = 500
 """Records that are read together: memory stays flat whatever the size of the run."""
 _OF_MODELS: Final = frozenset({"model", "models", "replay", "pair"})
 """Keys of a manifest whose texts are not a prompt's: a scripted model holds the questions that it answers."""
-_SAMPLES: Final = """SELECT id, grp, cluster, body FROM sample
+_SAMPLES: Final = """SELECT id, group_name, cluster, body FROM sample
     WHERE num IN (SELECT sample FROM record WHERE run = :run)"""
 _SHORTEST: Final = 20
 """Characters of an input that is looked for in prompts: shorter ones occur in them by chance."""
@@ -144,7 +144,7 @@ def samples_of(store: OpenStore, run: int, ids: Collection[str] | None) -> Itera
             query = f"{_SAMPLES} {condition} ORDER BY num"
             for row in connection.stream(query, {"run": run, "ids": portion} if portion else {"run": run}):
                 with suppress(StoreError, *UNREADABLE):
-                    yield unpack_sample(row.id, row.grp, row.cluster, unpack(bytes(row.body)))
+                    yield unpack_sample(row.id, row.group_name, row.cluster, unpack(bytes(row.body)))
 
 
 def _replies(store: OpenStore, keys: Collection[bytes]) -> Mapping[bytes, Reply]:

@@ -32,7 +32,7 @@ _LEAST_INDEXED: Final = _MOST_SCANNED
 """Records up to which a run has no index: it takes as many bytes as the run and a tenth of its CPU."""
 _BUSY_S: Final = 0.5
 """How long a search waits for an index that is just being made; then it scans."""
-_INDEXED: Final = "CREATE TABLE indexed (run TEXT NOT NULL, layer INTEGER NOT NULL, done INTEGER NOT NULL)"
+_INDEXED: Final = "CREATE TABLE indexed (run TEXT NOT NULL, scoring_version INTEGER NOT NULL, done INTEGER NOT NULL)"
 _WORDS: Final = (
     "CREATE VIRTUAL TABLE record USING fts5(words, content='', columnsize=0, tokenize=\"ascii tokenchars '_'\")"
 )

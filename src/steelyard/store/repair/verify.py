@@ -143,7 +143,7 @@ def _check_samples(connection: Connection, run: Run | None, result: Verification
     for row in connection.stream(f"SELECT * FROM sample {of_run} ORDER BY num", values):
         result.counts["samples"] += 1
         try:
-            is_sound = sample_hash(row.id, row.grp, row.cluster, unpack(bytes(row.body))) == row.hash
+            is_sound = sample_hash(row.id, row.group_name, row.cluster, unpack(bytes(row.body))) == row.hash
         except StoreError as error:
             result.add(str(error), sample=row.id)
             continue
@@ -203,9 +203,12 @@ class _RunCheck:
             self._add(f"unknown state {row['state']!r}")
         if not list(self._of_run("SELECT num FROM evaluation WHERE num = :num", num=row["evaluation"])):
             self._add(f"evaluation {row['evaluation']}, which holds what was spent, is missing")
-        versions = {version["layer"] for version in self._of_run("SELECT layer FROM layer WHERE run = :run")}
-        if row["layer"] not in {0, *versions}:
-            self._add(f"scoring version {row['layer']} is missing")
+        versions = {
+            version["scoring_version"]
+            for version in self._of_run("SELECT scoring_version FROM scoring_version WHERE run = :run")
+        }
+        if row["scoring_version"] not in {0, *versions}:
+            self._add(f"scoring version {row['scoring_version']} is missing")
 
     def _check_checksums(self) -> None:
         stored = read_checksums(self._connection, self._run.num)

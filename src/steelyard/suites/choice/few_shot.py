@@ -12,13 +12,14 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
+from steelyard.constraints import Seed, Within, check_options
 from steelyard.data.columns import find_layout
 from steelyard.data.headers import Role
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Table, cell_at, render
-from steelyard.errors import ConfigError, expect_number
+from steelyard.errors import ConfigError
 from steelyard.normal_form import nfkc
 from steelyard.prompts.conversation import question_of
 from steelyard.prompts.sample_values import Draw, Example
@@ -48,21 +49,17 @@ class FewShot:
     file: Path | tuple[Path, ...] = ()
     sheets: str | tuple[str, ...] = ()
     columns: Mapping[str, str | list[str]] = field(default_factory=dict)
-    held_out: int = 0
-    n: int = 5
+    held_out: Annotated[int, Within(0)] = 0
+    n: Annotated[int, Within(1, 100)] = 5
     per_group: bool = True
-    seed: int | None = None
+    seed: Seed | None = None
 
     def check(self) -> None:
         """Refuse invalid values.
 
         Raises:
-            ConfigError: neither file nor held_out, or both; or a number out of its range.
+            ConfigError: neither file nor held_out, or both.
         """
-        expect_number("n", self.n, 1, 100, whole=True)
-        expect_number("held_out", self.held_out, 0, whole=True)
-        if self.seed is not None:
-            expect_number("seed", self.seed, 0, whole=True)
         if bool(self.file) == bool(self.held_out):
             raise ConfigError(
                 "few_shot: name the source of examples, with file (and sheets) or with held_out: 5, "
@@ -178,7 +175,7 @@ def draw_few_shot(few_shot: FewShot, data: ChoiceData, seed: int) -> FewShotExam
         ConfigError: a file, sheet or column that does not exist; or nothing is left to be asked.
         DataError: rows of the file have defects, named with file, sheet and cell.
     """
-    few_shot.check()
+    check_options(few_shot)
     seed = seed if few_shot.seed is None else few_shot.seed
     if few_shot.file:
         return FewShotExamples.of(_by_group(_of_file(few_shot), seed), frozenset(), few_shot, seed)

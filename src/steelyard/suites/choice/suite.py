@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError, expect_number
-from steelyard.evaluation.objects import Options, Suite
+from steelyard.evaluation.objects import Suite
+from steelyard.evaluation.suite_keys import SuiteKeys
 from steelyard.registry import describe
 from steelyard.scorers.choice import Choice, LikelihoodAccuracy
 from steelyard.suites.choice.asking import (
@@ -28,14 +29,12 @@ from steelyard.types import Sample, Scorer, Target
 
 
 @dataclass(frozen=True, slots=True)
-class ChoiceSuite:
+class ChoiceSuite(SuiteKeys):
     """An exam of multiple-choice questions.
 
     Args:
         samples: the files with question, options, key and category.
         targets: the systems to evaluate, by name; each produces one run.
-        name: a title for reports; empty is the first file's name.
-        tags: per target, report columns.
         scoring: how replies are read.
         orders: of a question's options: `as_given`; `shuffled` by the seed; or `rotations`, which asks each question as
             often as it has options, each time with another option first. Options that refer to each other ("all of the
@@ -44,22 +43,15 @@ class ChoiceSuite:
         several_answers: whether questions may have several right options. If false, a key of several letters is a
             defect, unless enough keys of its table have several letters or the question asks for several.
         few_shot: solved examples for the `{{examples}}` of templates.
-        options: concurrency, repeats, limits, budget.
-        gate: rules on the scores that decide the exit code, `{solve_rate: ">= 0.6"}`; `no_regression` compares runs
-            with a `baseline`.
     """
 
     samples: SampleFiles
     targets: Mapping[str, Target]
-    name: str = ""
-    tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     scoring: Choice = Choice()
     orders: Orders = "as_given"
     orders_seed: int | None = None
     several_answers: bool = False
     few_shot: FewShot | None = None
-    options: Options = Options()
-    gate: Mapping[str, str | float | Mapping[str, float]] = field(default_factory=dict)
 
     def build(self) -> Suite:
         """Read and check the whole dataset; no model is called.

@@ -14,7 +14,7 @@ from steelyard.data.rows import RowDataset
 from steelyard.data.table import Defect, is_blank_cell, refuse
 from steelyard.errors import ConfigError, DataError
 from steelyard.prompts.template import renamed, value_at
-from steelyard.scorers.judges.judge import Judge
+from steelyard.scorers.judges.judge import Judge, judge_of
 from steelyard.scorers.row_checks import CHECKS, Checks, kind_of_check, row_scorers
 from steelyard.types import Sample, Scorer
 
@@ -165,7 +165,7 @@ def with_kinds(scorers: Sequence[Scorer], samples: Sequence[Sample]) -> tuple[Sc
         if not isinstance(scorer, Checks):
             return scorer
         checks = (*scorer.every, *own)
-        asks = any(getattr(check, "judge", None) == Judge() for check in checks)
+        asks = any(judge_of(check) == Judge() for check in checks)
         kinds = tuple(dict.fromkeys(map(kind_of_check, checks)))
         return replace(scorer, kinds=kinds, judge=scorer.judge or Judge() if asks else None)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from steelyard.constraints import check_options
 from steelyard.data.headers import normalized
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.files import NOT_IN_FILE_NAMES
@@ -58,7 +59,7 @@ def endpoint_given(endpoint: str | ModelEndpoint) -> ModelEndpoint | None:
         return None
     served = ModelEndpoint(base_url=endpoint) if isinstance(endpoint, str) else endpoint
     try:
-        served.check()
+        check_options(served)
     except ConfigError as error:
         raise ConfigError(f"endpoint: {error.message}") from error
     return served

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError
-from steelyard.evaluation.objects import Options, Suite
+from steelyard.evaluation.objects import Suite
+from steelyard.evaluation.suite_keys import JudgedSuiteKeys
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.language import language_of
 from steelyard.scorers.judges.judge import Judge, takes_model
-from steelyard.scorers.judges.suite_judges import SuiteJudges
 from steelyard.scorers.row_checks import CHECKS, Checks
 from steelyard.suites.general.checks import try_on_rows, with_columns, with_expected, with_kinds
 from steelyard.suites.general.defaults import default_scorers, refuse_nothing
@@ -34,7 +34,7 @@ from steelyard.types import Scorer, Target
 
 @takes_model
 @dataclass(frozen=True, slots=True)
-class GeneralSuite:
+class GeneralSuite(JudgedSuiteKeys):
     """Any task: a table of inputs, what is asked with them, and what is scored.
 
     A configuration without the key `suite` is one of this suite.
@@ -53,15 +53,9 @@ class GeneralSuite:
             settings.
         scorers: what is scored. By default the rows' checks; else the fields of JSON where expected outputs are
             objects; else labels, where there are few and short ones; else equality with the expected output.
-        name: a title for reports; empty is the first file's name.
-        tags: per target, report columns.
         primary: the score that headlines show; by default that of the first scorer.
-        options: concurrency, repeats, limits, budget.
         gate: rules on the scores that decide the exit code, `{accuracy: ">= 0.8"}`; `no_regression` compares runs with
             a `baseline`.
-        judges: several of them, by name, in place of `judge`: each scorer that has none of its own is asked of each.
-        jury: how the verdicts of judges with names become one when a run is read: `majority`, or `mean` (of
-            ratings); empty for no jury.
     """
 
     samples: SampleFiles
@@ -71,13 +65,7 @@ class GeneralSuite:
     targets: Mapping[str, Target] = field(default_factory=dict)
     judge: str | Judge = Judge()
     scorers: tuple[Scorer, ...] = ()
-    name: str = ""
-    tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     primary: str = ""
-    options: Options = Options()
-    gate: Mapping[str, str | float | Mapping[str, float]] = field(default_factory=dict)
-    judges: Mapping[str, Judge] = field(default_factory=dict)
-    jury: Literal["", "majority", "mean"] = ""
 
     def build(self) -> Suite:
         """Read and check the whole dataset; no model is called.
@@ -95,7 +83,7 @@ class GeneralSuite:
             raise ConfigError("there is no target: name models and their endpoint, with prompts or without, or targets")
         rows = load_general(self.samples, named=self._named(grid))
         targets, tags = self._targets(grid, rows)
-        judges = SuiteJudges.given(self._judge(endpoint), self.judges, self.jury)
+        judges = self.judges_with(self._judge(endpoint))
         # One language for all records: prompts in two would measure the judge differently within one run.
         language = language_of(*(transcript_of(sample.input) for sample in rows.data.samples))
         scorers, about = self._scorers(rows)

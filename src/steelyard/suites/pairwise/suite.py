@@ -14,8 +14,9 @@ from typing import Any, Final, Literal
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.evaluation.objects import Options, Suite
+from steelyard.evaluation.objects import Suite
 from steelyard.evaluation.sides import CommonSamples
+from steelyard.evaluation.suite_keys import JudgedSuiteKeys
 from steelyard.prompts.template import refuse_file_names
 from steelyard.runner import stage_info
 from steelyard.scorers.human_preference import HumanPreference
@@ -34,7 +35,7 @@ _NOBODY: Final = (
 
 @takes_model
 @dataclass(frozen=True, slots=True)
-class PairwiseSuite:
+class PairwiseSuite(JudgedSuiteKeys):
     """Preferences between two or more targets, judged on their answers to the same questions.
 
     Args:
@@ -56,15 +57,10 @@ class PairwiseSuite:
             tokens, see the scorer `preference`.
         scorers: scorers of preferences (`preference`, `lexical_preference`, `human_preference`) judge each pair in
             place of the keys above; all others score the answers.
-        name: a title for reports; empty is the first file's name.
-        tags: per target, report columns.
         primary: the score that headlines show; empty is that of the first scorer.
-        options: concurrency, repeats, limits, budget.
         gate: rules on the scores that decide the exit code, `{preference: ">= 0.5"}`.
         judges: several of them, by name, in place of `judge`: each gives a preference of its own
             (`preference_<name>`), and each scorer that has no judge is asked of each.
-        jury: how the verdicts of judges with names become one when a run is read: `majority`, or `mean` (of
-            ratings); empty for no jury.
     """
 
     samples: SampleFiles | None = None
@@ -80,13 +76,7 @@ class PairwiseSuite:
     preferences: Path | None = None
     transcript_tokens: int = 0
     scorers: tuple[Scorer, ...] = ()
-    name: str = ""
-    tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     primary: str = ""
-    options: Options = Options()
-    gate: Mapping[str, str | float | Mapping[str, float]] = field(default_factory=dict)
-    judges: Mapping[str, Judge] = field(default_factory=dict)
-    jury: Literal["", "majority", "mean"] = ""
 
     def build(self) -> Suite:
         """Read and check the whole dataset; no model is called.
@@ -100,7 +90,7 @@ class PairwiseSuite:
         sides = self._sides()
         pairs = pairs_of(list(sides), self.pairs, self.against)
         names = pair_names(pairs, list(sides))
-        judges = SuiteJudges.of(self)
+        judges = self.judges_with(self.judge)
         scorers = (*self._judging(judges), *(scorer for scorer in self.scorers if not _compares_pairs(scorer)))
         all_scorers = judges.given_to(scorers)
         judging = tuple(scorer for scorer in all_scorers if _compares_pairs(scorer))

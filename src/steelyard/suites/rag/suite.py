@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.scores.score_infos import rated_thing
@@ -13,8 +13,9 @@ from steelyard.data.rows import RowDataset
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError
-from steelyard.evaluation.objects import Options, Suite
+from steelyard.evaluation.objects import Suite
 from steelyard.evaluation.scorer_infos import infos_of, scorer_stages
+from steelyard.evaluation.suite_keys import JudgedSuiteKeys
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.language import Language, language_of
 from steelyard.runner import judge_name
@@ -37,7 +38,7 @@ _LEADING: Final = ("correctness", "token_f1")
 
 @takes_model
 @dataclass(frozen=True, slots=True)
-class RagSuite:
+class RagSuite(JudgedSuiteKeys):
     """Questions about documents, with the expected answers and the passages that hold them.
 
     Args:
@@ -50,16 +51,10 @@ class RagSuite:
             `baseline` targets need not be named here.
         scorers: what is scored. By default, with a judge, correctness, faithfulness and answer relevancy; in any case
             token F1 and ROUGE-L against the reference, and the retrieval metrics where questions have sources.
-        name: a title for reports; empty is the first file's name.
-        tags: per target, report columns.
         primary: the score that headlines show; by default correctness, else token F1, else the first score of the
             answer.
-        options: concurrency, repeats, limits, budget.
         gate: rules on the scores that decide the exit code, `{correct: ">= 0.8"}`; `no_regression` compares runs with a
             `baseline`.
-        judges: several of them, by name, in place of `judge`: each scorer that has none of its own is asked of each.
-        jury: how the verdicts of judges with names become one when a run is read: `majority`, or `mean` (of
-            ratings); empty for no jury.
     """
 
     samples: SampleFiles
@@ -67,13 +62,7 @@ class RagSuite:
     judge: Judge = Judge()
     documents: Path | tuple[Path, ...] | None = None
     scorers: tuple[Scorer, ...] = ()
-    name: str = ""
-    tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     primary: str = ""
-    options: Options = Options()
-    gate: Mapping[str, str | float | Mapping[str, float]] = field(default_factory=dict)
-    judges: Mapping[str, Judge] = field(default_factory=dict)
-    jury: Literal["", "majority", "mean"] = ""
 
     def build(self) -> Suite:
         """Read and check the whole dataset; no model is called.
@@ -87,7 +76,7 @@ class RagSuite:
         data = with_texts(load_rag(self.samples), self._documents)
         # One language for all records: prompts in two would measure the judge differently within one run.
         language = language_of(*(transcript_of(sample.input) for sample in data.samples))
-        judges = SuiteJudges.of(self).in_language(language)
+        judges = self.judges_with(self.judge).in_language(language)
         scorers = judges.given_to(self.scorers or self._default_scorers(data, judges))
         # Scores of a judge with a name have other names, and of two such judges there is no one pair to cross.
         judged = {type(scorer) for scorer in scorers if not judge_name(scorer)}

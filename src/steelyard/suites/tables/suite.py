@@ -10,14 +10,15 @@ from typing import Literal
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError
-from steelyard.evaluation.objects import Options, Suite
+from steelyard.evaluation.objects import Suite
+from steelyard.evaluation.suite_keys import SuiteKeys
 from steelyard.scorers.tables import TableMetrics
 from steelyard.suites.tables.rows import PredictedColumn, load_tables
 from steelyard.types import Target
 
 
 @dataclass(frozen=True, slots=True)
-class TablesSuite:
+class TablesSuite(SuiteKeys):
     """Questions whose answer is a table.
 
     Args:
@@ -27,10 +28,7 @@ class TablesSuite:
         task: `QA` (targets answer with tables) or `SP` (they answer with SQL, which is run).
         targets: the systems to evaluate, by name; each produces one run.
         predictions: predictions to evaluate that are in the same files: target's name -> column.
-        name: a title for reports; empty is the first file's name.
-        tags: per target, report columns.
         scoring: rules, metrics and limits; its task and databases are those above.
-        options: concurrency, repeats, limits, budget.
         gate: rules on the scores that decide the exit code, `{execution_accuracy: ">= 0.6"}`; `no_regression` compares
             runs with a `baseline`.
     """
@@ -40,11 +38,7 @@ class TablesSuite:
     task: Literal["QA", "SP"] = "QA"
     targets: Mapping[str, Target] = field(default_factory=dict)
     predictions: Mapping[str, str] = field(default_factory=dict)
-    name: str = ""
-    tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     scoring: TableMetrics = TableMetrics()
-    options: Options = Options()
-    gate: Mapping[str, str | float | Mapping[str, float]] = field(default_factory=dict)
 
     def build(self) -> Suite:
         """Read and check the whole dataset; nothing is called or run.

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
 
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError
-from steelyard.evaluation.objects import Options, Suite
+from steelyard.evaluation.objects import Suite
+from steelyard.evaluation.suite_keys import JudgedSuiteKeys
 from steelyard.registry import describe
 from steelyard.scorers.judges.judge import Judge, takes_model
 from steelyard.scorers.judges.of_sql import reading_as
-from steelyard.scorers.judges.suite_judges import SuiteJudges
 from steelyard.scorers.sql import SqlResult
 from steelyard.session.secrets import Secrets, references
 from steelyard.sql.server_address import Server
@@ -26,7 +25,7 @@ from steelyard.types import Scorer, Target
 
 @takes_model
 @dataclass(frozen=True, slots=True)
-class Text2SqlSuite:
+class Text2SqlSuite(JudgedSuiteKeys):
     """Questions with the SQL that answers them.
 
     Args:
@@ -35,32 +34,20 @@ class Text2SqlSuite:
         databases: folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.sqlite3, .db, .duckdb), the address of a
             PostgreSQL or MySQL server whose schemas are the `db_id`s, or `{<db_id>: {url: ...}}`; the schemas that
             prompts show are read from it. Left out if the rows have their own schema.
-        name: a title for reports; empty is the first file's name.
-        tags: per target, report columns.
         scoring: how replies are read, run and compared.
         judge: the model that judges, and how; of every one of `scorers` that has none of its own.
         scorers: further scorers, such as `relevance`, by a judge: are all points of the question covered, and nothing
             else?
-        options: concurrency, repeats, limits, budget.
         gate: rules on the scores that decide the exit code, `{result: ">= 0.6"}`; `no_regression` compares runs with a
             `baseline`.
-        judges: several of them, by name, in place of `judge`: each scorer that has none of its own is asked of each.
-        jury: how the verdicts of judges with names become one when a run is read: `majority`, or `mean` (of
-            ratings); empty for no jury.
     """
 
     samples: SampleFiles
     targets: Mapping[str, Target]
     databases: Path | str | Mapping[str, Server] | None = None
-    name: str = ""
-    tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     scoring: SqlResult = SqlResult()
     judge: Judge = Judge()
     scorers: tuple[Scorer, ...] = ()
-    options: Options = Options()
-    gate: Mapping[str, str | float | Mapping[str, float]] = field(default_factory=dict)
-    judges: Mapping[str, Judge] = field(default_factory=dict)
-    jury: Literal["", "majority", "mean"] = ""
 
     def check(self) -> None:
         """Check where the databases are; nothing is opened."""
@@ -78,7 +65,7 @@ class Text2SqlSuite:
         """
         if self.databases is not None and self.scoring.databases not in (None, self.databases):
             raise ConfigError("databases: the suite and its scoring name two different folders; name it once")
-        judges = SuiteJudges.of(self)
+        judges = self.judges_with(self.judge)
         scoring = replace(self.scoring, databases=self.databases or self.scoring.databases)
         secrets = Secrets(references(describe(scoring)), environment)
         data = load_text2sql(self.samples, databases=scoring.databases, engine=scoring.engine, resolve=secrets.resolve)
