@@ -13,7 +13,7 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
-from steelyard.cli.options import BROKEN, INTERRUPTED, USER_MISTAKE
+from steelyard.cli.exit_codes import BROKEN, INTERRUPTED, USER_MISTAKE
 from steelyard.cli.output import while_read
 from steelyard.cli.plain_parameters import skip_pydantic
 from steelyard.errors import ConfigError, DataError, SteelyardError, bounded
