@@ -2,18 +2,9 @@
 
 import asyncio
 
-from steelyard import (
-    ExactMatch,
-    OpenAICompatible,
-    Prompt,
-    Sample,
-    ScoreInfo,
-    Scripted,
-    StageInfo,
-    Suite,
-    evaluate_suite,
-)
+from steelyard import ExactMatch, OpenAICompatible, Prompt, Sample, ScoreInfo, Scripted, Suite, evaluate_suite
 from steelyard.evaluation.dry_run import estimate
+from steelyard.types import StageInfo
 
 SAMPLES = [Sample(f"q{n}", "four chars" * n, "yes") for n in range(1, 6)]
 
