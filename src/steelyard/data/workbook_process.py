@@ -138,6 +138,10 @@ def _cells_reader(path: Path) -> Callable[[str], SheetCells]:
         return lambda sheet: read_xls_cells(stream, sheet)
     examine_archive(path)
     archive = zipfile.ZipFile(path)
+    for part in archive.namelist():
+        # The reader takes every part for UTF-8, and a sheet in UTF-16 for one without cells.
+        if part.endswith(".xml") and archive.open(part).read(2) in {b"\xff\xfe", b"\xfe\xff"}:
+            _refuse(f"{path.name}: the part {part} is not XML in UTF-8; save the workbook again")
     if path.suffix.lower() == ".ods":
         return lambda sheet: read_ods_cells(archive, sheet)
     book = read_parts(archive)
