@@ -18,9 +18,10 @@ SOURCE = ROOT / "src" / "steelyard"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 TREE = {
-    "analysis", "building", "cli", "config", "data", "errors.py", "escaping.py", "evaluation", "files.py",
+    "analysis", "building", "cli", "config", "data", "errors.py", "escaping.py", "evaluation", "fast_json.py",
+    "files.py",
     "from_python", "generate",
-    "lazy.py", "models", "normal_form.py", "people", "plain_json.py",
+    "lazy.py", "models", "normal_form.py", "people", "plain_json.py", "posix.py",
     "prompts", "py.typed", "pytest_plugin.py", "registry.py", "report", "retrieval", "runner", "scorers", "session",
     "replies", "sql", "stats", "store", "suites", "tables", "targets", "types.py", "viewer", "workers",
     "__init__.py", "__init__.pyi",

@@ -33,7 +33,7 @@ EVERY = {"RIGHT": RIGHT, "WRONG": WRONG, "UNREAD": UNREAD, "UNJUDGED": UNJUDGED,
 
 def fitting(text):
     where = parse_condition(text, MANIFEST)
-    return [name for name, one in EVERY.items() if where.holds(one)]
+    return [name for name, record_of_name in EVERY.items() if where.holds(record_of_name)]
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,9 @@ def test_json_holds_every_field_of_scores_and_costs_by_name(steelyard, answered)
     answered({"old": 10, "new": 26})
     (pair,) = steelyard("compare", "old", "new", "--json", code=0).json()["comparison"]["pairs"]
     assert [one["score"] for one in pair["scores"]] == FURTHER
-    assert {"p", "p_adjusted", "adjustment", "detectable", "fixed", "broken"} <= set(pair["scores"][0]["difference"])
+    assert {"p", "p_adjusted", "adjustment", "detectable", "improved", "regressed"} <= set(
+        pair["scores"][0]["difference"]
+    )
     assert {(one["measure"], one["statistic"]) for one in pair["costs"]} >= {
         ("calls", "mean"),
         ("output_tokens", "mean"),

@@ -57,6 +57,13 @@ def test_every_answered_wire_shape_gives_text_and_passages(shape, version):
     assert endpoint.asked[0]["query"] == "乾为何？"
 
 
+@pytest.mark.parametrize("shape", ["02-chat", "02-chat-stream"])
+def test_the_same_service_without_a_knowledge_base_gives_text_alone(shape):
+    reply, endpoint = ask_once(shape, lambda url: HttpModel(url, "chatchat-0.2-chat", body={"model_name": "m"}))
+    assert (reply.text, reply.metadata.get("contexts", ())) == (TEXT, ())
+    assert endpoint.asked[0] == {"query": "乾为何？", "history": [], "stream": False, "model_name": "m"}
+
+
 def test_json_sent_as_a_json_string_gives_its_text():
     reply, _ = ask_once("03-plain", lambda url: chatchat(url, "0.3"))
     assert (reply.text, reply.finish, reply.metadata) == (TEXT, "stop", {"model": "chatglm3-6b"})

@@ -49,10 +49,10 @@ def exam_runs(store, replies, *, samples=(), **options):
 
     def says(several):
         def target(sample):
-            found = several[places[sample.id]]
-            if isinstance(found, Exception):
-                raise found
-            return found
+            answer = several[places[sample.id]]
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
 
         return target
 

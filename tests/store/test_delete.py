@@ -132,12 +132,12 @@ def test_killed_at_any_moment_a_run_is_there_or_gone(where):
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
         with Store(where) as store:
-            there = {one.id for one in store.runs()}
+            there = {run.id for run in store.runs()}
             assert kept.id in there
             told.add(run.id in there)
             assert verify(store).damages == []
             if run.id in there:
                 assert len(list(store.run(run.id).records())) == 220
                 delete_runs(store, [run], replies=True)
-            assert {one.id for one in store.runs()} == {kept.id}
+            assert {run.id for run in store.runs()} == {kept.id}
     assert told == {True, False}

@@ -62,15 +62,15 @@ def fill(where):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def sound_store(tmp_path_factory):
     path = tmp_path_factory.mktemp("made") / "s.db"
     fill(path)
     return path
 
 
 @pytest.fixture
-def copied(made, tmp_path):
-    return shutil.copyfile(made, tmp_path / "s.db")
+def copied(sound_store, tmp_path):
+    return shutil.copyfile(sound_store, tmp_path / "s.db")
 
 
 def change(where, statements):

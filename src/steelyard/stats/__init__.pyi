@@ -7,6 +7,8 @@ from steelyard.stats.binomial import clopper_pearson as clopper_pearson
 from steelyard.stats.binomial import jeffreys as jeffreys
 from steelyard.stats.bootstrap import bca_bootstrap as bca_bootstrap
 from steelyard.stats.bootstrap import percentile_bootstrap as percentile_bootstrap
+from steelyard.stats.calibration import Calibration as Calibration
+from steelyard.stats.calibration import calibration_figures as calibration_figures
 from steelyard.stats.clustered_means import ClusteredDifference as ClusteredDifference
 from steelyard.stats.clustered_means import clustered_difference as clustered_difference
 from steelyard.stats.corrected import CorrectedDifference as CorrectedDifference
@@ -80,3 +82,5 @@ from steelyard.stats.stratified import StratifiedMean as StratifiedMean
 from steelyard.stats.stratified import stratified_mean as stratified_mean
 from steelyard.stats.ties import wilson_with_ties as wilson_with_ties
 from steelyard.stats.ties import wilson_with_ties_clustered as wilson_with_ties_clustered
+from steelyard.stats.weighted import WeightedMean as WeightedMean
+from steelyard.stats.weighted import weighted_mean as weighted_mean

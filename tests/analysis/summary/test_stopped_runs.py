@@ -34,7 +34,7 @@ def test_the_confidence_sequence_stands_in_place_of_the_test(question, where):
     assert pair.sentence.startswith(f"new has more exact match than old {where} (")
     assert f"stopped after {new.stopping.used} of 300 samples" in pair.sentence
     assert json_value(pair.headline)["stopped"]["side"] == "above"
-    assert any("fixed number of samples" in one for one in pair.warnings)
+    assert any("fixed number of samples" in warning for warning in pair.warnings)
 
 
 def test_what_could_not_be_told_is_said_so():
@@ -57,7 +57,7 @@ def test_what_was_decided_against_another_run_of_that_target_is_not_said_of_this
     (pair,) = compare(old, new).pairs
     assert pair.headline.stopped is None
     assert pair.headline.p is not None
-    assert any("stopped early" in one for one in pair.warnings)
+    assert any("stopped early" in warning for warning in pair.warnings)
 
 
 def test_a_run_of_another_evaluation_is_compared_as_ever():
@@ -67,7 +67,7 @@ def test_a_run_of_another_evaluation_is_compared_as_ever():
     (pair,) = compare(whole, new).pairs
     assert pair.headline.stopped is None
     assert pair.headline.p is not None
-    assert any("stopped early" in one for one in pair.warnings)
+    assert any("stopped early" in warning for warning in pair.warnings)
 
 
 @dataclass(frozen=True)
