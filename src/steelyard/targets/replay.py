@@ -134,7 +134,7 @@ def _read(file: Path, names: tuple[str, ...], _version: tuple[int, int]) -> _Out
     return _by_id(file, _rows(file, text), names)
 
 
-def _by_id(file: Path, rows: Sequence[tuple[str, Mapping[str, Any]]], names: tuple[str, str, str, str]) -> _Outputs:
+def _by_id(file: Path, rows: Sequence[tuple[str, Mapping[str, Any]]], names: tuple[str, ...]) -> _Outputs:
     ident, output, *_ = names
     outputs: dict[str, Output] = {}
     for place, row in rows:
