@@ -1,7 +1,7 @@
-"""Compares the table rules `qatch-...` with the releases themselves, each in a virtual environment of its own.
+"""Compares the table rules `qatch-1.0.36` with the release itself, in a virtual environment of its own.
 
-python -m benchmarks.qatch_oracle --build /tmp/qatch                         # installs 0.2.2, 0.2.5 and 1.0.36
-python -m benchmarks.qatch_oracle --in /tmp/qatch --against 1.0.36 --count 20000 --seed 3
+python -m benchmarks.qatch_oracle --build /tmp/qatch                         # installs 1.0.36
+python -m benchmarks.qatch_oracle --in /tmp/qatch --count 20000 --seed 3
 python -m benchmarks.qatch_oracle --in /tmp/qatch --record tests/tables/oracle/recorded.json
 """
 
@@ -22,43 +22,33 @@ from steelyard.tables.measure import METRICS, Measure
 from steelyard.tables.metrics import table_metrics
 
 HERE = Path(__file__).resolve().parent
-RELEASES = ("0.2.2", "0.2.5", "1.0.36")
-OLD_NEEDS = ("numpy<2", "pandas<2.3", "sqlalchemy", "tqdm")
-"""What the metrics of 0.2 import; the models they name besides are not needed for them."""
+RELEASE = "1.0.36"
 
 
-def build(folder: Path, releases: Iterable[str] = RELEASES) -> None:
-    """Install each release into an environment of its own; 1.0.36 takes about a minute."""
-    for release in releases:
-        place = folder / f"q-{release}"
-        venv.create(place, with_pip=True)
-        pip = [place / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        old = release.startswith("0.2")
-        subprocess.run([*pip, *(["--no-deps"] if old else []), f"qatch=={release}"], check=True)
-        if old:
-            subprocess.run([*pip, *OLD_NEEDS], check=True)
+def build(folder: Path) -> None:
+    """Install the release into an environment of its own; it takes about a minute."""
+    place = folder / f"q-{RELEASE}"
+    venv.create(place, with_pip=True)
+    pip = [place / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, f"qatch=={RELEASE}"], check=True)
 
 
-def answers(folder: Path, release: str, pairs: Iterable[Any], *options: str) -> list[Any]:
-    """What a release says of encoded pairs."""
-    command = [folder / f"q-{release}/bin/python", HERE / "qatch_answers.py", *options]
+def answers(folder: Path, pairs: Iterable[Any], *options: str) -> list[Any]:
+    """What the release says of encoded pairs."""
+    command = [folder / f"q-{RELEASE}/bin/python", HERE / "qatch_answers.py", *options]
     lines = "".join(f"{json.dumps(pair)}\n" for pair in pairs)
-    new = [] if release.startswith("0.2") else ["--new"]
-    done = subprocess.run([*command, *new], input=lines, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(done.stderr)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def ours(release: str, pair: Any) -> list[float | str]:
+def ours(pair: Any) -> list[float | str]:
     """What our rules say of an encoded pair, in the oracle's form."""
-    target, prediction, executed = pair
-    names = METRICS if release.startswith("0.2") else (*METRICS, "execution_accuracy")
     found = {}
-    for name in names:
-        tables = decoded(target), decoded(prediction)
-        rules: Any = f"qatch-{release}"
-        found |= table_metrics(*tables, rules=rules, metrics=(name,), executed=executed)
+    for name in (*METRICS, "execution_accuracy"):
+        target, prediction = map(decoded, pair)
+        found |= table_metrics(target, prediction, rules="qatch-1.0.36", metrics=(name,))
     return [said(measure) for measure in found.values()]
 
 
@@ -70,34 +60,32 @@ def said(measure: Measure) -> float | str:
     return "nan" if word == "NaN" else word
 
 
-def differences(folder: Path, release: str, pairs: list[Pair]) -> list[str]:
+def differences(folder: Path, pairs: list[Pair]) -> list[str]:
     """Each pair of which we say something else."""
-    lines = [[encoded(target), encoded(prediction), executed] for target, prediction, executed in pairs]
+    lines = comparable(pairs)
     found = []
-    for line, theirs in zip(lines, answers(folder, release, lines), strict=True):
-        own = ours(release, line)
-        if own != theirs and not _meaningless(release, line):
+    for line, theirs in zip(lines, answers(folder, lines), strict=True):
+        own = ours(line)
+        if own != theirs:
             found.append(f"{json.dumps(line)}\n  theirs {theirs}\n  ours   {own}")
     return found
 
 
-def _meaningless(release: str, pair: Any) -> bool:
-    """What 1.0.36 says of a text as a table is left to it, and a prediction of None never reaches its metrics."""
-    return release == "1.0.36" and (pair[1] is None or any(isinstance(table, str) for table in pair[:2]))
+def comparable(pairs: Iterable[Pair]) -> list[Any]:
+    """The encoded pairs of which the release says something that counts.
+
+    What it says of a text as a table is left to it, and a prediction of None never reaches its metrics.
+    """
+    kept = [pair for pair in pairs if pair[1] is not None and not any(isinstance(table, str) for table in pair)]
+    return [list(map(encoded, pair)) for pair in kept]
 
 
 def record(folder: Path, count: int, seed: int) -> dict[str, Any]:
-    """Pairs with what each release says of them, for the tests."""
-    pairs = [*special_pairs(), *random_pairs(seed, count)]
-    lines = [[encoded(target), encoded(prediction), executed] for target, prediction, executed in pairs]
+    """Pairs with what the release says of them, for the tests."""
+    lines = comparable([*special_pairs(), *random_pairs(seed, count)])
     lines = [line for line in lines if len(json.dumps(line)) < 600]
-    said_by = [answers(folder, release, lines) for release in RELEASES]
     made = f"python -m benchmarks.qatch_oracle --record FILE --count {count} --seed {seed}"
-    rows = [
-        [line, [None if _meaningless(release, line) else one for release, one in zip(RELEASES, said, strict=True)]]
-        for line, *said in zip(lines, *said_by, strict=True)
-    ]
-    return {"made": made, "releases": RELEASES, "pairs": rows}
+    return {"made": made, "pairs": list(zip(lines, answers(folder, lines), strict=True))}
 
 
 def written(recorded: dict[str, Any]) -> str:
@@ -110,7 +98,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--build", type=Path, metavar="FOLDER")
     parser.add_argument("--in", dest="folder", type=Path, metavar="FOLDER")
-    parser.add_argument("--against", choices=RELEASES)
     parser.add_argument("--record", type=Path, metavar="FILE")
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
@@ -121,8 +108,8 @@ def main() -> None:
         options.record.write_text(written(record(options.folder, options.count, options.seed)), encoding="utf-8")
     else:
         pairs = [*special_pairs(), *random_pairs(options.seed, options.count)]
-        found = differences(options.folder, options.against, pairs)
-        print(*found[:20], f"{len(found)} of {len(pairs)} pairs differ from {options.against}", sep="\n")
+        found = differences(options.folder, pairs)
+        print(*found[:20], f"{len(found)} of {len(pairs)} pairs differ from {RELEASE}", sep="\n")
         sys.exit(bool(found))
 
 

@@ -62,7 +62,7 @@ def metrics() -> list[str]:
     from benchmarks import qatch_oracle, table_metrics
 
     if not (QATCH / "q-1.0.36").is_dir():
-        qatch_oracle.build(QATCH, ["1.0.36"])
+        qatch_oracle.build(QATCH)
     return markdown(table_metrics.HEAD, table_metrics.measure(QATCH))
 
 

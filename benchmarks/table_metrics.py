@@ -66,9 +66,7 @@ def measure(
         if size == LARGE:
             other, theirs, goal = "SQLite", sqlite_seconds(target), LARGE_GOAL
         elif qatch is not None:
-            theirs = min(
-                answers(qatch, "1.0.36", [[target, prediction, False]] * (5 if size == SIZES[0] else 1), "--time")
-            )
+            theirs = min(answers(qatch, [[target, prediction]] * (5 if size == SIZES[0] else 1), "--time"))
             other, goal = "QATCH 1.0.36", GOALS[size]
         else:
             continue

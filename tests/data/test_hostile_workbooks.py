@@ -81,15 +81,28 @@ def test_a_part_that_lies_about_its_size_is_refused(tmp_path):
     size = len(sheet("<row/>" * 1_000_000)).to_bytes(4, "little")
     assert size in data
     path.write_bytes(data.replace(size, (1000).to_bytes(4, "little")))
-    with pytest.raises(DataError, match=r"unpacks to more than it declares|damaged"):
+    with pytest.raises(DataError, match="larger than its declared uncompressed size"):
         read_workbook(path)
 
 
-def test_a_document_type_is_refused(tmp_path):
-    path = workbook(tmp_path / "a.xlsx", far)
-    bomb = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa">]>' + sheet("").split(b"?>", 1)[1]
-    replace_part(path, "xl/worksheets/sheet1.xml", bomb)
+@pytest.mark.parametrize("part", ["xl/worksheets/sheet1.xml", "xl/workbook.xml"])
+def test_entities_of_a_document_type_are_never_expanded(tmp_path, part):
+    path = workbook(tmp_path / "a.xlsx", lambda active: active.append(["near", "=1+1"]))
+    with zipfile.ZipFile(path) as archive:
+        data = archive.read(part).replace(b"1+1", b"&a;").replace(b'name="Sheet"', b'name="&a;"')
+    start = data.index(b"?>") + 2 if data.startswith(b"<?xml") else 0
+    bomb = data[:start] + b'<!DOCTYPE x [<!ENTITY a "aaaa">]>' + data[start:]
+    replace_part(path, part, bomb)
     with pytest.raises(DataError, match="declares a document type"):
+        read_workbook(path)
+
+
+def test_a_text_that_too_many_cells_name_is_refused(tmp_path):
+    texts = f'<sst {NS} count="1" uniqueCount="1"><si><t>{"x" * 30_000}</t></si></sst>'
+    path = replace_part(workbook(tmp_path / "a.xlsx", far), "xl/sharedStrings.xml", texts)
+    cells = '<c t="s"><v>0</v></c>' * 10
+    replace_part(path, "xl/worksheets/sheet1.xml", sheet(f"<row>{cells}</row>" * 1000))
+    with pytest.raises(DataError, match="its cells hold more than 200,000,000 characters"):
         read_workbook(path)
 
 

@@ -141,14 +141,6 @@ def test_rich_text_inline_text_and_phonetic_runs_are_read_as_their_text(tmp_path
     assert column(replace_part(workbook(tmp_path / "a.xlsx", lambda _: None), SHEET, sheet(body)))[0] == ["粗 体"]
 
 
-def test_a_workbook_that_changed_since_it_was_read_is_refused(tmp_path):
-    path = workbook(tmp_path / "a.xlsx", lambda active: active.append([0.5]))
-    (table,), _ = read_workbook(path)
-    workbook(path, lambda active: active.append(["another", 1]))
-    with pytest.raises(DataError, match="changed while it was being read"):
-        table.refined((0,))
-
-
 def test_an_open_document_gives_what_it_shows_and_names_its_errors(tmp_path):
     def cell(about, text):
         return (

@@ -9,6 +9,7 @@ from steelyard.constraints import check_options
 from steelyard.errors import DataError
 from steelyard.prompts.passages import with_passage
 from steelyard.report.exports import records
+from steelyard.report.exports.workbook import write_workbook
 from steelyard.report.legacy import legacy_rows
 from steelyard.scorers.retrieval import Retrieval
 from steelyard.targets.replay import Replay
@@ -205,18 +206,32 @@ def test_a_list_of_texts_as_pandas_writes_it_is_read_from_a_cell(tmp_path):
     assert output.contexts == ("It's red.", 'It is "red".')
 
 
-@pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv", "old.json"])
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv", "rows.xlsx", "old.json"])
 def test_what_export_writes_is_replayed_with_the_same_scores(tmp_path, name):
     samples = [Sample(f"s{n}", f"Question {n}?", "A", choices=("x", "y"), group="g") for n in range(4)]
     run = evaluate(lambda sample: "B" if sample.id == "s2" else "A", samples, [ExactMatch()], store=tmp_path / "s.db")
     if name == "old.json":
         (tmp_path / name).write_text(json.dumps(legacy_rows(run.records())), encoding="utf-8")
+    elif name == "rows.xlsx":
+        write_workbook([run], tmp_path / name)
     else:
         lines = records.jsonl(run) if name == "rows.jsonl" else records.csv(run)
         (tmp_path / name).write_text("".join(lines), encoding="utf-8")
     again = evaluate(Replay(tmp_path / name), samples, [ExactMatch()], store=tmp_path / "s.db")
     assert [record.output.value for record in again.records()] == ["A", "A", "B", "A"]
     assert again.summary().scores[0].answered.value == run.summary().scores[0].answered.value == 0.75
+
+
+def test_a_workbook_of_two_runs_or_with_a_cut_output_is_refused_with_its_row(tmp_path):
+    samples = [Sample("a", "Question?", "A")]
+    texts = ["A", "B", "x" * 40_000]
+    first, second, long = (evaluate(lambda _, text=text: text, samples, [], store=tmp_path / "s.db") for text in texts)
+    write_workbook([first, second], tmp_path / "two.xlsx")
+    with pytest.raises(DataError, match=r"two\.xlsx .*\(2\) row 2: a second output for sample 'a'"):
+        Replay(tmp_path / "two.xlsx").check()
+    write_workbook([long], tmp_path / "long.xlsx")
+    with pytest.raises(DataError, match=r"row 2: 'output' was cut at 32,767 characters; export it as \.jsonl or \.csv"):
+        Replay(tmp_path / "long.xlsx").check()
 
 
 def test_passages_of_a_run_are_replayed_from_the_older_format(tmp_path):

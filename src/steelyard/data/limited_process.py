@@ -19,19 +19,20 @@ from steelyard.errors import DataError
 from steelyard.posix import resource
 
 _BOOT: Final = (
-    "import sys;from importlib import import_module;module,path,memory,cpu,*sys.path[:0]=sys.argv[1:];"
-    "import_module(module).main(path,int(memory),int(cpu))"
+    "import sys;from importlib import import_module;module,path,memory,cpu,given,*sys.path[:0]=sys.argv[1:];"
+    "import_module(module).main(path,int(memory),int(cpu),*filter(None,[given]))"
 )
 
 
-def command_for(module: str, path: Path, memory_bytes: int, cpu_s: int) -> list[str]:
-    """The command that runs `main(path, memory_bytes, cpu_s)` of a module of ours.
+def command_for(module: str, path: Path, memory_bytes: int, cpu_s: int, given: str = "") -> list[str]:
+    """The command that runs `main(path, memory_bytes, cpu_s)` of a module of ours, with a text behind if one is given.
 
     Isolated and without site-packages hooks: files in the working folder cannot replace a module of the reader. It gets
     the import path of this process as arguments.
     """
     paths = [str(Path(__file__).resolve().parents[2]), *(entry for entry in sys.path if entry)]
-    return [sys.executable, "-I", "-S", "-c", _BOOT, module, str(path.resolve()), str(memory_bytes), str(cpu_s), *paths]
+    arguments = [module, str(path.resolve()), str(memory_bytes), str(cpu_s), given]
+    return [sys.executable, "-I", "-S", "-c", _BOOT, *arguments, *paths]
 
 
 def environment() -> dict[str, str]:
@@ -51,7 +52,9 @@ def start(command: list[str]) -> subprocess.Popen[bytes]:
     )
 
 
-def json_lines_of(module: str, path: Path, memory_bytes: int, timeout_s: float, *, reader: str = "reader") -> list[Any]:
+def json_lines_of(
+    module: str, path: Path, memory_bytes: int, timeout_s: float, *, reader: str = "reader", given: str = ""
+) -> list[Any]:
     """The JSON values that a reader writes on a file, one on each line.
 
     Args:
@@ -60,11 +63,12 @@ def json_lines_of(module: str, path: Path, memory_bytes: int, timeout_s: float, 
         memory_bytes: that it may use.
         timeout_s: limit in seconds.
         reader: what messages call it.
+        given: a text for it; empty where it takes none.
 
     Raises:
         DataError: it crashed, took too long or ended early.
     """
-    process = start(command_for(module, path, memory_bytes, int(timeout_s) + 1))
+    process = start(command_for(module, path, memory_bytes, int(timeout_s) + 1, given))
     try:
         output, errors = process.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:

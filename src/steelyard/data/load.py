@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from steelyard.data.beir import is_beir, read_beir
 from steelyard.data.hugging_face import is_saved, read_hub, read_saved
 from steelyard.data.parquet import read_parquet
 from steelyard.data.paths import distinct_names, files_in, is_folder, require_file
@@ -92,6 +93,9 @@ def _sources(files: SampleFiles) -> Iterator[TablesAndNotes]:
 
 
 def _folder(folder: Path, files: SampleFiles) -> Iterator[TablesAndNotes]:
+    if is_beir(folder):
+        yield (read_beir(folder, files.split),), ()
+        return
     saved = folder / files.subset if files.subset else folder
     if is_saved(saved):
         yield (read_saved(saved, files.split),), ()

@@ -77,7 +77,8 @@ class OpenTable:
 
         A sheet holds messages as the JSON text of a list.
         """
-        value = self.cell(row, "question")
+        cell = self.cell(row, "question")
+        value = self._example(cell, "question")
         if (messages := messages_in(value)) is not None:
             if flaw := flaw_in(messages):
                 defects.append(self.defect("blank question", row, "question", flaw))
@@ -86,7 +87,7 @@ class OpenTable:
             message = "the question is neither a text nor a list of messages, each with its role"
             defects.append(self.defect("bad question", row, "question", message))
             return ""
-        return self.text(row, "question")
+        return self.text(row, "question") if value is cell else value
 
     def answers(self, row: Row, role: str, defects: list[Defect]) -> str | list[str] | None:
         """A text, a list of texts if several answers are right, or None for a blank cell.
@@ -94,7 +95,8 @@ class OpenTable:
         In a sheet a list is written as a text; if it contains anything but texts, the cell is taken as one text. In
         JSON anything but a text or a list of texts is a defect.
         """
-        value = self.cell(row, role)
+        cell = self.cell(row, role)
+        value = self._example(cell, role)
         texts = list_in(value) if isinstance(value, str) else value
         if texts and isinstance(texts, list) and all(isinstance(text, str) and text.strip() for text in texts):
             return [text.strip() for text in texts]
@@ -102,7 +104,13 @@ class OpenTable:
             message = f"the {role} is neither a text nor a list of texts"
             defects.append(self.defect(f"bad {role}", row, role, message))
             return None
-        return self.text(row, role) or None
+        return (self.text(row, role) if value is cell else value) or None
+
+    def _example(self, cell: Any, role: str) -> Any:
+        """The text of an example of LangSmith, whose `inputs` are `{"question": "Why?"}`; any other cell unchanged."""
+        is_example = self.layout.column(role) in {"inputs", "outputs"} and isinstance(cell, Mapping)
+        texts = list(cell.values()) if is_example else ()
+        return texts[0].strip() if len(texts) == 1 and isinstance(texts[0], str) else cell
 
     def faults(self, row: Row) -> list[Defect]:
         """Errors that the spreadsheet itself shows in the cells that are read."""

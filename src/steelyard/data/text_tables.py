@@ -13,7 +13,7 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from math import isfinite
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 
 from steelyard.data.encoding import TextFile, examine_rows, examine_text
 from steelyard.data.table import MAX_ROWS, Row, Table
-from steelyard.errors import DataError
+from steelyard.errors import DataError, did_you_mean
 
 MAX_LIST_BYTES: Final = 60_000_000
 """A JSON list is read into memory as a whole, with up to four bytes for each byte; larger data must be JSON lines."""
@@ -35,6 +35,8 @@ MAX_KEYS: Final = 16_384
 MAX_COLUMNS: Final = 16_384
 """Maximum cells of a row: the number of columns of a sheet."""
 
+_FINETUNE_KEYS: Final = frozenset({"queries", "corpus", "relevant_docs"})
+"""Keys of an `EmbeddingQAFinetuneDataset` of llama-index-core."""
 _DELIMITERS: Final = (",", ";", "\t")
 _SNIFFED: Final = 20_000
 """Number of characters of a line that are used to detect its delimiter."""
@@ -64,6 +66,8 @@ def _too_long(name: str) -> DataError:
 def read_json_list(path: Path) -> Table:
     """Read a .json file: a list of objects, or an object in which exactly one key holds such a list (`data`, ...).
 
+    Queries of an `EmbeddingQAFinetuneDataset` of LlamaIndex become rows with the passages that they should retrieve.
+
     Raises:
         DataError: it is larger than `MAX_LIST_BYTES`, not valid JSON, or not a list of objects.
     """
@@ -73,7 +77,8 @@ def read_json_list(path: Path) -> Table:
     content = text.read_all()
     if sum(map(content.count, ",[{")) > MAX_LIST_MARKS:
         raise DataError(f"{path.name} may hold more than {MAX_LIST_MARKS:,} values; save it as JSON lines (.jsonl)")
-    value = _rows_in(_parse(content, path.name))
+    value = _parse(content, path.name)
+    value = _finetune_rows(path.name, value) if _is_finetune_set(value) else _rows_in(value)
     if not isinstance(value, list):
         raise DataError(f"{path.name}: expected a list of objects, but it holds {_kind(value)}")
     rows = []
@@ -90,6 +95,42 @@ def _rows_in(value: Any) -> Any:
         return value
     lists = [rows for rows in value.values() if isinstance(rows, list) and rows and isinstance(rows[0], dict)]
     return lists[0] if len(lists) == 1 else value
+
+
+def _is_finetune_set(value: Any) -> bool:
+    """Whether a JSON value is a set as `EmbeddingQAFinetuneDataset.save_json` writes it."""
+    has_keys = isinstance(value, dict) and value.keys() >= _FINETUNE_KEYS
+    return has_keys and all(isinstance(value[key], dict) for key in _FINETUNE_KEYS)
+
+
+def _finetune_rows(name: str, value: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of such a set.
+
+    Args:
+        name: the file's, for messages.
+        value: the set.
+
+    Raises:
+        DataError: a query has no judgement, or one that names a passage that the corpus has not.
+    """
+    queries, corpus, relevant = (value[key] for key in ("queries", "corpus", "relevant_docs"))
+    rows = []
+    for query, text in queries.items():
+        wanted = relevant.get(query)
+        if not isinstance(wanted, list):
+            raise DataError(f"{name} relevant_docs: nothing is listed for the query {query!r:.60}; list its ids, or []")
+        for passage in wanted:
+            if passage not in corpus:
+                near = did_you_mean(str(passage), corpus)
+                raise DataError(f"{name} relevant_docs: {query!r:.60} names {passage!r:.60}, not an id of corpus{near}")
+        rows.append(judged_row(query, text, {passage: corpus[passage] for passage in wanted}))
+    return rows
+
+
+def judged_row(ident: str, question: Any, passages: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of a query and the passages, id -> text, that it should retrieve."""
+    sources = [{"id": passage, "text": text} for passage, text in passages.items()]
+    return {"id": ident, "question": question, "source": sources}
 
 
 def _objects(text: TextFile) -> Iterator[Row]:

@@ -1,36 +1,44 @@
-"""Reads spreadsheets with python-calamine: .xlsx, .xlsm, .xls and .ods, one table per sheet.
+"""Reads spreadsheets: .xlsx, .xlsm, .xls and .ods, one table per sheet.
 
-The reader returns values without their format: 0.5 for a cell that shows 50%, and an empty text both for an error value
-and for a formula that no program has computed. When the columns that a suite reads are known, `Table.refined` restores
-these cells in a second pass, with one module for each format (`workbook_xlsx`, `workbook_ods`, `workbook_xls`).
+A process of its own reads the file (`workbook_process`), because the reader is native code, and files come from
+strangers. It returns values, and beside them what their cells show, which `Table.refined` puts in their place when the
+columns that a suite reads are known.
 """
+
+# Why it is so, and what was rejected: docs/decisions/data-limited-work.md
 
 from __future__ import annotations
 
 import datetime as dt
-import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from io import BytesIO
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.data.archive import MAX_CELLS, examine_archive
-from steelyard.data.encoding import kind_of, readable, stamp_of
+from steelyard.data.encoding import kind_of, readable
+from steelyard.data.limited_process import json_lines_of
 from steelyard.data.paths import require_file
 from steelyard.data.table import Merge, Row, Table, cell_at
-from steelyard.data.workbook_ods import read_ods_cells
-from steelyard.data.workbook_xls import read_xls_cells, repack_xls
-from steelyard.data.workbook_xlsx import SheetCells, read_parts, read_xlsx_cells
-from steelyard.errors import ConfigError, DataError, did_you_mean
+from steelyard.errors import ConfigError, DataError
 
-MAX_SHEETS: Final = 1_000
-"""Maximum number of sheets that are read from a workbook if none is named."""
+_MODULE: Final = "steelyard.data.workbook_process"
+_EXTENT: Final = "steelyard.data.workbook_extent"
+_MEMORY_BYTES: Final = 2 << 30
+_SECONDS: Final = 120.0
 
 _ZIP = b"PK\x03\x04"
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _SHOWN_SHEETS: Final = 10
 _TIMES: Final = frozenset({dt.time, dt.timedelta, dt.datetime})
+_DECODERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "seconds": lambda seconds: dt.timedelta(seconds=seconds),
+    "date": dt.date.fromisoformat,
+    "time": dt.time.fromisoformat,
+    "datetime": dt.datetime.fromisoformat,
+}
 
 
 def read_workbook(path: Path, sheets: Sequence[str] = ()) -> tuple[tuple[Table, ...], tuple[str, ...]]:
@@ -42,53 +50,35 @@ def read_workbook(path: Path, sheets: Sequence[str] = ()) -> tuple[tuple[Table, 
 
     Raises:
         ConfigError: there is no such file or sheet.
-        DataError: the file has another format than its extension, is damaged or encrypted, or exceeds a limit of
-            `data.archive`.
+        DataError: the file has another format than its extension, is damaged or encrypted, too large, or its cells
+            reach too far.
     """
     require_file(path)
+    _refuse_other_formats(path)
     try:
-        return _read(path, _examined(path), sheets)
-    except (ConfigError, DataError):
+        lines = json_lines_of(_MODULE, path, _MEMORY_BYTES, _SECONDS, given=json.dumps(list(sheets)))
+        last = lines.pop()
+        if "error" in last:
+            raise (ConfigError if last["config"] else DataError)(last["error"])
+    except DataError:
+        for message in json_lines_of(_EXTENT, path, _MEMORY_BYTES, _SECONDS) if path.suffix.lower() != ".xls" else ():
+            raise DataError(message) from None
         raise
-    except BaseException as error:
-        # On a bug of its own the reader raises PanicException, which is not a subclass of Exception.
-        if isinstance(error, Exception) or type(error).__name__ == "PanicException":
-            advice = "; open it in a spreadsheet program and save it again"
-            raise DataError(f"{path.name} cannot be read as a workbook ({error}){advice}") from error
-        raise
+    starts = [at for at, line in enumerate(lines) if isinstance(line, dict)]
+    tables = [_table(path.name, lines[at], lines[at + 1 : after]) for at, after in pairwise([*starts, len(lines)])]
+    return tuple(tables), _about_hidden(path, last["hidden"])
 
 
-def _examined(path: Path) -> Any:
-    """Examine a workbook; returns the reader's source: the path, or an old workbook in a new container."""
+def _refuse_other_formats(path: Path) -> None:
     with readable(path), path.open("rb") as stream:
         head = stream.read(512)
     old = path.suffix.lower() == ".xls"
-    if head.startswith(_ZIP) and not old:
-        examine_archive(path)
-        return str(path)
-    if head.startswith(_OLE) and old:
-        return BytesIO(repack_xls(path))
+    if head.startswith(_OLE if old else _ZIP):
+        return
     if head.startswith(_OLE):
         raise DataError(f"{path.name} is encrypted, or an old .xls under another name; save it again as .xlsx")
     what = f"it is {kind_of(head) or f'something that begins with {head[:4]!r}'}" if head else "it is empty"
     raise DataError(f"{path.name} is not a {path.suffix.lower()} workbook: {what}")
-
-
-def _read(path: Path, source: Any, names: Sequence[str]) -> tuple[tuple[Table, ...], tuple[str, ...]]:
-    from python_calamine import CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
-
-    stamp = stamp_of(path)
-    with CalamineWorkbook.from_object(source) as book:
-        known = {sheet.name: sheet for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet}
-        for name in names:
-            if name not in known:
-                raise ConfigError(f"{path.name} has no sheet {name!r}{did_you_mean(name, known)}")
-        visible = [name for name, sheet in known.items() if sheet.visible == SheetVisibleEnum.Visible]
-        if not names and len(visible) > MAX_SHEETS:
-            raise DataError(f"{path.name} has {len(visible):,} sheets; name those to read under sheets")
-        notes = () if names else _about_hidden(path, [name for name in known if name not in visible])
-        tables = tuple(_tables(_WorkbookFile(path, stamp), book, names or visible))
-    return tuple(table for table in tables if names or any(True for _ in table)), notes
 
 
 def _about_hidden(path: Path, hidden: Sequence[str]) -> tuple[str, ...]:
@@ -101,46 +91,38 @@ def _about_hidden(path: Path, hidden: Sequence[str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _WorkbookFile:
-    """A workbook on disk; its stamp shows whether it has changed since its sheets were read."""
+class _ShownCells:
+    """What the cells of a sheet show beside their values: row number -> 0-based column -> text, or fault."""
 
-    path: Path
-    stamp: tuple[int, int]
-
-    def refine(self, table: Table, columns: frozenset[int]) -> Table:
-        """The table with the cells of some columns as their sheet shows them."""
-        if stamp_of(self.path) != self.stamp:
-            raise DataError(f"{self.path.name} changed while it was being read; start again")
-        return _with_shown_cells(self.path, table, columns)
+    shown: Mapping[int, Mapping[int, str]] = field(default_factory=dict)
+    texts: Mapping[int, Mapping[int, str]] = field(default_factory=dict)
+    faults: Mapping[int, Mapping[int, str]] = field(default_factory=dict)
 
 
-def _tables(file: _WorkbookFile, book: Any, names: Sequence[str]) -> Iterator[Table]:
-    """One table per sheet; the limit on cells applies to all sheets together, since they may share one part."""
-    cells = 0
-    for name in names:
-        sheet = book.get_sheet_by_name(name)
-        if sheet.start is not None:
-            cells += (sheet.end[0] - sheet.start[0] + 1) * (sheet.end[1] + 1)
-        if cells > MAX_CELLS:
-            raise DataError(
-                f"{file.path.name} {name}: with the sheets before it, its filled cells span {cells:,} cells; "
-                f"at most {MAX_CELLS:,} are read. Name the sheets to read under sheets, or save the rows as CSV"
-            )
-        yield _table(file, name, sheet)
-
-
-def _table(file: _WorkbookFile, name: str, sheet: Any) -> Table:
-    if sheet.start is None:
-        return Table(file.path.name, lambda: iter(()), "row", name)
-    first_row, first_column = sheet.start
+def _table(name: str, about: Mapping[str, Any], lines: Sequence[Sequence[Any]]) -> Table:
+    first_row, first_column = about["start"] or (0, 0)
     margin = [""] * first_column
-    cells = sheet.to_python(skip_empty_area=True)
-    rows = [Row(number, margin + row if margin else row) for number, row in enumerate(cells, start=first_row + 1)]
-    merged = tuple(_merges(sheet.merged_cell_ranges or (), sheet.end[0] + 1))
-    plain = Table(file.path.name, lambda: iter(rows), "row", name, merged=merged)
-    return Table(
-        plain.name, plain.source, "row", name, merged=merged, refine=lambda columns: file.refine(plain, columns)
-    )
+    rows = [
+        Row(number, margin + [_decoded(cell) if type(cell) is dict else cell for cell in cells])
+        for number, cells in enumerate(lines, start=first_row + 1)
+    ]
+    merged = tuple(_merges(about["merged"], first_row + len(rows)))
+    plain = Table(name, lambda: iter(rows), "row", about["sheet"], merged=merged)
+    cells = _ShownCells(*(_by_row(about[key]) for key in ("shown", "texts", "faults")))
+    unread = {kind: dict(rows) for kind, rows in about["unread"].items()}
+    return replace(plain, refine=lambda columns: replace(_refined(plain, cells, columns), unread=unread))
+
+
+def _decoded(cell: Mapping[str, Any]) -> Any:
+    [(kind, value)] = cell.items()
+    return _DECODERS[kind](value)
+
+
+def _by_row(cells: Sequence[tuple[int, int, str]]) -> Mapping[int, Mapping[int, str]]:
+    by_row: dict[int, dict[int, str]] = defaultdict(dict)
+    for row, column, text in cells:
+        by_row[row][column] = text
+    return dict(by_row)
 
 
 def _merges(ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]], last_row: int) -> Iterator[Merge]:
@@ -155,14 +137,10 @@ def _merges(ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]], last_row:
             yield merge
 
 
-def _with_shown_cells(path: Path, table: Table, columns: frozenset[int]) -> Table:
-    """The table with these columns as the sheet shows them, and the raised characters of all columns.
-
-    Raises:
-        DataError: a part of the file is damaged.
-    """
-    cells = _sheet_cells(path, table.sheet, columns)
-    refined = replace(table, faults=cells.faults, unread=cells.unread.cells, refine=None)
+def _refined(table: Table, cells: _ShownCells, columns: frozenset[int]) -> Table:
+    """The table with these columns as the sheet shows them, and the raised characters of all columns."""
+    found = {row: {at: fault for at, fault in faults.items() if at in columns} for row, faults in cells.faults.items()}
+    refined = replace(table, faults={row: faults for row, faults in found.items() if faults})
     kinds = {type(cell) for row in table for cell in row.cells}
     if not (cells.shown or cells.texts or kinds & _TIMES):
         return refined
@@ -170,23 +148,10 @@ def _with_shown_cells(path: Path, table: Table, columns: frozenset[int]) -> Tabl
     return replace(refined, source=lambda: iter(rows))
 
 
-def _sheet_cells(path: Path, sheet: str, columns: frozenset[int]) -> SheetCells:
-    if path.suffix.lower() == ".xls":
-        return read_xls_cells(path, sheet, columns)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if path.suffix.lower() == ".ods":
-                return read_ods_cells(archive, sheet, columns)
-            book = read_parts(archive)
-            part = book.sheets.get(sheet)
-            return read_xlsx_cells(archive, part, book, columns) if part else SheetCells()
-    except (zipfile.BadZipFile, KeyError, OSError) as error:
-        raise DataError(f"{path.name} is damaged or cut off: {error}") from error
-
-
-def _shown_rows(table: Table, columns: frozenset[int], sheet_cells: SheetCells) -> Iterator[Row]:
+def _shown_rows(table: Table, columns: frozenset[int], sheet_cells: _ShownCells) -> Iterator[Row]:
     for row in table:
-        texts = dict(sheet_cells.shown.get(row.number, ()))
+        shown = sheet_cells.shown.get(row.number, {})
+        texts = {column: text for column, text in shown.items() if column in columns}
         for column in columns:
             cell = cell_at(row.cells, column)
             if isinstance(cell, str):

@@ -25,15 +25,13 @@ _THINGS: Final = frozenset({"image", "object", "object-ole", "custom-shape"})
 _ERRORS: Final = ("#N/A", "#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!", "Err:")
 
 
-def read_ods_cells(archive: zipfile.ZipFile, sheet: str, columns: Container[int]) -> SheetCells:
-    """Find numbers as they are shown, error values and formulas without a value in some columns of a sheet.
-
-    Also raised characters and pictures, in all columns.
+def read_ods_cells(archive: zipfile.ZipFile, sheet: str) -> SheetCells:
+    """Find numbers as they are shown, error values, formulas without a value, raised characters and pictures.
 
     Raises:
         DataError: the content is damaged, or declares a document type.
     """
-    walker = _OdsCells(sheet, columns, _formulas_in(archive))
+    walker = _OdsCells(sheet, _formulas_in(archive))
     walk_part(archive, _CONTENT, Walk(walker.start, walker.end, walker.text))
     return walker.cells
 
@@ -58,10 +56,9 @@ class _OdsCells:
     A comment has paragraphs too, which are no text of the cell.
     """
 
-    def __init__(self, sheet: str, columns: Container[int], formulas: Container[str]) -> None:
+    def __init__(self, sheet: str, formulas: Container[str]) -> None:
         self.cells = SheetCells()
         self._sheet = sheet
-        self._columns = columns
         self._formulas = formulas
         self._positions: dict[str, Position] = {}
         self._style = ""
@@ -148,10 +145,9 @@ class _OdsCells:
                     self.cells.add_raised(row, column, raised)
 
     def _note(self, texts: dict[int, dict[int, str]], text: str, width: int) -> None:
-        for column in range(self._column, self._column + width):
-            if column in self._columns:
-                for row in range(self._row, self._row + self._rows):
-                    texts.setdefault(row, {})[column] = text
+        for row in range(self._row, self._row + self._rows):
+            for column in range(self._column, self._column + width):
+                texts.setdefault(row, {})[column] = text
 
 
 def _plain(about: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,9 +1,7 @@
-"""Examines and repacks old Excel workbooks (.xls) for the reader, and restores what the reader loses of their cells.
+"""Restores what the workbook reader loses of an .xls file: number formats, error values, raised characters, pictures.
 
-A compound file contains a stream of records; those of cells begin with their row and column. The reader trusts a file's
-sector tables and counts: a loop, a far sector or a large count makes the process run out of memory, where no error can
-be caught. So the stream is extracted here, its records are checked in the order in which the reader walks them, and the
-reader gets the stream in a new container. The limits are those of `data.archive`.
+A compound file contains a stream of records; those of cells begin with their row and column. It is read in the process
+of its own in which workbooks are read.
 
 Sources: [MS-CFB] sections 2.2 to 2.6; [MS-XLS] 2.4.28 (BoundSheet8), 2.4.90 (Dimensions), 2.4.126 (Format), 2.4.353
 (XF), 2.4.24 (BoolErr), 2.4.127 (Formula, 2.5.133 FormulaValue), 2.4.180 (Number), 2.4.220 (RK), 2.4.175 (MulRk),
@@ -15,29 +13,19 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from steelyard.data.archive import MAX_TEXT_BYTES, Extent
 from steelyard.data.raised_text import Position, RaisedText, TextRun, raised_text
 from steelyard.data.sheet_format import BUILT_IN, is_plain, shown_as
 from steelyard.data.workbook_xlsx import MAX_RAISED, SheetCells, error_value
-from steelyard.errors import DataError
 
-MAX_OLD_BYTES: Final = 100_000_000
-MAX_OLD_ROWS: Final = 65_536
-MAX_OLD_COLUMNS: Final = 256
-MAX_OLD_SHEETS: Final = 256
-
-_CELL_RECORDS: Final = frozenset({0x0006, 0x00D6, 0x00FD, 0x0203, 0x0204, 0x0205, 0x027E})
 _SHEET: Final = 0x0085
 _TEXTS: Final = 0x00FC
 _CONTINUED: Final = 0x003C
 _NAMES_TEXT: Final = 0x00FD
-_DIMENSIONS: Final = 0x0200
 _END: Final = 0x000A
 _FONT: Final = 0x0031
 _DRAWING: Final = 0x00EC
@@ -49,58 +37,11 @@ _DRAWN: Final = frozenset({0, 2, 3, 4, 5, 6, 8, 9, 30})
 
 _SMALL: Final = 4096
 _ENTRY: Final = 128
-_SECTOR: Final = 4096
-_LAST, _FREE, _TABLE = 0xFFFFFFFE, 0xFFFFFFFF, 0xFFFFFFFD
 _FORMAT, _STYLE = 0x041E, 0x00E0
 _NUMBER, _RK, _RKS, _FORMULA, _ERROR = 0x0203, 0x027E, 0x00BD, 0x0006, 0x0205
 _ERRORS: Final[Mapping[int, str]] = MappingProxyType(
     {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 )
-
-
-def repack_xls(path: Path) -> bytes:
-    """The workbook of an .xls file in a new, valid container.
-
-    Raises:
-        DataError: it is damaged or too large, or the filled cells of a sheet span too large an area.
-    """
-    size = path.stat().st_size
-    if size > MAX_OLD_BYTES:
-        raise DataError(f"{path.name} has {size:,} bytes; an .xls file may have at most {MAX_OLD_BYTES:,}")
-    try:
-        stream = workbook_stream(path.read_bytes())
-        _examine_records(path.name, stream)
-    except (struct.error, LookupError, ValueError) as error:
-        raise DataError(f"{path.name} cannot be read as a workbook: {error}") from error
-    return _packed(stream.ljust(_SMALL, b"\0"))
-
-
-def _examine_records(name: str, stream: bytes) -> None:
-    """Walk the records of the workbook, then those of each sheet from the offset that the workbook gives."""
-    offsets: list[int] = []
-    texts: list[bytes] = []
-    before = 0
-    for kind, body in records_of(stream, 0):
-        if kind == _TEXTS or (kind == _CONTINUED and texts and before in {_TEXTS, _CONTINUED}):
-            texts.append(body)
-        before = kind
-        if kind == _SHEET:
-            offsets.append(struct.unpack_from("<I", body)[0])
-        elif kind == _TEXTS and struct.unpack_from("<I", body, 4)[0] > len(stream) // 3:
-            raise ValueError("it claims more texts than it can hold")
-    if len(offsets) > MAX_OLD_SHEETS:
-        raise ValueError(f"{len(offsets)} sheets")
-    lengths, total = [text.length for text in _shared_texts(texts)], 0
-    for offset in offsets:
-        _extent(stream, offset).refuse_if_too_large(name)
-        total += sum(lengths[number] for number in _named(stream, offset) if number < len(lengths))
-        if total > MAX_TEXT_BYTES // 2:
-            raise ValueError(f"its cells hold more than {MAX_TEXT_BYTES // 2:,} characters; save the rows as CSV")
-
-
-def _named(stream: bytes, offset: int) -> Iterator[int]:
-    """Numbers of the shared texts that the cells of a sheet refer to."""
-    return (struct.unpack_from("<I", body, 6)[0] for kind, body in records_of(stream, offset) if kind == _NAMES_TEXT)
 
 
 class _SharedText(NamedTuple):
@@ -185,26 +126,6 @@ def _pictures(cells: SheetCells, stream: bytes, offset: int) -> None:
             corner = (0, 0)
 
 
-def _extent(stream: bytes, offset: int) -> Extent:
-    extent = Extent()
-    for kind, body in records_of(stream, offset):
-        if kind in _CELL_RECORDS or kind == _RKS:
-            row, column = struct.unpack_from("<HH", body)
-            last = struct.unpack_from("<H", body, len(body) - 2)[0] if kind == _RKS else column
-            extent.add(row + 1, column)
-            extent.add(row + 1, last)
-        elif kind == _DIMENSIONS:
-            _refuse_claims(*struct.unpack_from("<IIHH" if len(body) >= 14 else "<HHHH", body))
-    return extent
-
-
-def _refuse_claims(first_row: int, last_row: int, first_column: int, last_column: int) -> None:
-    """Reject a sheet that claims too many cells, since the reader reserves memory for them; ends are exclusive."""
-    sound = first_row <= last_row <= MAX_OLD_ROWS and first_column <= last_column <= MAX_OLD_COLUMNS
-    if not sound:
-        raise ValueError("a sheet claims more cells than the format has")
-
-
 def records_of(stream: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
     """Kind and body of the records from an offset to the end of their part."""
     while offset + 4 <= len(stream):
@@ -213,29 +134,6 @@ def records_of(stream: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
             return
         yield kind, stream[offset + 4 : offset + 4 + size]
         offset += 4 + size
-
-
-def _packed(stream: bytes) -> bytes:
-    """A compound file with one stream: header, table of sectors, directory, stream."""
-    count = -(-len(stream) // _SECTOR)
-    tables = 1
-    while tables * (_SECTOR // 4) < tables + 1 + count:
-        tables += 1
-    chain = [_TABLE] * tables + [_LAST] + [*range(tables + 2, tables + 1 + count), _LAST]
-    chain += [_FREE] * (tables * (_SECTOR // 4) - len(chain))
-    header = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16) + struct.pack("<5H", 0x3E, 4, 0xFFFE, 12, 6) + bytes(6)
-    header += struct.pack("<9I", 1, tables, tables, 0, _SMALL, _LAST, 0, _LAST, 0)
-    header += struct.pack("<109I", *range(tables), *[_FREE] * (109 - tables))
-    directory = _entry("Root Entry", 5, 0, 0) + _entry("Workbook", 2, tables + 1, len(stream))
-    parts = (header, struct.pack(f"<{len(chain)}I", *chain), directory, stream)
-    return b"".join(part.ljust(-(-len(part) // _SECTOR) * _SECTOR, b"\0") for part in parts)
-
-
-def _entry(name: str, kind: int, start: int, size: int) -> bytes:
-    text = f"{name}\0".encode("utf-16-le")
-    links = (_FREE, _FREE, 1 if kind == 5 else _FREE)
-    head = text.ljust(64, b"\0") + struct.pack("<HBB3I", len(text), kind, 1, *links)
-    return head + bytes(36) + struct.pack("<IQ", start, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,30 +199,29 @@ def _entries(directory: bytes) -> dict[str, tuple[int, int]]:
     return streams
 
 
-def read_xls_cells(path: Path, sheet: str, columns: Container[int]) -> SheetCells:
-    """Find numbers as they are shown, and error values, in some columns of a sheet.
+def read_xls_cells(stream: bytes, sheet: str) -> SheetCells:
+    """Find numbers as they are shown, error values, raised characters and pictures in a sheet.
 
-    Also raised characters and pictures, in all columns.
+    Args:
+        stream: of records, see `workbook_stream`.
+        sheet: its name.
 
     Raises:
-        DataError: a record is damaged, or there are too many pictures.
+        DataError: there are too many pictures or raised characters.
+        ValueError: a record is damaged; so are struct.error and LookupError.
     """
     cells = SheetCells()
-    try:
-        stream = workbook_stream(path.read_bytes())
-        offset, formats = _book(stream, sheet)
-        if offset is None:
-            return cells
-        raised = _raised_texts(stream)
-        for kind, body in records_of(stream, offset):
-            if kind == _NAMES_TEXT and raised:
-                row, column, _, number = struct.unpack_from("<HHHI", body)
-                if number in raised:
-                    cells.add_raised(row + 1, column, raised[number])
-            _note(cells, kind, body, (columns, formats))
-        _pictures(cells, stream, offset)
-    except (struct.error, LookupError, ValueError) as error:
-        raise DataError(f"{path.name} cannot be read as a workbook: {error}") from error
+    offset, formats = _book(stream, sheet)
+    if offset is None:
+        return cells
+    raised = _raised_texts(stream)
+    for kind, body in records_of(stream, offset):
+        if kind == _NAMES_TEXT and raised:
+            row, column, _, number = struct.unpack_from("<HHHI", body)
+            if number in raised:
+                cells.add_raised(row + 1, column, raised[number])
+        _note(cells, kind, body, formats)
+    _pictures(cells, stream, offset)
     return cells
 
 
@@ -363,13 +260,8 @@ def _text(flagged: bytes, count: int) -> str:
     return flagged[1 : 1 + count].decode("latin-1")
 
 
-def _note(
-    cells: SheetCells, kind: int, body: bytes, columns_and_formats: tuple[Container[int], Mapping[int, str]]
-) -> None:
-    columns, formats = columns_and_formats
+def _note(cells: SheetCells, kind: int, body: bytes, formats: Mapping[int, str]) -> None:
     for row, column, style, value in _cells(kind, body):
-        if column not in columns:
-            continue
         if isinstance(value, str):
             cells.faults.setdefault(row, {})[column] = error_value(value)
         elif style in formats:

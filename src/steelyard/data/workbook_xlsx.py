@@ -1,7 +1,7 @@
 """Restores what the workbook reader loses of an .xlsx file: number formats, error values, formulas without a value.
 
 The reader returns 0.5 for a cell that shows 50%, and an empty text both for an error value and for a formula that no
-program has computed. This pass finds such cells in the requested columns, in one stream through the sheet's XML. It
+program has computed. This pass finds such cells in one stream through the sheet's XML. It
 runs only if a quick search through the bytes finds an error, a formula, or a style that changes how numbers are shown.
 
 Source: ECMA-376 part 1, 18.2.20 (sheets), 18.3.1.4 (c), 18.3.1.40 (f), 18.8.10 (cellXfs), 18.8.31 (numFmts), 18.18.11
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -163,15 +163,13 @@ class SheetCells:
             self.unread.add("raised", row, column)
 
 
-def read_xlsx_cells(archive: zipfile.ZipFile, part: str, book: BookParts, columns: Container[int]) -> SheetCells:
-    """Find numbers as they are shown, error values and formulas without a value in some columns of a sheet.
-
-    Also raised characters and pictures, in all columns.
+def read_xlsx_cells(archive: zipfile.ZipFile, part: str, book: BookParts) -> SheetCells:
+    """Find numbers as they are shown, error values, formulas without a value, raised characters and pictures.
 
     Raises:
         DataError: the part is damaged, or declares a document type.
     """
-    walker = _XlsxCells(book, columns)
+    walker = _XlsxCells(book)
     read_drawings(archive, part, walker.cells.unread)
     if book.texts or _has_sign(archive, part, book.formats):
         walk_part(archive, part, Walk(walker.start, walker.end, walker.text))
@@ -205,10 +203,9 @@ def _has_sign(archive: zipfile.ZipFile, part: str, formats: Mapping[int, str]) -
 class _XlsxCells:
     """Follows rows and cells, including implied addresses, and the objects behind them."""
 
-    def __init__(self, book: BookParts, columns: Container[int]) -> None:
+    def __init__(self, book: BookParts) -> None:
         self.cells = SheetCells()
         self._book = book
-        self._columns = columns
         self._row = 0
         self._column = -1
         self._cell: Mapping[str, Any] | None = None
@@ -282,7 +279,7 @@ class _XlsxCells:
             self.cells.unread.add("pictures", self._row, self._column)
         elif kind in _TEXTS:
             self._close_text(kind, value)
-        elif self._column in self._columns:
+        else:
             self._close_value(about, kind, value)
 
     def _is_picture(self, about: Mapping[str, Any], kind: str, value: str) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from steelyard.escaping import cell_text
-from steelyard.prompts.agent_messages import tool_call
+from steelyard.prompts.agent_messages import plain_message, tool_call
 from steelyard.prompts.language import language_of
 from steelyard.prompts.message_parts import is_text_part, is_typed_text, shown_content, without_files
 from steelyard.types import Message
@@ -27,6 +27,8 @@ _ROLES: Final = {
 }
 _COLON: Final = {"en": ": ", "zh": "："}
 _HUMAN: Final = frozenset({"user", "human"})
+_NAMES: Final = ("role", "type")
+_TYPES: Final = frozenset({"human", "ai", "system", "tool"})
 _INSTRUCTS: Final = frozenset({"system", "developer"})
 _MOST_PRINTED: Final = 1_000_000
 """Maximum characters of a list in Python syntax; a longer one is not read."""
@@ -44,7 +46,8 @@ def is_messages(value: Any) -> bool:
 def messages_in(cell: Any) -> list[Message] | None:
     """The messages in a cell of a dataset, which is a list or the JSON text of one; None if it has no messages.
 
-    Of an object with the key `messages`, the value of that key is read.
+    Of an object with the key `messages`, the value of that key is read. Messages of LangChain and Ragas, which have a
+    `type` for a role, get the role.
 
     >>> messages_in('[{"role": "user", "content": "Why?"}]'), messages_in("[sic] Why?")
     ([{'role': 'user', 'content': 'Why?'}], None)
@@ -52,12 +55,20 @@ def messages_in(cell: Any) -> list[Message] | None:
     value = _read(cell.strip()) if isinstance(cell, str) else cell
     if isinstance(value, Mapping):
         value = value.get("messages")
+    if _is_typed(value):
+        return [plain_message(message) for message in value]
     return list(value) if is_messages(value) else None
+
+
+def _is_typed(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(
+        isinstance(message, Mapping) and "content" in message and message.get("type") in _TYPES for message in value
+    )  # fmt: skip
 
 
 def _read(text: str) -> Any:
     """Parse a text as a list or object, in JSON or in Python syntax, which pandas writes to files; None if neither."""
-    if not text.startswith(("[", "{")) or not any(f"{mark}role{mark}" in text for mark in "\"'"):
+    if not text.startswith(("[", "{")) or not any(f"{mark}{key}{mark}" in text for mark in "\"'" for key in _NAMES):
         return None
     try:
         return json.loads(text)

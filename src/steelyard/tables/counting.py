@@ -100,7 +100,7 @@ class Lexicon:
     """Numbers for cells: two cells are equal where their numbers are; one lexicon for both tables of a pair.
 
     Args:
-        key: maps a cell to what it is compared by.
+        key: maps a cell to what it is compared by; the same for cells of one type that Python calls equal.
     """
 
     def __init__(self, key: Callable[[Any], Hashable]) -> None:
@@ -116,8 +116,7 @@ class Lexicon:
 
     def _number(self, cell: Any) -> int:
         known_numbers = self._seen.get(type(cell))
-        # 0.0 equals -0.0 and yet may have another text.
-        if known_numbers is None or (type(cell) is float and not cell):
+        if known_numbers is None:
             return self._numbered(cell)
         number = known_numbers.get(cell)
         if number is None:

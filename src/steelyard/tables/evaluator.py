@@ -43,7 +43,7 @@ class MetricEvaluator:
     Args:
         databases: where queries are run; None where both sides are tables already.
         metrics: names of metrics, or tags (classes or instances); one or several; None is the five of `METRICS`.
-        rules: whose rules: `qatch-docs`, `steelyard`, or a release (`qatch-0.2.2`, `qatch-0.2.5`, `qatch-1.0.36`).
+        rules: whose rules: `qatch-docs`, `steelyard`, or a release (`qatch-1.0.36`).
 
     Attributes:
         databases: as given.
@@ -206,7 +206,7 @@ class MetricEvaluator:
 
     def _predicted(self, prediction: Any, run: RunQuery | None) -> TableSide:
         """A predicted table; QATCH 1.0.36 takes a text for SQL and runs it, if there is anything to run it on."""
-        if not isinstance(prediction, str) or not self._rules.runs_predicted_text:
+        if not isinstance(prediction, str) or self._rules.reads_tables:
             return self._table(prediction)
         if run is None:
             return TableSide(failure="it is a text, and there is nothing to run it on")

@@ -1,6 +1,6 @@
 """A pair of tables to measure, and what a metric gives: a value, or the reason why there is none.
 
-An exception of a QATCH release is a result as well: there is no number, and the reason names the exception.
+An exception of QATCH 1.0.36 is a result as well: there is no number, and the reason names the exception.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import check_time
 from steelyard.sql.verdict import ResultVerdict
 
-RuleName = Literal["steelyard", "qatch-docs", "qatch-0.2.2", "qatch-0.2.5", "qatch-1.0.36"]
+RuleName = Literal["steelyard", "qatch-docs", "qatch-1.0.36"]
 """Names of rule sets in configurations and arguments."""
 
 METRICS: Final = ("cell_precision", "cell_recall", "tuple_cardinality", "tuple_constraint", "tuple_order")
@@ -27,7 +27,7 @@ ORDER_METRICS: Final = frozenset({"tuple_order", "tuple_order_unit"})
 UNORDERED: Final = "the expected result has no order at its top level"
 
 RAISED: Final = (ArithmeticError, AttributeError, RecursionError, TypeError, ValueError)
-"""Exceptions that the releases let through for tables that they cannot process."""
+"""Exceptions that the release lets through for tables that they cannot process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,6 @@ class TablePair:
         prediction: the rows to evaluate, or any other value given in their place.
         metrics: names out of `ALL_METRICS`.
         ordered: whether the expected result has an order at its top level; None: not known.
-        executed: the target is the result of a query that the evaluator itself ran.
         verdict: on the results of two queries, whose order and LIMIT are known; None: the tables are all there is.
         equality: which cells are equal, by the rules `steelyard`.
     """
@@ -70,7 +69,6 @@ class TablePair:
     prediction: Any
     metrics: tuple[str, ...] = METRICS
     ordered: bool | None = None
-    executed: bool = False
     verdict: Verdict | None = None
     equality: CellEquality = CellEquality()
 
@@ -105,20 +103,15 @@ def attempt(release: str, compute: Callable[[], float]) -> Measure:
         release: its version.
         compute: returns the number, or raises what the release raises.
 
-    >>> attempt("0.2.5", lambda: 1 / 0)
-    Measure(value=None, reason='QATCH 0.2.5 raises ZeroDivisionError', flags=())
+    >>> attempt("1.0.36", lambda: 1 / 0)
+    Measure(value=None, reason='QATCH 1.0.36 raises ZeroDivisionError', flags=())
     """
     check_time()
     try:
         value = compute()
     except RAISED as error:
-        return raised(release, error)
+        return Measure(None, f"QATCH {release} raises {type(error).__name__}")
     return Measure(None, f"QATCH {release} gives NaN") if math.isnan(value) else Measure(value)
-
-
-def raised(release: str, error: Exception) -> Measure:
-    """No number, because the release raises this exception."""
-    return Measure(None, f"QATCH {release} raises {type(error).__name__}")
 
 
 def lacks_accuracy(release: str) -> Measure:

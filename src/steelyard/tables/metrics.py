@@ -6,7 +6,7 @@ equal and how they are counted depends on the rules:
 
     steelyard       what the metrics are meant to measure; each metric lists its deviations from the releases
     qatch-docs      QATCH as its documentation describes and shows it
-    qatch-0.2.2, qatch-0.2.5, qatch-1.0.36      the numbers of these releases, oddities included
+    qatch-1.0.36    the numbers of this release, oddities included
 
 T and P are the target and the prediction: lists or tuples of rows of cells, of any JSON or SQL type.
 """
@@ -27,7 +27,6 @@ def table_metrics(
     rules: RuleName = "steelyard",
     metrics: Sequence[str] = METRICS,
     ordered: bool | None = None,
-    executed: bool = False,
 ) -> dict[str, Measure]:
     """Compute several metrics of a pair of tables; the rows are read once for all of them.
 
@@ -38,8 +37,6 @@ def table_metrics(
         metrics: names out of `measure.ALL_METRICS`.
         ordered: whether the expected result has an order at its top level. False: the metrics of order are not
             applicable. True: execution accuracy asks for the order too. None: not known.
-        executed: the target is the result of a query that the evaluator itself ran; the releases 0.2.2 and 0.2.5 look
-            at the shape of such a target less closely.
 
     Raises:
         ConfigError: unknown rules or an unknown metric.
@@ -52,7 +49,7 @@ def table_metrics(
     'fewer than two distinct rows are shared'
     """
     names = tuple(metric_names(metrics))
-    return rule_set(rules).metrics(TablePair(target, prediction, names, ordered, executed))
+    return rule_set(rules).metrics(TablePair(target, prediction, names, ordered))
 
 
 def cell_precision(target: Any, prediction: Any, *, rules: RuleName = "steelyard") -> float | None:
@@ -70,22 +67,24 @@ def cell_precision(target: Any, prediction: Any, *, rules: RuleName = "steelyard
 
     Cells are counted with their repeats on both sides, so that precision and recall are shares of one and the same
     set of matches: their harmonic mean is an F1, and neither is 1 unless the other table has no more of any cell.
-    0.2.2 counts a predicted cell as often as it occurs, however rarely it is wanted; 0.2.5 and 1.0.36 count every
-    cell once:
+    QATCH's documentation counts a predicted cell as often as it occurs, however rarely it is wanted; 1.0.36 counts
+    every cell once:
 
     >>> target, prediction = [["a"], ["b"]], [["a"], ["a"], ["a"], ["x"]]
     >>> cell_precision(target, prediction)
     0.25
-    >>> cell_precision(target, prediction, rules="qatch-0.2.2")
+    >>> cell_precision(target, prediction, rules="qatch-docs")
     0.75
     >>> cell_precision(target, prediction, rules="qatch-1.0.36")
     0.5
 
-    Cells are compared by type (`steelyard.sql.cells`): 1 is 1.0, but no text, and case counts. The releases 0.2 take
-    7 for "007" and "Bob" for "bob", but not 1 for 1.0; 1.0.36 takes True for 1, and 0.1 + 0.2 is not 0.3:
+    Cells are compared by type (`steelyard.sql.cells`): 1 is 1.0, but no text, and case counts. `qatch-docs`
+    takes 7 for "007" and "Bob" for "bob"; 1.0.36 takes True for 1, and 0.1 + 0.2 is not 0.3:
 
-    >>> cell_precision([[1, "Bob"]], [[1.0, "bob"]]), cell_precision([[1, "Bob"]], [[1.0, "bob"]], rules="qatch-0.2.5")
-    (0.5, 0.5)
+    >>> cell_precision([[7, "Bob"]], [["007", "bob"]])
+    0.0
+    >>> cell_precision([[7, "Bob"]], [["007", "bob"]], rules="qatch-docs")
+    1.0
     >>> cell_precision([[0.3]], [[0.1 + 0.2]]), cell_precision([[0.3]], [[0.1 + 0.2]], rules="qatch-1.0.36")
     (1.0, 0.0)
     """
@@ -105,11 +104,11 @@ def cell_recall(target: Any, prediction: Any, *, rules: RuleName = "steelyard") 
     Returns:
         A share in [0, 1], 1 for two empty tables; None where it is not applicable.
 
-    Repeats are counted as in `cell_precision`; to the releases one predicted cell answers for all of its like:
+    Repeats are counted as in `cell_precision`; to QATCH one predicted cell answers for all of its like:
 
     >>> cell_recall([["a"], ["a"], ["b"]], [["a"], ["x"]])
     0.3333333333333333
-    >>> cell_recall([["a"], ["a"], ["b"]], [["a"], ["x"]], rules="qatch-0.2.2")
+    >>> cell_recall([["a"], ["a"], ["b"]], [["a"], ["x"]], rules="qatch-docs")
     0.667
 
     Results are not rounded: one wrong cell in 4,000 shows, where three decimals make it 1.
@@ -132,11 +131,11 @@ def tuple_cardinality(target: Any, prediction: Any, *, rules: RuleName = "steely
     Returns:
         A share in [0, 1], 1 for two empty tables; None where it is not applicable.
 
-    What is not a table has no number of rows; the releases give 0, count letters, or raise:
+    What is not a table has no number of rows; QATCH gives 0, counts letters, or raises:
 
     >>> tuple_cardinality([["a"], ["b"], ["c"]], [["x"]])
     0.3333333333333333
-    >>> tuple_cardinality([["ab"]], ["ab"]) is None, tuple_cardinality([["ab"]], ["ab"], rules="qatch-0.2.2")
+    >>> tuple_cardinality([["ab"]], ["ab"]) is None, tuple_cardinality([["ab"]], ["ab"], rules="qatch-docs")
     (True, 0.0)
     """
     return _value("tuple_cardinality", target, prediction, rules)
@@ -155,7 +154,7 @@ def tuple_constraint(target: Any, prediction: Any, *, rules: RuleName = "steelya
     Returns:
         A share in [0, 1], 1 for two empty tables; None where it is not applicable.
 
-    The releases look at the target's rows only, so that rows too many cost nothing:
+    QATCH looks at the target's rows only, so that rows too many cost nothing:
 
     >>> tuple_constraint([[1], [2]], [[1], [2], [3], [4]])
     0.5
@@ -176,7 +175,7 @@ def tuple_order(target: Any, prediction: Any, *, rules: RuleName = "steelyard") 
     Returns:
         A correlation in [-1, 1]; None where it is not applicable. By all other rules in [0, 1].
 
-    The releases give 0.5 to tables that share no row and 1 to those that share one, and leave out all repeats:
+    QATCH gives 0.5 to tables that share no row and 1 to those that share one, and leaves out all repeats:
 
     >>> wanted = [["a"], ["b"], ["c"], ["d"]]
     >>> tuple_order(wanted, [["a"], ["b"], ["d"], ["c"]]), tuple_order(wanted, wanted[::-1])
@@ -211,7 +210,7 @@ def execution_accuracy(
     Args:
         target: the expected rows.
         prediction: the rows to evaluate.
-        rules: by which; `qatch-docs` and the releases 0.2 have no such metric.
+        rules: by which; `qatch-docs` has no such metric.
         ordered: True asks for the same order as well.
 
     Returns:

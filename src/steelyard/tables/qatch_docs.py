@@ -1,14 +1,15 @@
 """The rules `qatch-docs`: QATCH as its documentation describes and shows it; every release differs from it.
 
-Where a printed example or sentence and the release 0.2.2 differ, these rules follow the documentation: rows may be
-ragged, equal tables score 1 (two empty ones, and 1 against 1.0, too), and what is not a table scores 0 instead of
-raising. All else is as in 0.2.2: cells normalised to text, repeats of cells counted, the constraint over the target's
-rows, three decimals.
+Where a printed example or sentence and the release 0.2.2, which it describes, differ, these rules follow the
+documentation: rows may be ragged, equal tables score 1 (two empty ones, and 1 against 1.0, too), and what is not a
+table scores 0 instead of raising. All else is as in 0.2.2: cells normalised to text, repeats of cells counted, the
+constraint over the target's rows, three decimals.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -28,7 +29,9 @@ from steelyard.tables.counting import (
     rounded_constraint,
 )
 from steelyard.tables.measure import Measure, TablePair, measure_each, unless_unordered
-from steelyard.tables.qatch_0_2 import NUMBER
+
+_NUMBER: Final = re.compile(r"^-?\d+(?:\.\d+)?$")
+"""A text that is a number to QATCH: any script's digits; `$` lets one line feed through."""
 
 _LISTS: Final[frozenset[type]] = frozenset({list, tuple})
 _FOLDED_AT_ONCE: Final[frozenset[type]] = frozenset({str, int, float, type(None)})
@@ -115,7 +118,7 @@ def qatch_docs_key(cell: Any) -> Hashable:
     if isinstance(cell, bytes):
         return cell
     text = "None" if cell is None else str(cell)
-    if cell is None or not NUMBER.match(text):
+    if cell is None or not _NUMBER.match(text):
         return text if cell is None else text.replace("\n", "").strip().lower()
     return _rounded(Decimal(text.strip()))
 
@@ -165,7 +168,7 @@ def _documented_keys(cells: Sequence[Any], kinds: set[type]) -> dict[Any, Hashab
     floats = [cell for cell in keys if type(cell) is float] if float in kinds else []
     keys.update(zip(texts, map(str.lower, map(str.strip, texts)), strict=True))
     keys.update(zip(floats, _at_two_decimals(floats), strict=True))
-    odd: list[Any] = [text for text in texts if "\n" in text or NUMBER.match(text)]
+    odd: list[Any] = [text for text in texts if "\n" in text or _NUMBER.match(text)]
     # One that is not finite makes the sum so, and a look at the sum is a tenth of a look at each.
     odd += (cell for cell in floats if not math.isfinite(cell)) if not math.isfinite(sum(floats)) else ()
     odd += [None] if None in keys else []

@@ -1,7 +1,7 @@
 """Defines the rule sets: what each accepts as a table, how it compares cells, and how it treats query texts.
 
-The releases of QATCH look for words in the text of a query; `qatch-docs` and `steelyard` ask the syntax tree. So a
-table called `orders`, an `ORDER BY` of a window and a line break between the two words mislead the releases alone.
+QATCH 1.0.36 looks for words in the text of a query; `qatch-docs` and `steelyard` ask the syntax tree. So an `ORDER BY`
+of a window and a line break between the two words mislead the release alone.
 """
 
 # Why it is so, and what was rejected: docs/decisions/tables-rules-of-other-tools.md
@@ -20,7 +20,6 @@ from steelyard.sql.order import ordering_of
 from steelyard.sql.results import EngineName
 from steelyard.tables.measure import ALL_METRICS, Measure, RuleName, TablePair
 from steelyard.tables.native import native_metrics
-from steelyard.tables.qatch_0_2 import qatch_0_2_2_metrics, qatch_0_2_5_metrics
 from steelyard.tables.qatch_1_0 import qatch_1_0_metrics
 from steelyard.tables.qatch_docs import qatch_docs_metrics
 from steelyard.tables.reading import missing_as_null, rows_as_lists
@@ -63,10 +62,6 @@ def _ordered_by_words(query: str, engine: EngineName) -> bool:  # noqa: ARG001  
     return "order by" in query.lower()
 
 
-def _ordered_by_word(query: str, engine: EngineName) -> bool:  # noqa: ARG001  # the signature of the others
-    return "order" in query.lower()
-
-
 def _unchanged(value: Any) -> Any:
     return value
 
@@ -84,15 +79,13 @@ class RuleSet:
         name: as configurations have it.
         metrics: the metrics of a pair: how cells are normalised and counted, and how order is measured.
         has_accuracy: whether `execution_accuracy` is among its metrics.
-        reads_tables: whether the text of a table is read as a table; otherwise every text is SQL or no table.
-        runs_predicted_text: whether a text that is predicted in place of a table is run as SQL.
+        reads_tables: whether the text of a table is read as a table; otherwise every text is run as SQL.
         even_rows: whether predicted rows of different widths are not a table.
         from_value: a table that was given, as the rules see it.
-        from_query: the rows of a query, as the rules see them: the releases make lists of them.
+        from_query: the rows of a query, as the rules see them.
         sent: the text of a query, as it is sent to the database.
         equal_texts: whether two queries are equal without being run.
         ordered: whether the order of rows counts, by the text of the target query and its engine.
-        ordered_unrun: the same where the two texts are equal, so that neither query is run.
         ordered_tables: the same where the target is a table; None: order is measured, but not required.
         failed_target: every metric where the target cannot be run; None: not applicable.
         failed_order: whether metrics of order are 0 also for a failed prediction whose target has no order.
@@ -103,15 +96,13 @@ class RuleSet:
     name: RuleName
     metrics: Callable[[TablePair], dict[str, Measure]]
     has_accuracy: bool = False
-    reads_tables: bool = False
-    runs_predicted_text: bool = False
+    reads_tables: bool = True
     even_rows: bool = False
     from_value: Callable[[Any], Any] = _unchanged
-    from_query: Callable[[Sequence[Any]], Sequence[Any]] = rows_as_lists
+    from_query: Callable[[Sequence[Any]], Sequence[Any]] = _unchanged
     sent: Callable[[str], str] = _unchanged
     equal_texts: Callable[[str, str], bool] = cleaned_identical
-    ordered: Callable[[str, EngineName], bool] = _ordered_by_words
-    ordered_unrun: Callable[[str, EngineName], bool] = _ordered_by_word
+    ordered: Callable[[str, EngineName], bool] = _ordered_by_syntax
     ordered_tables: bool | None = None
     failed_target: float | None = 0.0
     failed_order: bool = True
@@ -127,37 +118,25 @@ RULE_SETS: Final[Mapping[str, RuleSet]] = MappingProxyType(
                 "steelyard",
                 native_metrics,
                 has_accuracy=True,
-                reads_tables=True,
                 even_rows=True,
                 from_value=missing_as_null,
-                from_query=_unchanged,
                 equal_texts=_never_equal,
-                ordered=_ordered_by_syntax,
-                ordered_unrun=_ordered_by_syntax,
                 failed_target=None,
                 failed_order=False,
                 by_verdict=True,
             ),
-            RuleSet(
-                "qatch-docs",
-                qatch_docs_metrics,
-                reads_tables=True,
-                from_query=_unchanged,
-                ordered=_ordered_by_syntax,
-                ordered_unrun=_ordered_by_syntax,
-            ),
-            RuleSet("qatch-0.2.2", qatch_0_2_2_metrics),
-            RuleSet("qatch-0.2.5", qatch_0_2_5_metrics),
+            RuleSet("qatch-docs", qatch_docs_metrics),
             RuleSet(
                 "qatch-1.0.36",
                 qatch_1_0_metrics,
                 has_accuracy=True,
-                runs_predicted_text=True,
+                reads_tables=False,
                 # The release checks its input with pydantic, which makes lists of tuples.
                 from_value=rows_as_lists,
+                from_query=rows_as_lists,
                 sent=_without_semicolons,
                 equal_texts=_same_but_for_case,
-                ordered_unrun=_ordered_by_words,
+                ordered=_ordered_by_words,
                 ordered_tables=False,
                 failed_target=None,
                 failed_order=False,

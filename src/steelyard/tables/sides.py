@@ -1,10 +1,10 @@
 """Compares two sides, each a table or the reason why there is none, by a rule set.
 
-| | `steelyard` | `qatch-docs` | qatch-0.2.x | qatch-1.0.36 |
-|---|---|---|---|---|
-| the prediction cannot be run | 0; order only where it counts | 0 | 0 | 0; order only where it counts |
-| the target cannot be run | not applicable | 0 | 0 | not applicable (the release stops the whole run) |
-| equal text (`shortcut`) | is run like any other | 1 | 1 | 1 |
+| | `steelyard` | `qatch-docs` | qatch-1.0.36 |
+|---|---|---|---|
+| the prediction cannot be run | 0; order only where it counts | 0 | 0; order only where it counts |
+| the target cannot be run | not applicable | 0 | not applicable (the release stops the whole run) |
+| equal text (`shortcut`) | is run like any other | 1 | 1 |
 
 A prediction whose target cannot be run says nothing about the prediction, so `steelyard` gives no number for it.
 """
@@ -34,7 +34,6 @@ class TableSide:
         table: rows; any value where `failure` is "".
         failure: why there is no table; "" where there is one.
         kind: of the failure, for a program.
-        executed: whether the table is what a query returned.
         columns: the names of what a query returned.
         types: the engine's names of their types; () where it tells none.
         problem: what `failure` explains.
@@ -43,7 +42,6 @@ class TableSide:
     table: Any = None
     failure: str = ""
     kind: str = ""
-    executed: bool = False
     columns: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     problem: str = "cannot be run"
@@ -67,7 +65,7 @@ class TableSide:
         """The result of a query."""
         if done.table is not None:
             table = rules.from_query(done.table.rows)
-            return cls(table, executed=True, columns=done.table.columns, types=done.table.types)
+            return cls(table, columns=done.table.columns, types=done.table.types)
         failure = done.failure
         if failure is None:
             return cls(failure="no result")
@@ -105,19 +103,14 @@ def compare_sides(
         failed = Measure(0.0, f"the prediction {prediction.problem}: {prediction.failure}")
         return _same_for_all(failed, rules, metrics, skip_order=ordered is False and not rules.failed_order)
     names = tuple(metric_names(metrics))
-    pair = TablePair(target.table, prediction.table, names, ordered, target.executed, verdict, rules.equality)
-    measures = rules.metrics(pair)
-    return {
-        name: _unordered(measure) if name in ORDER_METRICS and ordered is False else measure
-        for name, measure in measures.items()
-    }
+    return rules.metrics(TablePair(target.table, prediction.table, names, ordered, verdict, rules.equality))
 
 
 def compare_equal_queries(
     target: str, rules: RuleSet, metrics: Sequence[str], engine: EngineName = "sqlite"
 ) -> dict[str, Measure]:
     """1 for every metric that applies, for two queries that are equal without being run."""
-    ordered = rules.ordered_unrun(target, engine)
+    ordered = rules.ordered(target, engine)
     return _same_for_all(Measure(1.0, _EQUAL_TEXT), rules, metrics, skip_order=not ordered)
 
 
@@ -149,8 +142,3 @@ def _same_for_all(
     if "execution_accuracy" in measures and not rules.has_accuracy:
         measures["execution_accuracy"] = lacks_accuracy(f"the rules {rules.name}")
     return measures
-
-
-def _unordered(measure: Measure) -> Measure:
-    """Order where it does not count; a table that the gate of a release rejected is 0 in order as well."""
-    return measure if measure.reason and measure.value == 0 else Measure(None, UNORDERED)

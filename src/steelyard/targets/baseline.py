@@ -24,7 +24,7 @@ from steelyard.retrieval.chunk import CHUNK_TOKENS
 from steelyard.sql.schema import Schema, parse_schema
 from steelyard.targets.baseline_readers import ExtractiveReader, Solver, open_reader, open_solver
 from steelyard.targets.library import ChunkSize, digests_of, notes_on_documents, open_documents, paths_of
-from steelyard.targets.sql_rules.rules import read_question
+from steelyard.targets.sql_rules import read_question
 from steelyard.types import INLINE, Output, Sample, StageInfo
 
 Kind = Literal["random", "longest", "retrieval", "rules", "extractive", "reference"]
@@ -47,8 +47,8 @@ class Baseline:
     all of them tie. `metadata["evidence"]` says `passage`, `tie` or `none`, `metadata["scores"]` each option's score.
 
     `rules` reads the question with the CREATE statements in `metadata["schema"]` of the sample (in the dialect
-    `metadata["dialect"]`, SQLite's by default) and no data; `metadata["evidence"]` of its output names the clauses of
-    the statement, `metadata["problem"]` why there is no more than `SELECT NULL`, where that is so.
+    `metadata["dialect"]`, SQLite's by default) and no data; `metadata["problem"]` of its output says why there is
+    no more than `SELECT NULL`, where that is so.
 
     `extractive` retrieves the best chunks of the knowledge (BM25) and answers with the sentence in them that has most
     of the question's words and the kind of thing it asks for. The chunks are the output's contexts.
@@ -190,9 +190,9 @@ def _read_as_sql(sample: Sample) -> Output:
     dialect = dialect if isinstance(dialect, str) and dialect else "sqlite"
     ddl = sample.metadata.get("schema")
     schema = _parse(ddl if isinstance(ddl, str) else "", dialect)
-    reading = read_question(_text_of(sample.input), schema, dialect=dialect)
-    problem = {"problem": reading.problem} if reading.problem else {}
-    return Output(reading.sql, (), {"evidence": list(reading.evidence), **problem})
+    problem = "" if any(table.columns for table in schema.tables) else "the schema has no table that could be read"
+    sql = read_question(_text_of(sample.input), schema, dialect=dialect)
+    return Output(sql, (), {"problem": problem} if problem else {})
 
 
 @lru_cache(maxsize=256)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from math import log
-from typing import Final
+from typing import Any, Final
 
 from steelyard.data.documents import Document
 from steelyard.retrieval.bm25 import BM25
@@ -32,7 +32,6 @@ from steelyard.retrieval.sentences import sentences
 from steelyard.retrieval.stored import ChunkIndex
 from steelyard.retrieval.tokens import is_stop, tokens
 from steelyard.targets.library import ChunkSize, Paths, Stamps, documents_at, open_index, stamps_of
-from steelyard.targets.sql_rules.question import stem
 from steelyard.types import Output
 
 PASSAGE_TOKENS: Final = 80
@@ -195,6 +194,21 @@ def words(text: str) -> set[str]:
     return {word for token in tokens(text) if (word := _unit_of(token))}
 
 
+@lru_cache(maxsize=4096)  # each question to a database asks for its names again
+def stem(word: str) -> str:
+    """A word without plural and past.
+
+    >>> [stem(word) for word in ("Categories", "boxes", "prices", "ordered", "people", "bus")]
+    ['category', 'box', 'price', 'order', 'person', 'bus']
+    """
+    word = word.lower().removesuffix("'s").removesuffix("’s")
+    for ending, instead in _lists()["endings"].items():
+        shorter = re.sub(ending, instead, word)
+        if word not in _lists()["irregular"] and shorter != word:
+            return shorter
+    return str(_lists()["irregular"].get(word, word))
+
+
 @lru_cache(maxsize=1 << 16)
 def _unit_of(token: str) -> str:
     """A token without plural and past; "" for a function word. Cached, since a document repeats few words often."""
@@ -209,14 +223,19 @@ def _is_title(text: str) -> bool:
 
 
 @cache
+def _lists() -> Mapping[str, Any]:
+    lists: Mapping[str, Any] = json.loads(files("steelyard.targets").joinpath("extractive.json").read_text("utf-8"))
+    return lists
+
+
+@cache
 def _kinds() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
     """Pairs of patterns, one per kind of answer: of questions that ask for it, and of texts that hold it."""
     return tuple(_patterns())
 
 
 def _patterns() -> Iterator[tuple[re.Pattern[str], re.Pattern[str]]]:
-    text = files("steelyard.targets").joinpath("extractive.json").read_text("utf-8")
-    for kind in json.loads(text)["types"]:
+    for kind in _lists()["types"]:
         yield re.compile(kind["asked"], re.IGNORECASE), re.compile(kind["held"])
 
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
-from steelyard.data.table import list_in
+from steelyard.data.table import list_in, render
 from steelyard.data.text_tables import SqlLine, split_line
+from steelyard.data.workbook import read_workbook
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
 from steelyard.files import read_regular_text
 from steelyard.prompts.agent_messages import MESSAGES, USAGE, conversation_output
@@ -22,6 +23,8 @@ from steelyard.prompts.passages import own_question
 from steelyard.types import INLINE, Output, Sample, StageInfo
 
 _LINES: Final = frozenset({".sql", ".txt"})
+_MOST_IN_A_CELL: Final = 32_767
+"""Characters; a text that fills a cell of a workbook was cut."""
 _MOST_BYTES: Final = 1_000_000_000
 """Limit of a file of outputs, which is in memory as a whole."""
 
@@ -30,7 +33,8 @@ _MOST_BYTES: Final = 1_000_000_000
 class Replay:
     """Returns the output that a file holds for each sample.
 
-    By the sample's id: JSON lines, a JSON list or CSV with one output a row, or a .json object of id to output. By the
+    By the sample's id: JSON lines, a JSON list, CSV or a workbook (.xlsx, as `export` writes it: every sheet with a
+    column of ids) with one output a row, or a .json object of id to output. By the
     sample's place in its dataset (`metadata["position"]`, which the text2sql suite gives): one SQL statement a line
     (.sql or .txt), a tab and the database behind it or not, and BIRD's predictions, a .json object whose keys count
     from "0".
@@ -40,8 +44,8 @@ class Replay:
     of an agent may hold its conversation under `messages`, or as its output, and its tokens under `usage`.
 
     Args:
-        file: JSON lines, a JSON list or CSV with one output a row; one SQL statement a line (.sql, .txt); or a .json
-            object of id to output, such as BIRD's predictions.
+        file: JSON lines, a JSON list, CSV or .xlsx with one output a row; one SQL statement a line (.sql, .txt); or a
+            .json object of id to output, such as BIRD's predictions.
         id: the key or column of the sample's id, or of its question, word for word, where the file has no ids.
         output: the key or column of the output.
         contexts: the key or column of the retrieved texts; rows may lack it.
@@ -119,14 +123,21 @@ class _Outputs:
 def _read(file: Path, names: tuple[str, ...], _version: tuple[int, int]) -> _Outputs:
     """Outputs; cached by the file's version, so a target stays without state."""
     ident, output, *_ = names
+    if file.suffix.lower() == ".xlsx":
+        return _by_id(file, _workbook_rows(file, ident), names)
     text = _text_of(file)
     if file.suffix.lower() in _LINES:
         return _Outputs(lines=_sql_lines(text))
     mapping = _mapping_in(text, (ident, output)) if file.suffix.lower() == ".json" else None
     if mapping is not None:
         return _of_mapping(mapping, file.name)
+    return _by_id(file, _rows(file, text), names)
+
+
+def _by_id(file: Path, rows: Sequence[tuple[str, Mapping[str, Any]]], names: tuple[str, ...]) -> _Outputs:
+    ident, output, *_ = names
     outputs: dict[str, Output] = {}
-    for place, row in _rows(file, text):
+    for place, row in rows:
         for name in (ident, output):
             if name not in row and not (name == output and MESSAGES in row):
                 hint = "; a column with the question serves as well" if name == ident else ""
@@ -301,3 +312,28 @@ def _csv_rows(text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
         if None in row or None in row.values():
             raise ValueError(f"{place} is not as wide as the header")
     return rows
+
+
+def _workbook_rows(file: Path, ident: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    """The rows of the sheets of a workbook that have a column of ids (all sheets, if none has), each with its place.
+
+    Raises:
+        DataError: the workbook cannot be read, or a cell was cut when it was written.
+    """
+    sheets: list[list[tuple[str, dict[str, str]]]] = []
+    for table in read_workbook(file)[0]:
+        header, *rows = list(table)
+        names = list(map(render, header.cells))
+        sheets.append([(f"{table.sheet} row {row.number}", _texts(names, row.cells)) for row in rows])
+    wanted = [rows for rows in sheets if rows and ident in rows[0][1]] or sheets
+    for place, row in (pair for rows in wanted for pair in rows):
+        cut = next((name for name, text in row.items() if len(text) >= _MOST_IN_A_CELL), None)
+        if cut is not None:
+            raise DataError(
+                f"{file.name} {place}: {cut!r} was cut at {_MOST_IN_A_CELL:,} characters; export it as .jsonl or .csv"
+            )
+    return [pair for rows in wanted for pair in rows if any(pair[1].values())]
+
+
+def _texts(names: Sequence[str], cells: Any) -> dict[str, str]:
+    return {name: cell if isinstance(cell, str) else render(cell) for name, cell in zip(names, cells, strict=False)}

@@ -6,14 +6,16 @@ A row may name the passages that its question should retrieve (`sources`) and th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Final
 
+from steelyard.data.columns import ColumnLayout, find_layout
 from steelyard.data.headers import Role
-from steelyard.data.rows import OpenTable, RowDataset, cluster_of, read_rows
+from steelyard.data.rows import OpenTable, RowDataset, cluster_of, open_tables, read_rows
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Defect, Row, list_in, render
+from steelyard.data.table import Defect, Row, Table, list_in, render
 from steelyard.types import Sample
 
 ROLES: Final = (
@@ -39,6 +41,7 @@ ROLES: Final = (
 )
 
 
+_GOLDEN: Final = frozenset({"input", "expected_output", "context"})
 _OF_AGENTS: Final = ("tools", "plan", "goal", "persona", "turn_references")
 """Columns that go to the metadata as they are, for the scorers of agents and for simulated users."""
 
@@ -62,8 +65,17 @@ def load_rag(files: SampleFiles) -> RowDataset:
         ConfigError: a file, sheet or column does not exist.
         DataError: a file cannot be read, rows have defects and `skip_bad` is off, or no sound row is left.
     """
-    data = read_rows(files, ROLES, _sample)
+    data = read_rows(files, ROLES, _sample, opened=open_tables(files, ROLES, layout_of=_layout))
     return replace(data, notes=(*data.notes, *_notes_on(data.samples)))
+
+
+def _layout(table: Table, roles: Sequence[Role], files: SampleFiles) -> ColumnLayout:
+    """The columns of a table; a golden of DeepEval calls its sources `context`, the passages `retrieval_context`."""
+    keys = {str(key) for row in islice(table, 1) for key in row.cells} if table.keyed else set()
+    if keys >= _GOLDEN and not {"source", "contexts"} & files.columns.keys():
+        renamed = {"source": "context"} | ({"contexts": "retrieval_context"} if "retrieval_context" in keys else {})
+        files = replace(files, columns={**files.columns, **renamed})
+    return find_layout(table, roles, files)
 
 
 def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, str], list[Defect]]) -> Sample | None:

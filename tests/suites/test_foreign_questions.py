@@ -1,0 +1,92 @@
+"""Question sets of other tools go under `samples` as their own writers leave them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from steelyard.data.sample_files import SampleFiles
+from steelyard.errors import ConfigError, DataError
+from steelyard.suites.rag.rows import load_rag
+
+FOREIGN = Path(__file__).parent / "foreign"
+
+
+def loaded(name, **options):
+    return load_rag(SampleFiles(FOREIGN / name, **options)).samples
+
+
+def test_inputs_of_langchain_are_questions(tmp_path):
+    path = tmp_path / "howto.jsonl"
+    rows = [{"inputs": "How long?"}, {"inputs": {"question": " Who? "}, "outputs": {"answer": "Ann"}}]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    samples = load_rag(SampleFiles(path)).samples
+    assert [(sample.input, sample.reference) for sample in samples] == [("How long?", None), ("Who?", "Ann")]
+
+
+def test_a_set_of_llama_index_has_its_queries_with_their_passages():
+    first, second = loaded("llama_index.json")
+    assert (first.id, first.input) == ("q1", "How long is a loan?")
+    assert first.metadata["sources"] == [{"id": "n1", "text": "A loan lasts fourteen days."}]
+    assert [source["id"] for source in second.metadata["sources"]] == ["n2", "n1"]
+
+
+def test_a_judgement_of_llama_index_on_an_unknown_passage_is_named(tmp_path):
+    value = json.loads((FOREIGN / "llama_index.json").read_text(encoding="utf-8"))
+    value["relevant_docs"]["q2"] = ["n3"]
+    (tmp_path / "qa.json").write_text(json.dumps(value), encoding="utf-8")
+    with pytest.raises(DataError, match=r"qa\.json relevant_docs: 'q2' names 'n3', not an id of corpus"):
+        load_rag(SampleFiles(tmp_path / "qa.json"))
+    del value["relevant_docs"]["q2"]
+    (tmp_path / "qa.json").write_text(json.dumps(value), encoding="utf-8")
+    with pytest.raises(DataError, match=r"nothing is listed for the query 'q2'"):
+        load_rag(SampleFiles(tmp_path / "qa.json"))
+
+
+def test_single_turns_of_ragas_have_passages_to_find_and_a_reference():
+    (sample,) = loaded("ragas_single.jsonl")
+    assert (sample.input, sample.reference) == ("How long is a loan?", "Fourteen days.")
+    assert sample.metadata["sources"] == [{"text": "A loan lasts fourteen days."}]
+
+
+def test_several_turns_of_ragas_are_a_conversation_with_roles():
+    (sample,) = loaded("ragas_multi.jsonl")
+    assert [message["role"] for message in sample.input] == ["user", "assistant", "tool", "user"]
+    assert sample.input[1]["tool_calls"] == [{"id": "", "name": "find", "arguments": {"title": "Emma"}}]
+    assert sample.input[-1]["content"] == "How long is a loan?"
+    assert sample.reference == "Fourteen days."
+
+
+def test_goldens_of_deepeval_have_their_context_as_what_should_be_found():
+    first, second = loaded("deepeval.json")
+    assert (first.input, first.reference, first.contexts) == ("How long is a loan?", "Fourteen days.", ())
+    assert first.metadata["sources"] == [{"text": "A loan lasts fourteen days."}]
+    assert second.contexts == ("The fee is two euros.",)
+
+
+def test_a_folder_of_beir_has_its_judged_queries_with_the_relevant_passages():
+    samples = loaded("beir")
+    assert [(sample.id, sample.input) for sample in samples] == [("q1", "How long is a loan?"), ("q2", "What is it?")]
+    assert samples[0].metadata["sources"] == [{"id": "n1", "text": "Loans\nA loan lasts fourteen days."}]
+    assert "sources" not in samples[1].metadata
+    assert [sample.id for sample in loaded("beir", split="dev")] == ["q3"]
+
+
+@pytest.mark.parametrize(
+    ("judgement", "message"),
+    [
+        ("q1\tn9\t1", r"test\.tsv line 2: 'n9' is no _id of corpus\.jsonl"),
+        ("q9\tn1\t1", r"test\.tsv line 2: 'q9' is no _id of queries\.jsonl"),
+        ("q1\tn1\tyes", r"test\.tsv line 2: the score is 'yes', expected a whole number"),
+    ],
+)
+def test_a_judgement_of_beir_that_fits_nothing_is_named_with_its_line(tmp_path, judgement, message):
+    folder = tmp_path / "set"
+    (folder / "qrels").mkdir(parents=True)
+    for name in ("corpus.jsonl", "queries.jsonl"):
+        (folder / name).write_bytes((FOREIGN / "beir" / name).read_bytes())
+    (folder / "qrels/test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judgement}\n", encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        load_rag(SampleFiles(folder))
+    with pytest.raises(ConfigError, match="has no split 'dev'"):
+        load_rag(SampleFiles(folder, split="dev"))
