@@ -67,12 +67,16 @@ def late_routes(pages: Pages, shared: SharedReadings) -> list[Route]:
     def of_runs() -> list[Route]:
         from steelyard.viewer.delete_page import delete_routes
         from steelyard.viewer.filtered_export import export_routes
+        from steelyard.viewer.labels_in_view import label_routes
         from steelyard.viewer.marks import mark_routes
         from steelyard.viewer.notes import note_routes
         from steelyard.viewer.run_page import run_routes
         from steelyard.viewer.sample_page import sample_routes
+        from steelyard.viewer.what_was_run import what_routes
 
-        routes = [*run_routes(pages, shared.datasets), *sample_routes(pages), *export_routes(pages)]
+        routes = [*run_routes(pages, shared.datasets), *what_routes(pages, shared.datasets), *sample_routes(pages)]
+        routes += export_routes(pages)
+        routes += label_routes(pages)
         return [*routes, *note_routes(pages), *mark_routes(pages), *delete_routes(pages)]
 
     def live() -> list[Route]:

@@ -14,13 +14,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from steelyard.analysis.comparison.compare_runs import compare
-from steelyard.analysis.numbers import score_title
+from steelyard.analysis.numbers import interval_text, score_title, value_text
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, DataError
 from steelyard.escaping import visible
 from steelyard.people.marks import baselines, read_marks
 from steelyard.report.charts.chart import ConditionLink
-from steelyard.report.render.html import section_environment
+from steelyard.report.render.html import page_style, section_environment
+from steelyard.report.run_texts import count_cell
 from steelyard.report.section import PageLink, RecordLink, RunLink
 from steelyard.store import Run, Store
 from steelyard.store.reading.run_reading import label_state
@@ -28,7 +29,7 @@ from steelyard.viewer.keys import KEYS
 from steelyard.viewer.named_address import named_address, sample_address, short_name
 from steelyard.viewer.run_figures import BaselineDifference, FigureCache, state_of
 from steelyard.viewer.run_filter import tag_filter
-from steelyard.viewer.single_file import saved_as, style, to_be_read
+from steelyard.viewer.single_file import saved_as, to_be_read
 
 if TYPE_CHECKING:
     import jinja2
@@ -180,7 +181,7 @@ class Pages:
         if not asks_for_file(request):
             query = urlencode([*request.query_params.multi_items(), ("save", "page")])
             return self.page(request, template, status=status, save_query=query, **values)
-        text, digest = style()
+        text, digest = page_style()
         page = self.text(request, template, saved=True, read_only=True, style=text, style_hash=digest, **values)
         return HTMLResponse(to_be_read(page), headers=saved_as(f"{name}.html"))
 
@@ -324,4 +325,7 @@ def _environment(address: Callable[..., str], static: Callable[[str], str]) -> j
     environment.globals.update(globals_)
     environment.filters["score_title"] = score_title
     environment.filters["short_name"] = short_name
+    environment.filters["score_text"] = lambda value, share: value_text(value, share=share)
+    environment.filters["interval_of"] = lambda interval, share: interval_text(interval, share=share)
+    environment.filters["count_of"] = lambda score: count_cell(score).text
     return environment

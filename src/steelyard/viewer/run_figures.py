@@ -33,10 +33,10 @@ _MOST_KEPT: Final = 5_000
 
 
 VERDICTS: Final[Mapping[Verdict, str]] = {
-    "better": "▲ better",
-    "worse": "▼ worse",
-    "no_evidence": "≈ no evidence",
-    "inconclusive": "? cannot tell",
+    "better": "better",
+    "worse": "worse",
+    "no_evidence": "not decided",
+    "inconclusive": "not decided",
     "none": "",
 }
 """Text next to a difference, as not everybody can tell the colours apart."""

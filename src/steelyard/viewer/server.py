@@ -38,8 +38,7 @@ _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/sv
 _IMMUTABLE: Final = {"Cache-Control": "private, max-age=31536000, immutable"}
 _HTMX: Final = "viewer.static.htmx"
 _FILES: Final = {
-    "report.css": (("report.templates", "report.css"),),
-    "viewer.css": (("viewer.static", "viewer.css"),),
+    "style.css": (("report.templates", "style.css"),),
     "viewer.js": (("viewer.static", "viewer.js"),),
     # One file: htmx processes the page right after its script has run, so a script that arrives later extends nothing.
     "htmx.js": ((_HTMX, "htmx.min.js"), (_HTMX, "hx-csp.min.js"), (_HTMX, "hx-sse.min.js")),

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 VERDICT_WORDS: Final[Mapping[ConclusionState, str]] = MappingProxyType(
     {
-        "better": "▲ improvement",
-        "worse": "▼ regression",
-        "no_evidence": "cannot tell: no evidence of a difference",
-        "inconclusive": "nothing can be concluded",
+        "better": "better",
+        "worse": "worse",
+        "no_evidence": "Not decided",
+        "inconclusive": "Not decided",
         "none": "not comparable",
     }
 )
