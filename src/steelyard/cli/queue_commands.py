@@ -208,21 +208,15 @@ def queue_disagreements(
     as_json: JsonOption = False,
 ) -> None:
     """Create a queue of the records on which raters disagree; one more person decides each."""
-    from dataclasses import replace
-
     from steelyard.analysis.numbers import count_text
-    from steelyard.people.queues import create_queue, disagreements, named_queue
+    from steelyard.people.queues import named_queue, queue_items, queue_of_disagreements
     from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
 
     with Store(store) as opened:
         original = named_queue(opened, queue)
-        items = disagreements(opened, original)
-        if not items:
-            raise ConfigError(f"raters of queue {original.id} disagree on no record")
-        drawn = {"method": "disagreements", "queue": original.id}
-        design = replace(original.design, title=title, raters=1, overlap=0.0, drawn=drawn)
-        created = create_queue(opened, design, items, author=author)
+        created = queue_of_disagreements(opened, original, title=title, author=author)
+        items = queue_items(opened, created)
     if as_json:
         print_json({"queue": created.id, "items": len(items)})
         return

@@ -37,7 +37,7 @@ from steelyard.people.queue_values import (
 from steelyard.store.database import schema
 from steelyard.store.database.connection import Connection, portions
 from steelyard.store.writer import Batch
-from steelyard.types import Label, Sample
+from steelyard.types import Json, Label, Sample
 
 if TYPE_CHECKING:
     from steelyard.store.run import Run
@@ -349,6 +349,21 @@ def disagreements(store: Store, queue: LabelQueue) -> list[DrawnItem]:
         for item in items
         if item.run in runs and item.key in raters and _is_conflict(verdicts.get(item.key, {}))
     ]
+
+
+def queue_of_disagreements(store: Store, original: LabelQueue, *, title: str, author: str) -> LabelQueue:
+    """Create a queue of the records on which raters disagree; one more person decides each.
+
+    Raises:
+        ConfigError: they disagree on none, or the title or author is blank.
+    """
+    items = disagreements(store, original)
+    if not items:
+        raise ConfigError(f"raters of queue {original.id} disagree on no record")
+    drawn: dict[str, Json] = {"method": "disagreements", "queue": original.id}
+    return create_queue(
+        store, replace(original.design, title=title, raters=1, overlap=0.0, drawn=drawn), items, author=author
+    )
 
 
 def _now(connection: Connection) -> float:

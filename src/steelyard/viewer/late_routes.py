@@ -91,6 +91,11 @@ def late_routes(pages: Pages, shared: SharedReadings) -> list[Route]:
 
         return [*compare_routes(pages, shared.datasets), *history_routes(pages), *saved_routes(pages)]
 
+    def search() -> list[Route]:
+        from steelyard.viewer.search_page import search_routes
+
+        return search_routes(pages, shared.datasets)
+
     def queues() -> list[Route]:
         from steelyard.viewer.queue_page import queue_routes
 
@@ -114,6 +119,7 @@ def late_routes(pages: Pages, shared: SharedReadings) -> list[Route]:
         *_below(of_runs, "run", "marks", "export"),
         *_below(live, "live"),
         *_below(of_several_runs, "compare", "history", "save"),
+        *_below(search, "search"),
         *_below(queues, "queue"),
         *_below(of_datasets, "data"),
         *_below(of_codings, "codes"),

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from steelyard.analysis.comparison.compare_runs import compare
-from steelyard.analysis.numbers import interval_text, score_title, value_text
+from steelyard.analysis.numbers import interval_text, score_title, seconds_text, value_text
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, DataError
 from steelyard.escaping import visible
@@ -41,6 +41,7 @@ _HTMX: Final = (
     # A viewer that was started again is noticed within seconds: by itself htmx would wait for up to a minute.
     ", sse.reconnectMaxDelay:5000"
 )
+_NO_RUN: Final = "there is no run with the id"
 _MOST_FIELDS: Final = 200
 _PATIENCE_S: Final = 0.2
 """How long a run's page waits for its difference to the baseline; then it is shown without."""
@@ -208,7 +209,7 @@ class Pages:
         """
         match = next((run for run in self.store.runs() if run.id == ident), None)
         if match is None:
-            raise ConfigError(f"there is no run with the id {ident!r}: it may have been deleted")
+            raise ConfigError(f"{_NO_RUN} {ident!r}: it may have been deleted")
         return match
 
     def refuse_writing(self) -> None:
@@ -225,7 +226,8 @@ class Pages:
         if request.method == "POST":
             return self.unplaced(request, error, "")
         status = 404 if isinstance(error, ConfigError) else 500
-        return self._failed(request, status, "This cannot be shown", str(error))
+        title = "Run not found" if str(error).startswith(_NO_RUN) else "This cannot be shown"
+        return self._failed(request, status, title, str(error))
 
     def unplaced(self, request: Request, error: Exception, typed: str) -> Response:
         """The page for a text that could not be stored: why, and the text, so that nothing is lost."""
@@ -327,5 +329,6 @@ def _environment(address: Callable[..., str], static: Callable[[str], str]) -> j
     environment.filters["short_name"] = short_name
     environment.filters["score_text"] = lambda value, share: value_text(value, share=share)
     environment.filters["interval_of"] = lambda interval, share: interval_text(interval, share=share)
+    environment.filters["seconds_of"] = seconds_text
     environment.filters["count_of"] = lambda score: count_cell(score).text
     return environment

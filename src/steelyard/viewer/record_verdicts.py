@@ -52,8 +52,10 @@ class VerdictWords:
 
     @classmethod
     def plain(cls, run: Run) -> VerdictWords:
-        """Those of a run without its summary: every score is shown as its value."""
-        return cls(_sides(run), run.score_infos, frozenset())
+        """Those of a run without its summary: only what is declared as 0 or 1 is shown by the words of a verdict."""
+        infos = run.score_infos
+        declared = (name for name, info in infos.items() if info.threshold == 1 and info.range == (0.0, 1.0))
+        return cls(_sides(run), infos, frozenset(declared))
 
     def cell(self, record: Record, name: str) -> Cell:
         """State, value and reason of a score of a record."""
@@ -71,7 +73,7 @@ class VerdictWords:
         if score.value is None or verdict_name(score):
             verdict = verdict_name(score) or kind_text(score.outcome)
             return named_verdict(verdict, self.sides) if self.sides else verdict
-        if score.passed is not None and score.name in self.verdicts:
+        if score.passed is not None and score.name in self.verdicts and score.value in {0, 1}:
             return verdict_words(self.infos.get(score.name))[0 if score.passed else 1]
         return record_value_text(score.value, self.infos.get(score.name))
 

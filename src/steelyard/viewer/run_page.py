@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -85,7 +85,8 @@ class SampleRow:
     address: str
 
 
-class CountChip(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class CountChip:
     """A filter of the list of samples: its name, how many it lists, its condition, and the state for its mark."""
 
     name: str
@@ -252,21 +253,20 @@ def _cell(record: Record, column: SampleColumn, words: VerdictWords) -> Cell:
             return "", "" if sample.reference is None else one_line(cell_text(sample.reference), _OUTPUT), ""
         case "seconds":
             return "", f"{record.seconds:.3g}", ""
-    if record.output is None and record.failure:
-        return "failed", one_line(record.failure.message, _OUTPUT), ""
-    return "", _output(record, words.sides), ""
+    return _output(record, words.sides)
 
 
-def _output(record: Record, sides: tuple[str, ...]) -> str:
-    """The beginning of the output; of a judged pair of both answers, each behind its target."""
+def _output(record: Record, sides: tuple[str, ...]) -> Cell:
+    """The beginning of the output; of a judged pair of both answers, each behind its target; else what failed."""
     if record.output is None:
-        return ""
+        return ("failed", one_line(record.failure.message, _OUTPUT), "") if record.failure else ("", "", "")
     value = record.output.value
     if sides and isinstance(value, Mapping):
-        return " · ".join(
+        answers = (
             f"{name}: {one_line(cell_text(value.get(side)), _ANSWER)}" for name, side in zip(sides, SIDES, strict=True)
         )
-    return one_line(cell_text(value), _OUTPUT)
+        return "", " · ".join(answers), ""
+    return "", one_line(cell_text(value), _OUTPUT), ""
 
 
 def _chips(
@@ -394,9 +394,7 @@ def _without_state(section: Section) -> Section:
 
 def key_figures(summary: RunSummary, pairwise: Pairwise) -> tuple[KeyFigure, ...]:
     """The result of a run as one large figure; of a run that judges pairs, which is preferred."""
-    return (
-        preference_figures(pairwise.preferences) if pairwise.preferences else (run_figure(summary, summary.target),)
-    )
+    return preference_figures(pairwise.preferences) if pairwise.preferences else (run_figure(summary, summary.target),)
 
 
 def _corrected(summary: RunSummary) -> CorrectedMean | None:

@@ -49,7 +49,7 @@ _ATTEMPTS: Final = 10
 _NO_SUCH_ADDRESS: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 _PREFIX: Final = re.compile(r"(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9._~-]+)+")
 _OWN_PATHS: Final = frozenset(
-    {"codes", "compare", "data", "export", "history", "live", "marks", "queue", "run", "save", "static"}
+    {"codes", "compare", "data", "export", "history", "live", "marks", "queue", "run", "save", "search", "static"}
 )
 """First parts of paths. With the prefix `/run` it would be unclear whether a proxy has removed it from `/run/ID`."""
 

@@ -1,5 +1,4 @@
-"""What a run was made of: the line below its title, the page that shows prompt, settings, scorers and dataset, and
-what its target was sent for a sample."""
+"""What a run was made of: a line of facts, a page of prompt, settings and dataset; and what was sent for a sample."""
 
 from __future__ import annotations
 
@@ -144,7 +143,9 @@ def shown_request(run: Run, record: Record) -> ShownRequest | None:
     parameters = dict(request.parameters)
     tools = parameters.pop("tools", None) or ()
     names = tuple(cell_text((tool.get("function") or tool).get("name")) for tool in tools if isinstance(tool, Mapping))
-    return ShownRequest(messages, names, {key: cell_text(value) for key, value in parameters.items()}, request.is_proven)
+    return ShownRequest(
+        messages, names, {key: cell_text(value) for key, value in parameters.items()}, request.is_proven
+    )
 
 
 def _filled(text: str, templates: Sequence[str]) -> Iterator[Piece]:
