@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from steelyard.errors import ModelError, SteelyardError
 from steelyard.evaluation.rescore import JournalAsk
+from steelyard.models.response import ResponseMap
 from steelyard.prompts.template import is_template_file, refuse_file_names
 from steelyard.registry import find
 from steelyard.runner import Step
@@ -93,6 +94,8 @@ def _target_of(described: Any) -> tuple[Any, tuple[str, ...]]:
     values = {field.name: fields[field.name] for field in dataclasses.fields(cls) if field.name in fields}
     if "model" in values:
         values["model"] = _value_of("judge", {"model": values["model"]}, {}).model
+    if "response" in values:
+        values["response"] = ResponseMap(**values["response"])
     if isinstance(reply, str) and reply.endswith(".json"):
         values["reply"] = fields["reply_schema"]
     return cls(**{**values, **({"template": text} if text else {})}), tuple(filter(None, (text, system)))
