@@ -38,7 +38,7 @@ KEYS: Final = (
     ViewerKey("g", "error analysis: group the notes, or note records again"),
     ViewerKey("Ctrl+Enter", "label, error analysis: done, next record; dataset: put the row into the draft, or save"),
     ViewerKey("a", "dataset: add a row; sample: add it to a dataset"),
-    ViewerKey("x", "dataset: retire the row"),
+    ViewerKey("x", "dataset: retire the row; comparison: swap the runs"),
     ViewerKey("d", "dataset: show the draft"),
     ViewerKey("/", "search runs, samples and pages"),
     ViewerKey("f", "filter"),
