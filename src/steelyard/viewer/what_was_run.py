@@ -1,5 +1,7 @@
 """What a run was made of: a line of facts, a page of prompt, settings and dataset; and what was sent for a sample."""
 
+# Why it is so, and what was rejected: docs/decisions/viewer-look.md
+
 from __future__ import annotations
 
 import json
