@@ -58,7 +58,7 @@ def test_a_cell_leads_to_its_run_and_a_pair_to_its_comparison(shipped, browse):
     assert all(ident in row for ident in runs.values())
     status, _, text = shipped.ask(row)
     assert status == 200
-    assert 'id="grid"' in text
+    assert 'class="matrix"' in text
     assert width
     assert opened == f"/run/{runs['terse@large']}"
     assert complaints == []
