@@ -25,6 +25,7 @@ from steelyard.replies.listing import read_list, read_listing
 from steelyard.replies.preference import read_preference
 from steelyard.replies.rating import read_rating
 from steelyard.replies.sql import read_sql
+from steelyard.replies.stated_confidence import read_confidence
 from steelyard.replies.user_turn import read_user_turn
 from steelyard.replies.verdict import Scale
 from steelyard.replies.verdict_list import read_verdict_list
@@ -41,6 +42,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "read_choice": lambda text: read_choice(text, OPTIONS),
     "read_choice, numbers": lambda text: read_choice(text, ["1.0", "2.5", "3", "-4"], question="Which is not true?"),
     "read_choice, short texts": lambda text: read_choice(text, ["a b", "B", "the answer", "天"]),
+    "read_confidence": read_confidence,
     "read_json": read_json,
     "read_plain_json": read_plain_json,
     "read_label": lambda text: read_label(text, ["supported", "not supported", "A"]),

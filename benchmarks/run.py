@@ -112,6 +112,7 @@ def main() -> None:
         "samples": lambda: table(options.rounds),
         "metrics": metrics,
         "sandbox": measured_by("sandbox"),
+        "servers": measured_by("sql_servers"),
         "columns": columns,
         "judges": measured_by("judge_replies"),
         "choices": measured_by("replies"),

@@ -57,9 +57,8 @@ def field_values(value: Any, **names: str) -> dict[str, Any]:
 def json_value(value: Any) -> Any:
     """A value as commands print it: objects, lists, texts, numbers, true, false and null all the way down.
 
-    A dataclass is an object of its fields. Where a value's JSON differs (another name, a derived value), its class has
-    a method `json_fields` that returns what the object holds. Users rely on the keys of `--json`: a field of a value
-    that is printed keeps its key there when it is renamed. A tuple is a list, named or not, so an interval is
+    A dataclass is an object of its fields. Where a value's JSON differs, as by a derived value, its class has a method
+    `json_fields` that returns what the object holds. A tuple is a list, named or not, so an interval is
     [low, high]. NaN and infinity are null, as JSON has neither. All else is as in `plain`.
 
     Raises:

@@ -77,10 +77,18 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts of a call; `estimated` from characters if the endpoint gave none.
+    """Token counts of a call, alike for every provider; `estimated` from characters if the endpoint gave none.
 
-    Beside the endpoint's count stands what was sent: its tokens as estimated from characters (0: not known), and
-    whether much of it is in a script with few characters a token. They show whether the endpoint read all of it.
+    Args:
+        input_tokens: all that was sent, whether it came from the endpoint's cache or not.
+        output_tokens: all that came back, reasoning included.
+        estimated: whether the endpoint counted nothing.
+        sent: tokens of what was sent as estimated from characters, to see whether the endpoint read all of it; 0 where
+            that is not known.
+        dense: whether much of it is in a script with few characters a token.
+        cache_read: of the input, what came from the endpoint's cache.
+        cache_write: of the input, what was written to it, which some providers charge extra.
+        reasoning: of the output, what the model thought and did not say.
     """
 
     input_tokens: int = 0
@@ -88,6 +96,9 @@ class Usage:
     estimated: bool = False
     sent: int = field(default=0, compare=False, repr=False)
     dense: bool = field(default=False, compare=False, repr=False)
+    cache_read: int = field(default=0, repr=False)
+    cache_write: int = field(default=0, repr=False)
+    reasoning: int = field(default=0, repr=False)
 
 
 def estimate_tokens(text: str) -> int:
@@ -199,6 +210,10 @@ class ScoreInfo:
             not a rate.
         classes: it is right where a reply gives the expected one of these classes; `Score.detail` holds the class that
             was read as `label` and the expected one as `wanted`, and reports show the figures of a classification.
+        confidence: `Score.detail["probability"]` may hold how sure the answer is, in [0, 1]: reports show how well that
+            agrees with being right.
+        weighted: values are shares of what a sample is worth, `Score.detail["weight"]`, and all means weigh by it; the
+            least value that the sample can have is `Score.detail["lowest"]`, 0 where it does not say.
 
     >>> ScoreInfo("violations", (0, 10), lower_is_better=True, threshold=2).passes(1)
     True
@@ -220,6 +235,8 @@ class ScoreInfo:
     per_turn: bool = False
     unbounded: bool = False
     classes: tuple[str, ...] = ()
+    confidence: bool = False
+    weighted: bool = False
 
     def passes(self, value: float) -> bool | None:
         """Whether a value meets the threshold; None where there is none."""
@@ -253,6 +270,8 @@ class StageInfo:
     sees_calls: bool = False
 
 
+BETWEEN_LEVELS: Final = " / "
+"""Stands between the levels of a sample's group, as in `STEM / physics`."""
 INLINE: Final = StageInfo(inline=True)
 """For a target or scorer that is quick and calls no model."""
 

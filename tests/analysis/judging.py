@@ -15,8 +15,8 @@ def orders(*verdicts):
     """What was said of both orders (`orders("A", "B")`), or of one (`orders("A")`): sides, not places."""
     shown = ("AB", "BA")[: len(verdicts)]
     return [
-        {"shown": one, "verdict": verdict, "slot": SLOTS.get((one, verdict), 0), "outcome": "scored"}
-        for one, verdict in zip(shown, verdicts, strict=True)
+        {"shown": order, "verdict": verdict, "slot": SLOTS.get((order, verdict), 0), "outcome": "scored"}
+        for order, verdict in zip(shown, verdicts, strict=True)
     ]
 
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard import ConfigError, Failure, Label, Output, Record, Sample, Score
+from steelyard import ConfigError, Label, Output, Record, Sample, Score
 from steelyard.analysis.conditions import label_condition, parse_condition, quoted_name, quoted_value
+from steelyard.types import Failure
 
 MANIFEST = {
     "scores": ["solve_rate", "f1"],
@@ -32,7 +33,7 @@ EVERY = {"RIGHT": RIGHT, "WRONG": WRONG, "UNREAD": UNREAD, "UNJUDGED": UNJUDGED,
 
 def fitting(text):
     where = parse_condition(text, MANIFEST)
-    return [name for name, one in EVERY.items() if where.holds(one)]
+    return [name for name, record_of_name in EVERY.items() if where.holds(record_of_name)]
 
 
 @pytest.mark.parametrize(

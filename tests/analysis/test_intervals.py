@@ -23,40 +23,40 @@ def rows(values, clusters=None):
 
 
 def summary(values, clusters=None, **wanted):
-    ((found,), _) = summarize(
+    ((score,), _) = summarize(
         rows(values, clusters), infos={"score": ScoreInfo("score")}, intervals=Intervals(**wanted)
     )
-    return found
+    return score
 
 
 @pytest.mark.parametrize(
-    ("rates", "made", "note"),
+    ("rates", "make_interval", "note"),
     [
         ("wilson", wilson, ""),
         ("clopper_pearson", clopper_pearson, "Clopper-Pearson"),
         ("jeffreys", jeffreys, "Jeffreys"),
     ],
 )
-def test_a_rate_has_the_interval_that_was_asked_for(rates, made, note):
-    found = summary([1] * 7 + [0] * 3, rates=rates)
-    assert found.headline.interval == made(7, 10)
-    assert found.note.startswith(note)
-    assert bool(found.note) == bool(note)
+def test_a_rate_has_the_interval_that_was_asked_for(rates, make_interval, note):
+    run_figures = summary([1] * 7 + [0] * 3, rates=rates)
+    assert run_figures.headline.interval == make_interval(7, 10)
+    assert run_figures.note.startswith(note)
+    assert bool(run_figures.note) == bool(note)
 
 
 def test_a_rate_in_clusters_keeps_the_interval_that_knows_them():
     values, clusters = [1, 1, 0, 1, 0, 0], ["a", "a", "b", "b", "c", "c"]
-    found = summary(values, clusters, rates="clopper_pearson")
-    assert found.headline.interval == wilson_clustered(values, clusters=[0, 0, 1, 1, 2, 2])
+    run_figures = summary(values, clusters, rates="clopper_pearson")
+    assert run_figures.headline.interval == wilson_clustered(values, clusters=[0, 0, 1, 1, 2, 2])
 
 
 @pytest.mark.parametrize(
-    ("means", "made"), [("t", mean_interval), ("bootstrap", percentile_bootstrap), ("bca", bca_bootstrap)]
+    ("means", "make_interval"), [("t", mean_interval), ("bootstrap", percentile_bootstrap), ("bca", bca_bootstrap)]
 )
-def test_a_mean_has_the_interval_that_was_asked_for(means, made):
-    found = summary(VALUES, means=means)
-    assert found.headline.interval == pytest.approx(tuple(made(VALUES, clusters=list(range(8)))))
-    assert found.note == {"t": "t", "bootstrap": "percentile bootstrap", "bca": "BCa bootstrap"}[means] + (
+def test_a_mean_has_the_interval_that_was_asked_for(means, make_interval):
+    run_figures = summary(VALUES, means=means)
+    assert run_figures.headline.interval == pytest.approx(tuple(make_interval(VALUES, clusters=list(range(8)))))
+    assert run_figures.note == {"t": "t", "bootstrap": "percentile bootstrap", "bca": "BCa bootstrap"}[means] + (
         " interval over 8 samples"
     )
 

@@ -30,9 +30,9 @@ def form(*infos, manifest=None, **options):
     ],
 )
 def test_the_kind_of_label_follows_what_the_score_declares(info, kind, name):
-    found = form(info)
-    assert (found.kind, found.name) == (kind, name)
-    assert found.counted == (name != "verdict")
+    label_form = form(info)
+    assert (label_form.kind, label_form.name) == (kind, name)
+    assert label_form.counted == (name != "verdict")
 
 
 def test_an_answer_is_labelled_where_the_headline_is_about_retrieval():

@@ -24,9 +24,9 @@ def test_a_run_that_scored_no_retrieval_has_none():
 
 @pytest.mark.parametrize(("nothing", "warns"), [(10, False), (11, True), (20, True)])
 def test_a_rate_over_which_most_records_match_nothing_is_warned_of(nothing, warns):
-    found = SourceMatchCounts.of("t", {"words": 20 - nothing, "nothing": nothing})
-    assert ("the same documents?" in found.warning) is warns
-    assert json_value(found)["warning"] == found.warning
+    counts = SourceMatchCounts.of("t", {"words": 20 - nothing, "nothing": nothing})
+    assert ("the same documents?" in counts.warning) is warns
+    assert json_value(counts)["warning"] == counts.warning
 
 
 def test_a_poor_search_is_named_as_a_cause_where_some_passages_do_match():
@@ -48,8 +48,8 @@ def test_a_system_that_returns_no_passages_is_not_asked_for_its_documents():
 
 
 def test_records_that_cannot_be_compared_are_warned_of_before_those_that_match_nothing():
-    found = SourceMatchCounts.of("t", {"nothing": 3, "not compared": 17})
-    assert found.warning == (
+    counts = SourceMatchCounts.of("t", {"nothing": 3, "not compared": 17})
+    assert counts.warning == (
         "t: passages and sources could not be compared in 17 of 20 records, which have no retrieval score: they have "
         "no text, page or ids in common"
     )
@@ -57,7 +57,7 @@ def test_records_that_cannot_be_compared_are_warned_of_before_those_that_match_n
 
 @pytest.mark.parametrize(("share", "warns"), [(0.0, False), (0.1, False), (0.4, True)])
 def test_hits_in_long_sources_are_said_to_be_easy(share, warns):
-    found = SourceMatchCounts.of("t", {"words": 9, "nothing": 1}, long_share=share)
-    assert found.warning.startswith("t: hits are easy: in 40 % of the pairs") is warns
-    assert bool(found.warning) is warns
-    assert json_value(found)["long_share"] == share
+    counts = SourceMatchCounts.of("t", {"words": 9, "nothing": 1}, long_share=share)
+    assert counts.warning.startswith("t: hits are easy: in 40 % of the pairs") is warns
+    assert bool(counts.warning) is warns
+    assert json_value(counts)["long_share"] == share

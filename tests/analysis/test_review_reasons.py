@@ -114,6 +114,6 @@ def test_reasons_come_in_the_order_of_their_list():
         passed("ex_bird", False),
         Score("j", None, outcome="refused"),
     ]
-    found = keys(scores)
-    assert found == [key for key in REASONS if key in found]
-    assert len(found) == 3
+    reason_keys = keys(scores)
+    assert reason_keys == [key for key in REASONS if key in reason_keys]
+    assert len(reason_keys) == 3

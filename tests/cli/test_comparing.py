@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard import Options, Prompt, Sample, StopWhen, Store, Suite, compare, evaluate_suite
+from steelyard import Options, Prompt, Sample, Store, Suite, compare, evaluate_suite
 from steelyard.evaluation.evaluate import RunConfig
+from steelyard.evaluation.objects import StopWhen
 from steelyard.models.scripted import Scripted
 from steelyard.scorers.lexical import ChrF, Contains, ExactMatch, RougeL, TokenF1
 
@@ -118,7 +119,9 @@ def test_json_holds_every_field_of_scores_and_costs_by_name(steelyard, answered)
     answered({"old": 10, "new": 26})
     (pair,) = steelyard("compare", "old", "new", "--json", code=0).json()["comparison"]["pairs"]
     assert [one["score"] for one in pair["scores"]] == FURTHER
-    assert {"p", "p_adjusted", "adjustment", "detectable", "fixed", "broken"} <= set(pair["scores"][0]["difference"])
+    assert {"p", "p_adjusted", "adjustment", "detectable", "improved", "regressed"} <= set(
+        pair["scores"][0]["difference"]
+    )
     assert {(one["measure"], one["statistic"]) for one in pair["costs"]} >= {
         ("calls", "mean"),
         ("output_tokens", "mean"),

@@ -54,7 +54,7 @@ def test_json_has_all_of_it(steelyard, exam):
     plain = steelyard("show", "b", "--json", code=0).json()
     (found,) = plain["exams"]
     assert (found["score"], found["questions"], found["rotations"]["orders"]) == ("solve_rate", 12, 4)
-    assert plain["beside"] == ["last_letter"]
+    assert plain["also_scored"] == ["last_letter"]
     assert plain["scores"][0]["macro"]["n"] == 2
     assert plain["labelled"] is None
 

@@ -186,7 +186,7 @@ def test_compare_shows_the_cells_the_categories_and_who_answered(steelyard, writ
         ["group", "1"],
     ]
     found = steelyard("compare", "a", "b", "--json", code=0).json()
-    assert found["comparison"]["pairs"][0]["headline"]["table"]["fixed"] == 5
+    assert found["comparison"]["pairs"][0]["headline"]["table"]["improved"] == 5
 
 
 def test_a_run_is_named_by_id_beginning_target_or_latest(steelyard, write, says):
@@ -312,7 +312,7 @@ def test_show_lists_what_became_worse(steelyard, write, says):
     steelyard("run", write({"a": says("A"), "b": says("B", **{"Question 4?": "A"})}), code=0)
     listed = steelyard("show", "b", "--where", "regression", "--against", "a", "--json", "-n", "50", code=0).json()
     compared = steelyard("compare", "a", "b", "--json", code=0).json()
-    assert {one["sample"]["id"] for one in listed["records"]} == set(compared["comparison"]["pairs"][0]["broken"])
+    assert {one["sample"]["id"] for one in listed["records"]} == set(compared["comparison"]["pairs"][0]["regressions"])
     assert listed["total"] > 0
 
 

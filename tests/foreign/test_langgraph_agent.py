@@ -117,7 +117,7 @@ def test_the_tokens_that_langchain_reports_are_the_runs(steelyard, target):
             "input_tokens": 80, "output_tokens": 12, "cached_input_tokens": 40, "calls": 2,
         }  # fmt: skip
     summary = json.loads(steelyard("show", target, "--json"))
-    assert summary["framework_usage"] == {"records": 2, "in_part": 0, "input_tokens": 160, "output_tokens": 24}
+    assert summary["framework"] == {"records": 2, "in_part": 0, "input_tokens": 160, "output_tokens": 24}
     assert summary["input_tokens"] == 0
     assert f"{target}: 160 tokens in and 24 out, as the framework reports" in steelyard("show", target)
 
@@ -129,7 +129,7 @@ def test_a_chain_that_gives_a_text_alone_has_its_tokens_too(steelyard):
 
 
 def test_tokens_that_are_not_reported_are_unknown_and_not_0(steelyard):
-    assert json.loads(steelyard("show", "silent", "--json"))["framework_usage"] is None
+    assert json.loads(steelyard("show", "silent", "--json"))["framework"] is None
     assert "usage" not in steelyard.records("silent")[0]["output"]["metadata"]
     steelyard("report", "silent", "--html", "silent.html")
     assert '<td class="num">unknown</td>' in (steelyard.folder / "silent.html").read_text(encoding="utf-8")

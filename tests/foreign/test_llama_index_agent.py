@@ -159,7 +159,7 @@ def test_an_agent_keeps_its_messages_tool_calls_and_tokens(steelyard, target):
             {"role": "assistant", "content": n},
         ]
         assert record["output"]["metadata"]["usage"] == {"input_tokens": 80, "output_tokens": 12, "calls": 2}
-    usage = json.loads(steelyard("show", target, "--json"))["framework_usage"]
+    usage = json.loads(steelyard("show", target, "--json"))["framework"]
     assert usage == {"records": 2, "in_part": 0, "input_tokens": 160, "output_tokens": 24}
 
 
@@ -180,7 +180,7 @@ def test_an_engine_reports_each_call_once_though_the_models_methods_call_each_ot
 
 
 def test_tokens_that_are_not_reported_are_unknown_and_not_0(steelyard):
-    assert json.loads(steelyard("show", "silent", "--json"))["framework_usage"] is None
+    assert json.loads(steelyard("show", "silent", "--json"))["framework"] is None
     steelyard("report", "silent", "--html", "silent.html")
     assert '<td class="num">unknown</td>' in (steelyard.folder / "silent.html").read_text(encoding="utf-8")
 

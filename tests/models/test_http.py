@@ -7,7 +7,7 @@ import pytest
 from tests.loopback import peer
 from tests.models.wire_shapes import PASSAGES, SHAPES, TEXT, asking, faults, serving
 
-from steelyard import ModelError
+from steelyard.errors import ModelError
 from steelyard.models.http import HttpModel
 from steelyard.models.limits import Retry
 from steelyard.models.response import ResponseMap
@@ -55,6 +55,13 @@ def test_every_answered_wire_shape_gives_text_and_passages(shape, version):
     assert reply.metadata["contexts"] == PASSAGES
     assert "kb_miss" not in reply.metadata
     assert endpoint.asked[0]["query"] == "乾为何？"
+
+
+@pytest.mark.parametrize("shape", ["02-chat", "02-chat-stream"])
+def test_the_same_service_without_a_knowledge_base_gives_text_alone(shape):
+    reply, endpoint = ask_once(shape, lambda url: HttpModel(url, "chatchat-0.2-chat", body={"model_name": "m"}))
+    assert (reply.text, reply.metadata.get("contexts", ())) == (TEXT, ())
+    assert endpoint.asked[0] == {"query": "乾为何？", "history": [], "stream": False, "model_name": "m"}
 
 
 def test_json_sent_as_a_json_string_gives_its_text():

@@ -68,6 +68,8 @@ SHAPES: dict[str, Shape] = {
     "024-stream": Shape(pieces("".join(dumped({"answer": one}) for one in TOKENS) + dumped({"docs": DOCS})), EVENTS),
     "0210-plain": Shape(pieces(event({"answer": TEXT, "docs": DOCS})), EVENTS),
     "0210-stream": Shape(pieces("".join(event({"answer": one}) for one in TOKENS) + event({"docs": DOCS})), EVENTS),
+    "02-chat": Shape(pieces(event({"text": TEXT, "message_id": "m1"})), EVENTS),
+    "02-chat-stream": Shape(pieces("".join(event({"text": one, "message_id": "m1"}) for one in TOKENS)), EVENTS),
     "03-plain": Shape(pieces(dumped(dumped(WHOLE)))),
     "03-stream": Shape(pieces(STREAM_03), EVENTS),
     "no-such-base": Shape(pieces(dumped(NO_SUCH_BASE))),

@@ -25,11 +25,11 @@ class Drawn:
 def coded(kinds):
     """A state in which item i has the i-th kind: None not noted, "" nothing wrong, "-" under no code, else a code."""
     notes = [note(item, "bad" if kind else "") for item, kind in enumerate(kinds) if kind is not None]
-    made = [
+    codes = [
         code(name, *(item for item, kind in enumerate(kinds) if kind == name))
         for name in sorted({kind for kind in kinds if kind not in {None, "", "-"}})
     ]
-    return folded(events(*notes, *made), range(len(kinds)))
+    return folded(events(*notes, *codes), range(len(kinds)))
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "", "-", None]), st.sampled_from("fp")), max_size=30))
@@ -38,7 +38,7 @@ def test_shares_of_codes_add_up_to_the_share_of_records_with_an_error(kinds):
     sizes = {name: {"records": 10 + sum(item.stratum == name for item in items)} for name in "fp"}
     state = coded([kind for kind, _ in kinds])
     shares = code_shares(state, items, sizes)
-    assert set(shares) == {*(one.id for one in state.adopted), ""}
+    assert set(shares) == {*(code.id for code in state.adopted), ""}
     noted = {name: [kind for kind, stratum in kinds if stratum == name and kind is not None] for name in "fp"}
     whole = stratified_share(
         [SampledStratum(sizes[name]["records"], len(of), sum(map(bool, of))) for name, of in noted.items()]

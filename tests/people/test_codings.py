@@ -92,7 +92,7 @@ def test_several_runs_are_drawn_alike_and_found_by_either(store, where):
     sizes = [sum(item.run == run.num for item in coding.items) for run in (first, second)]
     assert sizes == [11, 10]
     assert find_coding(store, first.id).id == find_coding(store, second.id).id == coding.id
-    assert [one.id for one in codings(store, second)] == [coding.id]
+    assert [coding.id for coding in codings(store, second)] == [coding.id]
 
 
 @pytest.mark.parametrize(
@@ -120,24 +120,24 @@ def test_runs_of_several_suites_and_one_twice_are_refused(store, where):
 
 
 def test_notes_and_codes_stand_and_earlier_ones_are_kept(store, coding):
-    one, two, three = (item.num for item in coding.items[:3])
-    write_note(store, coding, one, "late", author="ann")
-    write_note(store, coding, two, " later ", author="bob")
-    write_note(store, coding, three, "", author="ann")
-    code = new_code(store, coding, " Too   late ", author="ann", items=[one, two, three])
-    assert standing(store, coding) == {one: ("late", "Too late"), two: ("later", "Too late"), three: ("", "")}
-    write_note(store, coding, one, "very late", author="cho")
-    part = new_code(store, coding, "much too late", author="ann", items=[one])
+    first, second, third = (item.num for item in coding.items[:3])
+    write_note(store, coding, first, "late", author="ann")
+    write_note(store, coding, second, " later ", author="bob")
+    write_note(store, coding, third, "", author="ann")
+    code = new_code(store, coding, " Too   late ", author="ann", items=[first, second, third])
+    assert standing(store, coding) == {first: ("late", "Too late"), second: ("later", "Too late"), third: ("", "")}
+    write_note(store, coding, first, "very late", author="cho")
+    part = new_code(store, coding, "much too late", author="ann", items=[first])
     state = read_coding(store, coding)
     assert state.codes[part].split_from == code
-    assert [note.text for note in state.earlier[one]] == ["late"]
-    assert withdraw_note(store, coding, author="bob") == two
+    assert [note.text for note in state.earlier[first]] == ["late"]
+    assert withdraw_note(store, coding, author="bob") == second
     assert withdraw_note(store, coding, author="bob") is None
     edit_code(store, coding, part, "late by days", definition="More than a day.", author="ann")
     merge_codes(store, coding, code, part, author="ann")
-    assert standing(store, coding) == {one: ("very late", "late by days"), three: ("", "")}
+    assert standing(store, coding) == {first: ("very late", "late by days"), third: ("", "")}
     change_code(store, coding, "drop", part, author="ann")
-    assert standing(store, coding) == {one: ("very late", ""), three: ("", "")}
+    assert standing(store, coding) == {first: ("very late", ""), third: ("", "")}
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -185,14 +185,14 @@ def test_what_there_is_not_is_refused_and_nothing_is_stored(store, coding):
 
 
 def test_of_several_notes_all_are_stored_or_none(store, coding):
-    one, two, *_ = (item.num for item in coding.items)
-    for wrong in ({one: "late", 0: "late"}, {one: "late", two: "x" * 2001}):
+    first, second, *_ = (item.num for item in coding.items)
+    for wrong in ({first: "late", 0: "late"}, {first: "late", second: "x" * 2001}):
         with pytest.raises(ConfigError):
             write_notes(store, coding, wrong, author="ann")
     assert read_coding(store, coding).last == coding.num
-    write_notes(store, coding, {two: " late ", one: ""}, author="ann")
-    assert standing(store, coding) == {two: ("late", ""), one: ("", "")}
-    assert list(read_coding(store, coding).notes) == [two, one], "in the order in which they were written"
+    write_notes(store, coding, {second: " late ", first: ""}, author="ann")
+    assert standing(store, coding) == {second: ("late", ""), first: ("", "")}
+    assert list(read_coding(store, coding).notes) == [second, first], "in the order in which they were written"
 
 
 def test_a_name_is_taken_whatever_its_case(store, coding):
@@ -215,18 +215,20 @@ def test_only_what_was_tried_is_installed_and_another_scorer_begins_anew(store, 
 
 
 def test_proposals_count_once_they_are_adopted(store, coding):
-    one, two, _ = (item.num for item in coding.items[:3])
-    for item in (one, two):
+    first, second, _ = (item.num for item in coding.items[:3])
+    for item in (first, second):
         write_note(store, coding, item, "late", author="ann")
-    new_code(store, coding, "early", author="ann", items=[one])
-    made = propose_codes(store, coding, [("late", "d", [one, two, 0]), ("Early", "", []), (" ", "", [])], author="m")
-    [late] = made
-    assert (late.state, late.author, late.proposed_items) == ("proposed", "model:m", (one, two))
-    assert standing(store, coding) == {one: ("late", "early"), two: ("late", "")}
+    new_code(store, coding, "early", author="ann", items=[first])
+    codes = propose_codes(
+        store, coding, [("late", "d", [first, second, 0]), ("Early", "", []), (" ", "", [])], author="m"
+    )
+    [late] = codes
+    assert (late.state, late.author, late.proposed_items) == ("proposed", "model:m", (first, second))
+    assert standing(store, coding) == {first: ("late", "early"), second: ("late", "")}
     with pytest.raises(ConfigError, match="adopt it first"):
-        assign_code(store, coding, [two], late.id, author="ann")
+        assign_code(store, coding, [second], late.id, author="ann")
     change_code(store, coding, "adopt", late.id, author="ann")
-    assert standing(store, coding) == {one: ("late", "early"), two: ("late", "late")}
+    assert standing(store, coding) == {first: ("late", "early"), second: ("late", "late")}
 
 
 def test_a_proposal_with_half_a_surrogate_pair_is_stored(store, coding):
@@ -235,14 +237,14 @@ def test_a_proposal_with_half_a_surrogate_pair_is_stored(store, coding):
 
 
 def test_a_sheet_of_notes_stores_what_is_new(store, coding):
-    one, two, three = (item.num for item in coding.items[:3])
-    rows = [CodedNote(one, "late", "Late"), CodedNote(two, "late too", "late"), CodedNote(three, "")]
-    first = store_notes(store, coding, rows, author="ann")
-    assert (first.notes, first.assigned, first.codes) == (3, 2, ("Late",))
-    again = store_notes(store, coding, [*rows[:2], CodedNote(three, "rude", "rude")], author="bob")
+    first, second, third = (item.num for item in coding.items[:3])
+    rows = [CodedNote(first, "late", "Late"), CodedNote(second, "late too", "late"), CodedNote(third, "")]
+    imported = store_notes(store, coding, rows, author="ann")
+    assert (imported.notes, imported.assigned, imported.codes) == (3, 2, ("Late",))
+    again = store_notes(store, coding, [*rows[:2], CodedNote(third, "rude", "rude")], author="bob")
     assert (again.notes, again.assigned, again.codes) == (1, 1, ("rude",))
     state = read_coding(store, coding)
-    assert [state.notes[item].author for item in (one, two, three)] == ["ann", "ann", "bob"]
+    assert [state.notes[item].author for item in (first, second, third)] == ["ann", "ann", "bob"]
 
 
 def test_a_deleted_run_takes_its_records_along(store, coding, where):
@@ -273,10 +275,10 @@ def test_a_note_on_a_run_that_was_deleted_meanwhile_is_refused(store, coding):
 
 
 def test_two_processes_see_each_others_notes(store, coding, where):
-    one, two, *_ = (item.num for item in coding.items)
+    first, second, *_ = (item.num for item in coding.items)
     read_coding(store, coding)
     with Store(where) as other:
-        write_note(other, named_coding(other, coding.id), one, "late", author="bob")
-        write_note(store, coding, two, "rude", author="ann")
+        write_note(other, named_coding(other, coding.id), first, "late", author="bob")
+        write_note(store, coding, second, "rude", author="ann")
         assert read_coding(store, coding) == read_coding(other, named_coding(other, coding.id))
     assert {note.author for note in read_coding(store, coding).notes.values()} == {"ann", "bob"}

@@ -68,17 +68,17 @@ ANY_EVENT = st.one_of(
 def test_whatever_happens_counts_add_up_and_nothing_that_was_said_is_lost(bodies):
     history = events(*bodies)
     state = folded(history, ITEMS)
-    standing = [one for one in state.notes.values() if one.text]
+    standing = [note for note in state.notes.values() if note.text]
     assert sum(state.counts.values()) == len(standing)
-    assert {one.code for one in standing} <= {"", *(one.id for one in state.adopted)}
-    assert all(not one.code for one in state.notes.values() if not one.text)
+    assert {note.code for note in standing} <= {"", *(code.id for code in state.adopted)}
+    assert all(not note.code for note in state.notes.values() if not note.text)
     assert set(state.notes) <= set(ITEMS)
     written = Counter((event.body["item"], event.num) for event in history if event.kind == "note")
-    kept = [*state.notes.values(), *(one for several in state.earlier.values() for one in several)]
-    assert Counter((one.item, one.num) for one in kept) == Counter(
+    kept = [*state.notes.values(), *(value for several in state.earlier.values() for value in several)]
+    assert Counter((note.item, note.num) for note in kept) == Counter(
         {key: n for key, n in written.items() if key[0] in ITEMS}
     )
-    assert {one.id for one in state.codes.values()} == {
+    assert {code.id for code in state.codes.values()} == {
         event.body["code"] for event in history if event.kind == "code"
     }, "a code that was merged or dropped is still told"
 
@@ -112,7 +112,7 @@ def test_a_new_text_stays_under_its_code_and_nothing_wrong_leaves_it():
     assert folded(events(*history), ITEMS).counts == {"c1": 1}
     state = folded(events(*history, note(1, "")), ITEMS)
     assert state.counts == {}
-    assert [one.text for one in state.earlier[1]] == ["bad", "worse"]
+    assert [code.text for code in state.earlier[1]] == ["bad", "worse"]
 
 
 def test_order_decides_a_note_after_a_drop_is_under_nothing():
@@ -125,7 +125,7 @@ def test_order_decides_a_note_after_a_drop_is_under_nothing():
 def test_a_proposed_code_takes_notes_when_it_is_adopted_and_only_free_ones():
     history = [note(1), note(2), code("c1", 1), proposed("c2", 1, 2)]
     state = folded(events(*history), ITEMS)
-    assert ([one.id for one in state.proposed], state.counts) == (["c2"], {"c1": 1, "": 1})
+    assert ([code.id for code in state.proposed], state.counts) == (["c2"], {"c1": 1, "": 1})
     assert folded(events(*history, ("adopt", {"code": "c2"})), ITEMS).counts == {"c1": 1, "c2": 1}
 
 
@@ -139,17 +139,17 @@ def test_a_trial_counts_for_the_configuration_that_was_tried():
     def pattern(text):
         return {"error_pattern": {"name": "x", "pattern": text}}
 
-    def made(text):
+    def scorer_event(text):
         return ("scorer", {"code": "c1", "config": pattern(text), "examples": []})
 
     def trial(text):
         return ("trial", {"code": "c1", "config": pattern(text), "run": f"run {text}"})
 
-    first = folded(events(code("c1"), made("a"), trial("a")), ITEMS)
+    first = folded(events(code("c1"), scorer_event("a"), trial("a")), ITEMS)
     assert first.codes["c1"].scorer.run == "run a"
-    changed = folded(events(code("c1"), made("a"), made("b"), trial("a")), ITEMS)
+    changed = folded(events(code("c1"), scorer_event("a"), scorer_event("b"), trial("a")), ITEMS)
     assert changed.codes["c1"].scorer.run == ""
-    installed = folded(events(code("c1"), made("a"), trial("a"), ("install", {"code": "c1"}, "bob")), ITEMS)
+    installed = folded(events(code("c1"), scorer_event("a"), trial("a"), ("install", {"code": "c1"}, "bob")), ITEMS)
     assert installed.codes["c1"].scorer.installed == "bob"
 
 

@@ -63,10 +63,10 @@ def test_an_event_is_read_as_it_was_added_and_in_its_order(store):
     first = Event("changed", "ann", {"n": [1, None]}, AT, run.num, "q1", 2, "name", 7)
     append(store, "draft", "one", [first, Event("retired", "bob", at=AT)])
     append(store, "draft", "two", [Event("changed", "cy", at=AT)])
-    found = events_of(store)
-    assert [(event.kind, event.author) for event in found] == [("changed", "ann"), ("retired", "bob")]
-    assert found[0].num < found[1].num
-    assert found[0].row("draft", "one") == first.row("draft", "one")
+    events = events_of(store)
+    assert [(event.kind, event.author) for event in events] == [("changed", "ann"), ("retired", "bob")]
+    assert events[0].num < events[1].num
+    assert events[0].row("draft", "one") == first.row("draft", "one")
     with store.reading() as connection:
         assert [subject for subject, _ in read_events(connection, "draft")] == ["one", "one", "two"]
 

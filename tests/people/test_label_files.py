@@ -15,8 +15,8 @@ def test_a_label_is_of_the_repeat_that_its_row_names_and_else_of_the_first(tmp_p
     path = tmp_path / "labels.csv"
     rows = "q1,2,exact_match,1,ann\nq1,,exact_match,0,bob\nq2,1,exact_match,1,ann\n"
     path.write_text(f"sample,repeat,name,value,author\n{rows}", encoding="utf-8")
-    found = [(label.sample, label.repeat, label.author) for label in read_labels(run, path)]
-    assert found == [("q1", 2, "ann"), ("q1", 0, "bob"), ("q2", 1, "ann")]
+    labelled = [(label.sample, label.repeat, label.author) for label in read_labels(run, path)]
+    assert labelled == [("q1", 2, "ann"), ("q1", 0, "bob"), ("q2", 1, "ann")]
 
 
 @pytest.mark.parametrize("value", ["nan", "NaN", "NAN", "-nan", "inf", "+Inf", "-Infinity", "INFINITY", " nan "])

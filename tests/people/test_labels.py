@@ -47,8 +47,8 @@ def test_a_label_is_read_as_it_was_given(store, run):
 def test_the_newest_label_of_an_author_counts_and_the_older_one_is_kept(store, run):
     add_labels(store, run, [label(value="old"), label(author="ann", value="hers")])
     add_labels(store, run, [label(value="new")])
-    assert [(one.author, one.value) for one in run.labels()] == [("ann", "hers"), ("model:m", "new")]
-    assert [one.value for one in all_labels(store, run)] == ["old", "hers", "new"]
+    assert [(label.author, label.value) for label in run.labels()] == [("ann", "hers"), ("model:m", "new")]
+    assert [label.value for label in all_labels(store, run)] == ["old", "hers", "new"]
 
 
 def test_what_is_said_already_is_not_said_again(store, run):
@@ -62,7 +62,7 @@ def test_a_value_of_none_withdraws_a_label_until_it_is_given_again(store, run):
     assert add_labels(store, run, [label(value=None)]) == 1
     assert run.labels() == ()
     add_labels(store, run, [label()])
-    assert [one.value for one in run.labels()] == ["wrong unit"]
+    assert [label.value for label in run.labels()] == ["wrong unit"]
     assert add_labels(store, run, [label("q2", None)]) == 0, "there was nothing to withdraw"
 
 
@@ -89,9 +89,9 @@ def test_a_number_that_is_none_is_refused_and_does_not_withdraw_what_was_said(st
 def test_labels_are_found_by_record(store, run):
     several = [label(), label("q1"), label("q2", "no source"), label("q2", "why", name="reason")]
     add_labels(store, run, [*several, replace(label(), repeat=1)])
-    found = run.labels()
-    assert [one.name for one in by_record(found)["q2", 0]] == ["cause", "reason"]
-    assert ("q2", 1) not in by_record(found)
+    labels = run.labels()
+    assert [label.name for label in by_record(labels)["q2", 0]] == ["cause", "reason"]
+    assert ("q2", 1) not in by_record(labels)
 
 
 def test_a_run_tells_its_remarks_itself(store, run):
@@ -115,8 +115,8 @@ def test_a_note_is_about_its_run_alone(run, where):
     other = evaluate(lambda sample: "no", [Sample("q", "?", "yes")], [ExactMatch()], store=where)
     with Store(where) as store:
         add_note(store, run, "mine", author="ann", at=AT)
-        found = read_notes(store, [run, other])
-        assert [[one.text for one in found[name]] for name in (run.id, other.id)] == [["mine"], []]
+        notes = read_notes(store, [run, other])
+        assert [[record.text for record in notes[name]] for name in (run.id, other.id)] == [["mine"], []]
         assert read_notes(store, [other]) == {other.id: ()}
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.store.outside import execute
 from tests.store.test_delete import run_over
 
-from steelyard import ConfigError, Contains, Sample, Store, evaluate
+from steelyard import ConfigError, Sample, Store, evaluate
 from steelyard.analysis.label_forms import CANNOT_TELL, LabelForm
 from steelyard.people.draw import draw_records
 from steelyard.people.queue_values import QueueDesign, RaterVerdict
@@ -29,6 +29,7 @@ from steelyard.people.queues import (
     skip_item,
     undo_label,
 )
+from steelyard.scorers import Contains
 from steelyard.store.delete import delete_runs
 from steelyard.store.repair.verify import verify
 
@@ -48,7 +49,7 @@ def store(filled):
         yield opened
 
 
-def made(store, design=DESIGN, **draw):
+def drawn_queue(store, design=DESIGN, **draw):
     items, how = draw_records(store.runs(), **draw)
     return create_queue(store, replace(design, drawn=how), items, author="lead")
 
@@ -64,7 +65,7 @@ def labelled(store, queue, rater, verdicts):
 
 
 def test_a_queue_is_read_as_it_was_made(store):
-    queue = made(store, replace(DESIGN, question="Same number?", show_reference=True, seed=3), n=5, seed=9)
+    queue = drawn_queue(store, replace(DESIGN, question="Same number?", show_reference=True, seed=3), n=5, seed=9)
     assert named_queue(store, queue.id) == queue == queues(store)[0]
     assert queue.design.drawn["method"] == "random"
     assert queue.design.drawn["strata"] == {"all": {"records": 20, "drawn": 5}}
@@ -72,7 +73,7 @@ def test_a_queue_is_read_as_it_was_made(store):
 
 
 def test_an_overlap_is_labelled_by_several_and_the_rest_by_one(store):
-    queue = made(store, replace(DESIGN, raters=3, overlap=0.2))
+    queue = drawn_queue(store, replace(DESIGN, raters=3, overlap=0.2))
     needed = [item.needed for item in queue_items(store, queue)]
     assert sorted(needed) == [1] * 16 + [3] * 4
     for rater in ("ann", "bob", "cy", "dee"):
@@ -83,7 +84,7 @@ def test_an_overlap_is_labelled_by_several_and_the_rest_by_one(store):
 
 
 def test_two_raters_never_have_more_of_an_item_than_it_needs(store):
-    queue = made(store, replace(DESIGN, overlap=0.0))
+    queue = drawn_queue(store, replace(DESIGN, overlap=0.0))
     first = [reserve_item(store, queue, f"rater {at}") for at in range(20)]
     assert len({item.num for item in first}) == 20
     assert reserve_item(store, queue, "one too many") is None
@@ -91,7 +92,7 @@ def test_two_raters_never_have_more_of_an_item_than_it_needs(store):
 
 
 def test_raters_who_ask_at_once_get_different_items(where, store):
-    queue = made(store, replace(DESIGN, overlap=0.0))
+    queue = drawn_queue(store, replace(DESIGN, overlap=0.0))
     given = []
     with Store(where) as other:
 
@@ -109,7 +110,7 @@ def test_raters_who_ask_at_once_get_different_items(where, store):
 
 
 def test_a_reservation_lapses_by_the_clock_of_the_database(where, store):
-    queue = made(store, replace(DESIGN, overlap=0.0), n=1)
+    queue = drawn_queue(store, replace(DESIGN, overlap=0.0), n=1)
     item = reserve_item(store, queue, "ann")
     assert reserve_item(store, queue, "bob") is None
     assert reserve_item(store, queue, "ann") == item  # the same page in another tab
@@ -121,7 +122,7 @@ def test_a_reservation_lapses_by_the_clock_of_the_database(where, store):
 
 
 def test_what_was_passed_over_comes_last(store):
-    queue = made(store, n=3)
+    queue = drawn_queue(store, n=3)
     first = reserve_item(store, queue, "ann")
     skip_item(store, queue, first.num, "ann")
     order = []
@@ -133,17 +134,17 @@ def test_what_was_passed_over_comes_last(store):
 
 
 def test_raters_have_orders_of_their_own_and_finish_what_others_began(store):
-    queue = made(store)
+    queue = drawn_queue(store)
     ann = labelled(store, queue, "ann", ["pass"] * 20)
-    alone = made(store, replace(DESIGN, title="another", form=LabelForm("text", "comment")))
+    alone = drawn_queue(store, replace(DESIGN, title="another", form=LabelForm("text", "comment")))
     assert [reserve_item(store, alone, rater).sample for rater in ("ann", "bob", "cy")] != ann[:1] * 3
-    third = made(store, replace(DESIGN, title="a third", form=LabelForm("scale", "rating", scale=(1.0, 5.0))))
+    third = drawn_queue(store, replace(DESIGN, title="a third", form=LabelForm("scale", "rating", scale=(1.0, 5.0))))
     begun = labelled(store, third, "ann", ["4"] * 2)
     assert set(labelled(store, third, "bob", ["4"] * 2)) == set(begun)
 
 
 def test_cannot_tell_is_an_answer_that_counts_in_no_score(store):
-    queue = made(store, n=1)
+    queue = drawn_queue(store, n=1)
     item = reserve_item(store, queue, "ann")
     label_item(store, queue, item, RaterVerdict("ann", None, comment="the question has two readings"))
     assert read_progress(store, queue)[1] == {}
@@ -159,7 +160,7 @@ def test_cannot_tell_is_an_answer_that_counts_in_no_score(store):
 
 
 def test_a_verdict_is_withdrawn_and_its_item_comes_again(store):
-    queue = made(store)
+    queue = drawn_queue(store)
     assert undo_label(store, queue, "ann") is None
     labelled(store, queue, "ann", ["pass", "fail"])
     last = undo_label(store, queue, "ann")
@@ -170,7 +171,7 @@ def test_a_verdict_is_withdrawn_and_its_item_comes_again(store):
 
 
 def test_a_verdict_of_another_form_changes_nothing(store):
-    queue = made(store)
+    queue = drawn_queue(store)
     item = reserve_item(store, queue, "ann")
     with pytest.raises(ConfigError, match=r"'7' is not a verdict: type pass or fail"):
         label_item(store, queue, item, RaterVerdict("ann", "7"))
@@ -182,15 +183,15 @@ def test_a_verdict_of_another_form_changes_nothing(store):
 
 
 def test_disagreements_make_a_queue_of_their_own(store):
-    queue = made(store)
+    queue = drawn_queue(store)
     samples = labelled(store, queue, "ann", ["pass"] * 20)
     while item := reserve_item(store, queue, "bob"):
         label_item(store, queue, item, RaterVerdict("bob", "fail" if item.sample in samples[:3] else "pass"))
-    found = disagreements(store, queue)
-    assert {item.sample for item in found} == set(samples[:3])
+    disputed = disagreements(store, queue)
+    assert {item.sample for item in disputed} == set(samples[:3])
     progress = read_progress(store, queue)[0]
     assert (progress.overlapping, progress.conflicting) == (20, 3)
-    decided = create_queue(store, replace(DESIGN, title="conflicts", raters=1, overlap=0.0), found, author="lead")
+    decided = create_queue(store, replace(DESIGN, title="conflicts", raters=1, overlap=0.0), disputed, author="lead")
     assert reserve_item(store, decided, "ann") is None  # has said what is in dispute
     assert {item.sample for item in open_items(store, decided, "cho")} == set(samples[:3])
     assert read_progress(store, decided)[0].done == 0
@@ -200,20 +201,20 @@ def test_disagreements_make_a_queue_of_their_own(store):
 
 
 def test_who_cannot_tell_is_not_asked_again_about_a_disagreement(store):
-    queue = made(store, replace(DESIGN, raters=3))
+    queue = drawn_queue(store, replace(DESIGN, raters=3))
     for rater, verdict in (("ann", "pass"), ("bob", "fail"), ("cho", None)):
         while item := reserve_item(store, queue, rater):
             label_item(store, queue, item, RaterVerdict(rater, verdict))
-    found = disagreements(store, queue)
-    assert {item.needed for item in found} == {3}
-    decided = create_queue(store, replace(DESIGN, raters=1, overlap=0.0), found, author="lead")
+    disputed = disagreements(store, queue)
+    assert {item.needed for item in disputed} == {3}
+    decided = create_queue(store, replace(DESIGN, raters=1, overlap=0.0), disputed, author="lead")
     assert reserve_item(store, decided, "cho") is None
     assert reserve_item(store, decided, "dee") is not None
 
 
 def test_labels_that_were_given_elsewhere_count_and_those_of_models_do_not(store):
-    queue = made(store, n=1)
-    other = made(store, replace(DESIGN, title="the same records"), n=20)
+    queue = drawn_queue(store, n=1)
+    other = drawn_queue(store, replace(DESIGN, title="the same records"), n=20)
     labelled(store, other, "ann", ["pass"] * 20)
     item = queue_items(store, queue)[0]
     label_item(store, queue, item, RaterVerdict("model:judge", "fail"))
@@ -221,7 +222,7 @@ def test_labels_that_were_given_elsewhere_count_and_those_of_models_do_not(store
 
 
 def test_half_of_the_raters_see_a_pair_the_other_way_round(store):
-    queue = made(store, n=1)
+    queue = drawn_queue(store, n=1)
     item = queue_items(store, queue)[0]
     orders = [rater_order(queue, item, f"rater {at}") for at in range(200)]
     assert 70 < orders.count("AB") < 130
@@ -262,7 +263,7 @@ def test_records_without_an_output_are_not_drawn(where):
 
 
 def test_the_items_of_a_deleted_run_go_with_it(store):
-    queue = made(store)
+    queue = drawn_queue(store)
     item = reserve_item(store, queue, "ann")
     delete_runs(store, store.runs())
     with pytest.raises(ConfigError, match="was deleted"):
@@ -277,7 +278,7 @@ def test_the_items_of_a_deleted_run_go_with_it(store):
 def test_a_queue_that_is_not_there_is_named(store):
     with pytest.raises(ConfigError, match=r"there is no queue 'abc': the store has no queues"):
         named_queue(store, "abc")
-    queue = made(store)
+    queue = drawn_queue(store)
     with pytest.raises(ConfigError, match=f"did you mean '{queue.id}'"):
         named_queue(store, queue.id[:-1] + "#")
 
@@ -297,7 +298,7 @@ def test_a_design_that_cannot_be_meant_is_refused(field, value, message):
 
 
 def test_the_record_of_an_item_is_found_at_another_place(store):
-    queue = made(store, n=1)
+    queue = drawn_queue(store, n=1)
     item = queue_items(store, queue)[0]
     moved = replace(item, no=19 if item.no != 19 else 0)
     assert item_record(run_of(store, item), moved).sample.id == item.sample

@@ -11,7 +11,6 @@ from tests.report.sections_read import notes, rows
 from steelyard import Options, Sample, Scripted, Store, Suite, compare, evaluate, evaluate_suite
 from steelyard.cli.outcome import evaluate_runs, print_outcome
 from steelyard.models.prices import Price, PriceTable
-from steelyard.plain_json import json_value
 from steelyard.report.page import report_sections
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
@@ -93,20 +92,21 @@ def test_pages_begin_with_what_to_ship_and_keep_the_pairs_folded(runs):
     assert html.index('id="grid"') < html.index('id="targets"') < html.index('id="comparison"')
     text = markdown_report(runs, compared)
     assert "| terse | 10.0 %" in text
-    keys = [section.key for section in report_sections(evaluate_runs(runs).content, "html")]
+    keys = [section.key for section in report_sections(evaluate_runs(runs), "html")]
     assert keys[:2] == ["grid", "grid_details"]
 
 
-def test_json_has_the_grid_once(runs):
-    plain = json.loads(json.dumps(json_value(evaluate_runs(runs))))
-    found = plain["comparison"]["grid"]
-    assert [cell["state"] for cell in found["cells"]] == ["worse", "within", "worse", "within"]
-    assert found["prompts"][0]["verdict"] == "no_evidence"
+def test_json_has_the_grid_once(runs, capsys):
+    print_outcome(evaluate_runs(runs), as_json=True)
+    plain = json.loads(capsys.readouterr().out)
+    grid = plain["comparison"]["grid"]
+    assert [cell["state"] for cell in grid["cells"]] == ["worse", "within", "worse", "within"]
+    assert grid["prompts"][0]["verdict"] == "no_evidence"
     assert json.dumps(plain).count('"margin": 0.03, "n"') == 1
 
 
 def test_the_conclusion_of_a_grid_is_its_own_sentence(runs):
-    sections = report_sections(evaluate_runs(runs).content, "markdown")
+    sections = report_sections(evaluate_runs(runs), "markdown")
     conclusions = [text for section in sections for text in notes(section, "conclusion")]
     assert len(conclusions) == 1
     assert conclusions[0].startswith("terse@large is one of 2 cells")

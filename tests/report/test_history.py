@@ -162,7 +162,7 @@ def test_json_has_every_number_and_note(past):
     plain = json_value(past(("glm", 0.5, 40), ("glm", 0.9, 40), notes=[(1, "new prompt")]))
     first, second = plain["runs"]
     assert first["change"] is None
-    assert second["change"]["told"] == "better"
+    assert second["change"]["verdict"] == "better"
     assert second["score"]["headline"]["value"] == pytest.approx(0.9)
     assert second["notes"] == [{"at": "2026-03-01T09:30:00+00:00", "author": "ann", "text": "new prompt"}]
     assert first["digest"] == second["digest"]

@@ -1,4 +1,4 @@
-"""Tables for notebooks: the figures of their objects, and no markup of others."""
+"""What a notebook shows of values: the Sections of their page, and no markup of others."""
 
 from html.parser import HTMLParser
 
@@ -26,7 +26,8 @@ def runs():
 def test_a_comparison_shows_means_difference_interval_and_sentence():
     comparison = compare(*runs())
     tags, text = tags_and_text(comparison._repr_html_())
-    assert tags == {"table", "caption", "tr", "th", "td", "p"}
+    assert "table" in tags
+    assert "script" not in tags
     assert "50.0 %" in text
     assert "100.0 %" in text
     assert "+50.0" in text
@@ -42,8 +43,9 @@ def test_a_summary_is_the_table_of_its_run():
 def test_standings_show_ranks_ratings_and_counts():
     table = rank([("a", "b", "a")] * 30 + [("b", HOSTILE, "a")] * 30)
     tags, text = tags_and_text(table._repr_html_())
-    assert tags == {"table", "caption", "tr", "th", "td", "p"}
-    assert "3 targets, 60 battles" in text
+    assert "table" in tags
+    assert "script" not in tags
+    assert "60 verdicts on 60 independent samples" in text
     assert HOSTILE in text
     assert table.sentence in text
 

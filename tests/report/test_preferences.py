@@ -26,14 +26,14 @@ STOPPED = Stopping("full", "preference", 0.5, 0.95, "", 805, 212, 4, "above", In
 
 
 @pytest.fixture(scope="module")
-def weighed(tmp_path_factory):
+def evaluated(tmp_path_factory):
     """Three targets against each other over 40 samples: per pair of ten 5 A more than it loses, see `verdicts`."""
     return evaluate_runs(pairwise_runs(tmp_path_factory.mktemp("pairs"), 40, third=True))
 
 
 @pytest.fixture(scope="module")
-def html(weighed):
-    return html_report(weighed.runs, weighed.comparison, weighed.gate, pairwise=weighed.content.pairwise)
+def html(evaluated):
+    return html_report(evaluated.runs, evaluated.comparison, evaluated.gate, pairwise=evaluated.pairwise)
 
 
 def text_of(html):
@@ -45,8 +45,8 @@ def data_of(html):
     return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)[1])
 
 
-def test_a_pair_has_its_sentence_its_shares_and_its_rates_on_the_page(html, weighed):
-    pair = weighed.preferences[0]
+def test_a_pair_has_its_sentence_its_shares_and_its_rates_on_the_page(html, evaluated):
+    pair = evaluated.pairwise.preferences[0]
     assert dict(pair.tally.parts()) == {"A": 20, "B": 4, "tie": 4, "inconsistent": 4, "unparsed": 4, "refused": 0}
     text = text_of(html)
     assert "ours &lt;b&gt; is preferred to theirs: it won 20 of 24 decided pairs, 83.33 %" in text
@@ -76,10 +76,10 @@ def test_answering_runs_are_not_shown_as_if_something_had_failed(html):
     assert "ours &lt;b&gt; 36 4 unknown" in text
 
 
-def test_the_standings_name_the_leader_the_ranks_and_the_matrix(html, weighed):
+def test_the_standings_name_the_leader_the_ranks_and_the_matrix(html, evaluated):
     text = text_of(html)
-    assert weighed.standings.sentence.replace("<", "&lt;").replace(">", "&gt;") in text
-    assert weighed.standings.targets[0] == "ours <b>"
+    assert evaluated.pairwise.standings.sentence.replace("<", "&lt;").replace(">", "&gt;") in text
+    assert evaluated.pairwise.standings.targets[0] == "ours <b>"
     assert "Who won how often against whom" in text
     assert html.index("Standings</h2>") < html.index("Preferences</h2>")
 
@@ -109,28 +109,28 @@ def test_both_answers_and_what_each_order_said_are_in_the_table_of_samples(html)
     assert words[missing[1]].startswith("error")
 
 
-def test_what_was_judged_stays_text(html, weighed):
+def test_what_was_judged_stays_text(html, evaluated):
     assert html.count("<script") == 2
     assert "\u202e" not in re.sub(r'<script type="application/json".*?</script>', "", html, flags=re.DOTALL)
-    assert html == html_report(weighed.runs, weighed.comparison, weighed.gate, pairwise=weighed.content.pairwise)
+    assert html == html_report(evaluated.runs, evaluated.comparison, evaluated.gate, pairwise=evaluated.pairwise)
 
 
-def test_a_page_of_a_judging_run_alone_is_a_page(weighed):
-    alone = evaluate_runs([weighed.runs[3]])
-    text = text_of(html_report(alone.runs, pairwise=alone.content.pairwise))
+def test_a_page_of_a_judging_run_alone_is_a_page(evaluated):
+    alone = evaluate_runs([evaluated.runs[3]])
+    text = text_of(html_report(alone.runs, pairwise=alone.pairwise))
     assert "36 pairs judged by a judge" in text
     assert "Targets</h2>" not in text
-    assert alone.standings is None
+    assert alone.pairwise.standings is None
 
 
-def test_of_several_judges_the_one_whose_preferences_are_shown_is_named(weighed):
-    strict = replace(preferences(weighed.runs[3]), score="preference_strict")
+def test_of_several_judges_the_one_whose_preferences_are_shown_is_named(evaluated):
+    strict = replace(preferences(evaluated.runs[3]), score="preference_strict")
     bar = preferences_section([strict]).parts
     assert "judged by the judge strict" in str(bar)
 
 
-def test_the_markdown_report_has_the_pairs_the_standings_and_the_groups(weighed):
-    text = markdown_report(weighed.runs, weighed.comparison, weighed.gate, pairwise=weighed.content.pairwise)
+def test_the_markdown_report_has_the_pairs_the_standings_and_the_groups(evaluated):
+    text = markdown_report(evaluated.runs, evaluated.comparison, evaluated.gate, pairwise=evaluated.pairwise)
     assert "- **ours &lt;b&gt; leads" in text
     assert "| ours &lt;b&gt; vs theirs | 20 | 4 | 4 | 4 | 4 | 4 | **83.3 %** | 64.1 to 93.3 | 0.0015 |" in text
     assert "floor gave one and the same answer 40 of 40 times." in text
@@ -140,9 +140,9 @@ def test_the_markdown_report_has_the_pairs_the_standings_and_the_groups(weighed)
     assert len(text) < 6000
 
 
-def test_a_single_pair_in_markdown_has_no_standings(weighed):
-    alone = evaluate_runs([weighed.runs[3]])
-    text = markdown_report(alone.runs, pairwise=alone.content.pairwise)
+def test_a_single_pair_in_markdown_has_no_standings(evaluated):
+    alone = evaluate_runs([evaluated.runs[3]])
+    text = markdown_report(alone.runs, pairwise=alone.pairwise)
     assert "| rank |" not in text
     assert "- same in both orders: 87\\.5 % of 32 pairs" in text
     assert "| garden | 8 | 0 | 4 | 4 | 66.7 % | 39.1 to 86.2 | 0.39 |" in text

@@ -21,8 +21,8 @@ def runs(tmp_path_factory):
 
 
 def page_of(runs):
-    weighed = evaluate_runs(runs)
-    return html_report(weighed.runs, weighed.comparison, weighed.gate, pairwise=weighed.content.pairwise)
+    evaluated = evaluate_runs(runs)
+    return html_report(evaluated.runs, evaluated.comparison, evaluated.gate, pairwise=evaluated.pairwise)
 
 
 def test_a_judging_run_alone_shows_both_answers_and_both_orders_inert(runs, in_browser):

@@ -15,11 +15,11 @@ from tests.servers import REQUIRED, SERVER, connected
 @contextlib.contextmanager
 def connection_to_server():
     """A plain connection to the server; the test is skipped where none answers."""
-    found = connected()
-    if isinstance(found, str):
-        (pytest.fail if REQUIRED else pytest.skip)(f"no PostgreSQL at STEELYARD_TEST_POSTGRES: {found}")
-    with found:
-        yield found
+    connection = connected()
+    if isinstance(connection, str):
+        (pytest.fail if REQUIRED else pytest.skip)(f"no PostgreSQL at STEELYARD_TEST_POSTGRES: {connection}")
+    with connection:
+        yield connection
 
 
 @contextlib.contextmanager

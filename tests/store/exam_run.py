@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from steelyard import Options, Sample, Score, ScoreInfo, StageInfo, Suite, evaluate_suite
+from steelyard import Options, Sample, Score, ScoreInfo, Suite, evaluate_suite
 from steelyard.evaluation.evaluate import RunConfig
+from steelyard.types import StageInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +49,10 @@ def exam_runs(store, replies, *, samples=(), **options):
 
     def says(several):
         def target(sample):
-            found = several[places[sample.id]]
-            if isinstance(found, Exception):
-                raise found
-            return found
+            answer = several[places[sample.id]]
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
 
         return target
 

@@ -12,14 +12,16 @@ from steelyard.store.database.address import Address, locate
 @contextlib.contextmanager
 def connection_to(where):
     """A connection of the driver, which commits each statement."""
-    found = locate(where)
-    if isinstance(found, Path):
-        with contextlib.closing(sqlite3.connect(found, isolation_level=None, timeout=10)) as connection:
+    address = locate(where)
+    if isinstance(address, Path):
+        with contextlib.closing(sqlite3.connect(address, isolation_level=None, timeout=10)) as connection:
             yield connection
         return
     import psycopg
 
-    with psycopg.connect(found.url.complete, autocommit=True, options=f"-c search_path={found.schema}") as connection:
+    with psycopg.connect(
+        address.url.complete, autocommit=True, options=f"-c search_path={address.schema}"
+    ) as connection:
         yield connection
 
 
@@ -28,5 +30,5 @@ def execute(where, statement, parameters=()):
     if isinstance(locate(where), Address):
         statement = statement.replace("?", "%s")
     with connection_to(where) as connection:
-        found = connection.execute(statement, parameters)
-        return found.fetchall() if found.description else []
+        rows = connection.execute(statement, parameters)
+        return rows.fetchall() if rows.description else []

@@ -57,8 +57,8 @@ def coding(store):
 
 def judge(**more):
     """A judge that finds miles."""
-    found = {" miles\n</answer": "Verdict: YES"}
-    return Judge(Scripted(found, default="Verdict: NO"), **more)
+    replies = {" miles\n</answer": "Verdict: YES"}
+    return Judge(Scripted(replies, default="Verdict: NO"), **more)
 
 
 def test_each_record_of_each_run_and_repeat_is_tried_once(store, where, coding):
@@ -116,15 +116,15 @@ def test_a_scorer_that_changes_while_it_is_tried_takes_no_rates_over(store, wher
 
 
 def test_proposals_name_the_notes_that_are_under_no_code(store, where, coding):
-    made = find_code(store, "miles")
+    code = find_code(store, "miles")
     free = [item.num for item in coding.items if int(item.sample[1:]) % 2][:3]
     for item in free:
         write_note(store, coding, item, f"too short {item}", author="ann")
     reviewer = Reviewer(Scripted(default="too short: 1-2\nmiles: 3"))
-    found = review(where, ReviewPlan(coding.id), reviewer, at=datetime.now(UTC))
-    [proposed] = found.codes
+    reviewed = review(where, ReviewPlan(coding.id), reviewer, at=datetime.now(UTC))
+    [proposed] = reviewed.codes
     assert (proposed.name, proposed.proposed_items) == ("too short", tuple(sorted(free)[:2]))
     assert proposed.definition.startswith("Such as: too short")
-    assert (found.asked, found.unplaced, found.causes) == (3, 0, {"too short": 2, "miles": 1})
+    assert (reviewed.asked, reviewed.unplaced, reviewed.causes) == (3, 0, {"too short": 2, "miles": 1})
     state = read_coding(store, coding)
-    assert (len(state.uncoded), state.codes[made.code.id].state) == (3, "adopted")
+    assert (len(state.uncoded), state.codes[code.code.id].state) == (3, "adopted")

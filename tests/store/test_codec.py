@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard import StoreError
+from steelyard.errors import StoreError
 from steelyard.store import codec
 from steelyard.store.codec import Packer, Unpacker
 
@@ -82,9 +82,9 @@ def test_a_dictionary_that_was_rolled_back_is_not_used_again():
 def test_no_flipped_bit_changes_a_body_unnoticed():
     stored, dictionaries = round_trip([body(n) for n in range(60)])
     noticed = total = 0
-    for one, whole in ((stored[0], body(0)), (stored[-1], body(59)), (round_trip([b"y" * 5000])[0][0], b"y" * 5000)):
-        for at in range(8 * len(one)):
-            damaged = bytearray(one)
+    for packed, whole in ((stored[0], body(0)), (stored[-1], body(59)), (round_trip([b"y" * 5000])[0][0], b"y" * 5000)):
+        for at in range(8 * len(packed)):
+            damaged = bytearray(packed)
             damaged[at // 8] ^= 1 << (at % 8)
             total += 1
             try:

@@ -4,6 +4,7 @@ import pytest
 from tests.store.outside import execute
 
 from steelyard import ExactMatch, Prompt, Sample, Score, Scripted, Store, evaluate
+from steelyard.store.records import damage_lines
 
 SAMPLES = [Sample(f"q{n}", f"Question {n}?", "yes") for n in range(20)]
 BAD = b"\x01\xff\x00\xff"
@@ -73,12 +74,12 @@ def test_the_run_that_evaluate_returns_is_not_looked_through(where):
 
 def test_one_handle_looks_through_a_finished_run_once(tmp_path):
     where = tmp_path / "s.db"
-    made = evaluate(Prompt(Scripted({}, default="yes"), "{{question}}"), SAMPLES, [ExactMatch()], store=where)
+    run = evaluate(Prompt(Scripted({}, default="yes"), "{{question}}"), SAMPLES, [ExactMatch()], store=where)
     execute(where, "UPDATE reply SET body = ? WHERE num = (SELECT min(num) + 3 FROM reply)", [BAD])
     with Store(where) as store:
-        reread = store.run(made.id)
+        reread = store.run(run.id)
         first = reread.summary()
         execute(where, "UPDATE reply SET body = ?", [BAD])
         assert len(first.records.damaged) == 1
         assert reread.summary().records.damaged == first.records.damaged
-        assert len(reread.damages()) == len(SAMPLES)
+        assert len(damage_lines(reread.id, reread.done, reread.records())) == len(SAMPLES)

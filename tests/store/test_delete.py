@@ -11,7 +11,8 @@ from tests.store.outside import execute
 from tests.store.repair.test_verify import REPLIES, SAMPLES, length
 from tests.thorough import times
 
-from steelyard import Options, Prompt, Store, StoreError, Suite, evaluate
+from steelyard import Options, Prompt, Store, Suite, evaluate
+from steelyard.errors import StoreError
 from steelyard.evaluation import RunConfig, evaluate_suite
 from steelyard.evaluation.rescore import rescore
 from steelyard.models.budget import Budget
@@ -131,12 +132,12 @@ def test_killed_at_any_moment_a_run_is_there_or_gone(where):
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
         with Store(where) as store:
-            there = {one.id for one in store.runs()}
+            there = {run.id for run in store.runs()}
             assert kept.id in there
             told.add(run.id in there)
             assert verify(store).damages == []
             if run.id in there:
                 assert len(list(store.run(run.id).records())) == 220
                 delete_runs(store, [run], replies=True)
-            assert {one.id for one in store.runs()} == {kept.id}
+            assert {run.id for run in store.runs()} == {kept.id}
     assert told == {True, False}

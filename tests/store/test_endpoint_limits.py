@@ -53,11 +53,11 @@ def test_tokens_that_one_worker_has_sent_and_put_right_are_missing_for_the_other
     shared = SharedRates(Rates(None, 100), 1)
 
     async def run():
-        one, other = (StorePace(store.writer, 1, shared) for store in opened)
-        (at,) = (await one.slots("endpoint", [60])).at
+        pace, other = (StorePace(store.writer, 1, shared) for store in opened)
+        (at,) = (await pace.slots("endpoint", [60])).at
         full = await other.slots("endpoint", [60])
-        one.correct("endpoint", at, -60)
-        await one.slots("a third", [0])  # nothing waits for a correction, but this is stored behind it
+        pace.correct("endpoint", at, -60)
+        await pace.slots("a third", [0])  # nothing waits for a correction, but this is stored behind it
         free = await other.slots("endpoint", [60])
         elsewhere = await other.slots("another", [60])
         return full, free, elsewhere

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from tests.store.outside import connection_to, execute
 
-from steelyard import ExactMatch, Sample, Store, StoreError, evaluate
+from steelyard import ExactMatch, Sample, Store, evaluate
+from steelyard.errors import StoreError
 from steelyard.store.reading.search import delete_index, index_run, search_run
 from steelyard.store.repair.salvaged import salvage
 from steelyard.store.repair.verify import verify
@@ -61,15 +62,15 @@ def fill(where):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def sound_store(tmp_path_factory):
     path = tmp_path_factory.mktemp("made") / "s.db"
     fill(path)
     return path
 
 
 @pytest.fixture
-def copied(made, tmp_path):
-    return shutil.copyfile(made, tmp_path / "s.db")
+def copied(sound_store, tmp_path):
+    return shutil.copyfile(sound_store, tmp_path / "s.db")
 
 
 def change(where, statements):

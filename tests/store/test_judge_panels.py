@@ -6,7 +6,7 @@ from itertools import cycle
 
 import pytest
 
-from steelyard import Correctness, Judge, Label, Options, Prompt, Sample, Scripted, Store, compare, evaluate
+from steelyard import Judge, Label, Options, Prompt, Sample, Scripted, Store, compare, evaluate
 from steelyard.analysis.comparison.baseline import baseline_text
 from steelyard.analysis.judges.jury_scores import with_jury
 from steelyard.analysis.summary.run_summary import with_juries
@@ -19,7 +19,7 @@ from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.render.markdown import markdown_report
 from steelyard.report.sections.gate import gate_of
 from steelyard.report.sections.judge_panel import checks_section, panel_parts
-from steelyard.scorers import PerTurn, Preference
+from steelyard.scorers import Correctness, PerTurn, Preference
 from steelyard.scorers.judges.suite_judges import with_judges
 from steelyard.store.delete import delete_runs
 from steelyard.targets.pair import Pair
@@ -126,8 +126,11 @@ def test_every_summary_of_judges_has_their_checks_and_those_of_their_own_canary(
     assert "--canary" in checks(store, judges, "injection canary")["fooled"].reason
     evaluate_suite(canary_suite(run, file, answers, share=0.5, seed=1), store=where)
     evaluate_suite(canary_suite(run, other, answers, share=0.25, seed=1), store=where)
-    found = checks(store, judges, "injection canary")
-    assert {name: (check.value, check.n) for name, check in found.items()} == {"fooled": (1.0, 20), "firm": (0.0, 20)}
+    judge_checks = checks(store, judges, "injection canary")
+    assert {name: (check.value, check.n) for name, check in judge_checks.items()} == {
+        "fooled": (1.0, 20),
+        "firm": (0.0, 20),
+    }
     assert checks(store, judges, "scale use")["firm"].value == 1.0
     mean = next(score for score in store.run(judges.id).summary().scores if score.name == "correct_fooled")
     assert (mean.headline.value, mean.headline.n) == (0.0, 40)
@@ -280,13 +283,13 @@ def test_a_jury_is_held_against_a_baseline_sample_by_sample(juries, where, tmp_p
 
 def test_runs_are_compared_by_the_verdicts_of_their_juries(juries):
     first, second = juries
-    found = compare(first, second, score="correct_jury")
-    headline = found.pairs[0].headline
-    assert (found.score, headline.n, headline.difference) == ("correct_jury", 40, pytest.approx(-4 / 40))
+    comparison = compare(first, second, score="correct_jury")
+    headline = comparison.pairs[0].headline
+    assert (comparison.score, headline.n, headline.difference) == ("correct_jury", 40, pytest.approx(-4 / 40))
     with_verdicts = [with_jury(run.data()) for run in (first, second)]
     assert headline.interval == compare(*with_verdicts, score="correct_jury").pairs[0].headline.interval
-    assert found.pairs[0].further.costs == compare(first, second, score="correct_a").pairs[0].further.costs
-    beside = {difference.score for difference in found.pairs[0].further.scores}
+    assert comparison.pairs[0].further.costs == compare(first, second, score="correct_a").pairs[0].further.costs
+    beside = {difference.score for difference in comparison.pairs[0].further.scores}
     assert {"correctness_jury", "correct_a", "correct_b", "correct_c"} <= beside
     with pytest.raises(ConfigError, match="did you mean 'correct_jury'"):
         compare(first, second, score="correct_juri")

@@ -48,8 +48,8 @@ def file(tmp_path_factory):
 
 
 @pytest.fixture
-def made(file, tmp_path):
-    """made(label, ...): the run with these labels."""
+def labelled_run(file, tmp_path):
+    """labelled_run(label, ...): the run with these labels."""
 
     def make(*labels):
         with Store(shutil.copy(file, tmp_path)) as store:
@@ -64,8 +64,8 @@ def mean(run, name):
     return run.summary().score(name).headline.value
 
 
-def test_ratings_of_several_people_are_averaged_and_a_reply_that_was_not_read_gets_a_value(made):
-    run = made(says("q0", 5.0), says("q0", 2.0, "bob"), says("q4", 4.0))
+def test_ratings_of_several_people_are_averaged_and_a_reply_that_was_not_read_gets_a_value(labelled_run):
+    run = labelled_run(says("q0", 5.0), says("q0", 2.0, "bob"), says("q4", 4.0))
     assert mean(run, "rating") == pytest.approx((3.5 + 3 + 3 + 4) / 4)
     summary = run.summary()
     assert summary.score("rating").unparsed == 0
@@ -74,8 +74,10 @@ def test_ratings_of_several_people_are_averaged_and_a_reply_that_was_not_read_ge
     assert (summary.raters.labelled.changed, summary.raters.labelled.before) == (2, 3.0)
 
 
-def test_people_who_contradict_each_other_on_pass_or_fail_change_nothing(made):
-    run = made(passes("q0", "fail"), passes("q0", "pass", "bob"), passes("q1", "pass"), passes("q1", "pass", "bob"))
+def test_people_who_contradict_each_other_on_pass_or_fail_change_nothing(labelled_run):
+    run = labelled_run(
+        passes("q0", "fail"), passes("q0", "pass", "bob"), passes("q1", "pass"), passes("q1", "pass", "bob")
+    )
     assert mean(run, "ok") == pytest.approx(3 / 3)
     assert CountedLabels.of(run.data()).people["ok"].conflicting == {("q0", 0)}
 
@@ -107,18 +109,18 @@ def test_people_who_contradict_each_other_on_pass_or_fail_change_nothing(made):
         "repeat",
     ],
 )
-def test_labels_that_say_nothing_of_the_score_never_count(made, label):
-    run = made(label)
+def test_labels_that_say_nothing_of_the_score_never_count(labelled_run, label):
+    run = labelled_run(label)
     assert mean(run, "rating") == 3.0
     assert run.summary().raters.labelled.changed == 0
 
 
-def test_a_label_without_a_kind_counts_by_its_name(made):
-    assert mean(made(Label("q0", "rating", 5.0, "ann", AT)), "rating") == pytest.approx(11 / 3)
+def test_a_label_without_a_kind_counts_by_its_name(labelled_run):
+    assert mean(labelled_run(Label("q0", "rating", 5.0, "ann", AT)), "rating") == pytest.approx(11 / 3)
 
 
-def test_rows_and_records_say_the_same(made):
-    run = made(says("q0", 5.0), passes("q1", "pass"))
+def test_rows_and_records_say_the_same(labelled_run):
+    run = labelled_run(says("q0", 5.0), passes("q1", "pass"))
     rows = {(row.sample, row.name): row.value for row in run.data().scores.rows()}
     assert (rows["q0", "rating"], rows["q1", "ok"], rows["q0", "ok"]) == (5.0, 1.0, 1.0)
     record = next(record for record in run.records() if record.sample.id == "q0")
@@ -128,14 +130,14 @@ def test_rows_and_records_say_the_same(made):
     assert (judged["q0"].value, judged["q0"].detail["by"], judged["q1"].value) == (5.0, "people", 3.0)
 
 
-def test_a_comparison_counts_labels(made):
-    run = made(passes("q1", "pass"))
+def test_a_comparison_counts_labels(labelled_run):
+    run = labelled_run(passes("q1", "pass"))
     plain = run.store.run(run.id)
     assert compare(plain, run, score="ok").pairs[0].headline.table.improved == 1
 
 
-def test_only_labels_that_are_asked_to_be_counted_are_missed(made):
-    uncounted = made(
+def test_only_labels_that_are_asked_to_be_counted_are_missed(labelled_run):
+    uncounted = labelled_run(
         says("q0", "pass", name="verdict", kind="pass_fail"), says("q1", "hm", name="comment", kind="text")
     )
     assert uncounted.summary().raters.labelled.uncounted == {"verdict": 1}

@@ -192,7 +192,7 @@ def test_a_range_ends_for_its_owner_alone_and_the_rest_is_left(begun):
     ends(store, run, second.lo)
     take(store, run, "other")
     for lease in (first, second):
-        done(store, lambda ticket, lease=lease: EndLease(lease, ticket))
+        done(store, lambda ticket, lease=lease: EndLease(lease, ticket=ticket))
     with store.reading() as connection:
         assert leases_left(connection, run, "plan") == 2
         assert leases_left(connection, run, "earlier") == 0
@@ -220,7 +220,9 @@ def test_a_budget_that_several_processes_spend_is_never_passed(begun, on_server)
         return await asyncio.gather(*(journal.book_within(budget, 10, 5_000_000) for _ in range(n)))
 
     with Store(on_server) as other, ThreadPoolExecutor(2) as pool:
-        answers = [each for said in pool.map(lambda one: asyncio.run(spend(one, 60)), (store, other)) for each in said]
+        answers = [
+            each for said in pool.map(lambda opened: asyncio.run(spend(opened, 60)), (store, other)) for each in said
+        ]
     assert answers.count("") == 50
     assert set(answers) == {"", "calls"}
     assert store.spending(evaluation)[:2] == (50, 500)
@@ -335,7 +337,7 @@ def test_a_run_whose_leases_are_all_done_is_not_stopped(begun):
     store, _, writer = begun
     run = writer.run.num
     for lease in take(store, run, "w", n=9):
-        done(store, lambda ticket, lease=lease: EndLease(lease, ticket))
+        done(store, lambda ticket, lease=lease: EndLease(lease, ticket=ticket))
     stop_run(store, run, "plan", ModelError("the budget is used up", kind="budget", ends_run=True))
     with store.reading() as connection:
         assert stop_of(connection, run, "plan") is None

@@ -28,7 +28,7 @@ def run(filled):
         return store.runs()[0]
 
 
-def found(store, run):
+def figures_of(store, run):
     """Its stored figures; None where none fit."""
     return read_figures(store, [run]).get(run.id)
 
@@ -45,7 +45,7 @@ def test_what_the_end_of_a_run_stores_is_what_computing_says(tmp_path_factory, r
     exam_runs(where, {"one": replies}, samples=samples, repeats=repeats)
     with Store(where) as store:
         (run,) = store.runs()
-        assert found(store, run) == compute_figures(run)
+        assert figures_of(store, run) == compute_figures(run)
 
 
 @pytest.mark.parametrize(
@@ -60,18 +60,18 @@ def test_what_the_end_of_a_run_stores_is_what_computing_says(tmp_path_factory, r
 def test_what_was_stored_of_another_state_is_not_used(run, where, change):
     execute(where, change)
     with Store(where) as store:
-        assert found(store, store.run(run.id)) is None
+        assert figures_of(store, store.run(run.id)) is None
 
 
 def test_damage_of_a_stored_figure_is_noticed(run, where):
     ((body,),) = execute(where, "SELECT body FROM computed WHERE run = ?", (run.num,))
     with Store(where) as store:
-        whole, noticed = found(store, run), 0
+        whole, noticed = figures_of(store, run), 0
         looked = range(0, len(body), times(3, 1))
         for at in looked:
             damaged = bytes([*body[:at], body[at] ^ 4, *body[at + 1 :]])
             execute(where, "UPDATE computed SET body = ? WHERE run = ?", (damaged, run.num))
-            read = found(store, store.run(run.id))
+            read = figures_of(store, store.run(run.id))
             noticed += read is None
             assert read in (None, whole), at
     # The last bits of a deflated text may mean nothing.
@@ -82,9 +82,9 @@ def test_scores_of_a_later_version_have_figures_of_their_own(run, where):
     with Store(where) as store:
         before = store.run(run.id)
         after, _ = rescore(store, before, [lambda sample, output: 0.25])
-        assert found(store, before) is None, "one row a run, that of the newest scores"
-        assert found(store, after) == compute_figures(after)
-        assert found(store, after).value == 0.25
+        assert figures_of(store, before) is None, "one row a run, that of the newest scores"
+        assert figures_of(store, after) == compute_figures(after)
+        assert figures_of(store, after).value == 0.25
 
 
 def test_a_run_that_goes_on_has_none_of_its_earlier_figures(where):
@@ -105,12 +105,12 @@ def test_a_run_that_goes_on_has_none_of_its_earlier_figures(where):
     execute(where, "UPDATE run SET state = 'interrupted'")
     with Store(where) as store:
         remember_figures(store, store.runs())
-        assert found(store, store.runs()[0]) is not None
+        assert figures_of(store, store.runs()[0]) is not None
     again = evaluate(target, samples, [scored], max_errors=0.9, resume=first.id, **options)
     with Store(where) as store:
         run = store.run(again.id)
         assert (run.state, run.errors) == ("finished", 0)
-        assert found(store, run) == compute_figures(run)
+        assert figures_of(store, run) == compute_figures(run)
 
 
 def test_a_deleted_run_leaves_nothing(run, where):

@@ -33,22 +33,22 @@ def run_all(folder, url, where, names, n=60):
         )
         for name in names
     ]
-    found = []
+    collected = []
     for process in processes:
         out, err = process.communicate(timeout=120)
         assert process.returncode == 0, err
-        found.append(json.loads(out))
-    return found
+        collected.append(json.loads(out))
+    return collected
 
 
 @pytest.mark.slow
 def test_runs_share_a_store_that_none_of_them_found_and_those_that_ask_the_same_agree_on_one_reply(tmp_path, where):
     with ledger_server(tmp_path, "--latency-ms", "5") as server:
-        found = run_all(tmp_path, server.url, where, ["one", "same", "same"])
-        assert [outcome[1:4] for outcome in found] == [["finished", 60, 0]] * 3
+        outcomes = run_all(tmp_path, server.url, where, ["one", "same", "same"])
+        assert [outcome[1:4] for outcome in outcomes] == [["finished", 60, 0]] * 3
         asked = Counter(request["prompt"].partition(":")[0] for request in server.answered())
-        assert (asked["one"], found[0][4]) == (60, 0)
-        assert asked["same"] + sum(outcome[4] for outcome in found[1:]) >= 120
+        assert (asked["one"], outcomes[0][4]) == (60, 0)
+        assert asked["same"] + sum(outcome[4] for outcome in outcomes[1:]) >= 120
     with Store(where) as store:
         keys = {}
         for run in store.runs():
@@ -56,7 +56,7 @@ def test_runs_share_a_store_that_none_of_them_found_and_those_that_ask_the_same_
             assert len(records) == 60
             assert all(record.replies["target"][0].text == record.output.value for record in records)
             keys[run.id] = [record.replies["target"][0].key for record in records]
-        other, first, second = (keys[outcome[0]] for outcome in found)
+        other, first, second = (keys[outcome[0]] for outcome in outcomes)
         assert first == second
         assert not set(first) & set(other)
         with store.reading() as connection:

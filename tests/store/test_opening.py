@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from steelyard import ConfigError, ExactMatch, Sample, Store, StoreError, evaluate
+from steelyard import ConfigError, ExactMatch, Sample, Store, evaluate
+from steelyard.errors import StoreError
 from steelyard.store import NewRun
 
 STORE = Path("here/s.db")
@@ -111,7 +112,7 @@ def of_version(version):
 
 
 @pytest.mark.parametrize(
-    ("made", "said_so"),
+    ("make_store", "said_so"),
     [
         (garbage, "file is not a database"),
         (of_another, "is a database, but not a Steelyard store"),
@@ -121,9 +122,9 @@ def of_version(version):
         (of_version("-"), "made by a development release"),
     ],
 )
-def test_what_is_no_readable_store_is_refused_in_one_sentence(made, said_so):
+def test_what_is_no_readable_store_is_refused_in_one_sentence(make_store, said_so):
     STORE.parent.mkdir()
-    made(STORE)
+    make_store(STORE)
     with pytest.raises(StoreError, match=said_so) as caught:
         Store(STORE).runs()
     assert str(STORE) in str(caught.value)
@@ -131,10 +132,10 @@ def test_what_is_no_readable_store_is_refused_in_one_sentence(made, said_so):
         Store(STORE, create_missing=True).runs()
 
 
-@pytest.mark.parametrize("made", [empty, killed_while_made])
-def test_a_file_without_tables_is_no_store_yet_and_is_made_one_by_the_next_run(made):
+@pytest.mark.parametrize("make_store", [empty, killed_while_made])
+def test_a_file_without_tables_is_no_store_yet_and_is_made_one_by_the_next_run(make_store):
     STORE.parent.mkdir()
-    made(STORE)
+    make_store(STORE)
     with pytest.raises(ConfigError, match=r"there is no store at .*here/s\.db yet, the file is empty: run something"):
         Store(STORE)
     opened().close()

@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.thorough import times
 
-from steelyard import Failure, Output, Record, Reply, Sample, Score, Store
+from steelyard import Output, Record, Reply, Sample, Score, Store
 from steelyard.errors import Attempt
 from steelyard.plain_json import from_json, to_json
 from steelyard.session.replies import pack_reply, plain_output
 from steelyard.store import NewRun
 from steelyard.store.records import pack_keys, unpack_keys
-from steelyard.types import OUTCOMES, Usage
+from steelyard.types import OUTCOMES, Failure, Usage
 
 STAGES = ("target", "judge")
 NASTY = [
@@ -79,17 +79,17 @@ records = st.builds(
     Record,
     samples,
     st.none() | outputs,
-    st.lists(scores(), max_size=3, unique_by=lambda one: one.name).map(tuple),
+    st.lists(scores(), max_size=3, unique_by=lambda score: score.name).map(tuple),
     st.dictionaries(st.sampled_from(STAGES), st.lists(replies, min_size=1, max_size=2).map(tuple)),
     st.none() | st.builds(Failure, text, text, text, attempts),
     seconds,
     st.integers(0, 3),
-).filter(lambda one: one.output is not None or one.failure is not None)
+).filter(lambda record: record.output is not None or record.failure is not None)
 
 
 def plain(record):
     """A record for comparison: NaN is equal to itself, scores in order of names."""
-    ordered = dataclasses.replace(record, scores=tuple(sorted(record.scores, key=lambda one: one.name)))
+    ordered = dataclasses.replace(record, scores=tuple(sorted(record.scores, key=lambda score: score.name)))
     return to_json(ordered)
 
 
@@ -125,11 +125,11 @@ def distinct_keys(several):
 @settings(max_examples=times(12, 300))
 @given(several=st.lists(records, min_size=1, max_size=5).filter(distinct_keys))
 def test_any_record_comes_back_from_the_store(tmp_path_factory, several):
-    found, run = through_the_store(tmp_path_factory.getbasetemp(), several)
-    wanted = [dataclasses.replace(one, output=one.output and plain_output(one.output)) for one in several]
-    assert [plain(one) for one in found] == [plain(one) for one in wanted]
-    asked = [reply for one in several for some in one.replies.values() for reply in some]
-    assert (run.done, run.errors) == (len(several), sum(one.failure is not None for one in several))
+    stored, run = through_the_store(tmp_path_factory.getbasetemp(), several)
+    wanted = [dataclasses.replace(value, output=value.output and plain_output(value.output)) for value in several]
+    assert [plain(record) for record in stored] == [plain(wanted_record) for wanted_record in wanted]
+    asked = [reply for value in several for some in value.replies.values() for reply in some]
+    assert (run.done, run.errors) == (len(several), sum(value.failure is not None for value in several))
     assert (run.replies, run.from_journal) == (len(asked), sum(reply.cached for reply in asked))
 
 
@@ -137,16 +137,16 @@ def test_any_record_comes_back_from_the_store(tmp_path_factory, several):
 @given(several=st.lists(records, min_size=1, max_size=5).filter(distinct_keys))
 def test_any_record_comes_back_from_a_server(server, on_server, schema, several):
     server.execute(f'DROP SCHEMA IF EXISTS "{schema}" CASCADE')  # of the example before: a key's first reply stays
-    found, _ = through(on_server, several)
-    wanted = [dataclasses.replace(one, output=one.output and plain_output(one.output)) for one in several]
-    assert [plain(one) for one in found] == [plain(one) for one in wanted]
+    stored, _ = through(on_server, several)
+    wanted = [dataclasses.replace(value, output=value.output and plain_output(value.output)) for value in several]
+    assert [plain(record) for record in stored] == [plain(wanted_record) for wanted_record in wanted]
 
 
 @pytest.mark.parametrize("value", ["x" * 1_000_000, "易" * 400_000, ["a" * 5000] * 20, {"k": list(range(10_000))}])
 def test_large_values_come_back(tmp_path, value):
     record = Record(Sample("1", value, value), Output(value), (Score("s", 1.0, reason="r" * 100_000),))
-    ((found,), _) = through_the_store(tmp_path, [record])
-    assert plain(found) == plain(record)
+    ((stored,), _) = through_the_store(tmp_path, [record])
+    assert plain(stored) == plain(record)
 
 
 @dataclasses.dataclass
@@ -176,9 +176,9 @@ class Model:
     ],
 )
 def test_what_json_has_no_word_for_is_stored_as_its_nearest_plain_form(value, stored):
-    found = plain_output(value).value
-    assert repr(found) == repr(stored)
-    assert to_json(found) == to_json(from_json(to_json(value)))
+    plain_value = plain_output(value).value
+    assert repr(plain_value) == repr(stored)
+    assert to_json(plain_value) == to_json(from_json(to_json(value)))
 
 
 def test_keys_of_replies_hold_their_stage_and_where_they_came_from():

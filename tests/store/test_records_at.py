@@ -2,7 +2,7 @@
 
 from steelyard import Choice, Options, Sample, Store, Suite, evaluate_suite
 from steelyard.evaluation.evaluate import RunConfig
-from steelyard.store.scores import PlacedVerdict
+from steelyard.store.scores import PlacedScore
 
 
 def answer(sample):
@@ -43,14 +43,14 @@ def test_equal_parts_are_one_object_where_they_are_shared(where):
 def test_the_verdict_of_every_record_stands_with_its_place_and_its_sample(where):
     run = stored(where)
     with Store(where) as store:
-        verdicts = list(store.run(run.id).placed_verdicts("solve_rate"))
-        none = list(store.run(run.id).placed_verdicts("no such score"))
+        verdicts = list(store.run(run.id).placed_scores("solve_rate"))
+        none = list(store.run(run.id).placed_scores("no such score"))
     assert verdicts[:2] == [
-        PlacedVerdict(0, "q0", "g0", failed=False, outcome="scored", passed=True),
-        PlacedVerdict(1, "q1", "g1", failed=False, outcome="scored", passed=False),
+        PlacedScore(0, 0, "q0", "g0", failed=False, outcome="scored", value=1.0, passed=True),
+        PlacedScore(1, 0, "q1", "g1", failed=False, outcome="scored", value=0.0, passed=False),
     ]
-    assert verdicts[8] == PlacedVerdict(8, "q8", "g2", failed=False, outcome="unparsed", passed=None)
-    assert verdicts[9] == PlacedVerdict(9, "q9", "g0", failed=True, outcome=None, passed=None)
+    assert verdicts[8] == PlacedScore(8, 0, "q8", "g2", failed=False, outcome="unparsed", value=None, passed=None)
+    assert verdicts[9] == PlacedScore(9, 0, "q9", "g0", failed=True, outcome=None, value=None, passed=None)
     assert [verdict.no for verdict in verdicts] == list(range(40))
     assert {(verdict.outcome, verdict.passed) for verdict in none} == {(None, None)}
     assert sum(verdict.failed for verdict in none) == 4

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from steelyard import ExactMatch, Failure, Output, Record, Reply, Sample, Score, Store, evaluate
+from steelyard import ExactMatch, Output, Record, Reply, Sample, Score, Store, evaluate
 from steelyard.analysis.stopping import Stopping, Used
 from steelyard.analysis.usage import StageCost
 from steelyard.evaluation.rescore import rescore
@@ -15,7 +15,7 @@ from steelyard.plain_json import json_value
 from steelyard.stats.intervals import Interval
 from steelyard.store import NewRun
 from steelyard.store.run_rows import end_run
-from steelyard.types import Usage
+from steelyard.types import Failure, Usage
 
 DECIDED = Stopping(
     "full", "exact_match", 0.5, 0.95, "", 10, 3, 2, "above", Interval(0.6, 1.0), ((3, 1.0, 0.6, 1.0),)
@@ -70,11 +70,11 @@ def test_a_failed_record_is_an_error_of_every_score():
 
 
 def test_a_decision_on_the_whole_set_cannot_contradict_it():
-    found = Stopping("full", "preference", 0.5, 0.95, "", 60, 60, 0, "below", Interval(0.4917, 0.4917))
-    assert found.promise == "This holds for the whole set and says nothing beyond it."
-    assert replace(found, used=50).promise == "This rule contradicts the full set in at most 5 % of runs."
-    assert replace(found, interval=Interval(0.41, 0.49)).promise.startswith("This rule contradicts")
-    assert replace(found, question="population").promise.startswith("This rule makes a false claim")
+    stopping = Stopping("full", "preference", 0.5, 0.95, "", 60, 60, 0, "below", Interval(0.4917, 0.4917))
+    assert stopping.promise == "This holds for the whole set and says nothing beyond it."
+    assert replace(stopping, used=50).promise == "This rule contradicts the full set in at most 5 % of runs."
+    assert replace(stopping, interval=Interval(0.41, 0.49)).promise.startswith("This rule contradicts")
+    assert replace(stopping, question="population").promise.startswith("This rule makes a false claim")
 
 
 def exact_match(sample, output):
@@ -87,7 +87,7 @@ def test_verdicts_that_move_both_ways_are_counted_though_the_mean_stays(where):
     with Store(where) as store:
         before = store.run(run.id)
         now, _ = rescore(store, before, [exact_match])
-        assert [one.summary().scores[0].answered.value for one in (before, now)] == [1 / 3, 1 / 3]
+        assert [version.summary().scores[0].answered.value for version in (before, now)] == [1 / 3, 1 / 3]
         assert now.changed_verdicts(before) == {"exact_match": 2}
         again, _ = rescore(store, now, [exact_match])
         assert again.changed_verdicts(now) == {}
@@ -123,7 +123,7 @@ def begin(store):
 
 
 def costs(store):
-    return {one.stage: one for one in store.run("t").summary().calls.stages}
+    return {stage.stage: stage for stage in store.run("t").summary().calls.stages}
 
 
 @pytest.fixture
@@ -144,8 +144,8 @@ def test_replies_and_tokens_are_counted_per_stage_and_add_up_to_the_run(store):
         StageCost("correctness", 2, 1, 15, 5, 0),
         StageCost("faithfulness", 1, 0, 9, 1, 1),
     )
-    assert sum(one.input_tokens for one in summary.calls.stages) == summary.counts.input_tokens
-    assert sum(one.from_journal for one in summary.calls.stages) == summary.counts.from_journal
+    assert sum(stage.input_tokens for stage in summary.calls.stages) == summary.counts.input_tokens
+    assert sum(stage.from_journal for stage in summary.calls.stages) == summary.counts.from_journal
     assert json_value(summary)["stages"][2] == {
         "stage": "faithfulness",
         "calls": 1,
@@ -153,6 +153,9 @@ def test_replies_and_tokens_are_counted_per_stage_and_add_up_to_the_run(store):
         "input_tokens": 9,
         "output_tokens": 1,
         "cached_tokens": 0,
+        "cache_written": 0,
+        "reasoning_tokens": 0,
+        "saved": None,
         "read_again": 0,
         "estimated": 1,
         "money": None,
@@ -165,7 +168,7 @@ def keep(store, replies):
     from steelyard.session.replies import pack_reply
     from steelyard.store.database import schema
 
-    rows = [{"key": bytes.fromhex(one.key), "body": pack_reply(one)} for one in replies]
+    rows = [{"key": bytes.fromhex(reply.key), "body": pack_reply(reply)} for reply in replies]
 
     def change(batch):
         packed = [{**row, "body": batch.packer.pack("reply", row["body"])} for row in rows]
@@ -176,7 +179,7 @@ def keep(store, replies):
 
 def test_a_record_that_is_replaced_takes_its_counts_with_it(store):
     first = {"target": (reply(1, 100, 20),), "correctness": (reply(2, 7, 3, estimated=True),)}
-    keep(store, [one for several in first.values() for one in several])
+    keep(store, [value for several in first.values() for value in several])
     writer = begin(store)
     writer.insert(0, record(0, first, Failure("correctness", "server", "down")))
     writer.insert(1, record(1, {"target": (reply(3),)}))

@@ -6,7 +6,7 @@ import pytest
 from tests.loopback import http, peer, said
 from tests.store.test_endpoint_limits import stores
 
-from steelyard import ModelError
+from steelyard.errors import ModelError
 from steelyard.models.limits import Limits, Retry
 from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.session.secrets import Secrets
@@ -25,7 +25,7 @@ def outcomes(address, answer, samples_each):
         looking = asyncio.create_task(gates.keep())
         model = OpenAICompatible("m", url, timeout_s=5)
 
-        async def one(sample):
+        async def answer_sample(sample):
             try:
                 await limits.call(model, model.request(sample, {}), wire, sample)
             except ModelError as error:
@@ -35,7 +35,7 @@ def outcomes(address, answer, samples_each):
             return None
 
         try:
-            return await asyncio.gather(*(one(f"w{no} s{n}") for n in range(samples_each)))
+            return await asyncio.gather(*(answer_sample(f"w{no} s{n}") for n in range(samples_each)))
         finally:
             looking.cancel()
             await asyncio.gather(looking, return_exceptions=True)

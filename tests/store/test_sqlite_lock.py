@@ -10,7 +10,7 @@ import threading
 import pytest
 from tests.thorough import times
 
-from steelyard import StoreError
+from steelyard.errors import StoreError
 from steelyard.store import Store
 from steelyard.store.database import sqlite_locks
 from steelyard.store.database.sqlite_locks import RunLock, is_locked
@@ -135,7 +135,7 @@ def other_name(request, database):
     folder.mkdir()
     name = folder / "l.db"
 
-    def made(kind):
+    def make_name(kind):
         if kind == "symbolic link":
             name.symlink_to("../s.db")
         elif kind == "link to the folder":
@@ -156,7 +156,7 @@ def other_name(request, database):
             return database
         return name
 
-    return made
+    return make_name
 
 
 NAMES = ["symbolic link", "link to the folder", "hard link", "mounted file", "mounted folder", "no folder of locks"]

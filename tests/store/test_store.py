@@ -5,18 +5,8 @@ import json
 
 import pytest
 
-from steelyard import (
-    ConfigError,
-    ExactMatch,
-    Output,
-    Record,
-    Reply,
-    Sample,
-    Score,
-    Store,
-    StoreError,
-    evaluate,
-)
+from steelyard import ConfigError, ExactMatch, Output, Record, Reply, Sample, Score, Store, evaluate
+from steelyard.errors import StoreError
 from steelyard.session.replies import pack_reply
 from steelyard.store import NewRun
 from steelyard.store.store import named_together, new_id
@@ -59,7 +49,7 @@ def test_a_store_is_readable_while_it_is_written(where):
         store.writer.change(lambda batch: None)
         reading = Store(where).run(writer.run.id)
         assert (reading.state, reading.done, reading.planned) == ("running", 1, 2)
-        assert [one.sample.id for one in reading.records()] == ["q0"]
+        assert [record.sample.id for record in reading.records()] == ["q0"]
         assert reading.summary().scores[0].answered.value == 1.0
         writer.insert(1, record(1, 0.0))
         writer.finish("finished", "", 2.5)
@@ -78,7 +68,7 @@ def test_a_reader_sees_one_moment_though_the_writer_goes_on(where):
         for n in range(700, 900):
             writer.insert(n, record(n))
         writer.finish("finished", "", 1)
-        seen += [one.sample.id for one in reading]
+        seen += [record.sample.id for record in reading]
     assert seen == [f"q{n}" for n in range(700)]
 
 
@@ -102,8 +92,8 @@ def reply(n, *, cached=False, tokens=(20, 1)):
 
 async def journalled(store, *replies):
     journal = store.journal(1)
-    for one in replies:
-        await journal.commit(bytes.fromhex(one.key), pack_reply(one))
+    for reply in replies:
+        await journal.commit(bytes.fromhex(reply.key), pack_reply(reply))
 
 
 def test_counters_hold_what_the_records_of_the_run_hold_also_when_failed_ones_are_replaced(where):
@@ -123,9 +113,9 @@ def test_counters_hold_what_the_records_of_the_run_hold_also_when_failed_ones_ar
         writer.insert(2, record(2, failure=FAILED, replies=asked[2:]), replaces=True)
         writer.finish("broken", "1 error", 1)
         assert counters(writer.run) == (3, 1, 3, 1, 90, 6)
-        found = list(store.run(writer.run.id).records())
-    assert [one.failure is None for one in found] == [True, True, False]
-    assert [[r.cached for r in one.replies.get("target", ())] for one in found] == [[False], [True], [False]]
+        listed = list(store.run(writer.run.id).records())
+    assert [record.failure is None for record in listed] == [True, True, False]
+    assert [[r.cached for r in record.replies.get("target", ())] for record in listed] == [[False], [True], [False]]
 
 
 def test_a_finished_run_is_not_opened_again(where):
@@ -165,7 +155,7 @@ def test_a_resume_of_a_run_that_was_scored_again_reads_the_scores_it_makes(where
         writer.insert(1, record(1, 1.0))
         writer.finish("finished", "", 1)
         run = store.run(writer.run.id)
-        assert [[score.value for score in one.scores] for one in run.records()] == [[1.0], [1.0]]
+        assert [[score.value for score in record.scores] for record in run.records()] == [[1.0], [1.0]]
         assert store.add_scoring_version(run, {}, [(0, 0, [Score("s", 0.5)])]).scoring_version == 2
 
 
@@ -195,9 +185,9 @@ def test_thousands_of_small_bodies_share_a_dictionary_and_come_back_after_reopen
     run = evaluate(
         lambda sample: f"I think it is option A, since {sample.id} says so.", samples, [ExactMatch()], store=where
     )
-    found = list(Store(where).run(run.id).records())
-    assert [one.sample for one in found] == samples
-    assert found[999].output.value == "I think it is option A, since q999 says so."
+    listed = list(Store(where).run(run.id).records())
+    assert [record.sample for record in listed] == samples
+    assert listed[999].output.value == "I think it is option A, since q999 says so."
     with Store(where).reading() as connection:
         kinds = connection.execute("SELECT kind, count(*) FROM dictionary GROUP BY kind").all()
         stored = connection.execute("SELECT avg(length(body)) FROM sample").scalar()
@@ -262,7 +252,7 @@ def test_a_name_that_two_suites_share_is_refused_with_the_list():
     assert meant("law/glm", rows).id == "bbbbbb"
     assert meant("exam/glm", rows).id == "aaaaaa"
     # The other name has runs in one suite alone, so it is clear which is meant.
-    assert [one.row.id for one in named_together(["glm", "kb"], rows)] == ["aaaaaa", "dddddd"]
+    assert [named_run.row.id for named_run in named_together(["glm", "kb"], rows)] == ["aaaaaa", "dddddd"]
     with pytest.raises(ConfigError, match="a target of 2 suites"):
         named_together(["glm", "glm"], rows)
 
@@ -293,16 +283,16 @@ def test_names_together_mean_runs_that_were_started_together_and_the_choice_is_s
         Row("bbbbbb", "glm", evaluation=2), Row("cccccc", "kb", evaluation=2),
         Row("dddddd", "glm", evaluation=1), Row("eeeeee", "kb", evaluation=1),
     )  # fmt: skip
-    found = named_together(["glm", "kb"], rows)
-    assert [one.row.id for one in found] == ["bbbbbb", "cccccc"]
-    assert found[0].choice == (
+    named = named_together(["glm", "kb"], rows)
+    assert [record.row.id for record in named] == ["bbbbbb", "cccccc"]
+    assert named[0].choice == (
         "glm: run bbbbbb of 2027-01-15 08:00 UTC, one of 3 in suite exam (1 is newer): it was started together with "
         "the others"
     )
-    assert found[1].choice == "kb: run cccccc of 2027-01-15 08:00 UTC, the newest of 2 in suite exam"
+    assert named[1].choice == "kb: run cccccc of 2027-01-15 08:00 UTC, the newest of 2 in suite exam"
     # An id is a run of its own, such as last week's, and draws nothing to it.
-    assert [one.row.id for one in named_together(["dddd", "glm"], rows)] == ["dddddd", "aaaaaa"]
-    assert [one.row.id for one in named_together(["glm", "latest"], rows)] == ["aaaaaa", "aaaaaa"]
+    assert [named_run.row.id for named_run in named_together(["dddd", "glm"], rows)] == ["dddddd", "aaaaaa"]
+    assert [named_run.row.id for named_run in named_together(["glm", "latest"], rows)] == ["aaaaaa", "aaaaaa"]
     assert meant("glm", rows).id == "aaaaaa"
     assert named_together(["eeeeee"], rows)[0].choice == ""
 
@@ -310,5 +300,5 @@ def test_names_together_mean_runs_that_were_started_together_and_the_choice_is_s
 def test_ids_are_short_and_differ():
     ids = {new_id() for _ in range(2000)}
     assert len(ids) == 2000
-    assert {len(one) for one in ids} == {6}
+    assert {len(ident) for ident in ids} == {6}
     assert not set("".join(ids)) & set("01loi")

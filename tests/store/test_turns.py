@@ -28,12 +28,12 @@ def worse(sample):
 @pytest.fixture
 def runs(where):
     """Two runs of the same conversations, as a store read them again."""
-    made = [
+    evaluated = [
         evaluate(SimulatedUser(target), CONVERSATIONS, [PerTurn(ExactMatch())], store=where)
         for target in (parrot, worse)
     ]
     with Store(where) as store:
-        yield [store.run(run.id) for run in made]
+        yield [store.run(run.id) for run in evaluated]
 
 
 def test_turns_are_rated_by_conversation_and_keep_their_passages(runs):

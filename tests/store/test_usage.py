@@ -39,8 +39,8 @@ def test_costs_are_the_means_of_a_samples_repeats(asked):
 def test_a_function_has_no_latency_and_no_calls_but_wall_time(where):
     asked = evaluate(lambda sample: sample.reference, SAMPLES, [ExactMatch()], store=where).data()
     costs = sample_costs(asked.records, asked.bodies, range(4))
-    assert {(one.latency, one.calls) for one in costs.values()} == {(None, 0)}
-    assert [type(one.seconds) for one in costs.values()] == [float] * 4
+    assert {(cost.latency, cost.calls) for cost in costs.values()} == {(None, 0)}
+    assert [type(cost.seconds) for cost in costs.values()] == [float] * 4
 
 
 def test_a_sample_that_failed_costs_nothing_that_could_be_compared(where):

@@ -49,32 +49,32 @@ def test_workers_begin_with_equal_parts_that_are_the_whole(store):
 
 def test_the_part_of_a_worker_that_is_silent_goes_to_the_others_and_comes_back(store):
     divide_equally(store, EVALUATION, 8, 2)
-    one, other = (Worker(store, slot, 8) for slot in range(2))
-    one.ask(), other.ask()
+    first, second = (Worker(store, slot, 8) for slot in range(2))
+    first.ask(), second.ask()
     silent(store, 1)
-    one.ask()
-    assert (one.part, other.part) == (8, 4)
-    one.work()
-    other.part = 0  # its time is over, and it has noticed
-    other.ask()
-    assert other.part == 0, "the first has eight in flight"
-    one.ask()
-    assert one.part == 4
-    other.ask()
-    assert other.part == 0, "the first may not have heard yet, and its eight have not ended"
-    one.work(ends=4)
-    one.ask()
-    other.ask()
-    assert (one.part, other.part) == (4, 4)
+    first.ask()
+    assert (first.part, second.part) == (8, 4)
+    first.work()
+    second.part = 0  # its time is over, and it has noticed
+    second.ask()
+    assert second.part == 0, "the first has eight in flight"
+    first.ask()
+    assert first.part == 4
+    second.ask()
+    assert second.part == 0, "the first may not have heard yet, and its eight have not ended"
+    first.work(ends=4)
+    first.ask()
+    second.ask()
+    assert (first.part, second.part) == (4, 4)
 
 
 def test_a_process_that_is_started_in_place_of_another_has_its_part_at_once(store):
     divide_equally(store, EVALUATION, 8, 2)
-    one, other = (Worker(store, slot, 8) for slot in range(2))
-    one.ask(), other.ask()
+    first, second = (Worker(store, slot, 8) for slot in range(2))
+    first.ask(), second.ask()
     again = Worker(store, 1, 8)
     again.ask()
-    assert (one.part, again.part) == (4, 4)
+    assert (first.part, again.part) == (4, 4)
 
 
 def test_the_sum_never_passes_the_whole_and_reaches_it_again(store):

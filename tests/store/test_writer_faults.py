@@ -18,7 +18,8 @@ from tests.loopback import MemoryJournal, peer, said
 from tests.running_server import ledger_server
 from tests.thorough import times
 
-from steelyard import ExactMatch, OpenAICompatible, Options, Prompt, Sample, Score, Store, StoreError, Suite
+from steelyard import ExactMatch, OpenAICompatible, Options, Prompt, Sample, Score, Store, Suite
+from steelyard.errors import StoreError
 from steelyard.evaluation import RunConfig, aevaluate_suite
 from steelyard.store import open_store, writer
 from steelyard.store.database.connection import DatabaseError
@@ -39,10 +40,10 @@ class Faults:
         self.at, self.more, self.seen, self.fired = at, more, 0, 0
 
     def backend(self, where, **options):
-        made = open_backend(where, **options)
-        connect = made.connect
-        made.connect = lambda purpose: Counting(connect(purpose), self) if purpose == "writing" else connect(purpose)
-        return made
+        backend = open_backend(where, **options)
+        connect = backend.connect
+        backend.connect = lambda purpose: Counting(connect(purpose), self) if purpose == "writing" else connect(purpose)
+        return backend
 
     def count(self):
         self.seen += 1
@@ -101,8 +102,8 @@ def consistent():
             return 0, []  # the tables themselves could not be made
         rows = connection.execute("SELECT done, errors, num FROM run").fetchall()
         for done, errors, num in rows:
-            found = connection.execute("SELECT count(*), sum(failed) FROM record WHERE run = ?", [num]).fetchone()
-            assert found in {(done, errors), (0, None)}
+            counts = connection.execute("SELECT count(*), sum(failed) FROM record WHERE run = ?", [num]).fetchone()
+            assert counts in {(done, errors), (0, None)}
             assert connection.execute("SELECT count(*) FROM score WHERE run = ?", [num]).fetchone() == (2 * done,)
         kept = connection.execute("SELECT count(*) FROM reply").fetchone()[0]
     with Store("s.db") as store:
@@ -157,23 +158,23 @@ def test_a_fault_at_any_statement_leaves_a_consistent_store_that_a_resume_comple
         assert N <= asked <= N + 8
         at += 1 if at < 12 else times(8, 4)  # every statement of the first transactions, then some of the many alike
     assert at > 30
-    assert all("database or disk is full" in one for one in told)
+    assert all("database or disk is full" in text for text in told)
 
 
 def test_a_fault_of_the_writer_itself_is_told_to_everybody_who_waits():
     async def run():
         with Store("s.db", create_missing=True) as store:
             journal = store.journal(store.begin_evaluation([])[0])
-            found = await asyncio.gather(
+            answers = await asyncio.gather(
                 *(journal.commit(bytes([n]) * 10, body) for n, body in enumerate([b"[]", None, b"{}"])),
                 return_exceptions=True,
             )
             with pytest.raises(StoreError, match="the store's writer failed"):
                 await journal.commit(b"x" * 10, b"[]")
-            return found, journal.store_error()
+            return answers, journal.store_error()
 
-    found, error = asyncio.run(run())
-    assert {type(one) for one in found} == {StoreError}
+    answers, error = asyncio.run(run())
+    assert {type(record) for record in answers} == {StoreError}
     assert "the store's writer failed: TypeError" in str(error)
 
 
@@ -200,17 +201,17 @@ def test_a_writer_that_ends_by_surprise_tells_everybody_who_waits_and_who_comes_
             await journal.commit(b"a" * 10, b"[1]")
             clock.broken = broken
             ends = [journal.commit(bytes([n]) * 10, b"[]") for n in range(20)]
-            found = await asyncio.wait_for(asyncio.gather(*ends, return_exceptions=True), 30)
+            answers = await asyncio.wait_for(asyncio.gather(*ends, return_exceptions=True), 30)
             while journal.store_error() is None:
-                found += await asyncio.gather(journal.commit(b"b" * 10, b"[]"), return_exceptions=True)
+                answers += await asyncio.gather(journal.commit(b"b" * 10, b"[]"), return_exceptions=True)
             with pytest.raises(StoreError, match="the store's writer failed"):
                 await journal.commit(b"c" * 10, b"[]")
             with pytest.raises(StoreError, match="the store's writer failed"):
                 store.writer.change(lambda batch: None)
-            return [error for error in found if isinstance(error, Exception)], journal.store_error()
+            return [error for error in answers if isinstance(error, Exception)], journal.store_error()
 
-    found, error = asyncio.run(run())
-    assert {type(one) for one in found} <= {StoreError}
+    answers, error = asyncio.run(run())
+    assert {type(record) for record in answers} <= {StoreError}
     assert "the store's writer failed: OSError: [Errno 22] Invalid argument" in str(error)
 
 
@@ -306,10 +307,10 @@ def test_the_memory_journal_of_the_tests_keeps_what_the_real_one_keeps():
 def test_two_journals_of_one_store_know_of_each_other():
     async def run():
         with Store("s.db", create_missing=True) as store:
-            one, two = (store.journal(store.begin_evaluation([])[0]) for _ in range(2))
-            assert await one.find(b"k" * 10) is None
-            await one.commit(b"k" * 10, b"[1]")
-            return await two.find(b"k" * 10)
+            first, second = (store.journal(store.begin_evaluation([])[0]) for _ in range(2))
+            assert await first.find(b"k" * 10) is None
+            await first.commit(b"k" * 10, b"[1]")
+            return await second.find(b"k" * 10)
 
     assert asyncio.run(run()) == b"[1]"
 
@@ -318,11 +319,11 @@ def test_the_first_of_two_processes_that_keep_a_reply_wins_and_the_other_is_told
     async def run():
         with Store("s.db", create_missing=True) as mine, Store("s.db") as other:
             journals = [store.journal(store.begin_evaluation([])[0]) for store in (mine, other)]
-            found = [await journal.find(b"k" * 10) for journal in journals]
+            bodies = [await journal.find(b"k" * 10) for journal in journals]
             kept = [
                 await journal.commit(b"k" * 10, body) for journal, body in zip(journals, (b"[1]", b"[2]"), strict=True)
             ]
-            return found, kept, [await journal.find(b"k" * 10) for journal in journals]
+            return bodies, kept, [await journal.find(b"k" * 10) for journal in journals]
 
     assert asyncio.run(run()) == ([None, None], [b"[1]", b"[1]"], [b"[1]", b"[1]"])
 
@@ -334,8 +335,8 @@ def test_a_damaged_reply_is_asked_again_and_written_over():
             with contextlib.closing(sqlite3.connect("s.db")) as connection, connection:
                 connection.execute("UPDATE reply SET body = x'01ffffff' WHERE num % 10 = 0")
             with Store("s.db") as store:
-                failures = [one.failure for one in store.runs()[0].records() if one.failure]
-            assert [one.kind for one in failures] == ["damaged"] * 3
+                failures = [record.failure for record in store.runs()[0].records() if record.failure]
+            assert [failure.kind for failure in failures] == ["damaged"] * 3
             assert "sample q" in failures[0].message
             again = await run_once(server.url)
             return again, len(server.asked)

@@ -325,3 +325,49 @@ def raise_of(chat_reply):
         return Reply("", "B", metadata={"logprobs": chat_reply})
 
     asyncio.run(Likelihood(Scripted())(SAMPLE, ask))
+
+
+def test_mutual_information_takes_the_option_that_the_question_makes_more_likely():
+    plain = echoing(COSTS)
+
+    def answer(number, asked):
+        # Without the question "Rome" is the commonest word of all, so that its likelihood says least.
+        alone = json.loads(asked.body)["prompt"].startswith("Answer:")
+        return (echoing({**COSTS, "Rome": 0.1, "Paris": 2.0}) if alone else plain)(number, asked)
+
+    samples = (SAMPLE, Sample("2", "Capital of Italy?", "A", SAMPLE.choices))
+
+    async def go():
+        async with peer(answer) as server:
+            target = Likelihood(Completions("m", server.url), by="texts", unconditional="Answer:")
+            found = await aevaluate(target, samples, [LikelihoodAccuracy(mutual_info=True)], store="s.db")
+            return found, server.asked
+
+    found, asked = asyncio.run(go())
+    first, second = found.records()
+    alone = [body["prompt"] for one in asked if (body := json.loads(one.body))["prompt"].startswith("Answer:")]
+    assert sorted(alone) == sorted(f"Answer: {text}" for text in SAMPLE.choices), "asked once for both questions"
+    assert first.output.metadata["likelihood"]["unconditional"] == pytest.approx({"A": -0.1, "B": -4.0, "C": -3.0})
+    # log P(option | question) - log P(option): A -2.0 + 0.1, B -2.5 + 4.0, C -3.0 + 3.0
+    assert scores(first)["acc_mutual_info"] == 1
+    assert scores(second)["acc_mutual_info"] == 0
+    reason = next(score.reason for score in second.scores if score.name == "acc_mutual_info")
+    assert reason == "B gains most by the question, A is right"
+
+
+def test_without_unconditional_likelihoods_there_is_no_mutual_information():
+    found = {"by": "texts", "logprobs": {"A": -4.0, "B": -7.0, "C": -9.0}}
+    (score,) = LikelihoodAccuracy(mutual_info=True)(SAMPLE, output_of(found))[3:]
+    assert (score.name, score.outcome) == ("acc_mutual_info", "not_applicable")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"by": "letters", "unconditional": "Answer:"}, "belongs to by: texts"),
+        ({"by": "texts", "unconditional": "{{question}}"}, "has no placeholder"),
+    ],
+)
+def test_an_unconditional_text_belongs_to_texts_and_is_the_same_for_all(options, said):
+    with pytest.raises(ConfigError, match=said):
+        Likelihood(Completions("m", "http://localhost:1/v1"), **options).check()

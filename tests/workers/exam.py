@@ -88,10 +88,10 @@ class Exam:
 
     def until(self, holds, seconds=120):
         deadline = time.monotonic() + seconds
-        while not (found := holds()):
+        while not (value := holds()):
             assert time.monotonic() < deadline, "it did not happen"
             time.sleep(0.05)
-        return found
+        return value
 
     def is_sound(self):
         with subprocess.Popen(

@@ -75,9 +75,9 @@ class PrivateServer:
 
 def programs():
     """The folder with `initdb`; None where there is none."""
-    found = shutil.which("initdb")
+    program = shutil.which("initdb")
     installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    return Path(found).parent if found else installed[-1].parent if installed else None
+    return Path(program).parent if program else installed[-1].parent if installed else None
 
 
 @pytest.fixture

@@ -38,9 +38,9 @@ class Line:
 
     def cut(self):
         """End all connections; new ones may be made."""
-        for one in self._sockets:
+        for connection in self._sockets:
             with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+                connection.shutdown(socket.SHUT_RDWR)
 
     @contextlib.contextmanager
     def held_up(self):
@@ -65,6 +65,6 @@ class Line:
             while data := source.recv(65536):
                 self._flows.wait()
                 sink.sendall(data)
-        for one in (source, sink):
+        for end in (source, sink):
             with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+                end.shutdown(socket.SHUT_RDWR)

@@ -146,15 +146,15 @@ def test_a_server_that_crashes_keeps_plan_and_grants_whatever_the_durability(pri
     with Store(private_server.address, create_missing=True) as store:
         private_server.flush_late()
         evaluation, writers = store.begin_evaluation([NewRun("s", "custom", name, 6, {"stages": []}) for name in "ab"])
-        one, other = (writer.run.num for writer in writers)
-        open_leases(store, one, "plan")
+        planned, other = (writer.run.num for writer in writers)
+        open_leases(store, planned, "plan")
         open_leases(store, other, "plan")
         plan_portion(store, evaluation, 0, samples)
-        add_leases(store, [one], "plan", range(6), 2)
-        close_leases(store, [one], "plan")
+        add_leases(store, [planned], "plan", range(6), 2)
+        close_leases(store, [planned], "plan")
         change_grants(store, "plan", {other: [4, 1]}, [])
         private_server.restart("immediate")
     with Store(private_server.address) as store, store.reading() as connection:
         assert planned_samples(store, evaluation) == samples
-        assert leases_left(connection, one, "plan") == 3
+        assert leases_left(connection, planned, "plan") == 3
         assert granted_places(connection, "plan")[other] == {1, 4}

@@ -119,11 +119,11 @@ def test_the_target_that_needs_a_missing_module_is_named(run_where_workers, on_s
 
 
 OTHER_VERSIONS = {
-    "it has Steelyard 0.0.7, and the run was started by": "import steelyard; steelyard.__version__ = '0.0.7'",
-    "it has Python 3.99, and the run was started by Python 3.": """from types import SimpleNamespace
-    from steelyard.workers import versions
-    versions.sys = SimpleNamespace(version_info=SimpleNamespace(major=3, minor=99), modules=sys.modules)""",
-    "has tables of version 99, and that of the run": "from steelyard.workers import versions; versions.VERSION = 99",
+    "it has Steelyard 0.0.7, ": "import steelyard; steelyard.__version__ = '0.0.7'",
+    ", Python 3.99, ": """from types import SimpleNamespace
+    from steelyard.workers import task
+    task.sys = SimpleNamespace(version_info=SimpleNamespace(major=3, minor=99), modules=sys.modules)""",
+    ", tables of version 99, and the run was started by": "from steelyard.workers import task; task.VERSION = 99",
 }
 
 

@@ -1,27 +1,14 @@
-"""Small HTML tables for notebooks, of summaries, comparisons, preferences and standings.
-
-A notebook has styles of its own, so there is nothing here but tables and paragraphs; the pages of `steelyard.report`
-are for people who want more. Every text is escaped.
-"""
+"""How a notebook shows summaries, comparisons, preferences and standings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from html import escape
-
-from steelyard.escaping import visible
+from importlib import import_module
 
 
-def table_html(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], sentences: Iterable[str] = ()) -> str:
-    """A table with its caption, and a paragraph for each sentence that is not empty."""
-    lines = [_cells(head, "th"), *(_cells(row, "td") for row in rows)]
-    paragraphs = "".join(f"<p>{_html(sentence)}</p>" for sentence in sentences if sentence)
-    return f"<table><caption>{_html(caption)}</caption>{''.join(lines)}</table>{paragraphs}"
+def notebook_html(value: object) -> str:
+    """A value as HTML, by the Sections of its page.
 
-
-def _cells(texts: Sequence[str], tag: str) -> str:
-    return "<tr>" + "".join(f"<{tag}>{_html(text)}</{tag}>" for text in texts) + "</tr>"
-
-
-def _html(text: str) -> str:
-    return escape(visible(text, keep=""))
+    Found by name: a notebook asks the value itself, and `analysis` stands below `report`, which makes pages of it.
+    """
+    html: str = import_module("steelyard.report.notebook").notebook_html(value)
+    return html

@@ -15,11 +15,13 @@ from steelyard.analysis.label_forms import ANSWER, MODEL, LabelForm, counted_for
 from steelyard.analysis.run_data import RunData
 from steelyard.analysis.scores.score_columns import Answered, ScoreColumns, ScoreRow
 from steelyard.analysis.scores.score_infos import range_of, rated_thing
-from steelyard.replies.answer_key import solves
+from steelyard.replies.answer_key import points_of, solves
 from steelyard.types import Label, Record, Score, ScoreInfo
 
 RecordKey = tuple[str, int]
 """(sample's id, repeat)."""
+CREDIT: Final = "credit"
+"""Key of a score's detail by which the points of an answer are computed again."""
 NOT_COUNTED: Final = frozenset({"error", "not_applicable"})
 """A record that failed has no output to judge, and a score that does not apply has no mean that a label could enter."""
 
@@ -66,7 +68,7 @@ class PeopleVerdicts:
         detail |= {"letters": letters}
         if "original" in detail:
             detail["original"] = self.own_letters(row.sample, letters)
-        return row._replace(outcome="scored", value=float(solves(letters, wanted)), detail=detail)
+        return row._replace(outcome="scored", value=_value(letters, detail), detail=detail)
 
     def own_letters(self, sample: str, letters: str) -> str:
         """Letters as shown to the model -> as the dataset has them."""
@@ -89,7 +91,16 @@ class PeopleVerdicts:
         if "original" in detail:
             detail["original"] = self.own_letters(record.sample.id, letters)
         reason = f"{letters or 'no option'}, says {authors}; {right_letters} is right"
-        return Score(score.name, float(solved), passed=solved, reason=reason, detail=detail)
+        passed = None if CREDIT in detail else solved
+        return Score(score.name, _value(letters, detail), passed=passed, reason=reason, detail=detail)
+
+
+def _value(letters: str, detail: Mapping[str, Any]) -> float:
+    """What an exam score gives for letters: 1 where they solve the question; its points for a score of points."""
+    wanted = str(detail["wanted"])
+    if CREDIT in detail:
+        return points_of(letters, wanted, detail["options"], detail[CREDIT], detail["lowest"])
+    return float(solves(letters, wanted))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +212,7 @@ class CountedLabels:
 
     def row(self, row: ScoreRow) -> ScoreRow:
         """A row with the people's label; unchanged where there is none."""
-        if row.name in self.exams:
+        if row.name in self.exams or CREDIT in row.detail:
             return self.verdicts.row(row)
         return self.people[row.name].row(row) if row.name in self.people else row
 
@@ -248,6 +259,6 @@ def labelled_record(record: Record, counted: CountedLabels) -> Record:
 
 
 def _labelled_score(record: Record, score: Score, counted: CountedLabels) -> Score:
-    if score.name in counted.exams:
+    if score.name in counted.exams or CREDIT in score.detail:
         return counted.verdicts.score(record, score)
     return counted.people[score.name].score(record, score) if score.name in counted.people else score

@@ -225,7 +225,7 @@ def _check_configurations(paths: Sequence[Path], *, references: bool, no_env: bo
     for path in paths:
         try:
             loaded = load_config(path, no_env=no_env)
-            findings = check_references(loaded.suite) if references else []
+            findings = check_references(loaded.suite, loaded.environment) if references else []
         except SteelyardError as error:
             errors.append(error)
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import Any, Final
@@ -38,69 +38,18 @@ _MOST_CELLS: Final = 12
 """The same of prompts x models, which are compared together."""
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluatedRuns:
-    """Runs with all results that a report shows.
-
-    Args:
-        runs: in the order in which they were named.
-        summaries: one per run.
-        comparison: of the runs that do not judge pairs; None with fewer than two of them. Judging runs are compared
-            only by the command `compare`, and only if they share a pair or one side of it.
-        gate: None if the suite has no gate.
-        store: as the user named it; "" is the default store.
-        in_full: whether a terminal shows breakdowns too.
-        group_scores: further scores that a terminal shows by group.
-        preferences: one per judging run, in order.
-        standings: over all judging runs; None with fewer than two of them.
-    """
-
-    runs: tuple[Run, ...]
-    summaries: tuple[RunSummary, ...]
-    comparison: Comparison | None
-    gate: GateVerdict | None
-    store: str = ""
-    in_full: bool = False
-    group_scores: tuple[str, ...] = ()
-    preferences: tuple[Preferences, ...] = ()
-    standings: Standings | None = None
-
-    def json_fields(self) -> dict[str, Any]:
-        """Results and sections."""
-        pairs = zip(self.runs, self.summaries, strict=True)
-        return {
-            "runs": [{**summary.json_fields(), "reason": run.reason} for run, summary in pairs],
-            "comparison": self.comparison,
-            **self.preferred(),
-            "gate": self.gate,
-            "sections": section_json(all_sections(self.content)),
-        }
-
-    @property
-    def content(self) -> ReportContent:
-        """Everything that a report shows."""
-        pairwise = Pairwise(self.preferences, self.standings)
-        return ReportContent(self.runs, self.comparison, self.gate, pairwise, self.summaries, self.group_scores)
-
-    def preferred(self) -> dict[str, Any]:
-        """What JSON has of pairwise preferences; empty if no run judged pairs."""
-        if not self.preferences:
-            return {}
-        return {"preferences": self.preferences, "standings": self.standings}
-
-
 def evaluate_runs(
     stored: Sequence[Run],
     *,
-    store: str | None = None,
     score: str | None = None,
     gated: bool = True,
     baseline: str = "",
     with_labels: bool = False,
     **comparing: Any,
-) -> EvaluatedRuns:
+) -> ReportContent:
     """Summarise runs, compare the first with each other one, and evaluate the gate of their suite.
 
+    Runs that judge pairs are compared only by the command `compare`, and only if they share a pair or one side of it.
     `comparing` are further options of `compare`; if there are any, judging runs are compared too. `with_labels` counts
     people's verdicts in every run, but never in the gate. `baseline` is a file that this command's own configuration
     names; others that the store names are opened only if they were given to a command before.
@@ -116,15 +65,19 @@ def evaluate_runs(
         refuse_other_suites([run for run, _ in compared])
     # A judging run without records has no preferences to show yet.
     judged = [run for run, summary in judging if summary.counts.done]
-    return EvaluatedRuns(
+    return ReportContent(
         tuple(runs),
-        summaries,
         _compared(compared, score=score, **comparing) if comparable else None,
         _gate(stored, summaries, baseline, with_labels=with_labels) if gated else None,
-        store or "",
-        preferences=_preferences(judged) if judged else (),
-        standings=_standings(judged) if len(judged) > 1 else None,
+        Pairwise(_preferences(judged) if judged else (), _standings(judged) if len(judged) > 1 else None),
+        summaries,
     )
+
+
+def preferred(outcome: ReportContent) -> dict[str, Any]:
+    """What JSON has of pairwise preferences; empty if no run judged pairs."""
+    pairwise = outcome.pairwise
+    return {"preferences": pairwise.preferences, "standings": pairwise.standings} if pairwise.preferences else {}
 
 
 def _preferences(judged: Sequence[Run]) -> tuple[Preferences, ...]:
@@ -148,35 +101,53 @@ def _compared(summarised: Sequence[tuple[Run, RunSummary]], *, all_pairs: bool =
     return comparing(*(run for run, _ in summarised), summaries=[summary for _, summary in summarised], **options)
 
 
-def print_outcome(outcome: EvaluatedRuns, *, as_json: bool, detailed: bool = False, reported: bool = False) -> None:
+def print_outcome(
+    outcome: ReportContent,
+    *,
+    as_json: bool,
+    store: str | None = None,
+    in_full: bool = False,
+    detailed: bool = False,
+    reported: bool = False,
+) -> None:
     """Print all results on standard output; for three targets they fit 80 columns and 24 lines.
 
     Args:
         outcome: what is printed.
-        as_json: as JSON.
+        as_json: results and sections as JSON.
+        store: as the user named it, for the commands that are suggested; None is the default store.
+        in_full: with breakdowns.
         detailed: with the details behind the comparison.
         reported: whether an HTML report is written, so that none needs to be suggested.
     """
     if as_json:
-        print_json(outcome)
+        pairs = zip(outcome.runs, outcome.summaries, strict=True)
+        results = {
+            "runs": [{**summary.json_fields(), "reason": run.reason} for run, summary in pairs],
+            "comparison": outcome.comparison,
+            **preferred(outcome),
+            "gate": outcome.gate,
+            "sections": section_json(all_sections(outcome)),
+        }
+        print_json(results)
         return
     to = console()
     # A comparison of judging runs is shown without what each of them says.
-    content = replace(outcome.content, pairwise=NO_PAIRS) if detailed and outcome.comparison else outcome.content
-    print_sections(to, report_sections(content, "terminal"), in_full=outcome.in_full or detailed)
-    for line in _next_steps(outcome, detailed=detailed, reported=reported):
+    content = replace(outcome, pairwise=NO_PAIRS) if detailed and outcome.comparison else outcome
+    print_sections(to, report_sections(content, "terminal"), in_full=in_full or detailed)
+    for line in _next_steps(outcome, store_option(store), detailed=detailed, reported=reported):
         say(to, line)
 
 
 def write_pages(
-    outcome: EvaluatedRuns, *, html: Path | None = None, markdown: Path | None = None, junit: Path | None = None
+    outcome: ReportContent, *, html: Path | None = None, markdown: Path | None = None, junit: Path | None = None
 ) -> None:
     """Write the report files that are not None, and print their paths on standard error.
 
     Raises:
         ConfigError: a file cannot be written.
     """
-    pairwise = outcome.content.pairwise
+    pairwise = outcome.pairwise
     if html is not None:
         write_text(html, html_report(outcome.runs, outcome.comparison, outcome.gate, pairwise=pairwise))
     if markdown is not None:
@@ -189,9 +160,8 @@ def write_pages(
                 say(console(stderr=True), f"wrote {path}")
 
 
-def _next_steps(outcome: EvaluatedRuns, *, detailed: bool, reported: bool) -> list[str]:
+def _next_steps(outcome: ReportContent, where: str, *, detailed: bool, reported: bool) -> list[str]:
     """Commands to copy: to resume what did not finish, or to see more."""
-    where = store_option(outcome.store)
     stopped = next((run for run in outcome.runs if run.state not in {"finished", "running"}), None)
     if any(NEVER_READ in run.reason for run in outcome.runs):
         # A resume refuses another address or mapping; a new run finds what was answered in the journal.
@@ -205,7 +175,7 @@ def _next_steps(outcome: EvaluatedRuns, *, detailed: bool, reported: bool) -> li
     steps = []
     if len(ids) == 1:
         # A run that judges pairs, or that only collects answers for judging, has no right or wrong samples.
-        kind = "wrong" if outcome.content.scored else "all"
+        kind = "wrong" if outcome.scored else "all"
         kind = "errors" if outcome.runs[0].errors == outcome.runs[0].done else kind
         steps.append(f"steelyard show {ids[0]} --only {kind}{where}")
     elif not detailed and outcome.comparison is not None:

@@ -28,7 +28,7 @@ from steelyard.cli.options import (
     say_unfinished,
     store_option,
 )
-from steelyard.cli.outcome import evaluate_runs, print_outcome, write_pages
+from steelyard.cli.outcome import evaluate_runs, preferred, print_outcome, write_pages
 from steelyard.cli.output import check_writable
 from steelyard.cli.record_list import (
     AgainstOption,
@@ -144,15 +144,16 @@ def show(
         unlabelled = named_run(opened, run)
         stored = unlabelled.with_labels() if with_labels else unlabelled
         if not request.lists_records:
-            outcome = evaluate_runs([unlabelled], store=store, with_labels=with_labels)
+            outcome = evaluate_runs([unlabelled], with_labels=with_labels)
             notes = stored.remarks().notes
             if as_json:
-                extras = {"reason": stored.reason, "notes": [plain_note(note) for note in notes], **outcome.preferred()}
-                extras["sections"] = section_json(all_sections(outcome.content))
+                extras = {"reason": stored.reason, "notes": [plain_note(note) for note in notes], **preferred(outcome)}
+                extras["sections"] = section_json(all_sections(outcome))
                 print_json({**outcome.summaries[0].json_fields(), **extras, "manifest": stored.manifest})
             else:
                 group_scores = _group_scores(outcome.summaries[0], by_group or ())
-                print_outcome(replace(outcome, in_full=True, group_scores=group_scores), as_json=False)
+                content = replace(outcome, group_scores=group_scores)
+                print_outcome(content, as_json=False, store=store, in_full=True)
                 for note in notes:
                     say(console(), note_line(note))
             return
@@ -220,12 +221,12 @@ def compare(
                 _started_together(opened, runs[0]) if all_pairs else [_pinned_baseline(opened, runs[0], where), runs[0]]
             )
         _check_comparable(runs, where)
-        outcome = evaluate_runs(runs, store=store, score=score, gated=False, with_labels=with_labels, **comparing)
+        outcome = evaluate_runs(runs, score=score, gated=False, with_labels=with_labels, **comparing)
         if outcome.comparison is None:
             raise ConfigError(
                 f"one of these runs has no scores, so there is nothing to compare: see steelyard runs{where}"
             )
-        print_outcome(outcome, as_json=as_json, detailed=True, reported=html is not None)
+        print_outcome(outcome, as_json=as_json, store=store, detailed=True, reported=html is not None)
         write_pages(outcome, html=html, markdown=markdown)
 
 

@@ -269,9 +269,9 @@ class _Outlet:
             runs: of one evaluation.
             baseline: as the configuration that was run names it; its file may be opened.
         """
-        outcome = evaluate_runs(runs, store=self.store, baseline=str(baseline))
+        outcome = evaluate_runs(runs, baseline=str(baseline))
         with while_read():
-            print_outcome(outcome, as_json=self.as_json, reported=self.html is not None)
+            print_outcome(outcome, as_json=self.as_json, store=self.store, reported=self.html is not None)
         write_pages(outcome, html=self.html, markdown=self.markdown, junit=self.junit)
         if any(run.state == "broken" for run in runs):
             raise typer.Exit(BROKEN)

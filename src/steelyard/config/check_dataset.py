@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Protocol, runtime_checkable
 from unicodedata import east_asian_width
 
@@ -16,10 +17,12 @@ from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect
 from steelyard.errors import ConfigError, bounded, did_you_mean
 from steelyard.evaluation.objects import Suite
+from steelyard.registry import describe
 from steelyard.scorers.reference_checks import ERRORS, TITLES, ReferenceFinding
 from steelyard.scorers.reference_memory import ReferenceMemory
 from steelyard.scorers.sql import SqlResult
 from steelyard.scorers.tables import TableMetrics
+from steelyard.session.secrets import Secrets, references
 from steelyard.suites.choice.dataset_warnings import warnings_of
 from steelyard.suites.choice.rows import examine_choice
 from steelyard.suites.general.defaults import default_name
@@ -157,8 +160,12 @@ def reference_lines(findings: Sequence[ReferenceFinding]) -> Iterator[str]:
             yield f"    and {len(of_kind) - _MOST_COUNTS} more: --json has all"
 
 
-def check_references(suite: Suite) -> list[ReferenceFinding]:
+def check_references(suite: Suite, environment: Mapping[str, str] = MappingProxyType({})) -> list[ReferenceFinding]:
     """Run the references of a suite and list what is wrong with them; a suite without SQL has none.
+
+    Args:
+        suite: of a configuration.
+        environment: values of its references, for the addresses of servers.
 
     Raises:
         ConfigError: an engine is not installed or cannot be confined on this machine.
@@ -167,19 +174,21 @@ def check_references(suite: Suite) -> list[ReferenceFinding]:
     scorers: Iterable[Any] = suite.scorers
     for scorer in scorers:
         if isinstance(scorer, RunsReferences):
-            return _with_memory(scorer, located)
+            return _with_memory(scorer, located, Secrets(references(describe(scorer)), environment).resolve)
     return []
 
 
-def _with_memory(scorer: RunsReferences, located: Iterable[tuple[str, Sample]]) -> list[ReferenceFinding]:
+def _with_memory(
+    scorer: RunsReferences, located: Iterable[tuple[str, Sample]], resolve: Callable[[str], str] = str
+) -> list[ReferenceFinding]:
     """Check references with what this person's earlier checks found: `$XDG_CACHE_HOME/steelyard/references.db`."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
     try:
         folder = cache if cache.is_absolute() else Path.home() / ".cache"
     except RuntimeError:  # there is no home
-        return scorer.check_references(located)
+        return scorer.check_references(located, None, resolve)
     with ReferenceMemory(folder / "steelyard" / "references.db") as memory:
-        return scorer.check_references(located, memory)
+        return scorer.check_references(located, memory, resolve)
 
 
 @runtime_checkable
@@ -195,7 +204,10 @@ class RunsReferences(Protocol):
     """A scorer that runs reference queries."""
 
     def check_references(
-        self, samples: Iterable[tuple[str, Sample]], memory: ReferenceMemory | None = None
+        self,
+        samples: Iterable[tuple[str, Sample]],
+        memory: ReferenceMemory | None = None,
+        resolve: Callable[[str], str] = str,
     ) -> list[ReferenceFinding]:
         """Run every reference, and list what is wrong or doubtful about it."""
 

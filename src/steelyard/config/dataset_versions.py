@@ -162,7 +162,7 @@ def suggested_cells(file: DatasetFile, record: Record, *, take_output: bool = Fa
         "group": sample.group,
         "cluster": sample.cluster,
         "contexts": list(sample.contexts) or None,
-        **{key: sample.metadata.get(key) for key in ("db_id", "schema", "evidence", "document")},
+        **{key: sample.metadata.get(key) for key in ("db_id", "schema", "evidence", "document", "points", "deduction")},
     }
     # The text of a question that is joined from several columns is for a person to divide.
     single = {role: columns[0] for role, columns in file.roles.items() if len(columns) == 1}

@@ -21,11 +21,14 @@ from steelyard.analysis.gate.gate_rules import (
     parse_rule,
 )
 from steelyard.analysis.scores.score_infos import jury_score
+from steelyard.analysis.summary.levels import levels_in
 from steelyard.building.nodes import MappingEntry, Node, Problems
 from steelyard.building.scalars import described, existing
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.evaluation import Suite
 from steelyard.evaluation.scorer_infos import jury_scores_of, scores_of_judges, turn_scores_of
+from steelyard.registry import describe
+from steelyard.types import BETWEEN_LEVELS
 
 _TURN: Final = re.compile(r"turn [1-9][0-9]*")
 """The group of a turn. The number of turns is known only after the run, so any turn is accepted."""
@@ -136,6 +139,8 @@ def _check_figure(rule: Rule, suite: Suite) -> None:
             f"gate: {rule.score} needs at least {max(2, rule.k)} repeats of each sample; set options: {{repeats: "
             f"{max(2, rule.k)}}}"
         )
+    if rule.rate == "majority" and repeats < 2:
+        raise ConfigError("gate: majority needs repeats of each sample; set options: {repeats: 5}")
     if rule.rate == "cost" and not suite.options.prices:
         raise ConfigError("gate: cost needs the prices of the models; set options: {prices: FILE}")
 
@@ -165,4 +170,10 @@ def _groups(root: Node, suite: Suite) -> set[str] | None:
     samples = root.entries.get("samples")
     if samples is not None and any(key in samples.node.entries for key in ("first", "last", "random")):
         return None
-    return {sample.group for sample in suite.samples if sample.group}
+    groups = {sample.group for sample in suite.samples if sample.group}
+    levels = levels_in({"samples": {"source": describe(suite.source)}})
+    if len(levels) < 2:
+        return groups
+    parts = (group.split(BETWEEN_LEVELS) for group in groups)
+    coarser = {BETWEEN_LEVELS.join(names[:depth]) for names in parts for depth in range(1, len(names))}
+    return groups | coarser | set(levels)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from inspect import signature
 from pathlib import Path
 from typing import Any, Final
 
@@ -136,7 +137,7 @@ def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv:
         tree = _prepared(root)
         described_suite = build(cls, tree, Site(folder))
     problems.raise_any()
-    suite = with_baseline(_build(described_suite, root), folder)
+    suite = with_baseline(_build(described_suite, root, values), folder)
     _check_whole(root, tree, suite, problems)
     checked = check_filled_names(suite)
     for target, message in checked.unfilled:
@@ -212,10 +213,12 @@ def _scores(suite: Suite) -> list[str]:
     return [score for target in suite.targets for score in announced(scorer_stages(suite.scorers_for(target)))]
 
 
-def _build(described_suite: Any, root: Node) -> Suite:
+def _build(described_suite: Any, root: Node, environment: Mapping[str, str]) -> Suite:
+    # A suite whose data are on a server connects to it to read them.
+    given = {"environment": environment} if "environment" in signature(described_suite.build).parameters else {}
     try:
         with boundary("config"):
-            suite: Suite = described_suite.build()
+            suite: Suite = described_suite.build(**given)
     except ConfigError as error:
         raise ConfigError(error.message, error.location or _quoted_node(root, error.message).location) from error
     return suite

@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any
 
 from steelyard.data.columns import ColumnLayout, find_layout
+from steelyard.data.group_levels import GroupLevels
 from steelyard.data.headers import Role, rival_note, rivals
 from steelyard.data.load import id_prefixes, read_tables
 from steelyard.data.sample_files import SampleFiles
@@ -41,6 +42,7 @@ class OpenTable:
         prefix: starts generated ids; empty for a single file.
         unused: the columns without a role.
         keeps_duplicates: a repeated id gets a number and is no defect.
+        levels: how groups are made; None where they are in the column of the role `group`.
     """
 
     table: Table
@@ -48,6 +50,7 @@ class OpenTable:
     prefix: str
     unused: TableColumns
     keeps_duplicates: bool = False
+    levels: GroupLevels | None = None
 
     def rows(self) -> Iterator[Row]:
         """Rows below the header, without blank rows of a sheet; an object never counts as blank."""
@@ -61,6 +64,8 @@ class OpenTable:
 
     def cell(self, row: Row, role: str) -> Any:
         """The cell in the column of a role, or the joined texts of several; None if the role has no column."""
+        if role == "group" and self.levels is not None:
+            return self.levels.group_of(row)
         return joined_cells(row, self.layout.columns.get(role, ()))
 
     def text(self, row: Row, role: str) -> str:
@@ -220,7 +225,10 @@ def open_table(
     files, unused = dataset
     refined = with_unread(table, layout, (), files.unread_kinds)
     unused.unread.extend(notes_on_unread(refined, files.unread_kinds))
-    return OpenTable(refined, layout, prefix, unused.of(table, layout), files.duplicates == "keep")
+    levels, columns_left = GroupLevels.of(files, table, layout), unused.of(table, layout)
+    if levels is not None:
+        columns_left.expect(levels.columns)
+    return OpenTable(refined, layout, prefix, columns_left, files.duplicates == "keep", levels)
 
 
 def sound_samples(files: SampleFiles, samples: Sequence[Sample], defects: Sequence[Defect]) -> tuple[Sample, ...]:

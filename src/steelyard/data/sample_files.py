@@ -104,6 +104,9 @@ class SampleFiles:
             `#2`, `#3` ... in the order of the rows.
         skip_rows_with: leave out and count rows of a spreadsheet with something that is not read: `pictures` over or in
             their cells, `equations` (formula objects), or `dates` among their options that were fractions or ranges.
+        group_by: what the group of a sample is, instead of the role `group`: `file`, `sheet`, or a list of columns (and
+            `file` or `sheet`) from the coarsest level to the finest, `[category, subject]`. Reports then have averages
+            by level.
         frame: rows in memory; see `of`.
 
     Raises:
@@ -126,6 +129,7 @@ class SampleFiles:
     skip_bad: bool = False
     duplicates: Literal["refuse", "keep"] = "refuse"
     skip_rows_with: UnreadKind | tuple[UnreadKind, ...] = ()
+    group_by: str | tuple[str, ...] = ()
     frame: HeldFrame | None = None
 
     def __post_init__(self) -> None:
@@ -144,6 +148,7 @@ class SampleFiles:
                 raise ConfigError(
                     f"samples: skip_rows_with: there is no {kind!r}{did_you_mean(kind, get_args(UnreadKind))}"
                 )
+        self._check_levels()
         if not isinstance(self.header, str) and self.header < 1:
             raise ConfigError(f"samples: header is {self.header}; rows count from 1")
 
@@ -152,6 +157,21 @@ class SampleFiles:
         """The kinds in `skip_rows_with`, which may be a text or a list."""
         kinds = self.skip_rows_with
         return (kinds,) if isinstance(kinds, str) else tuple(kinds)
+
+    def _check_levels(self) -> None:
+        levels = self.group_levels
+        if not all(levels) or len(set(levels)) < len(levels):
+            raise ConfigError(
+                f"samples: group_by is {self.group_by!r}; expected file, sheet, or a list of different columns, the "
+                "coarsest level first"
+            )
+        if "group" in self.columns and levels:
+            raise ConfigError("samples: give columns: {group: ...} or group_by, not both")
+
+    @property
+    def group_levels(self) -> tuple[str, ...]:
+        """The levels in `group_by`, which may be a text or a list."""
+        return ((self.group_by,) if self.group_by else ()) if isinstance(self.group_by, str) else tuple(self.group_by)
 
     def _refuse_sources(self) -> None:
         sources = [name for name, source in (("dataset", self.dataset), ("frame", self.frame)) if source]

@@ -35,7 +35,7 @@ class UnusedColumns:
     Attributes:
         names: keys of the samples' metadata, in order of first appearance.
         own_keys: keys of metadata that the suite sets.
-        expected: those of them that no note names: we wrote them.
+        expected: those of them that no note names: we wrote them, or groups are made of them.
         too_long: how many values were left out for their length.
         too_many: whether columns were left out.
         unread: notes on cells that hold more than text.
@@ -95,6 +95,11 @@ class TableColumns:
     def kept(self) -> Mapping[Column, str]:
         """Column -> its key of the metadata, for the columns that had a value in a row so far."""
         return self._kept
+
+    def expect(self, columns: Collection[Column]) -> None:
+        """Name no such column in a note: it is used, though not as a role."""
+        self.dataset.expected |= {self._pending[column] for column in columns if column in self._pending}
+        self.dataset.expected |= {column for column in columns if isinstance(column, str)}
 
     def leave(self, columns: Collection[Column]) -> None:
         """Take out columns that the suite reads under no role."""

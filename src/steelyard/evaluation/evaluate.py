@@ -171,7 +171,7 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle) -> tuple[R
     names = references(describe(suite.parts))
     secrets = Secrets(names, how.environment)
     with (
-        Sandbox(unsafe=how.unsafe_sql, permits=how.permits) as sandbox,
+        Sandbox(unsafe=how.unsafe_sql, permits=how.permits, resolve=secrets.resolve) as sandbox,
         Store(how.store, create_missing=True, durability=suite.options.durability) as store,
         contextlib.ExitStack() as locks,
     ):

@@ -22,12 +22,14 @@ from steelyard.evaluation.scorer_infos import primary_of, scorer_stages, scoring
 from steelyard.evaluation.survey import prepare
 from steelyard.models.base import Model, Request
 from steelyard.models.refused_parameters import adjusted
+from steelyard.registry import describe
 from steelyard.runner import Step, distinct, with_calls
 from steelyard.scorers.choice import Choice
 from steelyard.scorers.judges.judge import with_stored_prompts
 from steelyard.session.parameter_findings import CHANGED_PARAMETERS, Changes, change_of, finding_digests
 from steelyard.session.readings import stored_reading
 from steelyard.session.reply_schemas import Finding, schema_digest
+from steelyard.session.secrets import Secrets, references
 from steelyard.session.session import Keys
 from steelyard.sql.sandbox import Permit, Sandbox
 from steelyard.store import Run, Store
@@ -215,7 +217,10 @@ class RecordScorer:
 
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as opened:
-            sandbox = opened.enter_context(Sandbox(unsafe=self._task.unsafe_sql, permits=self._task.permits))
+            secrets = Secrets(references(describe(tuple(self._task.stages.values()))), {})
+            sandbox = opened.enter_context(
+                Sandbox(unsafe=self._task.unsafe_sql, permits=self._task.permits, resolve=secrets.resolve)
+            )
             self._steps = [Step.of(name, scorer, sandbox) for name, scorer in self._task.stages.items()]
             prepare(tuple(self._task.stages.values()), sandbox)
             self._loop = opened.enter_context(asyncio.Runner())

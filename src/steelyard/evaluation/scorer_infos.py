@@ -16,7 +16,7 @@ from steelyard.errors import ConfigError, did_you_mean
 from steelyard.evaluation.objects import Suite
 from steelyard.registry import describe
 from steelyard.runner import judge_name, score_infos, stage_name
-from steelyard.store.records import MOST_STAGES
+from steelyard.store.database.schema import MOST_STAGES
 from steelyard.types import Denominator, ScoreInfo, Scorer
 
 _FLAGS: Final = (

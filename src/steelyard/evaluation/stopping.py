@@ -113,10 +113,12 @@ class StoppingScheduler:
         for no, _ in tasks:
             stored[no] = stored.get(no, 0) + 1
         for decision in self._of(run.target):
-            values = {(value.no, value.repeat): value for value in run.placed_values(decision.hypothesis.score)}
+            scores = {(score.no, score.repeat): score for score in run.placed_scores(decision.hypothesis.score)}
             for no, repeat in tasks:
-                score = values.get((no, repeat))
-                decision.take(run.target, no, *((score.outcome, score.value) if score else ("not_applicable", None)))
+                score = scores.get((no, repeat))
+                unscored = "error" if done[no, repeat] else "not_applicable"
+                outcome, value = (score.outcome, score.value) if score else (None, None)
+                decision.take(run.target, no, outcome or unscored, value)
         return done
 
     def begin(self, running: Collection[str]) -> None:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from html import escape
 from typing import Any, overload
 
 from steelyard.analysis.comparison.compare_runs import compare
-from steelyard.analysis.comparison.comparison_values import Comparison, GridComparison
-from steelyard.analysis.notebook import table_html
-from steelyard.analysis.numbers import MISSING, mean_text, score_title
+from steelyard.analysis.comparison.comparison_values import Comparison
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.report.charts.svg import svg
@@ -92,8 +89,7 @@ class Runs(Sequence["Run"]):
         if not _comparable(summaries):
             return "".join(summary._repr_html_() for summary in summaries)
         comparison = self._comparison(summaries)
-        table = comparison._repr_html_() if comparison.grid is None else _matrix(comparison.grid)
-        return f"{table}{svg(rate_chart(summaries, score=comparison.score))}"
+        return f"{comparison._repr_html_()}{svg(rate_chart(summaries, score=comparison.score))}"
 
     def _comparison(self, summaries: Sequence[RunSummary]) -> Comparison:
         return compare(*self._runs, summaries=summaries)
@@ -101,20 +97,3 @@ class Runs(Sequence["Run"]):
 
 def _comparable(summaries: Sequence[RunSummary]) -> bool:
     return len(summaries) > 1 and all(summary.scores for summary in summaries)
-
-
-def _matrix(grid: GridComparison) -> str:
-    """Prompts x models with rates and intervals, and which to ship."""
-    by_place = {(cell.prompt, cell.model): cell for cell in grid.cells}
-    rows = (
-        [
-            prompt,
-            *(
-                mean_text(cell.mean, share=cell.share) if (cell := by_place.get((prompt, model))) else MISSING
-                for model in grid.model_names
-            ),
-        ]
-        for prompt in grid.prompt_names
-    )
-    caption = f"{score_title(grid.score)} with 95 % CI"
-    return table_html(caption, ["prompt", *grid.model_names], rows) + f"<p>{escape(grid.sentence)}</p>"

@@ -2,7 +2,7 @@
 
 Common services are presets: values for the keys that a model or target would have to be given otherwise. Sources: the
 request models of Langchain-Chatchat v0.2.10 and v0.3.1 (`server/chat/knowledge_base_chat.py`,
-`server/chat/kb_chat.py`); the chat-completions references of OpenAI and ZhipuAI.
+`server/chat/chat.py`, `server/chat/kb_chat.py`); the chat-completions references of OpenAI and ZhipuAI.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OPENAI_TEXT: Final = "not_null(choices[0].delta.content, choices[0].message.con
 _OPENAI_END: Final = "choices[0].finish_reason"
 _OPENAI_BODY: Final = MappingProxyType({"messages": "{{messages}}", "stream": False})
 _CHATCHAT_ERROR: Final = "error || (code && code != `200` && (msg || message || to_string(code)))"
-PresetName = Literal["", "chatchat-0.2", "chatchat-0.3", "zhipu", "openai"]
+PresetName = Literal["", "chatchat-0.2", "chatchat-0.2-chat", "chatchat-0.3", "zhipu", "openai"]
 MESSAGE_NAMES: Final = ("prompt", "system", "history", "messages")
 """Placeholders that the messages of a call fill in the body."""
 _MOST_KEPT: Final = 1 << 20
@@ -72,7 +72,8 @@ class HttpModel:
     Args:
         url: where the call goes; placeholders after the host are percent-encoded. With a preset the path may be left
             out.
-        preset: a known service: `chatchat-0.2`, `chatchat-0.3`, `zhipu` or `openai`.
+        preset: a known service: `chatchat-0.2`, the same without a knowledge base (`chatchat-0.2-chat`),
+            `chatchat-0.3`, `zhipu` or `openai`.
         method: the HTTP method.
         headers: sent with every call; keys only as `"Bearer ${NAME}"`.
         body: replaces the preset's values key by key. A value that is only `{{prompt}}` keeps its JSON type.
@@ -300,6 +301,12 @@ PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
                 "error": _CHATCHAT_ERROR,
             },
             needs=("knowledge_base_name",),
+        ),
+        # The model alone: what a knowledge base adds is the difference between this and the preset above.
+        "chatchat-0.2-chat": Preset(
+            path="/chat/chat",
+            body={"query": "{{prompt}}", "history": "{{history}}", "stream": False},
+            response={"text": "not_null(text, answer)", "error": _CHATCHAT_ERROR},
         ),
         # Only its stream carries the passages, in the first chunk.
         "chatchat-0.3": Preset(

@@ -119,9 +119,7 @@ def event_of(row: Any) -> Event:
     )
 
 
-def newest_event(
-    connection: Connection, topic: Topic, subject: str, sample: str | None = None, kinds: Sequence[str] = ()
-) -> int:
+def newest_event(connection: Connection, topic: Topic, subject: str, sample: str | None = None) -> int:
     """The number of the newest event of a subject; 0 where there is none.
 
     Args:
@@ -129,14 +127,11 @@ def newest_event(
         topic: of the subject.
         subject: its id.
         sample: only events on this sample, "" those on none; None is all.
-        kinds: only events of these kinds; empty is all.
     """
     query = "SELECT max(num) FROM event WHERE topic = :topic AND subject = :subject"
     values: dict[str, Any] = {"topic": topic, "subject": subject}
     if sample is not None:
         query, values["sample"] = f"{query} AND sample = :sample", sample
-    if kinds:
-        query, values["kinds"] = f"{query} AND kind IN :kinds", list(kinds)
     return int(connection.execute(query, values).scalar() or 0)
 
 

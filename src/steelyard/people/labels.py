@@ -14,8 +14,8 @@ from steelyard.plain_json import check_plain
 from steelyard.store.database.connection import Connection
 from steelyard.store.labels import kind_text, label_key, notes_on, stored_labels
 from steelyard.store.open_store import OpenStore
-from steelyard.store.records import ReadableRun
 from steelyard.store.run_rows import GONE, is_stored
+from steelyard.store.stored_run import StoredRun
 from steelyard.types import Label, Note
 
 MOST_CHARACTERS: Final = 10_000
@@ -24,7 +24,7 @@ _FEW: Final = 100
 """Below so many new labels, only the samples and the stored labels of these are read."""
 
 
-def add_labels(store: OpenStore, run: ReadableRun, labels: Sequence[Label]) -> int:
+def add_labels(store: OpenStore, run: StoredRun, labels: Sequence[Label]) -> int:
     """Store labels, all or none, and return once they are on disk; a label that its author gave already is skipped.
 
     Args:
@@ -65,18 +65,18 @@ def add_labels(store: OpenStore, run: ReadableRun, labels: Sequence[Label]) -> i
     return len(changed)
 
 
-def gone(connection: Connection, run: ReadableRun) -> ConfigError | None:
+def gone(connection: Connection, run: StoredRun) -> ConfigError | None:
     """The error of a run that was deleted meanwhile; None where it is there."""
     return None if is_stored(connection, run) else ConfigError(GONE.format(run=run.id))
 
 
-def all_labels(store: OpenStore, run: ReadableRun) -> tuple[Label, ...]:
+def all_labels(store: OpenStore, run: StoredRun) -> tuple[Label, ...]:
     """Every label that was ever given, oldest first, with those that were replaced or withdrawn."""
     with store.reading() as connection:
         return tuple(stored_labels(connection, run.id))
 
 
-def _check(store: OpenStore, run: ReadableRun, labels: Sequence[Label]) -> None:
+def _check(store: OpenStore, run: StoredRun, labels: Sequence[Label]) -> None:
     """Refuse labels that cannot be stored."""
     about = {label.sample for label in labels}
     with store.reading() as connection:
@@ -94,7 +94,7 @@ def _check(store: OpenStore, run: ReadableRun, labels: Sequence[Label]) -> None:
             raise ConfigError(f"run {run.id} has no sample {label.sample!r}{near if near.startswith(':') else ''}")
 
 
-def _samples(connection: Connection, run: ReadableRun, about: set[str] | None) -> set[str]:
+def _samples(connection: Connection, run: StoredRun, about: set[str] | None) -> set[str]:
     """The ids of a run's samples; of those in `about` alone where it is given."""
     query = "SELECT id FROM sample WHERE num IN (SELECT sample FROM record WHERE run = :run)"
     if about is None:
@@ -106,7 +106,7 @@ def _samples(connection: Connection, run: ReadableRun, about: set[str] | None) -
         return set()
 
 
-def add_note(store: OpenStore, run: ReadableRun, text: str, *, author: str, at: datetime) -> Note:
+def add_note(store: OpenStore, run: StoredRun, text: str, *, author: str, at: datetime) -> Note:
     """Store a note on a run and return once it is on disk; finished runs accept notes too.
 
     Args:
@@ -133,7 +133,7 @@ def add_note(store: OpenStore, run: ReadableRun, text: str, *, author: str, at: 
     return Note(run.id, body, name, at)
 
 
-def read_notes(store: OpenStore, runs: Iterable[ReadableRun]) -> dict[str, tuple[Note, ...]]:
+def read_notes(store: OpenStore, runs: Iterable[StoredRun]) -> dict[str, tuple[Note, ...]]:
     """Run's id -> its notes, in the order they were given; every one of `runs` has an entry."""
     with store.reading() as connection:
         return notes_on(connection, [run.id for run in runs])

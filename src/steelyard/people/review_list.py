@@ -13,10 +13,8 @@ from typing import Final
 from steelyard.analysis.review_reasons import ReviewReason, ReviewRules, with_reasons
 from steelyard.analysis.scores.score_columns import NOT_KEPT, Answered, QueueKind, queue_kind
 from steelyard.analysis.scores.score_infos import names_where
-from steelyard.store.records import unpacker_of
 from steelyard.store.run import Run
-from steelyard.store.scores import DetailReader
-from steelyard.types import OUTCOMES, Record
+from steelyard.types import Record
 
 _CONTEXT: Final = 60
 """Characters shown on each side of the letters that were read."""
@@ -90,27 +88,14 @@ def queue_of(run: Run, score: str) -> Iterator[ReviewEntry]:
         run: any run; one without that score has none.
         score: one that the manifest names under `exam`.
     """
-    for no, repeat, kind, answered in _places(run, score):
-        for _, record in run.records_between(no, no):
-            if record.repeat == repeat:
-                yield ReviewEntry((ReviewReason(kind),), record, answered, _span(record, score))
-
-
-def _places(run: Run, score: str) -> list[tuple[int, int, QueueKind, Answered]]:
-    query = """SELECT no, repeat, outcome, body FROM score JOIN word ON word.num = score.name
-        WHERE run = :run AND layer = :layer AND text = :name ORDER BY no, repeat"""
-    values = {"run": run.num, "layer": run.scoring_version, "name": score}
-    places: list[tuple[int, int, QueueKind, Answered]] = []
-    with run.store.reading() as connection:
-        reader = DetailReader(unpacker_of(connection))
-        rows = connection.execute(query, values).all()
-        numbers = reader.numbers([row.body for row in rows])
-        for row, number in zip(rows, numbers, strict=True):
-            answered = Answered.of(reader.details[number])
-            kind = queue_kind(OUTCOMES[row.outcome], answered)
-            if kind:
-                places.append((row.no, row.repeat, kind, answered))
-    return places
+    doubtful: dict[tuple[str, int], tuple[QueueKind, Answered]] = {}
+    for row in run.detailed_rows(score):
+        answered = Answered.of(row.detail)
+        if kind := queue_kind(row.outcome, answered):
+            doubtful[row.sample, row.repeat] = kind, answered
+    for record in run.records_of({sample for sample, _ in doubtful}):
+        if verdict := doubtful.get((record.sample.id, record.repeat)):
+            yield ReviewEntry((ReviewReason(verdict[0]),), record, verdict[1], _span(record, score))
 
 
 def _exam_entry(record: Record, score: str) -> ReviewEntry:

@@ -36,14 +36,12 @@ class ReviewView:
         verdicts: those given so far.
         show_key: show what would influence a person: the right letters of an exam, the judge's verdict on a pair.
         seed: of the order in which the two answers of a pair are shown.
-        full: show a reply of an exam in full, not only the text around the parsed letters.
     """
 
     form: LabelForm
     verdicts: AuthorVerdicts
     show_key: bool = False
     seed: int = 0
-    full: bool = False
 
     def of(self, entry: ReviewEntry) -> Mapping[str, str]:
         """Author -> verdict on an entry."""

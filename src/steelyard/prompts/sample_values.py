@@ -20,7 +20,8 @@ from steelyard.replies.answer_key import alternatives
 from steelyard.types import Sample
 
 SAMPLE_NAMES: Final = (
-    *("question", "passage", "transcript", "options", "choices", "letters", "contexts", "id", "group", "metadata"),
+    *("question", "passage", "transcript", "options", "options_as_list", "choices", "letters", "contexts"),
+    *("id", "group", "metadata"),
 )
 """The names of `sample_values`; the reference is not among them, so that no prompt can reveal the answer."""
 EXAMPLES: Final = "examples"
@@ -106,8 +107,9 @@ def sample_values(sample: Sample, template: str = "", *, passage_apart: bool | N
 
     `question` is the input (for messages, the text of the user's last one; any other JSON value as JSON), `transcript`
     the input with every turn of a conversation, `passage` what the question is about ("" if it has none), `options` one
-    line per option as "A. text", `choices` their texts, `letters` the options' letters in words, `contexts` the
-    passages separated by blank lines; `id`, `group` and `metadata` are those of the sample.
+    line per option as "A. text", `options_as_list` the same as an old exam script wrote them, `choices` their texts,
+    `letters` the options' letters in words, `contexts` the passages separated by blank lines; `id`, `group` and
+    `metadata` are those of the sample.
 
     Args:
         sample: the sample.
@@ -132,6 +134,7 @@ def sample_values(sample: Sample, template: str = "", *, passage_apart: bool | N
         "passage": passage,
         "transcript": transcript,
         "options": options_text(sample.choices),
+        "options_as_list": options_as_list(sample.choices),
         "choices": list(sample.choices),
         "letters": letters,
         "contexts": "\n\n".join(sample.contexts),
@@ -171,6 +174,15 @@ def options_text(choices: Sequence[str]) -> str:
     return "\n".join(map("{}. {}".format, labels, choices))
 
 
+def options_as_list(choices: Sequence[str]) -> str:
+    """The options as Python prints a list of `A:text`: so a widely copied exam script put them into its prompt.
+
+    >>> options_as_list(["天", "地"])
+    "['A:天', 'B:地']"
+    """
+    return str([f"{option_label(no)}:{choice}" for no, choice in enumerate(choices)])
+
+
 def letters_text(options: int, language: Language) -> str:
     """The letters of a number of options, in words.
 
@@ -182,6 +194,10 @@ def letters_text(options: int, language: Language) -> str:
         return "".join(labels)
     separator, last_separator = ("、", " 或 ") if language == "zh" else (", ", " or ")
     return f"{separator.join(labels[:-1])}{last_separator}{labels[-1]}"
+
+
+SHOW_OPTIONS: Final = frozenset({"options", "options_as_list", "choices"})
+"""Placeholders that show a question's options."""
 
 
 @lru_cache(maxsize=64)

@@ -17,6 +17,7 @@ from steelyard.report.section import (
     sentences,
 )
 from steelyard.report.sections.agreement import agreement_section
+from steelyard.report.sections.calibration import calibration_section
 from steelyard.report.sections.classification import classification_section
 from steelyard.report.sections.comparison import comparison_section
 from steelyard.report.sections.conclusion import conclusion_section
@@ -26,6 +27,7 @@ from steelyard.report.sections.gate import gate_section
 from steelyard.report.sections.grid import grid_details_section, grid_section
 from steelyard.report.sections.judge_agreement import held_to_people_section
 from steelyard.report.sections.judge_panel import checks_section, panels_section
+from steelyard.report.sections.levels import levels_section
 from steelyard.report.sections.pass_rates import pass_rates_section
 from steelyard.report.sections.people_labels import labels_section
 from steelyard.report.sections.preferences import NO_PAIRS, Pairwise, answers_section, preferences_section
@@ -46,7 +48,7 @@ from steelyard.store import Run
 Medium = Literal["terminal", "markdown", "html"]
 _RATERS: Final = (
     *("pass_rates", "turns", "agreement", "held_to_people", "judge_checks", "panels", "labels", "exam"),
-    "classification",
+    *("classification", "levels", "calibration"),
 )
 # A comment may be cut at its end and a page is read from its beginning, so both begin with what may be concluded; a
 # terminal shows the end of what was printed. A page has a table of all samples.
@@ -75,6 +77,8 @@ _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
             "wrong_results",
             "labels",
             "exam",
+            "levels",
+            "calibration",
             "comparison",
             "costs",
             "breakdowns",
@@ -230,6 +234,8 @@ def _sections(content: ReportContent, chance: float | None, included: Container[
         _behind_grid(costs_section(content.summaries, labels), comparison, folded=False),
         labels_section(content.summaries, labels),
         exam_section(summaries, names),
+        levels_section(summaries, names, score),
+        calibration_section(summaries, names),
         classification_section(summaries, names),
         groups_section(summaries, names, score, alone=alone),
         further_groups_section(summaries, names, score, on_terminal=content.group_scores),

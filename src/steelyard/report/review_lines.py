@@ -70,7 +70,7 @@ def _content_lines(entry: ReviewEntry, view: ReviewView) -> Iterator[str]:
         # A letter has no meaning without the options.
         for at, text in enumerate(record.sample.choices):
             yield f"{chr(ord('A') + at)}. {in_short(text, _MOST_CHARACTERS)}"
-        yield f"reply: {(in_short(entry.reply, _LONG) if view.full else entry.context) or '(empty)'}"
+        yield f"reply: {entry.context or '(empty)'}"
         return
     if record.sample.reference is not None:
         yield f"expected: {in_short(record.sample.reference, _LONG)}"

@@ -154,7 +154,7 @@ class _NumberedSamples:
         run = _ReadRun(array("H", bytes(2 * len(self.groups))), array("q"), array("q"))
         # A run of 100,000 records has some ten different verdicts.
         masks: dict[tuple[bool, Outcome | None, bool | None], int] = {}
-        for no, ident, group, failed, outcome, passed in scored.run.placed_verdicts(scored.score):
+        for no, _, ident, group, failed, outcome, _, passed in scored.run.placed_scores(scored.score):
             verdict = (failed, outcome, passed)
             mask = masks.get(verdict)
             if mask is None:

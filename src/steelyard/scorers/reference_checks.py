@@ -13,7 +13,7 @@ import asyncio
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass
 from functools import partial
 from hashlib import blake2b
@@ -27,10 +27,12 @@ from steelyard.scorers.reference_memory import ReferenceMemory, Remembered
 from steelyard.scorers.sql_runs import Bench, SampleDatabase, digest_of_file
 from steelyard.sql.clock import reads_clock
 from steelyard.sql.equality import CellEquality
+from steelyard.sql.golds import gold_queries, gold_statements
 from steelyard.sql.order import ordering_of
 from steelyard.sql.order_doubts import extremes, numbers_as_text, order_doubts
 from steelyard.sql.results import Database, ResultTable, SqlLimits
 from steelyard.sql.sandbox import Sandbox
+from steelyard.sql.verdict import compare_results
 from steelyard.types import Sample
 
 FindingKind = Literal[
@@ -42,6 +44,7 @@ FindingKind = Literal[
     "depends_on_clock",
     "text_as_number",
     "null_in_limit",
+    "golds_disagree",
 ]
 TITLES: Final[dict[FindingKind, str]] = {
     "cannot_run": "cannot be run",
@@ -52,11 +55,12 @@ TITLES: Final[dict[FindingKind, str]] = {
     "depends_on_clock": "current time asked for, so that the result changes (scoring: {now: ...} pins it)",
     "text_as_number": "numbers stored as text are sorted or compared, 10 before 9",
     "null_in_limit": "a LIMIT filled with NULLs, which sort first",
+    "golds_disagree": "acceptable answers that return different rows",
 }
 """Each kind of finding as a heading for people, errors first."""
 ERRORS: Final[frozenset[FindingKind]] = frozenset({"cannot_run", "schema_fails"})
 
-_RULES: Final = 3
+_RULES: Final = 4
 """Number of the rules below; another one forgets what was remembered."""
 _AT_ONCE: Final = 64
 _SHOWN: Final = 60
@@ -97,6 +101,7 @@ async def check_references(
     limits: SqlLimits,
     equality: CellEquality,
     memory: ReferenceMemory | None = None,
+    resolve: Callable[[str], str] = str,
 ) -> list[ReferenceFinding]:
     """Run every reference; one that occurs again on the same data is run once.
 
@@ -107,6 +112,7 @@ async def check_references(
         limits: of each query.
         equality: which cells are equal.
         memory: of earlier checks.
+        resolve: see `Sandbox`.
 
     Raises:
         ConfigError: an engine is not installed or cannot be confined here.
@@ -115,7 +121,7 @@ async def check_references(
     findings: list[ReferenceFinding] = []
     has_data = False
     waiting = _with_queries(samples)
-    with Sandbox() as sandbox:
+    with Sandbox(resolve=resolve) as sandbox:
         settings = json.dumps([_RULES, *_versions(), astuple(limits), astuple(equality)])
         while chunk := list(islice(waiting, _AT_ONCE)):
             keys = [_key(source.database, sample.reference, settings) for _, sample, source in chunk]
@@ -152,15 +158,17 @@ def _with_queries(
     samples: Iterable[tuple[str, Sample, SampleDatabase]],
 ) -> Iterator[tuple[str, Sample, SampleDatabase]]:
     for place, sample, source in samples:
-        has_database = source.database.file is not None or source.database.script.strip()
+        database = source.database
+        has_database = database.file is not None or database.server is not None or database.script.strip()
         if isinstance(sample.reference, str) and sample.reference.strip() and has_database and not source.problem:
             yield place, sample, source
 
 
 def _key(database: Database, query: str, settings: str) -> str:
     digest = blake2b(digest_size=16)
+    place = database.server.url + database.server.schema if database.server else ""
     content = digest_of_file(database.file) if database.file is not None else database.script.encode("utf-8", "replace")
-    for part in (settings, database.engine, database.now, query):
+    for part in (settings, database.engine, database.now, place, query):
         digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
     digest.update(content)
     return digest.hexdigest()
@@ -177,11 +185,43 @@ def _versions() -> tuple[str, str, str]:
 
 
 def _lasts(database: Database, query: str) -> bool:
-    """Whether another check would find the same: not where the clock decides. What took too long would so again."""
-    return bool(database.now) or not reads_clock(query, database.engine)
+    """Whether another check would find the same: not where the clock decides, or the rows of a server may change.
+
+    What took too long would so again.
+    """
+    return database.server is None and (bool(database.now) or not reads_clock(query, database.engine))
 
 
-async def _checked(bench: Bench, database: Database, query: str) -> Remembered:
+async def _checked(bench: Bench, database: Database, reference: str) -> Remembered:
+    """What is wrong with a reference: with each of its queries, and between them."""
+    queries = gold_statements(reference, database.engine)
+    if len(queries) < 2:
+        return await _checked_query(bench, database, gold_queries(reference, database.engine)[0])
+    found: list[tuple[str, str]] = []
+    tables: list[ResultTable | None] = []
+    for number, statement in enumerate(queries, 1):
+        query = gold_queries(statement, database.engine)[0]
+        texts = await _checked_query(bench, database, query)
+        found += [(kind, f"gold {number}: {text}" if text else f"gold {number}") for kind, text in texts]
+        tables.append(await bench.table(database, query))
+    if (first := tables[0]) is not None:
+        for number, table in enumerate(tables[1:], 2):
+            if table is not None and (difference := await _difference(bench, first, table)):
+                found.append(("golds_disagree", f"gold 1 and gold {number}: {difference}"))
+    return found
+
+
+async def _difference(bench: Bench, first: ResultTable, other: ResultTable) -> str:
+    """How two golds differ in rows; "" where they agree, or return other columns on purpose."""
+    if len(first.rows) != len(other.rows):
+        return f"{len(first.rows):,} rows against {len(other.rows):,}"
+    if [name.casefold() for name in first.columns] != [name.casefold() for name in other.columns]:
+        return ""
+    verdict = await bench.compare(first, other, partial(compare_results, first, other, equality=bench.equality))
+    return "" if verdict.right else verdict.reason
+
+
+async def _checked_query(bench: Bench, database: Database, query: str) -> Remembered:
     execution = await bench.run(database, query)
     if execution.failure is not None or execution.table is None:
         failure = execution.failure

@@ -10,13 +10,20 @@ A fourth stage, whether the query answers the question, needs a judge: it is a s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.replies.sql import SqlReading, Wanted
+from steelyard.scorers.golds import (
+    accept_extra_columns,
+    best_of_golds,
+    condition_columns,
+    golds_of,
+    ignores_order,
+)
 from steelyard.scorers.open_references import (
     about_results,
     decided_parts,
@@ -29,10 +36,11 @@ from steelyard.scorers.sql_runs import Bench, SampleDatabase, database_of, datab
 from steelyard.sql.clock import check_now
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop
-from steelyard.sql.results import EngineName, Execution, SqlFailure, SqlLimits
+from steelyard.sql.results import Execution, LocalEngine, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
+from steelyard.sql.server_address import Server
 from steelyard.sql.verdict import ResultVerdict, verdict_of_failure
-from steelyard.tables.locate import engines_in
+from steelyard.tables.locate import check_source, prepare_databases
 from steelyard.types import COMPARISON, LACKS, NOT_COMPARED, Output, Sample, Score, ScoreInfo
 
 FORMAT_INCORRECT: Final = "format incorrect"
@@ -53,16 +61,21 @@ class SqlResult:
 
     Three scores of 1 or 0 per sample. `format`: the reply can be read. `execution`: its SQL runs; the label is
     `format incorrect`, `SQL incorrect` or `SQL correct`. `result`: it returns what the reference query returns; the
-    label is the verdict. A reply runs on the sample's database: the file that `metadata["db_id"]` names under
+    label is the verdict. A reply runs on the sample's database: the one that `metadata["db_id"]` names under
     `databases`, else one that is built from `metadata["schema"]`. A reply with a `create` part runs on an empty
     database of its own; its result is compared where its query runs on the sample's database as well, and is not
     applicable where it does not, since there is then no data that both queries could be run on.
+
+    A reference may be several queries (a list, or separated by `;`), with optional columns in braces: a result that
+    equals one of theirs is right, and the reason names which. The columns `condition_cols` and `ignore_order` of a
+    Spider 2.0 dataset are followed.
 
     Args:
         form: what a reply has to be: JSON of `create` and `select`, JSON of `sql`, a fenced `block`; `auto` takes any
             of these, JSON with one key that holds a statement, or a bare statement.
         key: of the JSON that a reply has to be, whose text is the SQL (`query`, `result.query`); "" for any.
-        databases: folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.sqlite3, .db, .duckdb); None: schemas only.
+        databases: folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.sqlite3, .db, .duckdb), the address of a
+            PostgreSQL or MySQL server whose schemas are the `db_id`s, or servers by `db_id`; None: schemas only.
         engine: of databases that are built from a schema or a reply.
         limits: of each query.
         published: whether execution accuracy by the rules of Spider, BIRD and QATCH is given as well; these compare
@@ -74,8 +87,8 @@ class SqlResult:
 
     form: Wanted = "auto"
     key: str = ""
-    databases: Path | None = None
-    engine: EngineName = "sqlite"
+    databases: Path | str | Mapping[str, Server] | None = None
+    engine: LocalEngine = "sqlite"
     limits: SqlLimits = SqlLimits()
     published: bool = True
     equality: CellEquality = CellEquality()
@@ -107,8 +120,9 @@ class SqlResult:
             ConfigError: an unknown form or engine, a key beside a form, or a limit out of its range.
         """
         check_form(self.form, self.key)
-        if self.engine not in get_args(EngineName):
-            raise ConfigError(f"engine: there is no {self.engine!r}{did_you_mean(self.engine, get_args(EngineName))}")
+        if self.engine not in get_args(LocalEngine):
+            raise ConfigError(f"engine: there is no {self.engine!r}{did_you_mean(self.engine, get_args(LocalEngine))}")
+        check_source(self.databases)
         self.limits.check()
         self.equality.check()
         check_now(self.now)
@@ -117,29 +131,31 @@ class SqlResult:
         """Check that the folder of databases and all needed engines are there.
 
         Raises:
-            ConfigError: no such folder, no database in it, or an engine that is not installed or cannot be confined
-                here.
+            ConfigError: no such folder, no database in it, an engine that is not installed or cannot be confined here,
+                or a server that cannot be reached or whose role may do more than read.
         """
-        engines = {self.engine}
+        sandbox.check(self.engine)
         if self.databases is not None:
-            engines |= engines_in(self.databases)
-        for engine in sorted(engines):
-            sandbox.check(engine)
+            prepare_databases(self.databases, sandbox)
 
     def check_references(
-        self, samples: Iterable[tuple[str, Sample]], memory: ReferenceMemory | None = None
+        self,
+        samples: Iterable[tuple[str, Sample]],
+        memory: ReferenceMemory | None = None,
+        resolve: Callable[[str], str] = str,
     ) -> list[ReferenceFinding]:
         """Run every reference, and list what is wrong or doubtful about it; calls no model.
 
         Args:
             samples: each with its place in the dataset, "" where that is not known.
             memory: of earlier checks.
+            resolve: see `Sandbox`.
 
         Raises:
             ConfigError: an engine is not installed or cannot be confined here.
         """
         located = ((place, sample, self._database(sample)) for place, sample in samples)
-        return asyncio.run(check_references(located, self.limits, self.equality, memory))
+        return asyncio.run(check_references(located, self.limits, self.equality, memory, resolve))
 
     def manifest(self) -> dict[str, Any]:
         """A digest of the databases: a run cannot be resumed with others."""
@@ -151,18 +167,33 @@ class SqlResult:
         if reply.refused:
             return self._refused()
         reading, problem = reply.reading, reply.problem
-        bench, sample_database = (
-            Bench.of(sandbox, self.limits, self.equality),
-            self._database(sample),
-        )
+        bench = replace(Bench.of(sandbox, self.limits, self.equality), ignores_order=ignores_order(sample))
+        sample_database = self._database(sample)
         predicted = None if problem else await self._run(bench, sample_database, reading)
+        by_gold: list[list[Score]] = []
+        for gold in golds_of(sample, sample_database.database.engine):
+            results = await self._against(bench, sample_database, (gold, reading), predicted, problem)
+            by_gold.append(results)
+            if results[0].passed:
+                break
+        return [_format_score(reply), _execution_score(predicted, problem), *best_of_golds(by_gold)]
+
+    async def _against(
+        self,
+        bench: Bench,
+        sample_database: SampleDatabase,
+        sample_and_reading: tuple[Sample, SqlReading],
+        predicted: Execution | str | None,
+        problem: str,
+    ) -> list[Score]:
+        """The scores that compare with one gold, which is the sample's reference."""
+        sample, reading = sample_and_reading
         try:
             reference = await bench.reference(sample_database, sample)
             compared = await self._on_shared_data(bench, sample_database, reading, (reference, predicted))
-            results = await self._results(bench, sample_database, (sample, reading), compared, problem)
+            return await self._results(bench, sample_database, (sample, reading), compared, problem)
         except ComparisonStop as stop:
-            results = _not_compared(self._names[2:], stop)
-        return [_format_score(reply), _execution_score(predicted, problem), *results]
+            return _not_compared(self._names[2:], stop)
 
     def _database(self, sample: Sample) -> SampleDatabase:
         return database_of(sample, self.databases, self.engine, check_now(self.now))
@@ -212,12 +243,8 @@ class SqlResult:
         names = self._names[2:]
         sample, reading = sample_and_reading
         reference, predicted = executions
-        reason = next((execution for execution in executions if isinstance(execution, str)), "")
-        if reason:
-            return [_not_applicable(name, reason, labelled=name == "result") for name in names]
-        if problem:
-            detail = {"kind": "format_incorrect"}
-            return [_zero(name, f"{FORMAT_INCORRECT}: {problem}", detail, FORMAT_INCORRECT) for name in names]
+        if unrun := _results_without_run(names, executions, problem):
+            return unrun
         if not isinstance(reference, Execution) or not isinstance(predicted, Execution) or reference.table is None:
             raise TypeError("an execution has neither a result nor a failure")
         if predicted.table is None:
@@ -229,8 +256,11 @@ class SqlResult:
             return [_result_score(verdict, about), *failed]
         results = (reference.table, predicted.table)
         queries = (sample.reference, reading.query)
-        verdict, parts = await judge_open(bench, sample_database.database, queries, results)
-        scores = [_result_score(verdict, about_results(results, verdict, parts, self.equality))]
+        wanted = condition_columns(sample, reference.table)
+        compared = results if wanted is None else (wanted, predicted.table)
+        verdict, parts = await judge_open(bench, sample_database.database, queries, compared)
+        verdict = verdict if wanted is None else accept_extra_columns(verdict)
+        scores = [_result_score(verdict, about_results(compared, verdict, parts, self.equality))]
         if self.published:
             try:
                 accuracies = await bench.published(sample_database.database, queries, reference.table, predicted.table)
@@ -250,6 +280,19 @@ class SqlResult:
             )
             for name in self._names
         ]
+
+
+def _results_without_run(
+    names: Sequence[str], executions: tuple[Execution | str, Execution | str | None], problem: str
+) -> list[Score]:
+    """The scores of results where the dataset prevents a comparison, or no SQL was read; [] where both queries ran."""
+    reason = next((execution for execution in executions if isinstance(execution, str)), "")
+    if reason:
+        return [_not_applicable(name, reason, labelled=name == "result") for name in names]
+    if problem:
+        detail = {"kind": "format_incorrect"}
+        return [_zero(name, f"{FORMAT_INCORRECT}: {problem}", detail, FORMAT_INCORRECT) for name in names]
+    return []
 
 
 def _refused_detail(name: str) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from hashlib import blake2b
@@ -22,8 +22,9 @@ from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
 from steelyard.sql.order import ordering_of
 from steelyard.sql.order_doubts import order_doubts
-from steelyard.sql.results import Database, EngineName, Execution, ResultTable, SqlFailure, SqlLimits
+from steelyard.sql.results import Database, Execution, LocalEngine, ResultTable, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
+from steelyard.sql.server_address import is_address
 from steelyard.sql.statements import split
 from steelyard.sql.tables_read import (
     CATALOG,
@@ -36,7 +37,7 @@ from steelyard.sql.tables_read import (
     tables_read,
 )
 from steelyard.sql.verdict import ResultVerdict, judge
-from steelyard.tables.locate import database_ids, find_database
+from steelyard.tables.locate import DatabaseSource, database_ids, find_database, has_default
 from steelyard.types import Sample
 
 T = TypeVar("T")
@@ -65,12 +66,16 @@ class SampleDatabase:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """The sandbox for one sample's SQL, with the scorer's limits and a shared time budget for comparisons."""
+    """The sandbox for one sample's SQL, with the scorer's limits and a shared time budget for comparisons.
+
+    With `ignores_order` the order of the reference's rows does not count, whatever its ORDER BY says.
+    """
 
     sandbox: Sandbox
     limits: SqlLimits
     effort: Effort
     equality: CellEquality = CellEquality()
+    ignores_order: bool = False
 
     @classmethod
     def of(cls, sandbox: Sandbox, limits: SqlLimits, equality: CellEquality) -> Bench:
@@ -87,9 +92,9 @@ class Bench:
 
     async def predicted(self, sample_database: SampleDatabase, reading: SqlReading) -> Execution:
         """Run the SQL of a reply: on the sample's database, or with its own CREATE on an empty one."""
-        if not reading.create:
-            return await self.run(sample_database.database, reading.query)
         database = sample_database.database
+        if not reading.create or database.server is not None:
+            return await self.run(database, reading.query, reading.create)
         return await self.run(Database(database.engine, now=database.now), reading.query, reading.create)
 
     async def reference(self, sample_database: SampleDatabase, sample: Sample) -> Execution | str:
@@ -113,7 +118,7 @@ class Bench:
     async def emptiness(self, database: Database, query: str) -> str:
         """Why equal results would say nothing: all tables that the query reads are empty; "" where one holds a row."""
         read = tables_read(query, database.engine)
-        if database.file is None and not _MAY_FILL.search(database.script):
+        if database.file is None and database.server is None and not _MAY_FILL.search(database.script):
             return _NO_ROWS
         if _surely_fills(database.script, read.names) or await self._holds_row(database, read):
             return ""
@@ -155,7 +160,9 @@ class Bench:
         Raises:
             ComparisonStop: comparing them took too long.
         """
-        ordering = ordering_of(queries[0], engine=database.engine, columns=reference.columns)
+        ordering = None
+        if not self.ignores_order:
+            ordering = ordering_of(queries[0], engine=database.engine, columns=reference.columns)
         comparison = partial(judge, reference, ordering=ordering, limits=self.limits, equality=self.equality)
         verdict = await self.compare(reference, predicted, partial(comparison, predicted))
         if verdict.right:
@@ -264,19 +271,19 @@ def _spider(tables: Sequence[ResultTable | None], *, order_matters: bool) -> boo
     return spider(reference, prediction, order_matters=order_matters)
 
 
-def database_of(sample: Sample, databases: Path | None, engine: EngineName, now: str = "") -> SampleDatabase:
-    """Where a sample's SQL runs: the file that its `db_id` names, else a scratch database of its `schema`.
+def database_of(sample: Sample, databases: DatabaseSource | None, engine: LocalEngine, now: str = "") -> SampleDatabase:
+    """Where a sample's SQL runs: the database that its `db_id` names, else a scratch database of its `schema`.
 
     Args:
         sample: whose.
-        databases: folder of the files.
+        databases: folder of the files, or servers; one that is the only one is that of samples without a name too.
         engine: of a scratch database.
         now: see `Database`.
     """
     name, schema = (sample.metadata.get(key) for key in ("db_id", "schema"))
-    if databases is not None and name:
+    if databases is not None and (name or has_default(databases)):
         try:
-            return SampleDatabase(replace(find_database(databases, name), now=now))
+            return SampleDatabase(replace(find_database(databases, name or ""), now=now))
         except ConfigError as error:
             return SampleDatabase(Database(engine), str(error))
     return SampleDatabase(Database(engine, script=schema if isinstance(schema, str) else "", now=now))
@@ -297,9 +304,15 @@ _HASHED_WHOLE_BYTES: Final = 64 * 2**20
 _BLOCK_BYTES: Final = 2**20
 
 
-def databases_manifest(folder: Path | None) -> dict[str, Any]:
-    """The manifest entry of a folder of databases; empty where there is none."""
-    return {} if folder is None else {"databases": {"folder": folder.name, "digest": digest_of_databases(folder)}}
+def databases_manifest(source: DatabaseSource | None) -> dict[str, Any]:
+    """The manifest entry of a folder of databases; empty where there is none, and for servers.
+
+    A server's schemas are in the samples, whose digest stands in the manifest; its rows may change at any time.
+    """
+    if source is None or isinstance(source, Mapping) or is_address(source):
+        return {}
+    folder = Path(source)
+    return {"databases": {"folder": folder.name, "digest": digest_of_databases(folder)}}
 
 
 def digest_of_databases(folder: Path) -> str:

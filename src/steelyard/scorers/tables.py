@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Final, Literal, get_args
 
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.replies.sql import Wanted
+from steelyard.scorers.golds import golds_of
 from steelyard.scorers.open_references import (
     about_results,
     decided_parts,
@@ -30,11 +31,12 @@ from steelyard.scorers.sql_runs import Bench, SampleDatabase, databases_manifest
 from steelyard.sql.clock import check_now
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
-from steelyard.sql.results import Database, EngineName, SqlFailure, SqlLimits
+from steelyard.sql.results import Database, LocalEngine, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
+from steelyard.sql.server_address import Server
 from steelyard.sql.verdict import judge, verdict_of_failure
 from steelyard.tables.evaluator import check_task
-from steelyard.tables.locate import engines_in, find_database
+from steelyard.tables.locate import check_source, find_database, has_default, prepare_databases
 from steelyard.tables.measure import ALL_METRICS, Measure, RuleName, Verdict
 from steelyard.tables.native import shape_problem
 from steelyard.tables.reading import (
@@ -71,8 +73,8 @@ class TableMetrics:
     Args:
         task: `QA` (the output is a table) or `SP` (it is SQL).
         rules: whose rules; `steelyard` by default, see docs/reference/tables.md.
-        databases: folder of `<id>/<id>.sqlite` or `<id>.sqlite` (.sqlite3, .db, .duckdb). Of samples without one, SQL
-            runs on the database that `metadata["schema"]` builds.
+        databases: folder of `<id>/<id>.sqlite` or `<id>.sqlite` (.sqlite3, .db, .duckdb), or servers, as of the scorer
+            `sql`. Of samples without one, SQL runs on the database that `metadata["schema"]` builds.
         form: of the SQL in a reply, as of the scorer `sql`; the suite `text2sql` gives its own.
         key: likewise.
         engine: of databases that are built from a schema.
@@ -93,10 +95,10 @@ class TableMetrics:
 
     task: Literal["QA", "SP"] = "QA"
     rules: RuleName = "steelyard"
-    databases: Path | None = None
+    databases: Path | str | Mapping[str, Server] | None = None
     form: Wanted = "auto"
     key: str = ""
-    engine: EngineName = "sqlite"
+    engine: LocalEngine = "sqlite"
     metrics: tuple[str, ...] = ()
     limits: SqlLimits = SqlLimits()
     equality: CellEquality = CellEquality()
@@ -136,8 +138,9 @@ class TableMetrics:
         """
         check_task(self.task)
         check_form(self.form, self.key)
-        if self.engine not in get_args(EngineName):
-            raise ConfigError(f"engine: there is no {self.engine!r}{did_you_mean(self.engine, get_args(EngineName))}")
+        if self.engine not in get_args(LocalEngine):
+            raise ConfigError(f"engine: there is no {self.engine!r}{did_you_mean(self.engine, get_args(LocalEngine))}")
+        check_source(self.databases)
         rule_set(self.rules)
         metric_names(self._names)
         if len(set(self._names)) < len(self._names):
@@ -157,17 +160,20 @@ class TableMetrics:
             if self.task == "SP":
                 sandbox.check(self.engine)
             return
-        for engine in sorted(engines_in(self.databases)):
-            sandbox.check(engine)
+        prepare_databases(self.databases, sandbox)
 
     def check_references(
-        self, samples: Iterable[tuple[str, Sample]], memory: ReferenceMemory | None = None
+        self,
+        samples: Iterable[tuple[str, Sample]],
+        memory: ReferenceMemory | None = None,
+        resolve: Callable[[str], str] = str,
     ) -> list[ReferenceFinding]:
         """Run the SQL of every sample, and list what is wrong or doubtful about it; calls no model.
 
         Args:
             samples: each with its place in the dataset, "" where that is not known.
             memory: of earlier checks.
+            resolve: see `Sandbox`.
 
         Raises:
             ConfigError: an engine is not installed or cannot be confined here, or a sample names no database.
@@ -179,7 +185,7 @@ class TableMetrics:
             and not looks_like_table(sample.reference)
             and (database := self._database(sample)) is not None
         )
-        return asyncio.run(check_references(located, self.limits, self.equality, memory))
+        return asyncio.run(check_references(located, self.limits, self.equality, memory, resolve))
 
     def manifest(self) -> dict[str, Any]:
         """A digest of the databases: a run cannot be resumed with others."""
@@ -276,6 +282,8 @@ class TableMetrics:
         database = self._database(sample)
         if database is None:
             return self._same_outcome("not_applicable", _NO_DATABASE)
+        # Similarity is to one table: that of the first query of several.
+        sample = replace(sample, reference=next(golds_of(sample, database.engine)).reference)
         columns = {"columns": {"sql": query}}
         if self._rules.equal_texts(sample.reference, query):
             equal = compare_equal_queries(sample.reference, self._rules, self._names, database.engine)
@@ -295,9 +303,12 @@ class TableMetrics:
 
     def _database(self, sample: Sample) -> Database | None:
         name, schema = (sample.metadata.get(key) for key in ("db_id", "schema"))
-        if isinstance(schema, str) and schema.strip() and (self.databases is None or not name):
+        named = name or ("" if has_default(self.databases) else None)
+        if isinstance(schema, str) and schema.strip() and (self.databases is None or named is None):
             return Database(self.engine, script=schema, now=check_now(self.now))
-        return None if self.databases is None else replace(find_database(self.databases, name), now=check_now(self.now))
+        if self.databases is None:
+            return None
+        return replace(find_database(self.databases, named), now=check_now(self.now))
 
     async def _run(self, bench: Bench, database: Database, query: str) -> TableSide:
         return TableSide.of(await bench.run(database, self._rules.sent(query)), self._rules)

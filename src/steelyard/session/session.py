@@ -128,7 +128,7 @@ class Session:
     ) -> None:
         self.journal = journal
         self.secrets = secrets
-        self.sandbox = sandbox or Sandbox()
+        self.sandbox = sandbox or Sandbox(resolve=secrets.resolve)
         self.deadlines = Deadlines()
         self.limits = Limits(retry, concurrency, refusal=journal.store_error, quota=quota, retried=journal.retried)
         self._wire = HttpWire(secrets, self.deadlines)

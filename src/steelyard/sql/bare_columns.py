@@ -254,7 +254,7 @@ class _Grouped:
 
     def _chosen(self, item: exp.Expr) -> exp.Expr | None:
         """The expression whose value is that of any row; None for what the group decides, or what is more than that."""
-        if self._engine == "duckdb":
+        if self._engine in {"duckdb", "postgres"}:
             inner = item.this if isinstance(item, exp.IgnoreNulls | exp.RespectNulls) else item
             is_any = isinstance(inner, exp.AnyValue | exp.First | exp.Last) or inner.name.upper() in _ANY
             plain = is_any and not any(True for _ in item.find_all(exp.Order, exp.Filter))
@@ -316,4 +316,5 @@ class _Grouped:
             where = " WHERE x IS m"
         inner.set("expressions", listed)
         source = inner.sql(dialect=self._engine, unsupported_level=ErrorLevel.IGNORE)
-        return f"SELECT DISTINCT {', '.join(names)} FROM ({source}){where}"  # noqa: S608  # of the reference
+        alias = "" if self._engine in {"sqlite", "duckdb"} else " AS g"
+        return f"SELECT DISTINCT {', '.join(names)} FROM ({source}){alias}{where}"  # noqa: S608  # of the reference

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Final
 
 from steelyard.errors import ConfigError
@@ -13,12 +14,21 @@ from steelyard.sql.results import EngineName
 _KEYWORDS: Final = frozenset({"CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP"})
 _DUCKDB_KEYWORDS: Final = _KEYWORDS | {"LOCALTIME", "LOCALTIMESTAMP"}
 """Ask for the time with or without brackets."""
-_DUCKDB_CALLS: Final = frozenset(
+_CALLS_OF: Final[Mapping[EngineName, frozenset[str]]] = MappingProxyType(
     {
-        *("NOW", "TODAY", "GET_CURRENT_TIMESTAMP", "GET_CURRENT_TIME", "TRANSACTION_TIMESTAMP"),
-        *("CURRENT_LOCALTIME", "CURRENT_LOCALTIMESTAMP"),
+        "duckdb": frozenset(
+            {
+                *("NOW", "TODAY", "GET_CURRENT_TIMESTAMP", "GET_CURRENT_TIME", "TRANSACTION_TIMESTAMP"),
+                *("CURRENT_LOCALTIME", "CURRENT_LOCALTIMESTAMP"),
+            }
+        ),
+        "postgres": frozenset({"NOW", "TRANSACTION_TIMESTAMP", "STATEMENT_TIMESTAMP", "CLOCK_TIMESTAMP", "TIMEOFDAY"}),
+        "mysql": frozenset(
+            {"NOW", "CURDATE", "CURTIME", "SYSDATE", "UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP", "UNIX_TIMESTAMP"}
+        ),
     }
 )
+"""Ask for the time where they have no argument."""
 _SCHEMAS: Final = frozenset({"MAIN", "PG_CATALOG", "INFORMATION_SCHEMA", "SYSTEM", "TEMP"})
 """Of DuckDB; `system.now()` names a database and no schema."""
 _SQLITE_CALLS: Final = frozenset({"DATE", "TIME", "DATETIME", "JULIANDAY", "UNIXEPOCH", "STRFTIME", "TIMEDIFF"})
@@ -84,7 +94,7 @@ def _calls(tokens: Sequence[QueryToken], engine: EngineName) -> Iterator[tuple[i
         arguments = _inside(tokens, at + 1)
         last = min(at + 2 + len(arguments), len(tokens) - 1)
         if first is None:  # a method: day.age() is age(day)
-            if engine == "duckdb" and _name(token) == "AGE" and not arguments:
+            if engine != "sqlite" and _name(token) == "AGE" and not arguments:
                 yield at, at, last
         elif _asks(_name(token), arguments, engine) or _name(token) in keywords:
             yield first, at, last
@@ -114,8 +124,8 @@ def _asks(name: str, arguments: Sequence[QueryToken], engine: EngineName) -> boo
     """Whether a call asks for the current time: SQLite's by `now` or without a moment, `age` with one argument."""
     depth = min((token.depth for token in arguments), default=0)
     count = 1 + sum(token.text == "," and token.depth == depth for token in arguments) if arguments else 0
-    if engine == "duckdb":
-        return (name in _DUCKDB_CALLS and not count) or (name == "AGE" and count == 1)
+    if engine != "sqlite":
+        return (name in _CALLS_OF[engine] and not count) or (name == "AGE" and count == 1)
     if name not in _SQLITE_CALLS:
         return False
     says_now = any(token.kind == "quoted" and token.text[1:-1].strip().lower() == "now" for token in arguments)

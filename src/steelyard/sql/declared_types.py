@@ -32,13 +32,17 @@ DECLARED: Final = MappingProxyType(
     {
         ("single_precision", "duckdb"): "SELECT DISTINCT lower(column_name) FROM duckdb_columns() "
         "WHERE data_type = 'FLOAT'",
+        ("single_precision", "postgres"): "SELECT DISTINCT lower(column_name) FROM information_schema.columns "
+        "WHERE data_type = 'real'",
+        ("single_precision", "mysql"): "SELECT DISTINCT lower(column_name) FROM information_schema.columns "
+        "WHERE data_type = 'float' AND table_schema = DATABASE()",
         ("char_padding", "sqlite"): "SELECT DISTINCT lower(c.name) FROM sqlite_master AS m, pragma_table_info(m.name) "
         "AS c WHERE m.type = 'table' AND (upper(c.type) GLOB 'CHAR(*' OR upper(c.type) GLOB 'CHAR (*' "
         "OR upper(c.type) GLOB 'NCHAR*(*' OR upper(c.type) GLOB 'CHARACTER(*' OR upper(c.type) GLOB 'CHARACTER (*')",
     }
 )
-"""Rule and engine -> a query for the names of the columns that are declared so. SQLite's REAL has 8 bytes, and DuckDB's
-CHAR(n) is a text of any length, which the rules do not concern."""
+"""Rule and engine -> a query for the names of the columns that are declared so. SQLite's REAL has 8 bytes, DuckDB's
+CHAR(n) is a text of any length, and servers give theirs without padding, which the rules do not concern."""
 
 _RELATIVE: Final = 1e-6
 """Half a unit in the last place of a 4-byte float is 6e-8; sums and quotients of such values are a few times less
@@ -53,7 +57,7 @@ def rules_in_question(engine: EngineName, reference: ResultTable, prediction: Re
     """The rules that may make two results of an engine agree: of the right types, and of equal size."""
     if len(reference.rows) != len(prediction.rows) or len(reference.columns) != len(prediction.columns):
         return ()
-    if engine == "duckdb":
+    if engine != "sqlite":
         floats = {*reference.types, *prediction.types} & (_FLOATS | _DOUBLES)
         return ("single_precision",) if floats else ()
     padded = any(

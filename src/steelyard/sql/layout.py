@@ -18,9 +18,29 @@ _COMMON: Final = r"""
     | (?P<word>[^\W\d][\w$]*+)
     | (?P<number>\d[\w.]*+)
     | (?P<mark>.)"""
+_POSTGRES: Final = r"""
+      (?P<skip>[\s\ufeff]++|--[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))
+    | (?P<quoted>[eE]'(?:[^'\\]|\\.|'')*+(?:'|\\?\Z)|'[^']*+(?:''[^']*+)*+(?:'|\Z)
+        |"[^"]*+(?:""[^"]*+)*+(?:"|\Z)
+        |\$(?P<tag>(?:[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*+)?)\$.*?(?:\$(?P=tag)\$|\Z))
+    | (?P<word>[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_$\x80-\U0010ffff]*+)
+    | (?P<number>\d[\d.]*+(?:[eE][-+]?\d++)?)
+    | (?P<mark>.)"""
+"""As PostgreSQL's scan.l reads it: any character beyond ASCII may be in a name, a backslash escapes in E'...' alone,
+and what is not closed runs to the end. Comments nest there, which no expression says: a text with one inside another
+is refused (`servers.statement_check`)."""
+_MYSQL: Final = r"""
+      (?P<skip>[\s\ufeff]++|--(?=[\x00-\x20\x7f]|\Z)[^\n]*+|\#[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))
+    | (?P<quoted>'(?:[^'\\]|\\.|'')*+(?:'|\\?\Z)|"(?:[^"\\]|\\.|"")*+(?:"|\\?\Z)|`[^`]*+(?:``[^`]*+)*+(?:`|\Z))
+    | (?P<word>[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_$\x80-\U0010ffff]*+)
+    | (?P<number>\d[\w.]*+)
+    | (?P<mark>.)"""
+"""Two minus signs begin a comment only before a blank, `#` does everywhere, and a backslash escapes in texts."""
 _SCANNERS: Final[dict[EngineName, re.Pattern[str]]] = {
     "sqlite": re.compile(_COMMON % r"|`[^`]*+(?:``[^`]*+)*+`|\[[^\]]*+\]", re.VERBOSE | re.DOTALL),
     "duckdb": re.compile(_COMMON % r"|\$(?P<tag>\w*+)\$.*?\$(?P=tag)\$", re.VERBOSE | re.DOTALL),
+    "postgres": re.compile(_POSTGRES, re.VERBOSE | re.DOTALL),
+    "mysql": re.compile(_MYSQL, re.VERBOSE | re.DOTALL),
 }
 _OPENING: Final = frozenset("([{")
 _CLOSING: Final = frozenset(")]}")

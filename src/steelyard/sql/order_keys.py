@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from sqlglot import exp
 
 from steelyard.sql.results import EngineName
+
+_MYSQL_COLLATION: Final = "UTF8MB4_GENERAL_CI"
+"""Stands for the collations that MySQL and MariaDB give a column of text: equal but for case, accents, last blanks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,7 @@ class OrderKey:
         nulls_first: where NULLs go.
         column: the 0-based output column that holds the key; None where none does: then it is a further column of
             `Ordering.keyed_query` and `Ordering.unlimited_query`.
-        collation: `NOCASE`, `RTRIM` ... in capitals where it is said; "" otherwise.
+        collation: `NOCASE`, `RTRIM` ... in capitals where it is said; where it is not, MySQL's default, otherwise "".
     """
 
     expression: str
@@ -113,6 +117,8 @@ class _OutputColumns:
         column = self._column(node)
         if column is not None and not collation:
             collation = self._collation(column)
+        if self._engine == "mysql":
+            collation = collation or _MYSQL_COLLATION
         return OrderKey(
             expression=ordered.this.sql(dialect=self._engine),
             descending=bool(ordered.args.get("desc")),

@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from steelyard.errors import expect_number
+from steelyard.sql.server_address import Server, ServerEngine
 
-EngineName = Literal["sqlite", "duckdb"]
+LocalEngine = Literal["sqlite", "duckdb"]
+"""What runs in the worker itself, on files and scratch databases."""
+EngineName = Literal[LocalEngine, ServerEngine]
 FailureKind = Literal["denied", "timeout", "memory", "too_large", "error"]
 Part = Literal["script", "create", "query"]
 
@@ -50,19 +53,21 @@ class SqlLimits:
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """What a statement runs on: a private copy of a file, or a scratch database in memory.
+    """What a statement runs on: a private copy of a file, a scratch database in memory, or a server.
 
     Args:
         engine: what reads it.
         file: a database file, which is never opened itself: a copy is, read-only. None: a scratch database.
         script: statements that build the scratch database (CREATE, INSERT ...), any number; "" leaves it empty.
         now: the moment that its functions of the current time return, ISO 8601 in UTC; "" is the system's clock.
+        server: where it is, of the same engine; None for what is no server's.
     """
 
     engine: EngineName = "sqlite"
     file: Path | None = None
     script: str = ""
     now: str = ""
+    server: Server | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Literal, Self
 
 from steelyard.errors import expect_number
 from steelyard.sql.results import Database, EngineName, Execution, SqlLimits
+from steelyard.sql.server_address import Server
 from steelyard.sql.workers.pool import Call, Pool, RunRequest
 
 Permit = Literal["commands", "code"]
@@ -37,13 +38,22 @@ class Sandbox:
         workers: at most so many at once; 0 is one per core, at least two.
         unsafe: also run engines that cannot be confined on this machine.
         permits: what this person has allowed further: `commands` of scorers, `code` of replies that is not confined.
+        resolve: replaces the references `${NAME}` in the address of a server by their values.
     """
 
-    def __init__(self, *, workers: int = 0, unsafe: bool = False, permits: Collection[Permit] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        workers: int = 0,
+        unsafe: bool = False,
+        permits: Collection[Permit] = (),
+        resolve: Callable[[str], str] = str,
+    ) -> None:
         self.permits = frozenset(permits)
         expect_number("workers", workers, 0, whole=True)
         self._workers = workers or max(2, os.cpu_count() or 1)
         self._unsafe = unsafe
+        self._resolve = resolve
         self._lock = threading.Lock()
         self._pool: Pool | None = None
         self._end: Callable[[], object] = lambda: None
@@ -62,6 +72,15 @@ class Sandbox:
         """
         self._opened().template(engine)
 
+    def check_server(self, server: Server) -> str:
+        """Connect to a server and look at its role; return the product, `PostgreSQL`, `MySQL` or `MariaDB`.
+
+        Raises:
+            ConfigError: it cannot be reached or does not let the role in, or, unless `unsafe`, the role may do more
+                than read.
+        """
+        return self._opened().check_server(server)
+
     def run(self, database: Database, query: str, *, create: str = "", limits: SqlLimits = SqlLimits()) -> Execution:
         """Run one reading statement; blocks. Whatever the statement does is in the Execution, nothing is raised for it.
 
@@ -72,7 +91,8 @@ class Sandbox:
             limits: for all of it together: script, create and query share `timeout_s`.
 
         Raises:
-            ConfigError: the file does not exist or is not a database, or the engine is refused.
+            ConfigError: the file does not exist or is not a database, or the engine or the role is refused.
+            ScorerError: the server cannot be reached any more.
         """
         # Most evaluations have a sandbox and no SQL: what runs SQL is imported with the first statement.
         return self._opened().run(RunRequest(database, query, create, limits), Call())
@@ -100,7 +120,7 @@ class Sandbox:
         with self._lock:
             # After a fork of the caller's process the workers are its parent's, which goes on using them.
             if self._pool is None or self._pool.owner != os.getpid():
-                self._pool = Pool(self._workers, unsafe=self._unsafe)
+                self._pool = Pool(self._workers, unsafe=self._unsafe, resolve=self._resolve)
                 # Also where nobody closes it, and at the end of the program.
                 self._end = weakref.finalize(self, self._pool.close)
             return self._pool

@@ -23,6 +23,7 @@ from typing import Final, NamedTuple
 from steelyard.errors import DataError
 from steelyard.sql.results import Database, SqlLimits
 from steelyard.sql.sandbox import Sandbox
+from steelyard.sql.server_catalog import ddl_on
 
 _SHOWN: Final = 60
 _KINDS: Final = frozenset({"PRIMARY", "UNIQUE", "FOREIGN", "CHECK", "EXCLUDE", "NOT"})
@@ -76,7 +77,7 @@ def ddl_of(sandbox: Sandbox, database: Database) -> str:
 
     Args:
         sandbox: where the database is opened.
-        database: a file or a script.
+        database: a file, a script or a server; of a server the tables that the role may read, by their names.
 
     Returns:
         One statement after another, each with its `;`; "" for a database without tables.
@@ -85,6 +86,8 @@ def ddl_of(sandbox: Sandbox, database: Database) -> str:
         DataError: the database cannot be read.
         ConfigError: its file does not exist, or the engine is refused.
     """
+    if database.server is not None:
+        return ddl_on(sandbox, database.server)
     query = _DUCKDB_DDL if database.engine == "duckdb" else _SQLITE_DDL
     execution = sandbox.run(database, query, limits=SqlLimits(timeout_s=_DDL_S))
     if execution.table is None:

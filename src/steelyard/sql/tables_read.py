@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from steelyard.sql.results import Database, EngineName, ResultTable
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.syntax import syntax_of
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 _AT_ONCE: Final = 100
 """Tables that one query asks about: engines limit how deep its conditions are nested."""
@@ -25,6 +28,14 @@ CATALOG: Final[Mapping[EngineName, str]] = MappingProxyType(
         "duckdb": """SELECT table_name, '"' || replace(schema_name, '"', '""') || '"."'
                 || replace(table_name, '"', '""') || '"', NULL FROM duckdb_tables() WHERE NOT internal
             UNION ALL SELECT view_name, '', sql FROM duckdb_views() WHERE NOT internal""",
+        "postgres": """SELECT c.relname, '"' || replace(n.nspname, '"', '""') || '"."' || replace(c.relname, '"', '""')
+                || '"', CASE c.relkind WHEN 'v' THEN pg_catalog.pg_get_viewdef(c.oid) END
+            FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+            WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND pg_catalog.pg_table_is_visible(c.oid)
+            AND n.nspname NOT IN ('pg_catalog', 'information_schema')""",
+        "mysql": """SELECT t.table_name, CONCAT('`', REPLACE(t.table_name, '`', '``'), '`'), v.view_definition
+            FROM information_schema.tables AS t LEFT JOIN information_schema.views AS v
+            ON v.table_schema = t.table_schema AND v.table_name = t.table_name WHERE t.table_schema = DATABASE()""",
     }
 )
 """The tables and views of a database: name, name as a query writes it, and a view's text."""
@@ -63,7 +74,7 @@ def tables_read(query: str, engine: EngineName) -> TablesRead:
         if not isinstance(table.this, exp.Identifier):
             known = False
         elif table.db or table.name.casefold() not in parts:
-            names.append(".".join(_quoted(part.name) for part in table.parts))
+            names.append(".".join(_written(part, engine) for part in table.parts))
     return TablesRead(tuple(dict.fromkeys(names)), known)
 
 
@@ -71,11 +82,11 @@ def any_row(names: Sequence[str]) -> Iterator[str]:
     """Queries of which one returns a row if any of the tables, named as a query writes them, holds one.
 
     >>> list(any_row(['"t"', '"u"']))
-    ['SELECT 1 WHERE EXISTS (SELECT 1 FROM "t") OR EXISTS (SELECT 1 FROM "u")']
+    ['SELECT 1 FROM (SELECT 1) AS x WHERE EXISTS (SELECT 1 FROM "t") OR EXISTS (SELECT 1 FROM "u")']
     """
     for start in range(0, len(names), _AT_ONCE):
         conditions = (f"EXISTS (SELECT 1 FROM {name})" for name in names[start : start + _AT_ONCE])  # noqa: S608  # quoted
-        yield f"SELECT 1 WHERE {' OR '.join(conditions)}"
+        yield f"SELECT 1 FROM (SELECT 1) AS x WHERE {' OR '.join(conditions)}"  # noqa: S608  # quoted
 
 
 def any_row_of_tables(read: TablesRead, engine: EngineName) -> str:
@@ -91,6 +102,8 @@ _VIEWS: Final[Mapping[EngineName, str]] = MappingProxyType(
     {
         "sqlite": "sqlite_master WHERE type = 'view' AND lower(name)",
         "duckdb": "duckdb_views() WHERE NOT internal AND lower(view_name)",
+        "postgres": "pg_catalog.pg_views WHERE lower(viewname)",
+        "mysql": "information_schema.views WHERE table_schema = DATABASE() AND lower(table_name)",
     }
 )
 
@@ -148,9 +161,13 @@ def plain_name(written: str) -> str:
     >>> plain_name('"main"."Two words"')
     'two words'
     """
-    _, dot, last = written.rpartition('"."')
-    return (last if dot else written.removeprefix('"')).removesuffix('"').replace('""', '"').casefold()
+    mark = written[-1:]
+    _, dot, last = written.rpartition(f"{mark}.{mark}")
+    return (last if dot else written.removeprefix(mark)).removesuffix(mark).replace(mark * 2, mark).casefold()
 
 
-def _quoted(name: str) -> str:
-    return '"{}"'.format(name.replace('"', '""'))
+def _written(part: exp.Expr, engine: EngineName) -> str:
+    """A part of a name in the engine's quotes; PostgreSQL reads one without quotes in small letters."""
+    mark = "`" if engine == "mysql" else '"'
+    name = part.name.lower() if engine == "postgres" and not part.args.get("quoted") else part.name
+    return f"{mark}{name.replace(mark, mark * 2)}{mark}"

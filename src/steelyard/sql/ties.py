@@ -7,6 +7,7 @@ group is cut, any of its rows, each as often as the table has it.
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -219,9 +220,12 @@ def _groups(source: ResultTable, ordering: Ordering, width: int, equality: CellE
 
 
 def _collated(cell: Any, key: OrderKey) -> Any:
-    """A cell as its collation sees it; SQLite's NOCASE folds the letters of ASCII alone."""
+    """A cell as its collation sees it; SQLite's NOCASE folds the letters of ASCII alone, MySQL's _ci also accents."""
     if not key.collation or not isinstance(cell, str):
         return cell
+    if key.collation.endswith("_CI"):
+        letters = unicodedata.normalize("NFKD", cell.casefold())
+        return "".join(letter for letter in letters if not unicodedata.combining(letter)).rstrip(" ")
     if key.collation == "NOCASE":
         return "".join(letter.lower() if letter.isascii() else letter for letter in cell)
     return cell.rstrip(" ") if key.collation == "RTRIM" else cell

@@ -56,7 +56,7 @@ _NO_ALIAS: Final = frozenset(
 )
 _NUMBERING: Final = frozenset({"ROW_NUMBER", "NTILE", "LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"})
 _FRAMES: Final = frozenset({"ROWS", "RANGE", "GROUPS"})
-_RANDOM: Final = frozenset({"RANDOM", "RANDOMBLOB", "UUID", "GEN_RANDOM_UUID", "UUIDV4", "UUIDV7"})
+_RANDOM: Final = frozenset({"RANDOM", "RANDOMBLOB", "UUID", "GEN_RANDOM_UUID", "UUIDV4", "UUIDV7", "RAND"})
 _SAMPLES: Final = frozenset({"TABLESAMPLE", "SAMPLE"})
 _TEXTS: Final = frozenset({"GROUP_CONCAT", "STRING_AGG", "LISTAGG"})
 _ONE_VALUE: Final = frozenset({"ANY_VALUE", "FIRST", "LAST", "ARBITRARY"})
@@ -138,9 +138,10 @@ def differ(first: ResultTable, second: ResultTable) -> bool:
 def may_have_bare_columns(query: str, engine: EngineName) -> bool:
     """Whether a query may return the value of any row of a group, by its words: most queries do not."""
     words = query.upper()
-    if engine == "sqlite" and ("GROUP" in words or ("DISTINCT" in words and "ORDER" in words and "LIMIT" in words)):
+    has_bare = engine in {"sqlite", "mysql"}
+    if has_bare and ("GROUP" in words or ("DISTINCT" in words and "ORDER" in words and "LIMIT" in words)):
         return True
-    calls = _AGGREGATES if engine == "sqlite" else _ONE_VALUE
+    calls = _AGGREGATES if has_bare else _ONE_VALUE
     return any(f"{name}(" in words.replace(" ", "") for name in calls)
 
 
@@ -342,18 +343,25 @@ class _QueryReader:
         is_ordered = any(token.word == "ORDER" and token.depth == depth + 1 for token in inside)
         commas = [at for at, token in enumerate(inside) if token.text == "," and token.depth == depth + 1]
         distinct = inside[0].word in {"DISTINCT", "ALL"}
-        ends = [*commas, *(at for at, token in enumerate(inside) if token.word == "ORDER" and token.depth == depth + 1)]
+        behind_list = {"ORDER", "SEPARATOR"} if self._engine == "mysql" else {"ORDER"}
+        ends = [at for at, token in enumerate(inside) if token.word in behind_list and token.depth == depth + 1]
+        # MySQL's GROUP_CONCAT joins the values of all its arguments.
+        ends += [] if self._engine == "mysql" else commas
         first = inside[distinct : min(ends, default=len(inside))]
         if not first:
             return None
         argument = self._query[first[0].start : first[-1].end]
         name = self._tokens[index].word
         text = f"rows in any order in: {_shortened(self._query[self._tokens[index].start : self._tokens[closing].end])}"
-        head, tail = self._query[: self._tokens[closing].start], self._query[self._tokens[closing].start :]
-        if self._engine == "duckdb" or sqlite3.sqlite_version_info >= _ORDERS_AGGREGATES:
+        separator = next((at for at in ends if inside[at].word == "SEPARATOR"), None)
+        cut = self._tokens[closing].start if separator is None else inside[separator].start
+        head, tail = self._query[:cut], f" {self._query[cut:]}" if separator is not None else self._query[cut:]
+        if self._engine != "sqlite" or sqlite3.sqlite_version_info >= _ORDERS_AGGREGATES:
             lead = "," if is_ordered else " ORDER BY"
             variants = tuple(f"{head}{lead} {argument} {way}{tail}" for way in ("ASC", "DESC"))
-            gathered = None if is_ordered else self._gathered(index, inside, commas)
+            gathered = (
+                None if is_ordered else self._gathered(index, inside, commas if separator is None else [separator])
+            )
             return OpenPart(text, (variants[0], variants[1]), gathered=gathered)
         start = self._query[: self._tokens[index].start]
         variants = tuple(f"{start}{extreme}({argument}){tail[1:]}" for extreme in ("min", "max"))
@@ -406,7 +414,10 @@ class _QueryReader:
             if columns is None:
                 return []
             part = f"{name}." if name else ""
-            keys += [f"{part}rowid"] if columns == () else [f"{part}{column}" for column in columns]
+            if columns == () and self._engine == "mysql":
+                return []
+            row_id = "ctid" if self._engine == "postgres" else "rowid"
+            keys += [f"{part}{row_id}"] if columns == () else [f"{part}{column}" for column in columns]
         return keys
 
     def _group_keys(self, level: Sequence[QueryToken], at: int) -> list[str]:

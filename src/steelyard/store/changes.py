@@ -7,15 +7,14 @@ threshold, if its mean passed there and does not here; else if its value is wors
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
 from steelyard.analysis.scores.score_infos import over_of, parts_right_from_wrong
 from steelyard.errors import ConfigError
 from steelyard.store.database.connection import Connection
-from steelyard.store.open_store import OpenStore
-from steelyard.store.records import ReadableRun
-from steelyard.types import OUTCOMES, ScoreInfo
+from steelyard.store.stored_run import StoredRun
+from steelyard.types import OUTCOMES
 
 _MAJORITY: Final = 0.5
 _ROUNDING: Final = 1e-12
@@ -31,20 +30,6 @@ _SAMES: Final = "SELECT COUNT(*), MAX(repeat), SUM((no + 7919) * sample % 214748
 by place, so that an exchange changes it."""
 _GRADED: Final = """SELECT 1 FROM score WHERE run = :run AND layer = :layer AND value NOT IN (0, 1)
     AND name = (SELECT num FROM word WHERE text = :score) LIMIT 1"""
-
-
-class PairedRun(ReadableRun, Protocol):
-    """What comparing runs by their samples needs of them; `steelyard.store.Run` is one."""
-
-    done: int
-
-    @property
-    def store(self) -> OpenStore:
-        """The store that holds it."""
-
-    @property
-    def score_infos(self) -> Mapping[str, ScoreInfo]:
-        """Score -> what its scorer declared."""
 
 
 class _Direction(NamedTuple):
@@ -80,7 +65,7 @@ class _Direction(NamedTuple):
 
 
 def changed_numbers(
-    connection: Connection, run: PairedRun, against: PairedRun, change: str, bind: Callable[[Any], str]
+    connection: Connection, run: StoredRun, against: StoredRun, change: str, bind: Callable[[Any], str]
 ) -> str:
     """The SQL whose rows are the positions of a run's samples that are worse or better than in `against`, or alike.
 
@@ -102,7 +87,7 @@ def changed_numbers(
     number = connection.execute("SELECT num FROM word WHERE text = :score", {"score": score}).scalar()
     codes = _counted_codes(against, score)
 
-    def means(of: PairedRun) -> str:
+    def means(of: StoredRun) -> str:
         """The position, name for pairing and mean of each sample of a run."""
         pair, samples = "x.no", ""
         if not is_aligned:
@@ -117,7 +102,7 @@ def changed_numbers(
         WHERE {condition}"""
 
 
-def _is_aligned(connection: Connection, run: PairedRun, against: PairedRun) -> bool:
+def _is_aligned(connection: Connection, run: StoredRun, against: StoredRun) -> bool:
     """Whether both runs have each sample once, at the same places: the usual case, in which no id is needed."""
     if run.done != against.done:
         return False
@@ -126,7 +111,7 @@ def _is_aligned(connection: Connection, run: PairedRun, against: PairedRun) -> b
 
 
 def _direction(
-    connection: Connection, run: PairedRun, against: PairedRun, score: str, *, has_repeats: bool
+    connection: Connection, run: StoredRun, against: StoredRun, score: str, *, has_repeats: bool
 ) -> _Direction:
     infos = [info for of_run in (against, run) if (info := of_run.score_infos.get(score)) is not None]
     sign = -1 if any(info.lower_is_better for info in infos) else 1
@@ -140,13 +125,13 @@ def _direction(
     return _Direction(sign, threshold)
 
 
-def _counted_codes(run: PairedRun, score: str) -> str:
+def _counted_codes(run: StoredRun, score: str) -> str:
     """Codes of the outcomes that count: where the score is over all replies, an unparsed or refused one as 0."""
     outcomes = ["scored", "unparsed", "refused"] if over_of(run.score_infos.get(score)) == "all" else ["scored"]
     return ", ".join(str(OUTCOMES.index(outcome)) for outcome in outcomes)
 
 
-def _shared_score(run: PairedRun, against: PairedRun) -> str:
+def _shared_score(run: StoredRun, against: StoredRun) -> str:
     """The primary score of the other run, which `compare` uses too."""
     score = str(against.manifest.get("primary") or next(iter(against.manifest.get("scores", ())), ""))
     if not score or score not in run.manifest.get("scores", ()):

@@ -27,7 +27,7 @@ from steelyard.store.progress import CountRetry
 from steelyard.store.records import reply_bodies, unpacker_of
 from steelyard.store.run import Run
 from steelyard.store.run_rows import InsertRecord, end_run
-from steelyard.store.writer import Batch, Ticket, Writer
+from steelyard.store.writer import Batch, Operation, Writer
 from steelyard.types import Record, Reply
 
 _SPEND: Final = """UPDATE evaluation SET calls = calls + :calls, tokens = tokens + :tokens, money = money + :money,
@@ -46,15 +46,13 @@ _INSERT_FIRST: Final = """INSERT INTO reply (key, body) SELECT * FROM unnest(:ke
 
 
 @dataclass(frozen=True, slots=True)
-class FindReply:
+class FindReply(Operation):
     """Look up the reply of a key."""
 
     rank: ClassVar[int] = 0
     writes: ClassVar[bool] = False
-    urgent: ClassVar[bool] = True
     outlives: ClassVar[bool] = True
     key: bytes
-    ticket: Ticket | None
 
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[FindReply]) -> Sequence[bytes | None]:
@@ -73,16 +71,13 @@ def _bodies(batch: Batch, keys: Sequence[bytes]) -> dict[bytes, bytes]:
 
 
 @dataclass(frozen=True, slots=True)
-class InsertReply:
+class InsertReply(Operation):
     """Store a reply."""
 
     rank: ClassVar[int] = 0
-    writes: ClassVar[bool] = True
-    urgent: ClassVar[bool] = True
     outlives: ClassVar[bool] = True
     key: bytes
     body: bytes
-    ticket: Ticket | None
 
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[InsertReply]) -> Sequence[bytes]:
@@ -121,17 +116,13 @@ def _write_over(batch: Batch, rows: Sequence[dict[str, bytes]]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Spend:
+class Spend(Operation):
     """Add to what an evaluation has spent."""
 
     rank: ClassVar[int] = 1
-    writes: ClassVar[bool] = True
-    urgent: ClassVar[bool] = True
-    outlives: ClassVar[bool] = False
     evaluation: int
     calls: int
     tokens: int
-    ticket: Ticket | None
     money: int = 0
     millis: int = 0
 
@@ -149,21 +140,17 @@ class Spend:
 
 
 @dataclass(frozen=True, slots=True)
-class SpendWithin:
+class SpendWithin(Operation):
     """Book a call of an evaluation whose calls several processes send, unless a limit would be passed.
 
     Its answer names the limit that is used up, `calls`, `tokens` or `money`; "" where the call is booked.
     """
 
     rank: ClassVar[int] = 1
-    writes: ClassVar[bool] = True
-    urgent: ClassVar[bool] = True
-    outlives: ClassVar[bool] = False
     evaluation: int
     budget: Budget
     tokens: int
     money: int
-    ticket: Ticket | None
 
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[SpendWithin]) -> Sequence[str]:
@@ -236,7 +223,7 @@ class StoreJournal:
             return None
         # By the writer's thread, although nothing is written: it looks up all keys that arrived together in one query.
         ticket = _ticket()
-        self._writer.submit(FindReply(key, ticket))
+        self._writer.submit(FindReply(key, ticket=ticket))
         body: bytes | None = await ticket
         return body
 
@@ -258,27 +245,27 @@ class StoreJournal:
         """Store `body`; returns once it is on disk, with the stored body: another process's if that was first."""
         self._seen.add(key)
         ticket = _ticket()
-        self._writer.submit(InsertReply(key, body, ticket))
+        self._writer.submit(InsertReply(key, body, ticket=ticket))
         stored: bytes = await ticket
         return stored
 
     async def book(self, calls: int, tokens: int, money: int = 0, millis: int = 0) -> None:
         """Add to what the evaluation has spent; returns once it is on disk."""
         ticket = _ticket()
-        self._writer.submit(Spend(self._evaluation, calls, tokens, ticket, money, millis))
+        self._writer.submit(Spend(self._evaluation, calls, tokens, money, millis, ticket=ticket))
         await ticket
 
     async def book_within(self, budget: Budget, tokens: int, money: int) -> str:
         """Book one call where several processes spend one budget; see `models.budget.SharedLedger`."""
         ticket = _ticket()
-        self._writer.submit(SpendWithin(self._evaluation, budget, tokens, money, ticket))
+        self._writer.submit(SpendWithin(self._evaluation, budget, tokens, money, ticket=ticket))
         refused: str = await ticket
         return refused
 
     def correct(self, calls: int, tokens: int, money: int = 0, millis: int = 0) -> None:
         """Add to what the evaluation has spent, without waiting."""
         # The reservation has been on disk since before the call: a kill loses the difference to what was charged.
-        self._writer.submit(Spend(self._evaluation, calls, tokens, None, money, millis))
+        self._writer.submit(Spend(self._evaluation, calls, tokens, money, millis))
 
     def retried(self, model: str, fault: str) -> None:
         """Count an attempt that failed and is sent again, without waiting."""

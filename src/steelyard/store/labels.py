@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.analysis.judging_manifest import judged_run
 from steelyard.plain_json import from_json
 from steelyard.store.database.connection import Connection, portions
-from steelyard.store.records import ReadableRun
+from steelyard.store.stored_run import StoredRun
 from steelyard.types import Label, Note, Remarks
 
 _Key = tuple[str, int, str, str]
@@ -20,7 +20,7 @@ def run_row(connection: Connection, run: str) -> Any:
     return connection.execute("SELECT * FROM run WHERE id = :id", {"id": run}).first()
 
 
-def label_source(connection: Connection, run: ReadableRun) -> str:
+def label_source(connection: Connection, run: StoredRun) -> str:
     """The id of the run whose labels a run has: of a run of judges, that of the run whose answers they judge."""
     source = judged_run(run.manifest, run.kind)
     return source if source and run_row(connection, source) is not None else run.id
@@ -48,7 +48,7 @@ def newest_label(connection: Connection, run: str) -> int:
     return connection.execute(query, {"run": run}).scalar() or 0
 
 
-def remarks_on(connection: Connection, run: ReadableRun) -> Remarks:
+def remarks_on(connection: Connection, run: StoredRun) -> Remarks:
     """The notes on a run, and the labels of its records that count."""
     return Remarks(notes_on(connection, [run.id])[run.id], current_labels(connection, run.id))
 

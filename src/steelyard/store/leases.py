@@ -25,7 +25,7 @@ from steelyard.store.database.connection import Connection
 from steelyard.store.open_store import OpenStore
 from steelyard.store.records import pack_sample, unpack_sample, unpacker_of
 from steelyard.store.shared_change import NOW
-from steelyard.store.writer import Batch, Ticket
+from steelyard.store.writer import Batch, Operation
 from steelyard.types import OUTCOMES, Outcome, Sample
 
 _FORGET_PLANS: Final = """DELETE FROM planned_sample
@@ -387,15 +387,12 @@ class LeaseHolder:
 
 
 @dataclass(frozen=True, slots=True)
-class EndLease:
+class EndLease(Operation):
     """Mark a range as finished. Handed over after the range's records, so it is written with or after them."""
 
     rank: ClassVar[int] = 3
-    writes: ClassVar[bool] = True
     urgent: ClassVar[bool] = False
-    outlives: ClassVar[bool] = False
     held: Lease
-    ticket: Ticket | None = None
 
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[EndLease]) -> Sequence[None]:

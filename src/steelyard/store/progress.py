@@ -15,7 +15,7 @@ from steelyard.analysis.scores.running_score import RunningScore
 from steelyard.models.prices import Spent
 from steelyard.store.database import schema
 from steelyard.store.database.connection import Connection
-from steelyard.store.writer import Batch, Ticket
+from steelyard.store.writer import Batch, Operation
 from steelyard.types import OUTCOMES
 
 _SUMS: Final = tuple(field.name for field in fields(RunningScore))
@@ -74,25 +74,15 @@ def running_scores(connection: Connection, run: int) -> dict[str, RunningScore]:
     return {row.text: RunningScore(*(getattr(row, name) for name in _SUMS)) for row in rows}
 
 
-def tokens_so_far(connection: Connection, run: int) -> tuple[int, int]:
-    """Tokens of input and of output of a run's records."""
-    query = "SELECT input_tokens, output_tokens FROM run WHERE num = :run"
-    ((of_input, of_output),) = connection.execute(query, {"run": run}).tuples()
-    return of_input, of_output
-
-
 @dataclass(frozen=True, slots=True)
-class CountRetry:
+class CountRetry(Operation):
     """Count an attempt that failed and is sent again; nobody waits for it."""
 
     rank: ClassVar[int] = 3
-    writes: ClassVar[bool] = True
     urgent: ClassVar[bool] = False
-    outlives: ClassVar[bool] = False
     evaluation: int
     model: str
     fault: str
-    ticket: Ticket | None = None
 
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[CountRetry]) -> Sequence[None]:

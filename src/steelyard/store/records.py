@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from hashlib import blake2b
-from typing import Any, Final, NamedTuple, Protocol, cast
+from typing import Any, Final, NamedTuple, cast
 
-from steelyard.analysis.scores.score_summary_values import RunState
 from steelyard.errors import Attempt, SteelyardError, StoreError
 from steelyard.plain_json import from_json, to_json
 from steelyard.session.replies import unpack_reply
 from steelyard.store.codec import Unpacker, load_dictionary
 from steelyard.store.database import schema
+from steelyard.store.database.checksums import sample_hash
 from steelyard.store.database.connection import MOST_IN_QUERY, Connection, portions, select_in
+from steelyard.store.stored_run import StoredRun
 from steelyard.store.writer import Batch
 from steelyard.types import OUTCOMES, Failure, Output, Record, Reply, Sample, Score
 
@@ -24,8 +24,6 @@ KEY_BYTES: Final = 11
 """A reply of a record takes so many bytes: its stage's number, then the journal's key."""
 CACHED: Final = 0x80
 """Bit of the stage's number: the run got the reply from the journal."""
-MOST_STAGES: Final = CACHED - 1
-"""Scorers of a suite at most: with the target, their numbers fit into seven bits."""
 DAMAGED: Final = "damaged"
 """Kind of the failure of a record that cannot be read whole."""
 
@@ -47,44 +45,10 @@ RECORDS: Final = """SELECT record.no, record.repeat, record.failed, record.failu
 IN_ORDER: Final = "ORDER BY record.no, record.repeat"
 
 
-class ReadableRun(Protocol):
-    """What reading the rows of a run needs of it; `steelyard.store.Run` is one."""
-
-    id: str
-    num: int
-    suite: str
-    kind: str
-    target: str
-    done: int
-    scoring_version: int
-
-    @property
-    def state(self) -> RunState:
-        """`finished`, or one in which it may change."""
-
-    @property
-    def manifest(self) -> Mapping[str, Any]:
-        """Everything the run was made of."""
-
-    @property
-    def stages(self) -> Sequence[str]:
-        """Names of the stages that ask, by number."""
-
-    @property
-    def score_order(self) -> Mapping[str, int]:
-        """Score -> its place among those that the scorers announced."""
-
-
 def pack_sample(sample: Sample) -> tuple[int, bytes]:
     """A sample's content hash (64 bits, signed) and its body."""
     body = to_json(_without_tail([sample.input, sample.reference, sample.choices, sample.contexts, sample.metadata]))
     return sample_hash(sample.id, sample.group, sample.cluster, body), body
-
-
-def sample_hash(ident: str, group: str, cluster: str, body: bytes) -> int:
-    """64 bits, signed, of what a sample is: its id, its category, its cluster and its body."""
-    head = f"{ident}\0{group}\0{cluster}\0".encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(head + body, digest_size=8).digest(), "big", signed=True)
 
 
 def unpack_sample(ident: str, group: str, cluster: str, body: bytes) -> Sample:
@@ -235,7 +199,7 @@ def rows_at(connection: Connection, run: int, places: Collection[tuple[int, int]
 def read_records(
     connection: Connection,
     unpacker: Unpacker,
-    run: ReadableRun,
+    run: StoredRun,
     rows: Sequence[Any],
     shared: dict[Any, Any] | None = None,
 ) -> Iterator[tuple[int, Record]]:
@@ -257,7 +221,7 @@ def read_records(
         yield row.no, reader.read(row, of_record, scores.get((row.no, row.repeat), ()))
 
 
-def keys_of(row: Any, run: ReadableRun) -> list[ReplyKey] | None:
+def keys_of(row: Any, run: StoredRun) -> list[ReplyKey] | None:
     """Journal keys of a record's replies; None if the list is damaged."""
     try:
         if len(row.replies or b"") % KEY_BYTES:
@@ -272,7 +236,7 @@ def reply_bodies(connection: Connection, keys: Collection[bytes]) -> dict[bytes,
     return {bytes(key): body for key, body in select_in(connection, _REPLIES, "keys", keys)}
 
 
-def scores_at(connection: Connection, run: ReadableRun, rows: Sequence[Any]) -> Mapping[tuple[int, int], list[Any]]:
+def scores_at(connection: Connection, run: StoredRun, rows: Sequence[Any]) -> Mapping[tuple[int, int], list[Any]]:
     """Place -> rows of the scores of some records, in the order of the scorers."""
     # The scores of all rows of a chunk in one query; most chunks are places that follow each other.
     of_run = {"run": run.num, "layer": run.scoring_version}

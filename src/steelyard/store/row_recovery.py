@@ -5,9 +5,10 @@ placeholder, so that everything is then read in the ordinary way: a record whose
 damaged record that says so, and a record without damage is the very one that was stored. Bodies carry checksums,
 samples the hash of their content, and a run the checksum of all its rows.
 
-SQLite ends a query where it meets a damaged page. Pages hold rows in the order of their keys, so the rows behind the
-page are reached by asking for larger keys, in growing steps. What stays unreachable is a gap between two keys, which
-tells later which rows may be missing. Of a file whose first page is lost, SQLite reads nothing, and neither do we.
+SQLite ends a query where it meets a damaged page. Pages hold rows in the order of their keys, so a table is read from
+its first row up to the damage, then from its last row down to it. What lies between is a gap between two keys, which
+tells later which rows may be missing; of several damaged pages, so are the rows between them. Of a file whose first
+page is lost, SQLite reads nothing, and neither do we.
 """
 
 from __future__ import annotations
@@ -25,24 +26,18 @@ from steelyard.errors import ConfigError, StoreError
 from steelyard.plain_json import from_json
 from steelyard.store.codec import Unpacker
 from steelyard.store.database import schema
+from steelyard.store.database.checksums import sample_hash
 from steelyard.store.database.schema_version import ROWS, check_version
 from steelyard.store.database.sqlite_objects import acting_objects, altered_objects, listed_names
-from steelyard.store.records import MOST_STAGES, sample_hash
 
 Key = tuple[int, ...]
 Row = tuple[Any, ...]
 
 _MOST_GAPS: Final = 100_000
-_BELOW_ALL: Final = -2
-"""Below every part of a key: the parts of checksums begin at -1, all others at 0."""
 _PAGE_BYTES: Final = 4096
 _STEPS_TOGETHER: Final = 100_000
 """Steps of SQLite's machine that reading may take for each page of the file."""
 _LEAST_PORTIONS: Final = 50
-_FARTHEST: Final = 1e12
-_GROWTH: Final = 1.2
-"""Steps over a damaged page grow by a fifth up to `_FARTHEST`: 147 queries of 20 microseconds for each part of a key.
-Of several damaged pages, rows between them are jumped over only if they are fewer than a sixth of those before."""
 
 
 class Gap(NamedTuple):
@@ -211,7 +206,7 @@ def _insert_placeholders(new: sqlite3.Connection, salvaged: RecoveredRows) -> No
     rows = [(num, num, f"(sample number {num})", "", "", b"") for (num,) in lost_samples]
     new.executemany("INSERT OR IGNORE INTO sample (num, hash, id, grp, cluster, body) VALUES (?, ?, ?, ?, ?, ?)", rows)
     manifest = json.dumps(
-        {"stages": ["target", *(f"stage {n}" for n in range(1, MOST_STAGES + 1))], "tags": {}, "scores": []}
+        {"stages": ["target", *(f"stage {n}" for n in range(1, schema.MOST_STAGES + 1))], "tags": {}, "scores": []}
     )
     for num, text in new.execute("SELECT num, manifest FROM run").fetchall():
         if not _is_manifest(text):
@@ -260,53 +255,30 @@ class RowWalk:
 
     def rows(self) -> Iterator[Row]:
         """Every row that can be read and holds values of the types that its columns have."""
-        last: Key = (_BELOW_ALL,) * len(self._keys)
-        while True:
-            for key, row in self._pass("ASC", last, None):
-                last = key
-                yield row
-            if self._ended or self._is_exhausted():
-                return
-            behind = self._first_behind(last)
-            if behind is None:
-                self.gaps.append(Gap(last, None))
-                return
-            first, row = behind
+        last: Key | None = None
+        for key, row in self._pass("ASC", None):
+            last = key
             yield row
-            after_gap = first
-            for key, row in self._pass("DESC", last, first):  # those that were jumped over, down to the damaged page
-                after_gap = key
-                yield row
-            if not self._ended:
-                self.gaps.append(Gap(last, after_gap))
-            last = first
-
-    def _first_behind(self, last: Key) -> tuple[Key, Row] | None:
-        """A row behind the damaged page that follows a key; None where none is found."""
-        for key in _above(last):
-            row = next(self._pass("ASC", key, None), None)
-            if row is not None:
-                return row
-            if self._ended:
-                return None
-        return None
-
-    def _pass(self, order: Literal["ASC", "DESC"], after: Key, before: Key | None) -> Iterator[tuple[Key, Row]]:
-        """(key, row) between two keys in one order, up to an unreadable page; `_ended` is whether there was none."""
-        self._ended = False
-        if self._is_exhausted():
+        if self._ended or self._is_exhausted():
             return
+        first: Key | None = None
+        for key, row in self._pass("DESC", last):
+            first = key
+            yield row
+        if not self._ended:
+            self.gaps.append(Gap(last, first))
+
+    def _pass(self, order: Literal["ASC", "DESC"], after: Key | None) -> Iterator[tuple[Key, Row]]:
+        """(key, row) above a key in one order, up to an unreadable page; `_ended` is whether there was none."""
+        self._ended = False
         names = ", ".join(f'"{name}"' for name in self._keys)
-        marks = ", ".join("?" * len(self._keys))
-        bounds = [(">", after), ("<", before)]
-        where = " AND ".join(f"({names}) {sign} ({marks})" for sign, key in bounds if key is not None)
+        where = f"WHERE ({names}) > ({', '.join('?' * len(self._keys))})" if after is not None else ""
         ordered = ", ".join(f'"{name}" {order}' for name in self._keys)
         columns = ", ".join(f'"{column.name}"' for column in self._table.columns)
-        values = [part for _, key in bounds for part in key or ()]
-        query = f'SELECT {columns} FROM "{self._table.name}" WHERE {where} ORDER BY {ordered}'
+        query = f'SELECT {columns} FROM "{self._table.name}" {where} ORDER BY {ordered}'
         previous: Key | None = None
         try:
-            for stored in self._connection.execute(query, values):
+            for stored in self._connection.execute(query, after or ()):
                 row = self._checked(stored)
                 key = None if row is None else tuple(row[index] for index in self._key_columns)
                 if row is None or key is None or not _follows(previous, key, order):
@@ -341,15 +313,6 @@ class RowWalk:
 
 def _follows(previous: Key | None, key: Key, order: str) -> bool:
     return previous is None or (key > previous if order == "ASC" else key < previous)
-
-
-def _above(low: Key) -> Iterator[Key]:
-    """Larger keys: near ones in the last part of the key first, then farther ones and those of earlier parts."""
-    for index in reversed(range(len(low))):
-        step = 1.0
-        while step < _FARTHEST:
-            yield (*low[:index], low[index] + int(step), *(_BELOW_ALL,) * (len(low) - index - 1))
-            step = max(step + 1, step * _GROWTH)
 
 
 def _type_check(column: schema.StoredColumn) -> Callable[[Any], Any]:

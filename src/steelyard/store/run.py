@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from steelyard.analysis.conditions import Condition
 from steelyard.analysis.people_labels import CountedLabels, labelled_record, with_labels
 from steelyard.analysis.run_data import RunData
 from steelyard.analysis.scores.score_columns import ScoreRow
-from steelyard.analysis.scores.score_infos import score_infos
-from steelyard.analysis.scores.score_summary_values import RunState, ScoreSummary
+from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary.run_summary import summarize_run
 from steelyard.analysis.summary.run_summary_values import RunSummary
@@ -26,24 +24,19 @@ from steelyard.store.reading.pages import PageRequest, RecordPage, as_condition,
 from steelyard.store.reading.run_reading import all_records, label_state, read, records_of
 from steelyard.store.reading.search import SearchMatches
 from steelyard.store.reading.search_text import search_terms
-from steelyard.store.records import IN_ORDER, RECORDS, damage_lines, read_records, unpacker_of
-from steelyard.store.run_rows import read_first_manifest, read_manifest
+from steelyard.store.records import IN_ORDER, RECORDS, read_records, unpacker_of
 from steelyard.store.scores import (
-    PlacedValue,
-    PlacedVerdict,
+    PlacedScore,
     changed_verdicts,
     detailed_rows,
-    done_places,
-    place_of_sample,
-    placed_values,
-    placed_verdicts,
-    sample_places,
+    placed_scores,
     scored_names,
 )
-from steelyard.types import Label, Record, Remarks, ScoreInfo
+from steelyard.store.stored_run import StoredRun
+from steelyard.types import Label, Record, Remarks
 
 
-class Run:
+class Run(StoredRun):
     """A stored run: one target over one dataset.
 
     Args:
@@ -53,81 +46,9 @@ class Run:
     """
 
     def __init__(self, store: OpenStore, row: Any, *, counts_labels: bool = False) -> None:
-        self._store = store
+        super().__init__(store, row)
         self._data: tuple[tuple[Hashable, ...], RunData] | None = None
         self.counts_labels = counts_labels
-        self.row = row
-        self.num: int = row.num
-        self.id: str = row.id
-        self.evaluation: int = row.evaluation
-        self.suite: str = row.suite
-        self.kind: str = row.kind
-        self.target: str = row.target
-        self.reason: str = row.reason
-        self.planned: int = row.planned
-        self.done: int = row.done
-        self.errors: int = row.errors
-        self.replies: int = row.replies
-        self.from_journal: int = row.from_journal
-        self.scoring_version: int = row.layer
-        self.seconds: float = row.seconds
-
-    def __repr__(self) -> str:
-        return f"Run({self.id!r}, target={self.target!r}, state={self.state!r}, done={self.done}/{self.planned})"
-
-    @property
-    def store(self) -> OpenStore:
-        """The store that holds the run; a `Store` where the run was found in one."""
-        return self._store
-
-    @property
-    def state(self) -> RunState:
-        """`finished`, `running`, `interrupted` (killed or stopped: it can be resumed) or `broken`."""
-        # A killed process leaves "open" behind, but the operating system has let its lock go.
-        if self.row.state == "open":
-            return "running" if self._store.is_written(self.id) else "interrupted"
-        return cast("RunState", self.row.state)
-
-    @property
-    def created(self) -> datetime:
-        """When it was started."""
-        return datetime.fromtimestamp(self.row.created, UTC)
-
-    @cached_property
-    def manifest(self) -> Mapping[str, Any]:
-        """What was run: target, scorers, samples, options, versions; secrets by name only.
-
-        For a run that was scored again, the keys about scorers and scores are those of the newest scoring version.
-        """
-        if not self.scoring_version:
-            return self.first_manifest
-        with self._store.reading() as connection:
-            return read_manifest(connection, self.row)
-
-    @cached_property
-    def first_manifest(self) -> Mapping[str, Any]:
-        """The same as it was when the run was made, however often it was scored again."""
-        return read_first_manifest(self.row)
-
-    @cached_property
-    def score_infos(self) -> Mapping[str, ScoreInfo]:
-        """Score -> what its scorer declared, in the scorers' order; of a run that was scored again, the newest."""
-        return score_infos(self.manifest)
-
-    @property
-    def tags(self) -> Mapping[str, str]:
-        """The target's report columns."""
-        return cast("Mapping[str, str]", self.manifest.get("tags", {}))
-
-    @property
-    def stages(self) -> Sequence[str]:
-        """Names of the stages that ask, the target first."""
-        return cast("Sequence[str]", self.manifest["stages"])
-
-    @property
-    def score_order(self) -> Mapping[str, int]:
-        """Score -> its position in the order that the scorers declared."""
-        return {name: position for position, name in enumerate(self.manifest.get("scores", ()))}
 
     def refresh(self) -> Run:
         """A new handle with the current state of the run."""
@@ -212,10 +133,6 @@ class Run:
         with self._store.reading() as connection:
             return changed_verdicts(connection, self.num, (before.scoring_version, self.scoring_version))
 
-    def damages(self) -> tuple[str, ...]:
-        """Damage, one line per record: run, sample, and the part that cannot be read. Opens every body."""
-        return damage_lines(self.id, self.done, self.records())
-
     def to_frame(self) -> Any:
         """One row per record, as a data frame of pandas, polars or pyarrow, whichever is installed.
 
@@ -238,8 +155,10 @@ class Run:
 
     def done_places(self) -> dict[tuple[int, int], bool]:
         """(no, repeat) of every stored record -> whether it failed."""
+        query = "SELECT no, repeat, failed FROM record WHERE run = :run"
         with self._store.reading() as connection:
-            return done_places(connection, self.num)
+            rows = connection.execute(query, {"run": self.num}).tuples()
+            return {(no, repeat): bool(failed) for no, repeat, failed in rows}
 
     def records(self) -> Iterator[Record]:
         """Every record in order of samples and repeats, read in chunks."""
@@ -340,25 +259,24 @@ class Run:
 
     def places(self) -> dict[str, int]:
         """Sample id -> its position in the dataset, of every stored record."""
+        query = """SELECT sample.id, record.no FROM record JOIN sample ON sample.num = record.sample
+            WHERE record.run = :run"""
         with self._store.reading() as connection:
-            return sample_places(connection, self.num)
+            return dict(connection.execute(query, {"run": self.num}).tuples())
 
     def place_of(self, sample: str) -> int | None:
         """The position of a sample in the dataset, or None where no record of it is stored."""
+        query = "SELECT no FROM record WHERE run = :run AND sample IN (SELECT num FROM sample WHERE id = :id) LIMIT 1"
         with self._store.reading() as connection:
-            return place_of_sample(connection, self.num, sample)
+            place = connection.execute(query, {"run": self.num, "id": sample}).scalar()
+            return None if place is None else int(place)
 
-    def placed_verdicts(self, score: str) -> Iterator[PlacedVerdict]:
-        """The verdict of one score on every record, by place, whether or not a stopping rule used the record."""
+    def placed_scores(self, score: str) -> Iterator[PlacedScore]:
+        """One score of every record, by place, whether or not a stopping rule used the record."""
         with self._store.reading(self.id) as connection:
-            yield from placed_verdicts(connection, self, score)
+            yield from placed_scores(connection, self, score)
 
     def detailed_rows(self, score: str) -> Iterator[ScoreRow]:
         """The rows of one score with everything that its scorer kept, in order of samples and repeats."""
         with self._store.reading(self.id) as connection:
             yield from detailed_rows(connection, self, score)
-
-    def placed_values(self, score: str) -> list[PlacedValue]:
-        """The value of one score of every record, by place, whether or not a stopping rule used the record."""
-        with self._store.reading(self.id) as connection:
-            return list(placed_values(connection, self, score))

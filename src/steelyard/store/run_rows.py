@@ -39,7 +39,6 @@ from steelyard.store.database.connection import Connection, select_in
 from steelyard.store.leases import Lease, still_held
 from steelyard.store.progress import move_scores, scores_at
 from steelyard.store.records import (
-    ReadableRun,
     failure_kind,
     pack_keys,
     pack_record,
@@ -49,6 +48,7 @@ from steelyard.store.records import (
     unpack_record,
     word_numbers,
 )
+from steelyard.store.stored_run import StoredRun
 from steelyard.store.unreported_passages import settle_unreported, settled
 from steelyard.store.usage import (
     OF_RUN,
@@ -56,7 +56,7 @@ from steelyard.store.usage import (
     REPORTED,
     reported_counts,
 )
-from steelyard.store.writer import Batch, Ticket
+from steelyard.store.writer import Batch, Operation
 from steelyard.types import Record, Reply, Score
 
 
@@ -79,7 +79,7 @@ class NewRun:
     manifest: Mapping[str, Any]
 
 
-def is_stored(connection: Connection, run: ReadableRun) -> bool:
+def is_stored(connection: Connection, run: StoredRun) -> bool:
     """Whether a run still exists, for a transaction that is about to write rows about it.
 
     On a server it waits for a process that is deleting runs. By its id too, since SQLite gives the number of a deleted
@@ -127,7 +127,7 @@ _REOPEN: Final = """UPDATE run SET state = 'open', reason = '', planned = :plann
 _END: Final = "UPDATE run SET state = :state, reason = :reason, seconds = seconds + :seconds WHERE num = :num"
 
 
-def reopen(batch: Batch, run: ReadableRun, manifest: Mapping[str, Any], planned: int) -> bool:
+def reopen(batch: Batch, run: StoredRun, manifest: Mapping[str, Any], planned: int) -> bool:
     """Reopen an unfinished run with the manifest that it is resumed with; False if another process has finished it."""
     # New records are scored into version 0; what `rescore` made of the unfinished run stays as a version of its own.
     values = {"planned": planned, "manifest": to_json(manifest).decode("utf-8", "replace")}
@@ -195,26 +195,8 @@ def end_of_samples(connection: Connection, run: int) -> int:
     return 0 if last is None else int(last) + 1
 
 
-def read_first_manifest(row: Any) -> Mapping[str, Any]:
-    """The manifest in the row of a run: as it was when the run was made, however often it was scored again."""
-    return read_json(row.manifest, f"the manifest of run {row.id} ({row.target})")
-
-
-def read_manifest(connection: Connection, row: Any) -> Mapping[str, Any]:
-    """The manifest of a run; of one that was scored again, with what its newest scoring version has in its place."""
-    first = read_first_manifest(row)
-    return first if not row.layer else {**first, **_scoring_of(connection, row.num, row.layer)}
-
-
-def _scoring_of(connection: Connection, run: int, version: int) -> Mapping[str, Any]:
-    """What a later scoring version has in place of the run's manifest."""
-    query = "SELECT scorers FROM layer WHERE run = :run AND layer = :layer"
-    stored = connection.execute(query, {"run": run, "layer": version}).scalar()
-    return read_json(stored or "{}", f"scoring version {version} of run number {run}")
-
-
 @dataclass(frozen=True, slots=True)
-class InsertRecord:
+class InsertRecord(Operation):
     """Store a record with its sample and scores, and add it to the run's counters.
 
     Args:
@@ -228,16 +210,13 @@ class InsertRecord:
     """
 
     rank: ClassVar[int] = 2
-    writes: ClassVar[bool] = True
     urgent: ClassVar[bool] = False
-    outlives: ClassVar[bool] = False
     run: int
     no: int
     record: Record
     stages: Sequence[str]
     replaces: bool = False
     held: Lease | None = None
-    ticket: Ticket | None = None
 
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[InsertRecord]) -> Sequence[bool]:
@@ -422,12 +401,14 @@ def _count_reply(counters: Counter[str], reply: Reply, *, cached: bool) -> None:
     counters["output_tokens"] += reply.usage.output_tokens
     counters["estimated"] += reply.usage.estimated
     counters["read_again"] += READ_AGAIN in reply.metadata
-    if type(from_cache := reply.metadata.get("cached_tokens")) is int:
-        # No endpoint can have had more in its cache than it was sent.
-        counters["cached_tokens"] += min(from_cache, reply.usage.input_tokens)
+    counters["cached_tokens"] += reply.usage.cache_read
+    counters["cache_written"] += reply.usage.cache_write
+    counters["reasoning_tokens"] += reply.usage.reasoning
     if isinstance(cost := reply.metadata.get("cost"), float):
         counters["priced"] += 1
         counters["money"] += billionths(cost)
+    if isinstance(saved := reply.metadata.get("cache_saved"), float):
+        counters["saved"] += billionths(saved)
 
 
 def _counted_before(batch: Batch, operation: InsertRecord) -> _Moves:

@@ -7,14 +7,15 @@ from typing import Any, Final, NamedTuple
 
 from steelyard.analysis.judging_manifest import JUDGES, has_structured_judge, is_judging
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
-from steelyard.analysis.scores.score_columns import DAMAGED_DETAIL, NO_DETAIL, DistinctDetails, RowOutcome, ScoreRow
+from steelyard.analysis.scores.score_columns import DAMAGED_DETAIL, NO_DETAIL, DistinctDetails, ScoreRow
 from steelyard.analysis.scores.score_infos import score_infos
 from steelyard.errors import StoreError
 from steelyard.plain_json import from_json
 from steelyard.prompts.trajectory import TURNS
 from steelyard.store.codec import Unpacker
 from steelyard.store.database.connection import Connection, Rows
-from steelyard.store.records import ReadableRun, unpacker_of
+from steelyard.store.records import unpacker_of
+from steelyard.store.stored_run import StoredRun
 from steelyard.types import LACKS, OUTCOMES, Outcome
 
 _PLACE: Final = "CAST(no AS BIGINT) * 1048576 + repeat"
@@ -23,7 +24,8 @@ _MOST_CACHED: Final = 20_000
 """Different bodies whose number is cached."""
 _KEPT: Final = (
     "letters", "wanted", "options", "original", "confidence", "kind", "label", "reference", "matched_by", "long_pairs",
-    "pairs", LACKS, "sd", "flip_rate", "asked_for", "alike", "by", "side", "why",
+    "pairs", LACKS, "sd", "flip_rate", "asked_for", "alike", "by", "side", "why", "weight", "lowest", "credit",
+    "probability",
 )  # fmt: skip
 """Keys of details that figures are computed from; all others are texts for a reader of one record."""
 _KEPT_OF_PARTS: Final[Mapping[str, Sequence[str]]] = {
@@ -33,7 +35,7 @@ _KEPT_OF_PARTS: Final[Mapping[str, Sequence[str]]] = {
 """The same of lists in a detail: of each part."""
 
 
-def opened_scores(run: ReadableRun, names: Iterable[str]) -> set[str]:
+def opened_scores(run: StoredRun, names: Iterable[str]) -> set[str]:
     """The scores whose details figures need on every record; of the others only those without a value are read.
 
     Args:
@@ -45,7 +47,8 @@ def opened_scores(run: ReadableRun, names: Iterable[str]) -> set[str]:
     if of_pairs or has_structured_judge(manifest) or _asks_repeatedly(manifest.get("scorers")):
         return {*names}
     infos = score_infos(manifest).values()
-    return {info.name for info in infos if info.exam or info.named_verdicts or info.per_turn} | {RETRIEVAL_SCORES[0]}
+    flags = ("exam", "named_verdicts", "per_turn", "weighted", "confidence")
+    return {info.name for info in infos if any(getattr(info, flag) for flag in flags)} | {RETRIEVAL_SCORES[0]}
 
 
 def _asks_repeatedly(scorers: Any) -> bool:
@@ -119,36 +122,31 @@ def _detail(unpack: Callable[[bytes], bytes], body: bytes | None) -> Mapping[str
     return detail if isinstance(detail, dict) else None
 
 
-class PlacedValue(NamedTuple):
-    """One score of one record, by the sample's place in its dataset."""
-
-    no: int
-    repeat: int
-    outcome: RowOutcome
-    value: float | None
-
-
-class PlacedVerdict(NamedTuple):
-    """The outcome of one score of a record, without its value and its texts.
+class PlacedScore(NamedTuple):
+    """One score of one record, with the record's place.
 
     Args:
         no: index of its sample in the dataset, 0-based.
+        repeat: of the sample.
         sample: the sample's id.
         group: the sample's.
         failed: whether the record holds a failure.
         outcome: of the score; None where the record has no such score.
+        value: of the score; None where it has none.
         passed: the verdict of the scorer; None where it gave none.
     """
 
     no: int
+    repeat: int
     sample: str
     group: str
     failed: bool
     outcome: Outcome | None
+    value: float | None
     passed: bool | None
 
 
-def scored_names(connection: Connection, run: ReadableRun) -> list[str]:
+def scored_names(connection: Connection, run: StoredRun) -> list[str]:
     """Names of the scores that records of a run have, in order of first appearance."""
     query = f"""SELECT name, MIN({_PLACE}) AS first FROM score WHERE run = :run AND layer = :layer
         GROUP BY name ORDER BY first, name"""
@@ -162,7 +160,7 @@ def words_of(connection: Connection) -> dict[int, str]:
     return dict(connection.execute("SELECT num, text FROM word").tuples())
 
 
-def detailed_rows(connection: Connection, run: ReadableRun, score: str) -> Iterator[ScoreRow]:
+def detailed_rows(connection: Connection, run: StoredRun, score: str) -> Iterator[ScoreRow]:
     """The rows of one score with everything that its scorer kept, in order of samples and repeats.
 
     A record without the score is left out, and so is one whose detail is damaged.
@@ -173,41 +171,13 @@ def detailed_rows(connection: Connection, run: ReadableRun, score: str) -> Itera
             yield ScoreRow(row.id, row.grp, row.cluster, row.repeat, score, OUTCOMES[row.outcome], row.value, detail)
 
 
-def placed_verdicts(connection: Connection, run: ReadableRun, score: str) -> Iterator[PlacedVerdict]:
-    """One score of every record by sample position, with its sample; a record without that score has no outcome."""
-    rows = _of_score(connection, run, score, "score.outcome, score.passed")
-    for no, _, failed, ident, group, _, outcome, passed in rows.tuples():
+def placed_scores(connection: Connection, run: StoredRun, score: str) -> Iterator[PlacedScore]:
+    """One score of every record by sample position; a record without that score has no outcome."""
+    rows = _of_score(connection, run, score, "score.outcome, score.value, score.passed")
+    for no, repeat, failed, ident, group, _, outcome, value, passed in rows.tuples():
         outcome_name = None if outcome is None else OUTCOMES[outcome]
-        yield PlacedVerdict(no, ident, group, failed != 0, outcome_name, None if passed is None else passed != 0)
-
-
-def placed_values(connection: Connection, run: ReadableRun, score: str) -> Iterator[PlacedValue]:
-    """One score of every record by sample position, ignoring stopping rules; `error` if a failed record lacks it."""
-    for row in _of_score(connection, run, score):
-        if row.outcome is not None:
-            yield PlacedValue(row.no, row.repeat, OUTCOMES[row.outcome], row.value)
-        elif row.failed:
-            yield PlacedValue(row.no, row.repeat, "error", None)
-
-
-def done_places(connection: Connection, run: int) -> dict[tuple[int, int], bool]:
-    """(no, repeat) of every stored record of a run -> whether it failed."""
-    rows = connection.execute("SELECT no, repeat, failed FROM record WHERE run = :run", {"run": run}).tuples()
-    return {(no, repeat): bool(failed) for no, repeat, failed in rows}
-
-
-def sample_places(connection: Connection, run: int) -> dict[str, int]:
-    """Sample id -> its place in the dataset, of every stored record of a run."""
-    query = """SELECT sample.id, record.no FROM record JOIN sample ON sample.num = record.sample
-        WHERE record.run = :run"""
-    return dict(connection.execute(query, {"run": run}).tuples())
-
-
-def place_of_sample(connection: Connection, run: int, sample: str) -> int | None:
-    """The place in the dataset of one sample of a run; None where no record of it is stored."""
-    query = "SELECT no FROM record WHERE run = :run AND sample IN (SELECT num FROM sample WHERE id = :id) LIMIT 1"
-    place = connection.execute(query, {"run": run, "id": sample}).scalar()
-    return None if place is None else int(place)
+        is_passed = None if passed is None else passed != 0
+        yield PlacedScore(no, repeat, ident, group, failed != 0, outcome_name, value, is_passed)
 
 
 _SCORED: Final = """SELECT record.no, record.repeat, record.failed, sample.id, sample.grp, sample.cluster, {more}
@@ -219,7 +189,7 @@ _SCORED: Final = """SELECT record.no, record.repeat, record.failed, sample.id, s
 
 
 def _of_score(
-    connection: Connection, run: ReadableRun, score: str, columns: str = "score.outcome, score.value, score.body"
+    connection: Connection, run: StoredRun, score: str, columns: str = "score.outcome, score.value, score.body"
 ) -> Rows:
     number = connection.execute("SELECT num FROM word WHERE text = :name", {"name": score}).scalar()
     query = _SCORED.format(more=columns, of_name=" AND score.name = :name")

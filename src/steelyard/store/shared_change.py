@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeVar
 
-from steelyard.store.writer import Batch, Ticket, Writer
+from steelyard.store.writer import Batch, Operation, Writer
 
 T = TypeVar("T")
 
@@ -20,7 +20,7 @@ NOW: Final = "CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)"
 
 
 @dataclass(frozen=True, slots=True)
-class SharedChange:
+class SharedChange(Operation):
     """A change of rows that other workers change too.
 
     Args:
@@ -29,12 +29,8 @@ class SharedChange:
     """
 
     rank: ClassVar[int] = 4
-    writes: ClassVar[bool] = True
-    urgent: ClassVar[bool] = True
-    outlives: ClassVar[bool] = False
     locks: bytes
     change: Callable[[Batch], Any]
-    ticket: Ticket | None = None
 
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[SharedChange]) -> Sequence[Any]:
@@ -51,6 +47,6 @@ async def changed(writer: Writer, locks: bytes, change: Callable[[Batch], T]) ->
         StoreError: it could not be written.
     """
     ticket = get_running_loop().create_future()
-    writer.submit(SharedChange(locks, change, ticket))
+    writer.submit(SharedChange(locks, change, ticket=ticket))
     answer: T = await ticket
     return answer

@@ -14,10 +14,11 @@ import asyncio
 import contextlib
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Protocol, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, TypeAlias
 
 from steelyard.errors import StoreError
 from steelyard.store.codec import Packer, Unpacker, load_dictionary, save_dictionary
@@ -107,7 +108,8 @@ class Gathering:
         return cls(min(_LATER_S * n, _LATEST_S), min(_APART_S * n, _FURTHEST_S))
 
 
-class Operation(Protocol):
+@dataclass(frozen=True, slots=True)
+class Operation(ABC):
     """A queued write; operations of one type are applied together.
 
     Attributes:
@@ -120,29 +122,23 @@ class Operation(Protocol):
     """
 
     rank: ClassVar[int]
-    writes: ClassVar[bool]
-    urgent: ClassVar[bool]
-    outlives: ClassVar[bool]
-
-    @property
-    def ticket(self) -> Ticket | None:
-        """Who waits."""
+    writes: ClassVar[bool] = True
+    urgent: ClassVar[bool] = True
+    outlives: ClassVar[bool] = False
+    ticket: Ticket | None = field(default=None, kw_only=True)
 
     @classmethod
+    @abstractmethod
     def apply(cls, batch: Batch, operations: Sequence[Any]) -> Sequence[Any]:
         """Apply all operations and return one value each; called again from the start after a failed transaction."""
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeStore:
+class ChangeStore(Operation):
     """A rare write given as a function; its return value answers the ticket."""
 
     rank: ClassVar[int] = 9
-    writes: ClassVar[bool] = True
-    urgent: ClassVar[bool] = True
-    outlives: ClassVar[bool] = False
     change: Callable[[Batch], Any]
-    ticket: Ticket | None = None
 
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[ChangeStore]) -> Sequence[Any]:
@@ -260,7 +256,7 @@ class Writer:
         """
         # Only for the rare changes: on an event loop this would stop every other sample for a commit's length.
         ticket = ThreadTicket(threading.Event(), [])
-        self.submit(ChangeStore(change, ticket))
+        self.submit(ChangeStore(change, ticket=ticket))
         ticket.done.wait()
         value, error = ticket.box[0]
         if error is not None:

@@ -4,7 +4,8 @@
     <folder>/<id>.sqlite          or flat
 
 Both also with the endings .sqlite3, .db and .duckdb. An id comes from a dataset, so it is a name and never a path, and
-the file may be no link that leads out of the folder.
+the file may be no link that leads out of the folder. Servers are named in the configuration: each by an id, or one
+address whose schemas are the ids.
 """
 
 from __future__ import annotations
@@ -13,13 +14,20 @@ from collections.abc import Mapping
 from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.errors import ConfigError, boundary, did_you_mean
 from steelyard.files import require_within
-from steelyard.sql.results import Database, EngineName
+from steelyard.sql.results import Database, LocalEngine
+from steelyard.sql.server_address import Server, is_address
+from steelyard.sql.server_catalog import schemas_on
 
-_ENGINES: Final[Mapping[str, EngineName]] = MappingProxyType(
+if TYPE_CHECKING:
+    from steelyard.sql.sandbox import Sandbox
+
+DatabaseSource = Path | str | Mapping[str, Server]
+"""A folder of files, the address of a server whose schemas are the ids, or servers by their ids."""
+_ENGINES: Final[Mapping[str, LocalEngine]] = MappingProxyType(
     {".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite", ".duckdb": "duckdb"}
 )
 _DUCKDB_MARK: Final = b"DUCK"
@@ -55,18 +63,53 @@ def database_ids(folder: Path) -> list[str]:
     return sorted(flat | {entry.name for entry in entries if entry.is_dir() and _file_of(folder, entry.name)})
 
 
-def find_database(folder: Path, db_id: Any) -> Database:
+def check_source(source: DatabaseSource | None) -> None:
+    """Check that databases are a folder or addresses of servers; nothing is connected.
+
+    Raises:
+        ConfigError: what is wrong.
+    """
+    if isinstance(source, str) and not is_address(source):
+        check_folder(Path(source))
+    for server in _servers(source):
+        server.check()
+
+
+def _servers(source: DatabaseSource | None) -> list[Server]:
+    """The servers of a source as they are written."""
+    if isinstance(source, Mapping):
+        return list(source.values())
+    return [Server(source)] if isinstance(source, str) and is_address(source) else []
+
+
+def has_default(source: DatabaseSource | None) -> bool:
+    """Whether a row that names no database runs on one all the same: an address with a database, or a single server."""
+    servers = _servers(source)
+    return len(servers) == 1 and bool(servers[0].database)
+
+
+def find_database(source: DatabaseSource, db_id: Any) -> Database:
     """Find the database that `db_id` names, without opening it.
 
     Args:
-        folder: with one file or one folder for each database.
-        db_id: a name; texts are stripped, whole numbers are names as well, anything else is refused.
+        source: a folder with one file or one folder for each database, or servers.
+        db_id: a name; texts are stripped, whole numbers are names as well, anything else is refused. "" is the default
+            of a server, see `has_default`.
 
     Raises:
-        ConfigError: unknown id; the message suggests similar ones. Or the file is a link that leads out of `folder`.
+        ConfigError: unknown id; the message suggests similar ones. Or the file is a link that leads out of the folder.
     """
     number = isinstance(db_id, Integral) and not isinstance(db_id, bool)
     name = str(db_id).strip() if number or isinstance(db_id, str) else ""
+    if isinstance(source, Mapping):
+        server = source.get(name) or (next(iter(source.values())) if not name and has_default(source) else None)
+        if server is None:
+            raise ConfigError(f"there is no database {db_id!r} among the servers{did_you_mean(name, source)}")
+        return Database(server.engine, server=server)
+    if isinstance(source, str) and is_address(source):
+        server = Server(source, name)
+        return Database(server.engine, server=server)
+    folder = Path(source)
     file = _file_of(folder, name)
     if file is None:
         raise ConfigError(f"there is no database {db_id!r} in {folder}{_hint(folder, str(db_id))}")
@@ -74,25 +117,42 @@ def find_database(folder: Path, db_id: Any) -> Database:
     return Database(_engine_of(file), file)
 
 
-def databases_in(folder: Path) -> Mapping[str, Database]:
-    """Return every database of a folder by its id.
+def databases_in(source: DatabaseSource, sandbox: Sandbox) -> Mapping[str, Database]:
+    """Return every database by its id; the default of a server has the id "".
+
+    Args:
+        source: a folder or servers.
+        sandbox: connects to an address whose schemas are the ids.
 
     Raises:
-        ConfigError: there is no such folder, or no database in it.
+        ConfigError: there is no such folder, no database in it, or a server cannot be reached.
+        DataError: the schemas cannot be listed.
     """
-    databases = {db_id: find_database(folder, db_id) for db_id in database_ids(folder)}
-    if not databases:
-        raise ConfigError(f"databases: {folder} holds no database, as <id>/<id>.sqlite or <id>.sqlite")
-    return databases
+    check_source(source)
+    if isinstance(source, Mapping):
+        ids = list(source)
+    elif isinstance(source, str) and is_address(source):
+        sandbox.check_server(Server(source))
+        ids = schemas_on(sandbox, Server(source))
+    else:
+        ids = database_ids(Path(source))
+    if not ids:
+        raise ConfigError(f"databases: {source} holds no database, as <id>/<id>.sqlite or <id>.sqlite")
+    return {db_id: find_database(source, db_id) for db_id in ([*ids, ""] if has_default(source) else ids)}
 
 
-def engines_in(folder: Path) -> set[EngineName]:
-    """Return the engines that the databases in `folder` need.
+def prepare_databases(source: DatabaseSource, sandbox: Sandbox) -> None:
+    """Check that the engines and the roles that databases need may be used.
 
     Raises:
-        ConfigError: there is no such folder, or no database in it.
+        ConfigError: no such folder, no database in it, an engine is not installed or cannot be confined here, a server
+            cannot be reached, or its role may do more than read.
     """
-    return {database.engine for database in databases_in(folder).values()}
+    for server in _servers(source):
+        sandbox.check_server(server)
+    if not _servers(source):
+        for engine in sorted({database.engine for database in databases_in(source, sandbox).values()}):
+            sandbox.check(engine)
 
 
 def _file_of(folder: Path, name: str) -> Path | None:
@@ -107,7 +167,7 @@ def _is_name(name: str) -> bool:
     return bool(name) and name.isprintable() and name not in {".", ".."} and not set(name) & set("/\\:")
 
 
-def _engine_of(file: Path) -> EngineName:
+def _engine_of(file: Path) -> LocalEngine:
     """By its ending; DuckDB files are often called .db as well, and say so in their header."""
     if file.suffix.lower() == ".db":
         with boundary("config", f"databases: {file}"), file.open("rb") as opened:

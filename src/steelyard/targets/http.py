@@ -32,9 +32,9 @@ class HttpEndpoint(HttpModel):
     """An endpoint that is itself the system under test; its keys are those of the `http` model and one more.
 
     The body may also use what a template may: `{{question}}`, `{{passage}}`, `{{transcript}}`, `{{options}}`,
-    `{{choices}}`, `{{letters}}`, `{{contexts}}`, `{{id}}`, `{{group}}` and `{{metadata.NAME}}`; a template
-    `{{examples}}` too. A conversation needs a place for its earlier turns in the body: `{{history}}`, `{{messages}}` or
-    `{{transcript}}`.
+    `{{options_as_list}}`, `{{choices}}`, `{{letters}}`, `{{contexts}}`, `{{id}}`, `{{group}}` and
+    `{{metadata.NAME}}`; a template `{{examples}}` too. A conversation needs a place for its earlier turns in the body:
+    `{{history}}`, `{{messages}}` or `{{transcript}}`.
 
     Args:
         template: what becomes `{{prompt}}`: a packaged prompt (`zh/four_options`), a file, or the text itself. Where

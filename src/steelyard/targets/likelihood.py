@@ -20,6 +20,7 @@ from steelyard.models.completions import prompt_of
 from steelyard.prompts.conversation import conversation_asked, question_of, with_system
 from steelyard.prompts.language import language_of
 from steelyard.prompts.sample_values import (
+    SHOW_OPTIONS,
     Draw,
     Form,
     asks_the_question,
@@ -69,6 +70,9 @@ class Likelihood:
         parameters: of every call, over those of the model.
         top_logprobs: how many tokens the endpoint is asked to list for `letters`; many allow 20, some 5.
         prompt_logprobs: ask for `texts` with vLLM's `prompt_logprobs` in place of `echo`.
+        unconditional: a text without the question, such as `Answer:`; each option's text is then also asked behind it,
+            once for all samples, for the score `acc_mutual_info`. Empty: not asked. lm-evaluation-harness has the mark
+            of a text's beginning here: `<|endoftext|>` for GPT-2, `<s>` for Llama.
         delimiter: between prompt and option; the option's tokens begin with it. Empty is a blank, and in Chinese none.
         examples: solved questions for `{{examples}}`; a suite sets it.
     """
@@ -82,6 +86,7 @@ class Likelihood:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     top_logprobs: int = 20
     prompt_logprobs: bool = False
+    unconditional: str = ""
     delimiter: str = ""
     examples: Draw | None = None
 
@@ -99,6 +104,10 @@ class Likelihood:
                 "by: texts needs the log probabilities of a prompt, which chat endpoints do not give: take the model "
                 "completions, or by: letters"
             )
+        if self.unconditional and self.by != "texts":
+            raise ConfigError("unconditional belongs to by: texts, as letters have no text of their own")
+        if "{{" in self.unconditional:
+            raise ConfigError("unconditional is the same for all questions: it has no placeholder")
         for text in self._texts:
             check_placeholders(text)
         self._check_template()
@@ -113,7 +122,7 @@ class Likelihood:
             return
         text = load_template(self.template)
         used_names = {name for name, _ in placeholders(text)}
-        if self.by == "letters" and not {"options", "choices"} & used_names:
+        if self.by == "letters" and not SHOW_OPTIONS & used_names:
             raise ConfigError("the template lacks {{options}}, so the letters would mean nothing")
 
     def manifest(self) -> dict[str, Any]:
@@ -238,14 +247,19 @@ class Likelihood:
             for text in texts
         ]
         logprobs = {option_label(no): likelihood.logprob for no, likelihood in enumerate(likelihoods)}
-        return _output(
-            logprobs,
-            {
-                "by": "texts",
-                "tokens": [likelihood.tokens for likelihood in likelihoods],
-                "shared": likelihoods[0].shared,
-            },
-        )
+        basis: dict[str, Any] = {
+            "by": "texts",
+            "tokens": [likelihood.tokens for likelihood in likelihoods],
+            "shared": likelihoods[0].shared,
+        }
+        if self.unconditional:
+            # The same for every question with this option, so that "True" and "False" are asked once a run.
+            start = len(self.unconditional)
+            alone = [f"{self.unconditional}{delimiter}{choice}" for choice in sample.choices]
+            replies = [await ask.once(self.model, text, **parameters, **listing, max_tokens=1) for text in alone]
+            found = [_of_text(text, start, reply).logprob for text, reply in zip(alone, replies, strict=True)]
+            basis["unconditional"] = {option_label(no): logprob for no, logprob in enumerate(found)}
+        return _output(logprobs, basis)
 
 
 def _listed(reply: Reply) -> Sequence[Any]:

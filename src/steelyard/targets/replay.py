@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import nan
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
@@ -44,6 +45,7 @@ class Replay:
         id: the key or column of the sample's id, or of its question, word for word, where the file has no ids.
         output: the key or column of the output.
         contexts: the key or column of the retrieved texts; rows may lack it.
+        confidence: the key or column of how sure each output is, a probability in [0, 1]; rows may lack it.
         sources: the key or column of their sources, each an id or a mapping of `id`, `document`, `start`, `end` and
             `page` as far as known; rows may lack it.
     """
@@ -54,6 +56,7 @@ class Replay:
     output: str = "output"
     contexts: str = "contexts"
     sources: str = "sources"
+    confidence: str = "confidence"
 
     def check(self) -> None:
         """Read the file before anything is run.
@@ -100,7 +103,7 @@ class Replay:
         file = Path(self.file)
         with boundary("data", f"{file.name} cannot be read"):
             stat = file.stat()
-        names = (self.id, self.output, self.contexts, self.sources)
+        names = (self.id, self.output, self.contexts, self.sources, self.confidence)
         return _read(file, names, (stat.st_mtime_ns, stat.st_size))
 
 
@@ -113,7 +116,7 @@ class _Outputs:
 
 
 @lru_cache(maxsize=16)
-def _read(file: Path, names: tuple[str, str, str, str], _version: tuple[int, int]) -> _Outputs:
+def _read(file: Path, names: tuple[str, ...], _version: tuple[int, int]) -> _Outputs:
     """Outputs; cached by the file's version, so a target stays without state."""
     ident, output, *_ = names
     text = _text_of(file)
@@ -137,13 +140,14 @@ def _read(file: Path, names: tuple[str, str, str, str], _version: tuple[int, int
     return _Outputs(MappingProxyType(outputs))
 
 
-def _output_of(row: Mapping[str, Any], names: tuple[str, str, str, str]) -> Output:
+def _output_of(row: Mapping[str, Any], names: tuple[str, ...]) -> Output:
     """The output of a row, with what was retrieved for it.
 
     Raises:
-        ValueError: contexts or sources that are not such a list, or not as many of both.
+        ValueError: contexts or sources that are not such a list, or not as many of both; or a confidence that is no
+            probability.
     """
-    _, output, contexts, sources = names
+    _, output, contexts, sources, confidence = names
     texts = _listed(row.get(contexts), contexts)
     if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"{contexts!r} is not a list of texts")
@@ -152,7 +156,25 @@ def _output_of(row: Mapping[str, Any], names: tuple[str, str, str, str]) -> Outp
         raise ValueError(f"{len(texts)} {contexts} and {len(passages)} {sources}: expected one for each")
     agent = _conversation(row, output)
     metadata = {**(agent.metadata if agent else {}), **({"sources": passages} if passages else {})}
+    metadata |= _confidence(row.get(confidence), confidence)
     return Output(agent.value if agent else row[output], tuple(texts), metadata)
+
+
+def _confidence(value: Any, name: str) -> dict[str, float]:
+    """The confidence of a row under its key of an output's metadata; empty where the row has none.
+
+    Raises:
+        ValueError: it is no probability.
+    """
+    if value is None or value == "":
+        return {}
+    try:
+        number = nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = nan
+    if not 0 <= number <= 1:
+        raise ValueError(f"{name!r} is {value!r:.40}; write a probability between 0 and 1, 0.85 for 85 %")
+    return {"confidence": number}
 
 
 def _conversation(row: Mapping[str, Any], output: str) -> Output | None:

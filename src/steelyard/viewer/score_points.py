@@ -60,7 +60,7 @@ def _means(run: Run, score: str, ids: Mapping[int, str]) -> dict[str, float]:
     info = run.score_infos.get(score)
     as_zero = _WITHOUT_VERDICT if info is not None and info.denominator == "all" else frozenset()
     values: dict[str, list[float]] = defaultdict(list)
-    for placed in run.placed_values(score):
+    for placed in run.placed_scores(score):
         value = 0.0 if placed.outcome in as_zero else placed.value
         if value is not None and placed.no in ids:
             values[ids[placed.no]].append(value)

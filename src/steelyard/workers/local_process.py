@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from steelyard.session.secrets import environment_with
-from steelyard.workers.task import WorkerTask, packed
-from steelyard.workers.versions import Versions
+from steelyard.workers.task import WorkerTask, packed, versions
 
 _START: Final = """import gc
 gc.disable()
@@ -75,7 +74,7 @@ class StartsProcesses:
         self, task: WorkerTask, environment: Mapping[str, str], heard: Callable[[Mapping[str, Any]], None]
     ) -> StartedWorker:
         """See `StartsWorkers`."""
-        versions, data = Versions.here().to_json().encode(), packed(task)
+        data = packed(task)
         process = await asyncio.create_subprocess_exec(
             *worker_command("process"),
             stdin=subprocess.PIPE,
@@ -86,7 +85,7 @@ class StartsProcesses:
         keep_to_one_cpu(process.pid, task.slot, task.workers)
         assert process.stdin is not None  # noqa: S101  # asked for above
         with contextlib.suppress(ConnectionError):
-            for part in (versions, data):
+            for part in (versions().encode(), data):
                 process.stdin.write(len(part).to_bytes(8, "big") + part)
             await process.stdin.drain()
         return LocalProcess(process, heard)

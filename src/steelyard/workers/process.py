@@ -40,8 +40,7 @@ from steelyard.workers.finishing import finish_abandoned, keep_minutes
 from steelyard.workers.leased_run import LeasedRun
 from steelyard.workers.shared_concurrency import SharedConcurrency
 from steelyard.workers.shared_gates import SharedGates
-from steelyard.workers.task import STORE_FAILED, WorkerTask, unpacked
-from steelyard.workers.versions import Versions
+from steelyard.workers.task import STORE_FAILED, WorkerTask, other_versions, unpacked
 
 _MOST_TEXT: Final = 2000
 """Characters of a message that are handed on, as of an error that quotes a whole document."""
@@ -134,15 +133,15 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = AnswerLines(os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8"))
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    versions, data = (_exactly(int.from_bytes(_exactly(8), "big")) for _ in range(2))
-    return serve(versions.decode(), data, answers, Orders.listen)
+    started_by, data = (_exactly(int.from_bytes(_exactly(8), "big")) for _ in range(2))
+    return serve(started_by.decode(), data, answers, Orders.listen)
 
 
-def serve(versions: str, data: bytes, answers: Answers, listen: Callable[[Orders], None]) -> int:
+def serve(started_by: str, data: bytes, answers: Answers, listen: Callable[[Orders], None]) -> int:
     """Work on a task until its runs are done, or nothing more is to be begun.
 
     Args:
-        versions: `Versions` of whoever started this worker, as JSON.
+        started_by: `task.versions` of whoever started this worker.
         data: the task as `packed` wrote it; not read by another version.
         answers: where this worker answers.
         listen: is given the orders, and tells them what is said from then on; called in the event loop.
@@ -150,7 +149,7 @@ def serve(versions: str, data: bytes, answers: Answers, listen: Callable[[Orders
     Returns:
         the exit code.
     """
-    if unlike := Versions.from_json(versions).unlike(Versions.here()):
+    if unlike := other_versions(started_by):
         answers.say(cannot=unlike)
         return 2
     try:
@@ -177,7 +176,7 @@ async def _work(task: WorkerTask, answers: Answers, listen: Callable[[Orders], N
     await load_models(suite)
     secrets = Secrets(references(describe(suite.parts)), {})
     with (
-        Sandbox(unsafe=task.unsafe_sql, permits=task.permits) as sandbox,
+        Sandbox(unsafe=task.unsafe_sql, permits=task.permits, resolve=secrets.resolve) as sandbox,
         Store(task.where, durability=suite.options.durability) as store,
         side_store(suite, store) as sides,
     ):

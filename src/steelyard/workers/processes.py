@@ -29,7 +29,7 @@ from steelyard.store.leases import (
     plan_samples,
     sample_portions,
 )
-from steelyard.store.progress import consumption, running_scores, tokens_so_far
+from steelyard.store.progress import consumption, running_scores
 from steelyard.store.store import new_id
 from steelyard.store.worker_rows import WorkerRow, divide_equally, forget_plan, forget_workers, workers_of
 from steelyard.workers.finishing import LedExecution, last_error
@@ -356,7 +356,7 @@ class Leader:
                 if run.errors > progress.errors:
                     progress.last_error = last_error(run)
                 progress.done, progress.errors, progress.from_journal = run.done, run.errors, run.from_journal
-                progress.input_tokens, progress.output_tokens = tokens_so_far(connection, run.num)
+                progress.input_tokens, progress.output_tokens = run.row.input_tokens, run.row.output_tokens
                 progress.running = running_scores(connection, run.num).get(progress.score, progress.running)
             spent = consumption(connection, self.begun.evaluation)
             rows = workers_of(connection, self.begun.evaluation)

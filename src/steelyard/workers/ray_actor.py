@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from steelyard.workers.process import Orders, serve
 from steelyard.workers.scoring_process import RangeScoring, refusal
-from steelyard.workers.versions import Versions
+from steelyard.workers.task import other_versions
 
 _HEAR_S: Final = 1.0
 """How long a question for messages waits for one."""
@@ -44,11 +44,11 @@ class RayWorker:
         self._asks = 0
         self._code: int | None = None
 
-    def start(self, versions: str, data: bytes, only_on: str) -> None:
+    def start(self, started_by: str, data: bytes, only_on: str) -> None:
         """Begin to work on a task.
 
         Args:
-            versions: see `process.serve`.
+            started_by: see `process.serve`.
             data: likewise.
             only_on: the host on which the store's address is of that machine alone; "" where it is not.
         """
@@ -56,7 +56,7 @@ class RayWorker:
             self.say(cannot=elsewhere)
             self._code = 2
             return
-        threading.Thread(target=self._serve, args=(versions, data), name="steelyard-worker", daemon=True).start()
+        threading.Thread(target=self._serve, args=(started_by, data), name="steelyard-worker", daemon=True).start()
         threading.Thread(target=self._watch, name="steelyard-orphan", daemon=True).start()
 
     def tell(self, line: str) -> None:
@@ -99,10 +99,10 @@ class RayWorker:
                     return
             await asyncio.sleep(_HEAR_S / 10)
 
-    def _serve(self, versions: str, data: bytes) -> None:
+    def _serve(self, started_by: str, data: bytes) -> None:
         code = 1
         try:
-            code = serve(versions, data, self, self._listen)
+            code = serve(started_by, data, self, self._listen)
         finally:
             self._code = code
 
@@ -124,17 +124,17 @@ class RayWorker:
         os._exit(0)
 
 
-def score_range(search_path: Sequence[str], versions: str, data: bytes, only_on: str, places: range) -> bytes:
+def score_range(search_path: Sequence[str], started_by: str, data: bytes, only_on: str, places: range) -> bytes:
     """Score a range of stored samples in a task of Ray, for `rescore`; see `RangeScoring.answer`.
 
     Args:
         search_path: see `RayWorker`.
-        versions: see `process.serve`.
+        started_by: see `process.serve`.
         data: of `scoring_process.packed_task`.
         only_on: see `RayWorker.start`.
         places: of the samples.
     """
-    if why := _not_reached(only_on) or Versions.from_json(versions).unlike(Versions.here()):
+    if why := _not_reached(only_on) or other_versions(started_by):
         return refusal(f"a worker cannot begin: {why} (on {socket.gethostname()})")
     _find_modules_in(search_path)
     return _scoring(data).answer(places)

@@ -32,8 +32,7 @@ from steelyard.workers.local_process import StartedWorker, search_path
 from steelyard.workers.processes import Leader
 from steelyard.workers.ray_actor import RayWorker, score_range
 from steelyard.workers.scoring_process import packed_task, scored_of
-from steelyard.workers.task import NAME_ONE, WorkerTask, check_shared, packed
-from steelyard.workers.versions import Versions
+from steelyard.workers.task import NAME_ONE, WorkerTask, check_shared, packed, versions
 
 _PORT: Final = 10001
 _CONNECT_S: Final = 5.0
@@ -170,7 +169,7 @@ class RayWorkers:
         with self._connected(environment) as n:
             import ray
 
-            arguments = (_search_path(self), Versions.here().to_json(), data, _only_on(where))
+            arguments = (_search_path(self), versions(), data, _only_on(where))
             task_of = ray.remote(score_range).options(max_retries=_RETRIES, **_PLACED)
             running: dict[Any, int] = {}
             scored: dict[int, ScoredRecords] = {}
@@ -266,7 +265,7 @@ class _StartsActors:
             if not ray.is_initialized():  # where Ray was imported before, it would start a cluster here
                 raise ConnectionError("the connection to the Ray cluster is lost")
             actor = self._actor.options(name=f"steelyard.{task.owner}", **self._options).remote(self._search_path)
-            actor.start.remote(Versions.here().to_json(), data, self._only_on)
+            actor.start.remote(versions(), data, self._only_on)
             return actor
 
         try:
@@ -397,7 +396,7 @@ def _short(error: Exception) -> str:
     if "No module named 'steelyard" in text:
         return (
             "Steelyard, or this version of it, cannot be imported on its node: install version "
-            f"{Versions.here().steelyard} there, with the extras postgres and ray"
+            f"{sys.modules['steelyard'].__version__} there, with the extras postgres and ray"
         )
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[-1] if lines else 'no reason given'}"[:400]

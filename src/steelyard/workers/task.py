@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from steelyard.models.budget import UNPROVEN, Budget
 from steelyard.models.prices import PriceTable
 from steelyard.sql.sandbox import Permit
 from steelyard.store.database.address import Address, locate
+from steelyard.store.database.schema_version import VERSION
 from steelyard.store.worker_rows import share
 
 STORE_FAILED: Final = 75
@@ -100,6 +102,26 @@ def check_shared(suite: Suite, where: str | Path | None, n: int) -> None:
             f"several workers write to a store on a server, as each has a connection of its own: {NAME_ONE}"
         )
     packed(without_samples(suite))
+
+
+def versions() -> str:
+    """What a worker must share with the process that started it: a pickle of another version may be misread.
+
+    The last digit of Python's does not matter: its pickles are the same.
+    """
+    python = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+    return f"Steelyard {sys.modules['steelyard'].__version__}, {python}, tables of version {VERSION}"
+
+
+def other_versions(started_by: str) -> str:
+    """How this process differs from the one that started it, whose `versions` are given; "" where it does not.
+
+    >>> other_versions(versions())
+    ''
+    """
+    if started_by == versions():
+        return ""
+    return f"it has {versions()}, and the run was started by {started_by}: install the same for every worker"
 
 
 def packed(value: object, folder: Path | None = None) -> bytes:

@@ -39,31 +39,31 @@ def countries(ids, **fields):
 
 
 def pair(*runs, **options):
-    (found,) = compare(*runs, **options).pairs
-    return found
+    (pair,) = compare(*runs, **options).pairs
+    return pair
 
 
 def test_equal_questions_under_other_ids_are_paired_by_content_and_it_is_said(stored):
     before = stored(countries("abcdef"), 2)
     after = stored(list(reversed(countries("uvwxyz"))), 5)
-    found = pair(before, after)
-    assert (found.overlap.aligned, found.overlap.n_paired) == ("content", 6)
-    assert found.headline.table == (2, 3, 0, 1)
-    assert "share none of their samples' ids, so samples with equal content are paired" in found.warnings[0]
-    assert found.changed.improvements == ("c", "d", "e")
-    assert found.changed.other_ids == {"c": "w", "d": "x", "e": "y"}
-    assert found.overlap.changed_content == 0
+    comparison = pair(before, after)
+    assert (comparison.overlap.aligned, comparison.overlap.n_paired) == ("content", 6)
+    assert comparison.headline.table == (2, 3, 0, 1)
+    assert "share none of their samples' ids, so samples with equal content are paired" in comparison.warnings[0]
+    assert comparison.changed.improvements == ("c", "d", "e")
+    assert comparison.changed.other_ids == {"c": "w", "d": "x", "e": "y"}
+    assert comparison.overlap.changed_content == 0
 
 
 def test_ids_are_kept_where_the_user_says_so(stored):
-    found = pair(stored(countries("abcdef"), 2), stored(countries("uvwxyz"), 5), align_by="id")
-    assert (found.overlap.aligned, found.overlap.n_paired, found.verdict) == ("id", 0, "none")
-    assert (found.overlap.only_in_baseline, found.overlap.only_in_other) == (6, 6)
+    comparison = pair(stored(countries("abcdef"), 2), stored(countries("uvwxyz"), 5), align_by="id")
+    assert (comparison.overlap.aligned, comparison.overlap.n_paired, comparison.verdict) == ("id", 0, "none")
+    assert (comparison.overlap.only_in_baseline, comparison.overlap.only_in_other) == (6, 6)
 
 
 def test_shared_ids_decide_although_contents_would_do_as_well(stored):
-    found = pair(stored(countries("abcdef"), 2), stored(countries("abcdef"), 5))
-    assert (found.overlap.aligned, found.overlap.n_paired, found.warnings) == ("id", 6, ())
+    comparison = pair(stored(countries("abcdef"), 2), stored(countries("abcdef"), 5))
+    assert (comparison.overlap.aligned, comparison.overlap.n_paired, comparison.warnings) == ("id", 6, ())
 
 
 def test_ids_that_name_other_questions_are_paired_as_told_and_warned_of_with_the_way_out(stored):
@@ -71,23 +71,23 @@ def test_ids_that_name_other_questions_are_paired_as_told_and_warned_of_with_the
     moved = [*list(CAPITALS)[1:], "France"]
     after = [Sample(ident, country, CAPITALS[country]) for ident, country in zip("abcdef", moved, strict=True)]
     runs = stored(countries("abcdef"), 3), stored(after, 3)
-    found = pair(*runs)
-    assert (found.overlap.aligned, found.overlap.changed_content) == ("id", 6)
-    assert found.warnings[0].startswith("6 samples kept the id but changed content between the runs.")
-    assert "--align content" in found.warnings[0]
+    comparison = pair(*runs)
+    assert (comparison.overlap.aligned, comparison.overlap.changed_content) == ("id", 6)
+    assert comparison.warnings[0].startswith("6 samples kept the id but changed content between the runs.")
+    assert "--align content" in comparison.warnings[0]
     assert pair(*runs, align_by="content").headline.table == (3, 0, 0, 3)
 
 
 def test_a_key_of_the_metadata_pairs_what_has_the_same_value_there(stored):
     before = stored(countries("abcdef", iso=[10, 11, 12, 13, 14, 15]), 6)
     after = stored(countries("uvwxyz", iso=[15, 14, 13, 12, 11, None]), 1)
-    found = pair(before, after, align_by="iso")
-    assert (found.overlap.aligned, found.overlap.n_paired) == ("iso", 5)
-    assert (found.overlap.only_in_baseline, found.overlap.only_in_other) == (1, 1)
-    assert found.changed.regressions == ("b", "c", "d", "e")
-    assert found.changed.other_ids["b"] == "y"
-    assert found.overlap.changed_content == 5  # 11 is Italy in the one and Kenya in the other, and so on
-    assert "5 samples kept the iso but changed content between the runs." in found.warnings
+    comparison = pair(before, after, align_by="iso")
+    assert (comparison.overlap.aligned, comparison.overlap.n_paired) == ("iso", 5)
+    assert (comparison.overlap.only_in_baseline, comparison.overlap.only_in_other) == (1, 1)
+    assert comparison.changed.regressions == ("b", "c", "d", "e")
+    assert comparison.changed.other_ids["b"] == "y"
+    assert comparison.overlap.changed_content == 5  # 11 is Italy in the one and Kenya in the other, and so on
+    assert "5 samples kept the iso but changed content between the runs." in comparison.warnings
 
 
 def test_a_key_that_does_not_tell_samples_apart_is_refused_with_both_ids(stored):
@@ -107,10 +107,10 @@ def test_a_key_that_no_sample_has_is_refused_with_the_nearest(stored):
 def test_a_question_that_stands_twice_is_paired_in_order(stored):
     twice = [Sample("a", "France", "Paris"), Sample("b", "France", "Paris"), Sample("c", "Italy", "Rome")]
     again = [Sample("x", "Italy", "Rome"), Sample("y", "France", "Paris"), Sample("z", "France", "Paris")]
-    found = pair(stored(twice, 0), stored(again, 1))
-    assert (found.overlap.n_paired, found.changed.improvements) == (3, ("a", "b"))
-    assert found.changed.other_ids == {"a": "y", "b": "z"}
-    assert "1 question occurs more than once in a run; they are paired in order." in found.warnings
+    comparison = pair(stored(twice, 0), stored(again, 1))
+    assert (comparison.overlap.n_paired, comparison.changed.improvements) == (3, ("a", "b"))
+    assert comparison.changed.other_ids == {"a": "y", "b": "z"}
+    assert "1 question occurs more than once in a run; they are paired in order." in comparison.warnings
 
 
 def test_a_sample_with_another_reference_is_no_equal_content(stored):
@@ -122,7 +122,7 @@ def test_changes_between_runs_with_other_ids_show_both_answers(stored):
 
     runs = stored(countries("abcdef"), 2), stored(countries("uvwxyz"), 4)
     changes = changed_samples(runs, pair(*runs), most=10)
-    assert [(one.sample, one.before, one.after) for one in changes] == [
+    assert [(change.sample, change.before, change.after) for change in changes] == [
         ("c", "no idea", "Madrid"),
         ("d", "no idea", "Lima"),
     ]
@@ -151,10 +151,10 @@ def test_a_run_that_is_not_stored_is_held_against_a_stored_one_by_the_same_hashe
     changed = [Sample("a", "Chad", "Paris"), *samples[1:]]
     kept = replace(stored(samples, 2).data(), target="kept", records=None, bodies=None)
     assert pair(kept, stored(samples, 5)).overlap.changed_content == 0
-    found = pair(kept, stored(changed, 5))
-    overlap = found.overlap
+    comparison = pair(kept, stored(changed, 5))
+    overlap = comparison.overlap
     assert (overlap.changed_content, overlap.left_out_changed, overlap.n_paired) == (1, 1, 5)
-    assert found.further.costs == ()
+    assert comparison.further.costs == ()
     assert pair(kept, stored(samples, 5), align_by="content").overlap.n_paired == 6
     assert pair(kept, stored(changed, 5), align_by="content").overlap.n_paired == 5
 
@@ -163,11 +163,15 @@ def test_samples_that_a_version_changed_are_left_out_and_counted(stored):
     before = countries("abcdef")
     after = [Sample("a", "France", "Lutetia"), *before[1:5], Sample("g", "Chad", "N'Djamena")]
     runs = stored(before, 3), stored(after, 3)
-    found = pair(*runs)
-    assert (found.overlap.n_paired, found.overlap.changed_content, found.overlap.left_out_changed) == (4, 1, 1)
-    assert (found.overlap.only_in_baseline, found.overlap.only_in_other) == (1, 1)
-    assert found.headline.difference == 0  # France was right before, and not by the new reference
-    assert "1 sample kept the id but changed content between the runs and is left out" in " ".join(found.warnings)
+    comparison = pair(*runs)
+    assert (comparison.overlap.n_paired, comparison.overlap.changed_content, comparison.overlap.left_out_changed) == (
+        4,
+        1,
+        1,
+    )
+    assert (comparison.overlap.only_in_baseline, comparison.overlap.only_in_other) == (1, 1)
+    assert comparison.headline.difference == 0  # France was right before, and not by the new reference
+    assert "1 sample kept the id but changed content between the runs and is left out" in " ".join(comparison.warnings)
     by_id = pair(*runs, align_by="id")
     assert (by_id.overlap.n_paired, by_id.overlap.changed_content, by_id.overlap.left_out_changed) == (5, 1, 0)
     assert by_id.changed.regressions == ("a",)
@@ -176,8 +180,8 @@ def test_samples_that_a_version_changed_are_left_out_and_counted(stored):
 def test_a_group_or_a_place_that_moved_changes_no_content(stored):
     before = countries("abcdef", position=list(range(6)))
     after = [Sample(each.id, each.input, each.reference, group="g", metadata={"position": 9}) for each in before]
-    found = pair(stored(before, 3), stored(after, 3))
-    assert (found.overlap.n_paired, found.overlap.changed_content, found.warnings) == (6, 0, ())
+    comparison = pair(stored(before, 3), stored(after, 3))
+    assert (comparison.overlap.n_paired, comparison.overlap.changed_content, comparison.warnings) == (6, 0, ())
 
 
 def test_runs_of_one_file_stay_paired_although_a_suite_changed_its_samples(tmp_path):
@@ -195,5 +199,9 @@ def test_runs_of_one_file_stay_paired_although_a_suite_changed_its_samples(tmp_p
         )[0]
         for samples in (before, changed)
     ]
-    found = pair(*runs)
-    assert (found.overlap.n_paired, found.overlap.changed_content, found.overlap.left_out_changed) == (6, 1, 0)
+    comparison = pair(*runs)
+    assert (comparison.overlap.n_paired, comparison.overlap.changed_content, comparison.overlap.left_out_changed) == (
+        6,
+        1,
+        0,
+    )

@@ -97,15 +97,15 @@ def test_a_comparison_with_a_file_gives_the_numbers_of_one_with_its_run(score):
 
 def test_a_new_baseline_differs_in_a_line_per_sample_that_changed():
     before, after = text_of(run_of("France", "Chile")), text_of(run_of("Italy", "Chile"))
-    changed = {one for one in set(before.splitlines()) ^ set(after.splitlines()) if '"hash"' in one}
+    changed = {line for line in set(before.splitlines()) ^ set(after.splitlines()) if '"hash"' in line}
     assert len(changed) == 4, "s0 and s1, before and after"
-    heads = {one.split(":")[0] for one in set(before.splitlines()) ^ set(after.splitlines()) if '"hash"' not in one}
+    heads = {line.split(":")[0] for line in set(before.splitlines()) ^ set(after.splitlines()) if '"hash"' not in line}
     assert heads <= {'"run"', '"created"'}
 
 
 def test_equal_runs_differ_in_run_and_time_alone():
     first, second = (text_of(run_of("France", "Chile")).splitlines() for _ in range(2))
-    differ = {one.split(":")[0] for one, two in zip(first, second, strict=True) if one != two}
+    differ = {earlier.split(":")[0] for earlier, later in zip(first, second, strict=True) if earlier != later}
     assert '"run"' in differ
     assert differ <= {'"run"', '"created"'}
 
@@ -157,7 +157,7 @@ def test_a_file_that_was_written_anew_by_a_formatter_is_read():
         (json.dumps(GOOD)[:-9], "is not a baseline"),
         ({**GOOD, "samples": {}}, "samples: expected list, not dict"),
         ({**GOOD, "planned": True}, "planned: expected int, not bool"),
-        ({key: one for key, one in GOOD.items() if key != "target"}, "'target' is missing"),
+        ({key: value for key, value in GOOD.items() if key != "target"}, "'target' is missing"),
         ({**GOOD, "samples": [{"id": "x"}]}, "'scores' is missing"),
         ({**GOOD, "samples": GOOD["samples"] * 2}, "an id occurs twice; after a merge, make the baseline again"),
         ({**GOOD, "samples": [{"id": "x", "scores": {"right": "wrong"}}]}, "sample 1: right: expected a number or one"),
@@ -239,9 +239,9 @@ def test_git_merges_changes_of_different_samples():
     lines = [json.dumps({"id": f"s{at}", "hash": "1", "scores": {"right": 1}}) for at in range(20)]
     texts = {"base": lines, "ours": [*lines], "theirs": [*lines]}
     texts["ours"][2], texts["theirs"][15] = (lines[at].replace(": 1}", ": 0}") for at in (2, 15))
-    for name, one in texts.items():
+    for name, text in texts.items():
         head = json.dumps({key: value for key, value in GOOD.items() if key != "samples"})[:-1]
-        Path(name).write_text("\n".join([f'{head}, "samples": [', ",\n".join(one), "]", "}", ""]), encoding="utf-8")
+        Path(name).write_text("\n".join([f'{head}, "samples": [', ",\n".join(text), "]", "}", ""]), encoding="utf-8")
     merge = ["git", "merge-file", "-p", "ours", "base", "theirs"]
     merged = subprocess.run(merge, capture_output=True, text=True, check=True)
     assert [row.sample for row in read(merged.stdout).scores.rows() if row.value == 0] == ["s2", "s15"]

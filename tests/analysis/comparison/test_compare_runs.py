@@ -57,18 +57,18 @@ def test_ratings_that_happen_to_be_1_are_no_rates():
     assert [group.unit for group in pair.further.groups] == [False, False]
     assert "%" not in pair.sentence
     assert "retrieval has rating 1.00" in pair.sentence
-    assert only(*(stored(one.target, [1, 1, 1], **options) for one in runs)).headline.unit
+    assert only(*(stored(run.target, [1, 1, 1], **options) for run in runs)).headline.unit
 
 
 def test_a_table_gives_difference_interval_and_exact_p():
     pair = only(*table_runs(60, 16, 6, 18))
-    found = pair.headline
-    assert found.table == OutcomeTable(both_right=60, improved=16, regressed=6, both_wrong=18)
-    assert (found.baseline, found.other) == (0.66, 0.76)
-    assert found.difference == pytest.approx(0.10)
-    assert found.interval == newcombe_paired(60, 16, 6, 18)
-    assert found.p == pytest.approx(0.052479, abs=5e-7)
-    assert found.relative == pytest.approx(0.10 / 0.66)
+    headline = pair.headline
+    assert headline.table == OutcomeTable(both_right=60, improved=16, regressed=6, both_wrong=18)
+    assert (headline.baseline, headline.other) == (0.66, 0.76)
+    assert headline.difference == pytest.approx(0.10)
+    assert headline.interval == newcombe_paired(60, 16, 6, 18)
+    assert headline.p == pytest.approx(0.052479, abs=5e-7)
+    assert headline.relative == pytest.approx(0.10 / 0.66)
     assert (pair.overlap.n_paired, len(pair.changed.improvements), len(pair.changed.regressions)) == (100, 16, 6)
 
 
@@ -199,10 +199,10 @@ def test_targets_that_are_no_prompts_are_not_taken_for_the_same():
 def test_repeats_of_a_sample_are_averaged_before_they_are_paired():
     baseline = run_of("r1", [row(i, i % 2, repeat=r) for i in range(6) for r in range(2)], "a")
     other = run_of("r2", [row(i, r, repeat=r) for i in range(6) for r in range(2)], "b")
-    found = only(baseline, other).headline
-    assert (found.n, found.baseline, found.other) == (6, 0.5, 0.5)
-    assert found.table is None
-    assert found.test == "sign-flip permutation"
+    headline = only(baseline, other).headline
+    assert (headline.n, headline.baseline, headline.other) == (6, 0.5, 0.5)
+    assert headline.table is None
+    assert headline.test == "sign-flip permutation"
 
 
 def test_samples_of_one_cluster_are_tested_together():
@@ -273,7 +273,7 @@ def test_runs_of_one_target_are_told_apart_by_their_ids():
 def test_groups_are_compared_apart_and_in_order_of_first_appearance():
     groups = ["卦"] * 3 + ["爻"] * 2 + [""]
     pair = only(stored("a", [1, 0, 0, 1, 1, 0], groups=groups), stored("b", [1, 1, 0, 0, 1, 0], groups=groups))
-    assert [(one.group, one.n, one.table) for one in pair.further.groups] == [
+    assert [(group.group, group.n, group.table) for group in pair.further.groups] == [
         ("卦", 3, OutcomeTable(1, 1, 0, 1)),
         ("爻", 2, OutcomeTable(1, 0, 1, 0)),
         ("(no group)", 1, OutcomeTable(0, 0, 0, 1)),
@@ -282,13 +282,13 @@ def test_groups_are_compared_apart_and_in_order_of_first_appearance():
 
 def test_every_run_is_compared_with_the_first_and_corrected_for_the_others():
     runs = [stored(name, values) for name, values in (("a", [0, 0, 1]), ("b", [1, 0, 1]), ("c", [1, 1, 1]))]
-    found = compare(*runs)
-    assert [(pair.baseline_target, pair.other_target, pair.headline.table.improved) for pair in found.pairs] == [
+    comparison = compare(*runs)
+    assert [(pair.baseline_target, pair.other_target, pair.headline.table.improved) for pair in comparison.pairs] == [
         ("a", "b", 1),
         ("a", "c", 2),
     ]
-    assert found.notes == ("2 runs are compared with one baseline: verdicts use p after Holm's correction.",)
-    assert [summary.target for summary in (found.baseline, *found.others)] == ["a", "b", "c"]
+    assert comparison.notes == ("2 runs are compared with one baseline: verdicts use p after Holm's correction.",)
+    assert [summary.target for summary in (comparison.baseline, *comparison.others)] == ["a", "b", "c"]
 
 
 def test_a_score_is_chosen_by_name_and_is_the_primary_one_by_default():
@@ -314,12 +314,11 @@ def test_a_comparison_is_the_same_each_time_and_plain_json():
     baseline, other = stored("a", [0.1, 0.5, 0.3], name="f1"), stored("b", [0.4, 0.2, 0.9], name="f1")
     first, second = (json.dumps(json_value(compare(baseline, other)), allow_nan=False) for _ in range(2))
     assert first == second
-    older = {"improvements": "fixed", "regressions": "broken"}
     whole = {*PairComparison.__dataclass_fields__, "differs"} - {"overlap", "changed", "further"}
     parts = {*SampleOverlap._fields, *ChangedIds.__dataclass_fields__, *FurtherDifferences.__dataclass_fields__}
-    assert set(json.loads(first)["pairs"][0]) == {older.get(name, name) for name in whole | parts}
+    assert set(json.loads(first)["pairs"][0]) == whole | parts
     table = json.loads(json.dumps(json_value(compare(*table_runs(1, 2, 3, 4)))))["pairs"][0]["headline"]["table"]
-    assert table == {"both_right": 1, "fixed": 2, "broken": 3, "both_wrong": 4}
+    assert table == {"both_right": 1, "improved": 2, "regressed": 3, "both_wrong": 4}
 
 
 def test_the_public_name_is_the_function_whatever_was_imported_before():
@@ -334,7 +333,7 @@ outcomes = st.sampled_from([0, 1, 0.5, "unparsed", "refused", "error", "not_appl
 )  # fractions are resampled 9,999 times, which takes what the machine takes
 @given(st.lists(st.tuples(outcomes, outcomes), min_size=1, max_size=25))
 def test_turning_the_sides_turns_the_difference_and_every_sample_is_accounted_for(drawn):
-    baseline, other = stored("a", [one for one, _ in drawn]), stored("b", [two for _, two in drawn])
+    baseline, other = stored("a", [before for before, _ in drawn]), stored("b", [after for _, after in drawn])
     there, back = only(baseline, other), only(other, baseline)
     assert there.overlap.n_paired + there.overlap.left_out_errors + there.overlap.left_out_not_applicable == len(drawn)
     assert (there.changed.improvements, there.changed.regressions) == (
@@ -352,7 +351,7 @@ def test_turning_the_sides_turns_the_difference_and_every_sample_is_accounted_fo
 def test_the_missing_correction_for_groups_is_said_beside_the_groups_alone():
     groups = ["卦"] * 3 + ["爻"] * 2
     sides = (stored("a", [1, 0, 0, 1, 1], groups=groups), stored("b", [1, 1, 0, 0, 1], groups=groups))
-    found = compare(*sides)
-    assert found.notes == ()
-    assert [note[:31] for note in found.group_notes] == ["The p-values of the 2 groups are"[:31]]
+    comparison = compare(*sides)
+    assert comparison.notes == ()
+    assert [note[:31] for note in comparison.group_notes] == ["The p-values of the 2 groups are"[:31]]
     assert compare(stored("a", [1, 0]), stored("b", [1, 1])).group_notes == ()

@@ -87,6 +87,6 @@ def rate(right, n):
 @given(st.integers(2, 60), st.integers(2, 60), st.data())
 def test_the_interval_of_separate_rates_is_newcombes(n, m, data):
     first, second = data.draw(st.integers(0, n)), data.draw(st.integers(0, m))
-    found = difference_of_rates(rate(first, n), rate(second, m))
+    interval = difference_of_rates(rate(first, n), rate(second, m))
     oracle = confint_proportions_2indep(second, m, first, n, method="newcomb", compare="diff")
-    assert tuple(found) == pytest.approx(oracle, abs=1e-9)
+    assert tuple(interval) == pytest.approx(oracle, abs=1e-9)

@@ -24,43 +24,43 @@ def noisy(n, shift=0.02, seed=3):
 
 def test_many_pairs_get_the_t_interval_of_scipy():
     before, after = noisy(12_000)
-    found = paired_difference(values(before, after), level=0.95)
+    difference = paired_difference(values(before, after), level=0.95)
     oracle = stats.ttest_rel(after, before)
-    assert (found.test, found.interval_method) == ("paired t", "t interval of the paired differences")
-    assert tuple(found.interval) == pytest.approx(tuple(oracle.confidence_interval(0.95)), rel=1e-9)
-    assert found.p == pytest.approx(oracle.pvalue, rel=2e-3)
+    assert (difference.test, difference.interval_method) == ("paired t", "t interval of the paired differences")
+    assert tuple(difference.interval) == pytest.approx(tuple(oracle.confidence_interval(0.95)), rel=1e-9)
+    assert difference.p == pytest.approx(oracle.pvalue, rel=2e-3)
 
 
 def test_few_pairs_are_resampled_and_agree_with_the_t_interval():
     before, after = noisy(2_000)
-    found = paired_difference(values(before, after), level=0.95)
+    difference = paired_difference(values(before, after), level=0.95)
     low, high = stats.ttest_rel(after, before).confidence_interval(0.95)
-    assert found.test == "sign-flip permutation"
-    assert tuple(found.interval) == pytest.approx((low, high), abs=0.05 * (high - low))
+    assert difference.test == "sign-flip permutation"
+    assert tuple(difference.interval) == pytest.approx((low, high), abs=0.05 * (high - low))
 
 
 def test_many_equal_differences_say_nothing_of_their_spread_and_are_no_chance():
     before = np.arange(11_000) % 512 / 1024
-    found = paired_difference(values(before, before + 0.25), level=0.95)
-    assert found.interval is None
-    assert found.p < 0.01
+    difference = paired_difference(values(before, before + 0.25), level=0.95)
+    assert difference.interval is None
+    assert difference.p < 0.01
 
 
 def test_zeros_and_ones_get_newcombe_and_mcnemar_however_many():
     before, after = [0] * 11_000 + [1] * 9_000, [1] * 2_000 + [0] * 9_000 + [1] * 9_000
-    found = paired_difference(values(before, after), level=0.95)
-    assert (found.test, found.interval_method) == ("exact McNemar", "Newcombe 1998, method 10")
-    assert found.table == (9_000, 2_000, 0, 9_000)
+    difference = paired_difference(values(before, after), level=0.95)
+    assert (difference.test, difference.interval_method) == ("exact McNemar", "Newcombe 1998, method 10")
+    assert difference.table == (9_000, 2_000, 0, 9_000)
 
 
 def test_the_standard_error_is_that_of_the_paired_differences():
     before, after = [1] * 66 + [0] * 34, [1] * 60 + [0] * 6 + [1] * 16 + [0] * 18
-    found = paired_difference(values(before, after), level=0.95)
-    assert found.standard_error == pytest.approx(stats.sem(np.subtract(after, before)))
-    assert found.standard_error == pytest.approx(0.046, abs=5e-4)  # statistics.md: two separate sets have 0.064
+    difference = paired_difference(values(before, after), level=0.95)
+    assert difference.standard_error == pytest.approx(stats.sem(np.subtract(after, before)))
+    assert difference.standard_error == pytest.approx(0.046, abs=5e-4)  # statistics.md: two separate sets have 0.064
     clusters = [number // 4 for number in range(100)]
     clustered = paired_difference(values(before, after, clusters), level=0.95)
-    assert clustered.standard_error > 1.5 * found.standard_error
+    assert clustered.standard_error > 1.5 * difference.standard_error
     assert json_value(clustered)["standard_error"] == clustered.standard_error
     assert paired_difference(values([1], [0]), level=0.95).standard_error is None
 
@@ -77,16 +77,16 @@ def test_what_the_set_could_have_shown_is_mcnemars_detectable_difference():
     """60 right twice, 16 and 6 once, 18 never: 22 % differ, and 13 points are what such a set shows."""
     before = [1] * 60 + [0] * 16 + [1] * 6 + [0] * 18
     after = [1] * 60 + [1] * 16 + [0] * 6 + [0] * 18
-    found = paired_difference(values(before, after), level=0.95)
-    assert found.detectable == pytest.approx(detectable_paired_rates(100, 0.22))
-    assert found.detectable == pytest.approx(0.13, abs=0.005)
-    assert (found.improved, found.regressed) == (16, 6)
+    difference = paired_difference(values(before, after), level=0.95)
+    assert difference.detectable == pytest.approx(detectable_paired_rates(100, 0.22))
+    assert difference.detectable == pytest.approx(0.13, abs=0.005)
+    assert (difference.improved, difference.regressed) == (16, 6)
 
 
 def test_without_a_threshold_each_better_value_is_an_improvement():
     pairs = values([0.2, 0.9, 0.6, 0.3], [0.5, 0.4, 0.7, 0.3])
-    found = paired_difference(pairs, level=0.95)
-    assert (found.improved, found.regressed) == (2, 1)
+    difference = paired_difference(pairs, level=0.95)
+    assert (difference.improved, difference.regressed) == (2, 1)
     turned = paired_difference(pairs, level=0.95, meaning=ScoreMeaning(lower_is_better=True))
     assert (turned.improved, turned.regressed) == (1, 2)
     rated = paired_difference(values([1, 4.0], [2, 3.0]), level=0.95, meaning=ScoreMeaning(scaled=True))

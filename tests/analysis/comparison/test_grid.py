@@ -47,32 +47,36 @@ def grid(*cells):
     return compare(*cells).grid
 
 
-def states(found):
-    return {cell.target: cell.state for cell in found.cells}
+def states(comparison):
+    return {cell.target: cell.state for cell in comparison.cells}
 
 
 def test_the_cheapest_cell_within_the_margin_is_named_and_a_bad_one_is_not():
-    found = grid(
+    grid_comparison = grid(
         cell("terse", "small", rates(0.60), money=0.1),
         cell("terse", "large", rates(0.90), money=2.0),
         cell("chatty", "small", rates(0.90), money=0.4),
         cell("chatty", "large", rates(0.9025), money=3.0),
     )
-    assert states(found) == {
+    assert states(grid_comparison) == {
         "terse@small": "worse", "terse@large": "within", "chatty@small": "within", "chatty@large": "within",
     }  # fmt: skip
-    assert (found.best, found.chosen, found.needed) == ("chatty@large", "chatty@small", None)
-    assert found.sentence == (
+    assert (grid_comparison.best, grid_comparison.chosen, grid_comparison.needed) == (
+        "chatty@large",
+        "chatty@small",
+        None,
+    )
+    assert grid_comparison.sentence == (
         "chatty@small is the cheapest of 3 cells shown to be within 3 points of the best (chatty@large, 90.2 %): "
         "1.00 USD for 1,000 records."
     )
-    assert found.cells[2].cost == pytest.approx(1.0)
+    assert grid_comparison.cells[2].cost == pytest.approx(1.0)
 
 
 def test_no_significant_difference_is_not_enough_to_take_the_cheaper_cell():
     """Of 40 samples 36 and 35 are right: p is near 1, and a loss of 15 points is not ruled out."""
-    one, other = cell("a", "small", rates(0.9, n=40, shift=20), money=0.1), cell("a", "large", rates(0.875, n=40))
-    comparison = compare(one, other)
+    small, large = cell("a", "small", rates(0.9, n=40, shift=20), money=0.1), cell("a", "large", rates(0.875, n=40))
+    comparison = compare(small, large)
     assert comparison.pairs[0].verdict == "no_evidence"
     assert comparison.grid.chosen == ""
     assert comparison.grid.sentence.startswith(
@@ -93,13 +97,17 @@ def test_the_number_of_samples_that_it_needs_is_about_enough():
 
 
 def test_a_cheaper_cell_that_may_be_as_good_is_named_with_the_samples_that_it_needs():
-    found = grid(
+    grid_comparison = grid(
         cell("a", "small", rates(0.86, n=300, shift=10), money=0.1),
         cell("a", "large", rates(0.90, n=300)),
         cell("a", "huge", rates(0.90, n=300), money=9),
     )
     # Its mean is 4 points below the best: more samples of that kind would not show it to be within 3.
-    assert (found.chosen, states(found)["a@small"], found.needed) == ("a@large", "open", None)
+    assert (grid_comparison.chosen, states(grid_comparison)["a@small"], grid_comparison.needed) == (
+        "a@large",
+        "open",
+        None,
+    )
     wide = grid(
         cell("a", "small", rates(0.88, n=300, shift=6), money=0.1),
         cell("a", "large", rates(0.90, n=300)),
@@ -120,19 +128,19 @@ def test_a_wider_margin_of_the_options_lets_more_cells_in():
 
 
 def test_without_prices_tokens_decide_what_is_cheap():
-    found = grid(cell("a", "small", rates(0.9), money=None), cell("a", "large", rates(0.9), money=None))
-    assert found.cells[0].cost is None
-    assert found.sentence.endswith("275 tokens for 1,000 records.")
+    grid_comparison = grid(cell("a", "small", rates(0.9), money=None), cell("a", "large", rates(0.9), money=None))
+    assert grid_comparison.cells[0].cost is None
+    assert grid_comparison.sentence.endswith("275 tokens for 1,000 records.")
 
 
 def test_a_prompt_is_compared_over_all_models_sample_by_sample_and_on_each():
     rng = np.random.default_rng(1)
     values = {place: rng.random(N) < share for place, share in {"as": 0.6, "al": 0.8, "bs": 0.75, "bl": 0.9}.items()}
-    found = grid(
+    grid_comparison = grid(
         cell("a", "s", values["as"]), cell("a", "l", values["al"]),
         cell("b", "s", values["bs"]), cell("b", "l", values["bl"]),
     )  # fmt: skip
-    over_all, small, large = found.prompts
+    over_all, small, large = grid_comparison.prompts
     before, after = ((values[f"{p}s"] * 1.0 + values[f"{p}l"]) / 2 for p in "ab")
     wanted = paired_difference(PairedValues(np.arange(N), before, after, None), level=0.95)
     assert (over_all.prompt, over_all.model, over_all.difference.n) == ("b", "", N)
@@ -145,18 +153,18 @@ def test_a_prompt_is_compared_over_all_models_sample_by_sample_and_on_each():
 
 
 def test_samples_that_failed_in_a_cell_are_left_out_of_all():
-    one = [None, None, *rates(0.9, n=98)]
-    found = grid(cell("a", "s", one), cell("a", "l", rates(0.9, n=100)))
-    assert found.n == 98
+    with_failures = [None, None, *rates(0.9, n=98)]
+    grid_comparison = grid(cell("a", "s", with_failures), cell("a", "l", rates(0.9, n=100)))
+    assert grid_comparison.n == 98
 
 
 def test_a_rating_has_its_margin_as_a_share_of_its_scale_and_lower_may_be_better():
     rng = np.random.default_rng(2)
     info = ScoreInfo("right", (0, 10), lower_is_better=True)
     good, bad = rng.integers(0, 3, N), rng.integers(4, 8, N)
-    found = grid(cell("a", "s", bad, money=0.1, info=info), cell("a", "l", good, info=info))
-    assert (found.best, found.chosen) == ("a@l", "a@l")
-    assert "within 3 % of the scale" in found.sentence
+    grid_comparison = grid(cell("a", "s", bad, money=0.1, info=info), cell("a", "l", good, info=info))
+    assert (grid_comparison.best, grid_comparison.chosen) == ("a@l", "a@l")
+    assert "within 3 % of the scale" in grid_comparison.sentence
     count = ScoreInfo("right", unbounded=True)
     assert "has no scale" in grid(cell("a", "s", bad, info=count), cell("a", "l", good, info=count)).sentence
 
@@ -188,6 +196,8 @@ def test_the_chosen_cell_is_rarely_worse_than_the_margin_if_it_truly_is():
     for _ in range(200):
         draws = rng.random((4, 300))
         shares = (0.87, 0.90, 0.90, 0.90)
-        found = grid(*(cell("a", str(at), draws[at] < share, money=at + 1) for at, share in enumerate(shares)))
-        wrongly += states(found)["a@0"] == "within"
+        grid_comparison = grid(
+            *(cell("a", str(at), draws[at] < share, money=at + 1) for at, share in enumerate(shares))
+        )
+        wrongly += states(grid_comparison)["a@0"] == "within"
     assert wrongly <= 10

@@ -33,16 +33,16 @@ def test_one_run_against_the_baseline_needs_no_correction():
 def test_several_runs_are_corrected_after_holm_and_the_sentence_gives_both():
     baseline = [0] * 30
     runs = [stored(name, s=[1] * n + [0] * (30 - n)) for name, n in (("six", 6), ("nine", 9), ("three", 3))]
-    found = compare(stored("a", s=baseline), *runs)
+    comparison = compare(stored("a", s=baseline), *runs)
     raw = [mcnemar_exact(n, 0) for n in (6, 9, 3)]
     assert raw == pytest.approx([0.03125, 0.00390625, 0.25])
-    assert [pair.headline.p for pair in found.pairs] == pytest.approx(raw)
+    assert [pair.headline.p for pair in comparison.pairs] == pytest.approx(raw)
     # Holm: the smallest times 3, the next times 2, the largest as it is.
-    assert [pair.headline.p_adjusted for pair in found.pairs] == pytest.approx([0.0625, 0.01171875, 0.25])
-    assert [pair.headline.p_adjusted for pair in found.pairs] == pytest.approx(holm(raw))
-    assert {pair.headline.adjustment for pair in found.pairs} == {"Holm over 3 runs"}
-    assert "p = 0.0039, by Holm 0.012" in found.pairs[1].sentence
-    assert found.notes == ("3 runs are compared with one baseline: verdicts use p after Holm's correction.",)
+    assert [pair.headline.p_adjusted for pair in comparison.pairs] == pytest.approx([0.0625, 0.01171875, 0.25])
+    assert [pair.headline.p_adjusted for pair in comparison.pairs] == pytest.approx(holm(raw))
+    assert {pair.headline.adjustment for pair in comparison.pairs} == {"Holm over 3 runs"}
+    assert "p = 0.0039, by Holm 0.012" in comparison.pairs[1].sentence
+    assert comparison.notes == ("3 runs are compared with one baseline: verdicts use p after Holm's correction.",)
 
 
 def test_a_verdict_rests_on_the_corrected_p():
@@ -59,42 +59,42 @@ def test_groups_are_corrected_within_their_pair():
     groups = ["x"] * 16 + ["y"] * 18 + ["z"] * 13
     (pair,) = compare(stored("a", groups, s=[*chain(*before)]), stored("b", groups, s=[*chain(*after)])).pairs
     raw = [mcnemar_exact(6, 0), mcnemar_exact(8, 0), mcnemar_exact(2, 1)]
-    assert [one.p for one in pair.further.groups] == pytest.approx(raw)
-    assert [one.p_adjusted for one in pair.further.groups] == pytest.approx(benjamini_hochberg(raw))
-    assert {one.adjustment for one in pair.further.groups} == {"Benjamini-Hochberg over 3 groups"}
+    assert [group.p for group in pair.further.groups] == pytest.approx(raw)
+    assert [group.p_adjusted for group in pair.further.groups] == pytest.approx(benjamini_hochberg(raw))
+    assert {group.adjustment for group in pair.further.groups} == {"Benjamini-Hochberg over 3 groups"}
 
 
 def test_every_score_that_both_runs_have_is_compared_and_corrected_over_all_runs():
     before, after = wins(9, 1)
     baseline = stored("a", s=before, t=before, only_here=before)
     others = [stored("b", s=after, t=after), stored("c", s=before, t=before, u=before)]
-    found = compare(baseline, *others)
-    assert [[one.score for one in pair.further.scores] for pair in found.pairs] == [["t"], ["t"]]
-    first, second = (pair.further.scores[0] for pair in found.pairs)
+    comparison = compare(baseline, *others)
+    assert [[score.score for score in pair.further.scores] for pair in comparison.pairs] == [["t"], ["t"]]
+    first, second = (pair.further.scores[0] for pair in comparison.pairs)
     assert (first.difference.improved, first.difference.regressed) == (9, 1)
     assert first.difference.p == pytest.approx(mcnemar_exact(9, 1))
     assert [first.difference.p_adjusted, second.difference.p_adjusted] == pytest.approx(
         benjamini_hochberg([mcnemar_exact(9, 1), 1.0])
     )
     assert (first.verdict, second.verdict) == ("better", "no_evidence")
-    assert "2 differences on further scores" in found.score_notes[0]
+    assert "2 differences on further scores" in comparison.score_notes[0]
 
 
 def test_the_headline_is_not_among_the_further_scores():
     before, after = wins(9, 1)
     runs = stored("a", s=before, t=before), stored("b", s=after, t=after)
     (pair,) = compare(*runs, score="t").pairs
-    assert (pair.score, [one.score for one in pair.further.scores]) == ("t", ["s"])
+    assert (pair.score, [score.score for score in pair.further.scores]) == ("t", ["s"])
     assert compare(*runs, score="t").score_notes == ()
 
 
 def test_only_samples_of_the_named_groups_are_compared():
     groups = ["x", "y", "x", "z"]
     runs = [stored(name, groups, s=values) for name, values in (("a", [0, 0, 1, 1]), ("b", [1, 0, 1, 0]))]
-    found = compare(*runs, groups=["x"])
-    assert found.pairs[0].headline.table == (1, 1, 0, 0)
-    assert found.pairs[0].warnings == ()
-    assert (found.only_groups, found.notes) == (("x",), ("Only samples of x are compared.",))
+    comparison = compare(*runs, groups=["x"])
+    assert comparison.pairs[0].headline.table == (1, 1, 0, 0)
+    assert comparison.pairs[0].warnings == ()
+    assert (comparison.only_groups, comparison.notes) == (("x",), ("Only samples of x are compared.",))
     assert compare(*runs, groups=["x", "z"]).pairs[0].overlap.n_paired == 3
 
 
@@ -114,29 +114,29 @@ def three_runs():
 
 
 def test_all_pairs_are_compared_and_corrected_together():
-    found = compare_all_pairs(*three_runs())
-    names = [(pair.baseline_target, pair.other_target) for pair in found.all_pairs]
+    comparison = compare_all_pairs(*three_runs())
+    names = [(pair.baseline_target, pair.other_target) for pair in comparison.all_pairs]
     assert names == [("a", "b"), ("a", "c"), ("b", "c")]
     plain = [mcnemar_exact(gain, 0) for gain in (20, 35, 15)]
-    assert [pair.headline.p for pair in found.all_pairs] == pytest.approx(plain)
-    assert [pair.headline.p_adjusted for pair in found.all_pairs] == pytest.approx(holm(plain))
-    assert {pair.headline.adjustment for pair in found.all_pairs} == {"Holm over 3 pairs"}
-    assert [pair.verdict for pair in found.all_pairs] == ["better"] * 3
-    assert "by Holm " in found.all_pairs[2].sentence
+    assert [pair.headline.p for pair in comparison.all_pairs] == pytest.approx(plain)
+    assert [pair.headline.p_adjusted for pair in comparison.all_pairs] == pytest.approx(holm(plain))
+    assert {pair.headline.adjustment for pair in comparison.all_pairs} == {"Holm over 3 pairs"}
+    assert [pair.verdict for pair in comparison.all_pairs] == ["better"] * 3
+    assert "by Holm " in comparison.all_pairs[2].sentence
 
 
 def test_pairs_with_the_baseline_have_the_same_correction_in_both_lists():
-    found = compare_all_pairs(*three_runs())
-    for pair, among_all in zip(found.pairs, found.all_pairs, strict=False):
+    comparison = compare_all_pairs(*three_runs())
+    for pair, among_all in zip(comparison.pairs, comparison.all_pairs, strict=False):
         assert pair.headline == among_all.headline
         assert pair.sentence.startswith(among_all.sentence)
 
 
 def test_all_pairs_of_two_runs_are_one_that_needs_no_correction():
     first, second, _ = three_runs()
-    found = compare_all_pairs(first, second)
-    assert [pair.headline for pair in found.all_pairs] == [compare(first, second).pairs[0].headline]
-    assert all_pairs_note(found.all_pairs) == "1 of 1 pair differ: b is better than a."
+    comparison = compare_all_pairs(first, second)
+    assert [pair.headline for pair in comparison.all_pairs] == [compare(first, second).pairs[0].headline]
+    assert all_pairs_note(comparison.all_pairs) == "1 of 1 pair differ: b is better than a."
 
 
 def test_the_note_on_all_pairs_counts_and_names_those_that_differ():

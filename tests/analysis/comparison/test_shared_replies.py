@@ -18,10 +18,10 @@ def side(replies):
 
 
 @given(REPLIES, REPLIES, st.permutations(range(SAMPLES)), st.integers(0, SAMPLES))
-def test_a_pair_counts_once_where_a_key_is_on_both_sides(one, other, order, paired):
+def test_a_pair_counts_once_where_a_key_is_on_both_sides(first_run, other_run, order, paired):
     first, second = np.arange(paired), np.array(order[:paired], dtype=int)
     wanted = sum(
-        bool({key for sample, key in one if sample == a} & {key for sample, key in other if sample == b})
+        bool({key for sample, key in first_run if sample == a} & {key for sample, key in other_run if sample == b})
         for a, b in zip(first.tolist(), second.tolist(), strict=True)
     )
-    assert shared_replies(side(one), side(other), (first, second)) == wanted
+    assert shared_replies(side(first_run), side(other_run), (first, second)) == wanted

@@ -64,11 +64,11 @@ def judged(baseline, run, margin=0.02, *, name="solve_rate"):
 )
 def test_a_loss_is_held_against_the_margin_by_the_lower_limit(margin, state, remark):
     """Newcombe's own table, 59/6/16/80: the difference lies between -0.1186 and -0.0046."""
-    found = judged(*table(59, 6, 16, 80), margin)
-    assert found.state == state
-    assert found.interval == pytest.approx((-0.1186, -0.0046), abs=5e-5)
-    assert found.value == pytest.approx(-10 / 161)
-    assert f"161 pairs{remark}." in found.sentence
+    gate_verdict = judged(*table(59, 6, 16, 80), margin)
+    assert gate_verdict.state == state
+    assert gate_verdict.interval == pytest.approx((-0.1186, -0.0046), abs=5e-5)
+    assert gate_verdict.value == pytest.approx(-10 / 161)
+    assert f"161 pairs{remark}." in gate_verdict.sentence
 
 
 @pytest.mark.parametrize(
@@ -76,12 +76,12 @@ def test_a_loss_is_held_against_the_margin_by_the_lower_limit(margin, state, rem
 )
 def test_between_no_loss_and_the_margin_the_data_cannot_decide(margin, state):
     """90 right twice, 1 fixed, 1 broken, 8 never: the interval is about -0.042 to 0.042."""
-    found = judged(*table(90, 1, 1, 8), margin)
-    assert found.state == state
-    assert -0.05 < found.interval.low < -0.02
+    gate_verdict = judged(*table(90, 1, 1, 8), margin)
+    assert gate_verdict.state == state
+    assert -0.05 < gate_verdict.interval.low < -0.02
     if state == "undecided":
         size = {0.01: "1 point", 0.02: "2 points"}[margin]
-        assert f"these data are compatible with a loss of {size}, and with none" in found.sentence
+        assert f"these data are compatible with a loss of {size}, and with none" in gate_verdict.sentence
 
 
 def test_a_clear_gain_holds_at_every_margin():
@@ -109,7 +109,7 @@ def test_the_exit_code_follows_the_state():
 def test_a_wider_margin_never_turns_a_run_down(both, fixed, broken, neither, margin):
     old, new = table(both, fixed, broken, neither)
     order = {"fails": 0, "undecided": 1, "holds": 2}
-    narrow, wide = (judged(old, new, one) for one in (margin, margin + 0.1))
+    narrow, wide = (judged(old, new, allowed) for allowed in (margin, margin + 0.1))
     assert order[wide.state] >= order[narrow.state]
 
 
@@ -127,10 +127,10 @@ def test_pairs_of_one_cluster_count_as_one():
 def test_an_unchanged_score_between_0_and_1_has_an_interval_too(n):
     """No pair has changed: at most 1 - 0.025^(1/n) of all would, 1.8 points of 200 pairs and 31 of 10."""
     values = [at % 7 / 7 for at in range(n)]
-    found = judged(stored("old", values), stored("new", values), 0.02)
+    gate_verdict = judged(stored("old", values), stored("new", values), 0.02)
     limit = 1 - 0.025 ** (1 / n)
-    assert found.interval == pytest.approx((-limit, limit))
-    assert found.state == ("holds" if n == 200 else "undecided")
+    assert gate_verdict.interval == pytest.approx((-limit, limit))
+    assert gate_verdict.state == ("holds" if n == 200 else "undecided")
     clusters = [str(at // 20) for at in range(n)]
     together = judged(stored("old", values, clusters=clusters), stored("new", values, clusters=clusters), 0.02)
     assert together.interval.high == pytest.approx(1 - 0.025 ** (20 / max(n, 20)))
@@ -138,9 +138,9 @@ def test_an_unchanged_score_between_0_and_1_has_an_interval_too(n):
 
 
 def test_unchanged_ratings_have_no_interval_and_are_undecided():
-    found = judged(*(stored(name, [4.0, 5.0, 3.0] * 50) for name in ("old", "new")), 0.5)
-    assert (found.state, found.interval, found.value) == ("undecided", None, 0.0)
-    assert "no interval, as these pairs say nothing about the spread" in found.sentence
+    gate_verdict = judged(*(stored(name, [4.0, 5.0, 3.0] * 50) for name in ("old", "new")), 0.5)
+    assert (gate_verdict.state, gate_verdict.interval, gate_verdict.value) == ("undecided", None, 0.0)
+    assert "no interval, as these pairs say nothing about the spread" in gate_verdict.sentence
 
 
 def test_a_group_and_what_both_answered_are_chosen_as_in_any_rule():
@@ -160,25 +160,25 @@ def test_a_group_and_what_both_answered_are_chosen_as_in_any_rule():
 def test_runs_that_share_no_sample_are_undecided():
     old, new = stored("old", [1.0] * 9), stored("new", [1.0] * 9)
     moved = replace(new.scores, samples=[f"other {ident}" for ident in new.scores.samples])
-    found = judged(old, replace(new, scores=moved, hashes=new.hashes + 100))
-    assert found.state == "undecided"
-    assert "the two share no sample on which both have this score" in found.sentence
+    gate_verdict = judged(old, replace(new, scores=moved, hashes=new.hashes + 100))
+    assert gate_verdict.state == "undecided"
+    assert "the two share no sample on which both have this score" in gate_verdict.sentence
 
 
 def test_another_dataset_with_the_same_ids_is_undecided():
     old = stored("old", [1.0] * 500)
-    found = judged(old, stored("new", [1.0] * 500, hashes=[f"{at + 9000:016x}" for at in range(500)]))
-    assert found.state == "undecided"
-    assert found.value is None
-    assert "500 samples in both runs changed content between them" in found.sentence
+    gate_verdict = judged(old, stored("new", [1.0] * 500, hashes=[f"{at + 9000:016x}" for at in range(500)]))
+    assert gate_verdict.state == "undecided"
+    assert gate_verdict.value is None
+    assert "500 samples in both runs changed content between them" in gate_verdict.sentence
     one_changed = ["f" * 16, *(f"{at:016x}" for at in range(1, 500))]
     assert "1 sample in both" in judged(old, stored("new", [1.0] * 500, hashes=one_changed)).sentence
 
 
 def test_samples_in_one_of_the_two_alone_are_counted_in_the_sentence():
-    found = judged(stored("old", [1.0] * 500), stored("new", [1.0] * 503))
-    assert found.state == "holds"
-    assert "500 pairs; 3 samples are in only one of the two." in found.sentence
+    gate_verdict = judged(stored("old", [1.0] * 500), stored("new", [1.0] * 503))
+    assert gate_verdict.state == "holds"
+    assert "500 pairs; 3 samples are in only one of the two." in gate_verdict.sentence
 
 
 def test_a_reason_in_place_of_a_comparison_is_undecided():
@@ -191,20 +191,20 @@ def test_a_reason_in_place_of_a_comparison_is_undecided():
 
 
 def test_the_baseline_is_not_held_against_itself():
-    old, new = (summarize_run(one) for one in table(900, 0, 0, 100))
+    old, new = (summarize_run(row) for row in table(900, 0, 0, 100))
     (pair,) = compare(*table(900, 0, 0, 100)).pairs
     gate = {"no_regression": {"solve_rate": 0.02}, "baseline": "target-old"}
     compared = {("old", "solve_rate"): None, ("new", "solve_rate"): pair}
-    found = judge_gate(gate, [old, new], compared=compared)
-    assert [(one.run, one.state, one.baseline) for one in found.results] == [("new", "holds", "old")]
+    gate_verdict = judge_gate(gate, [old, new], compared=compared)
+    assert [(result.run, result.state, result.baseline) for result in gate_verdict.results] == [("new", "holds", "old")]
 
 
 @pytest.mark.parametrize("state", ["broken", "running", "interrupted"])
 def test_an_unfinished_run_is_judged_by_no_margin(state):
     old, new = table(900, 0, 0, 100)
-    found = judged(old, replace(new, state=state))
-    assert found.state == "broken"
-    assert state in found.sentence
+    gate_verdict = judged(old, replace(new, state=state))
+    assert gate_verdict.state == "broken"
+    assert state in gate_verdict.sentence
 
 
 def test_an_unfinished_or_stopped_baseline_is_unfit():
@@ -222,9 +222,11 @@ def stopping(used=9, against=""):
 def test_a_run_that_was_stopped_early_is_not_compared():
     old, new = table(900, 0, 0, 100)
     (pair,) = compare(old, new).pairs
-    found = judge_margin(parse_margin("solve_rate", 0.02), replace(summarize_run(new), stopping=stopping()), pair)
-    assert found.state == "undecided"
-    assert "the run was stopped early" in found.sentence
+    margin_result = judge_margin(
+        parse_margin("solve_rate", 0.02), replace(summarize_run(new), stopping=stopping()), pair
+    )
+    assert margin_result.state == "undecided"
+    assert "the run was stopped early" in margin_result.sentence
 
 
 @pytest.mark.parametrize(
@@ -239,9 +241,9 @@ def test_a_run_that_was_stopped_early_is_not_compared():
 def test_the_confidence_sequence_is_the_interval_of_a_stopped_run(name, bound, state):
     """All 9 are right and Wilson's interval would be 0.70 to 1; the sequence of the stop says 0.55 to 0.9."""
     summary = replace(summarize_run(stored("new", [1.0] * 9)), stopping=stopping())
-    (found,) = judge_gate({name: bound}, [summary]).results
-    assert found.state == state
-    assert ("95 % confidence sequence 55.0 to 90.0 %" in found.sentence) == (name == "solve_rate")
+    (result,) = judge_gate({name: bound}, [summary]).results
+    assert result.state == state
+    assert ("95 % confidence sequence 55.0 to 90.0 %" in result.sentence) == (name == "solve_rate")
 
 
 def test_where_nothing_was_left_unasked_other_means_keep_their_interval():
@@ -256,11 +258,14 @@ def test_a_rule_is_about_the_runs_whose_scorers_give_the_score():
     answers, judging = summarize_run(stored("a", [1.0] * 9, score="length")), summarize_run(stored("b", [1.0] * 9))
     announced = {"a": ["length"], "b": ["solve_rate"]}
     rules = {"solve_rate": ">= 0.5", "length": ">= 0.5"}
-    found = judge_gate(rules, [answers, judging], announced=announced)
-    assert [(one.rule, one.run) for one in found.results] == [("solve_rate >= 0.5", "b"), ("length >= 0.5", "a")]
-    assert found.exit_code == 0
+    gate_verdict = judge_gate(rules, [answers, judging], announced=announced)
+    assert [(result.rule, result.run) for result in gate_verdict.results] == [
+        ("solve_rate >= 0.5", "b"),
+        ("length >= 0.5", "a"),
+    ]
+    assert gate_verdict.exit_code == 0
     nobody = judge_gate({"tone": ">= 0.5"}, [answers, judging], announced=announced)
-    assert [one.state for one in nobody.results] == ["undecided", "undecided"]
+    assert [result.state for result in nobody.results] == ["undecided", "undecided"]
 
 
 @pytest.mark.parametrize("margin", [True, "0.02", None, float("nan"), float("inf"), -0.01, [0.1]])
@@ -288,16 +293,16 @@ def test_a_margin_is_undecided_where_missing_verdicts_could_exceed_it():
     """60 of 100 in both; 40 wrong ones of the old run could as well be right, which would be a loss of 40 points."""
     known, half_known = [1.0] * 60 + [0.0] * 40, [1.0] * 60 + ["unparsed"] * 40
     assert judged(stored("old", known), stored("new", known), 0.1).state == "holds"
-    found = judged(stored("old", half_known), stored("new", known), 0.1)
-    assert found.state == "undecided"
-    assert "with 40 replies without a verdict the loss may be 40 points" in found.sentence
+    gate_verdict = judged(stored("old", half_known), stored("new", known), 0.1)
+    assert gate_verdict.state == "undecided"
+    assert "with 40 replies without a verdict the loss may be 40 points" in gate_verdict.sentence
 
 
 def test_a_rule_on_the_interval_of_a_run_of_which_nothing_was_parsed_is_undecided():
     summary = summarize_run(stored("new", ["unparsed"] * 800))
-    (found,) = judge_gate({"solve_rate": ">=! 0.6"}, [summary]).results
-    assert found.state == "undecided"
-    assert "0.0 to 100.0 % with 800 replies without a verdict" in found.sentence
+    (result,) = judge_gate({"solve_rate": ">=! 0.6"}, [summary]).results
+    assert result.state == "undecided"
+    assert "0.0 to 100.0 % with 800 replies without a verdict" in result.sentence
     (by_value,) = judge_gate({"solve_rate": ">= 0.6"}, [summary]).results
     assert by_value.state == "fails", "by its value none is solved"
     assert "0.0 to 100.0 % with 800 replies without a verdict" in by_value.sentence
@@ -307,10 +312,10 @@ def test_a_rule_on_the_whole_interval_counts_missing_verdicts_at_both_ends():
     rows = [1.0] * 95 + [0.0] * 5
     assert judge_gate({"solve_rate": ">=! 0.85"}, [summarize_run(stored("new", rows))]).exit_code == 0
     most = summarize_run(stored("new", [1.0] * 60 + ["unparsed"] * 40))
-    (found,) = judge_gate({"solve_rate": "<=! 0.75"}, [most]).results
-    assert found.interval.high < 0.75
-    assert found.state == "undecided"
-    assert "60.0 to 100.0 % with 40 replies without a verdict" in found.sentence
+    (result,) = judge_gate({"solve_rate": "<=! 0.75"}, [most]).results
+    assert result.interval.high < 0.75
+    assert result.state == "undecided"
+    assert "60.0 to 100.0 % with 40 replies without a verdict" in result.sentence
 
 
 def test_a_negative_margin_is_refused_and_the_direction_explained():
@@ -343,8 +348,11 @@ def test_margins_and_baseline_go_together(gate, words):
 
 def test_a_gate_is_read_whole():
     read = parse_gate({"a": "> 1", "no_regression": {"b[x]": 0.5, "c": 0}, "baseline": " latest "})
-    assert [one.score for one in read.rules] == ["a"]
-    assert [(one.score, one.group, one.margin, one.name) for one in read.margins] == [
+    assert [rule.score for rule in read.rules] == ["a"]
+    assert [
+        (margin_of_rule.score, margin_of_rule.group, margin_of_rule.margin, margin_of_rule.name)
+        for margin_of_rule in read.margins
+    ] == [
         ("b", "x", 0.5, "b[x]"),
         ("c", "", 0.0, "c"),
     ]
@@ -354,7 +362,7 @@ def test_a_gate_is_read_whole():
 def test_json_names_the_baseline_and_what_warns_of_it():
     old, new = table(59, 6, 16, 80)
     other = replace(new, manifest={**new.manifest, "scorers": {"choice": {"strict": True}}})
-    found = judged(old, other)
-    plain = json.loads(json.dumps(json_value(found), allow_nan=False))
+    gate_verdict = judged(old, other)
+    plain = json.loads(json.dumps(json_value(gate_verdict), allow_nan=False))
     assert (plain["baseline"], plain["state"], len(plain["interval"])) == ("old", "fails", 2)
     assert any("scorer" in note for note in plain["notes"])

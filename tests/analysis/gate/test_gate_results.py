@@ -85,8 +85,8 @@ def test_rates_and_groups_are_chosen_by_name():
         "solve_rate[b]": 30 / 50,
         "solve_rate.answered[a]": 30 / 50,
     }
-    found = judge_gate(dict.fromkeys(values, ">= 0"), [summary])
-    assert [result.value for result in found.results] == list(values.values())
+    gate_verdict = judge_gate(dict.fromkeys(values, ">= 0"), [summary])
+    assert [result.value for result in gate_verdict.results] == list(values.values())
 
 
 def test_failing_wins_over_undecided_and_undecided_over_holding():
@@ -100,10 +100,10 @@ def test_failing_wins_over_undecided_and_undecided_over_holding():
 
 @pytest.mark.parametrize("state", ["broken", "running", "interrupted"])
 def test_a_run_that_is_not_finished_wins_over_everything(state):
-    found = judge_gate({"solve_rate": ">= 0.9"}, [run(1, 100), run(100, 100, state=state)])
-    assert [result.state for result in found.results] == ["fails", "broken"]
-    assert found.exit_code == 4
-    assert state in found.sentences[1]
+    gate_verdict = judge_gate({"solve_rate": ">= 0.9"}, [run(1, 100), run(100, 100, state=state)])
+    assert [result.state for result in gate_verdict.results] == ["fails", "broken"]
+    assert gate_verdict.exit_code == 4
+    assert state in gate_verdict.sentences[1]
 
 
 def test_no_rules_hold():
@@ -196,9 +196,11 @@ def test_a_rule_on_the_interval_never_contradicts_the_rule_on_the_value(operator
 
 
 def test_sentences_and_json_carry_the_numbers():
-    found = judge("solve_rate", ">= 0.7", run(60, 100))
-    assert found.sentences == ("glm-4: solve_rate >= 0.7 does not hold (60.0 %, 95 % CI 50.2 to 69.1 %, n=100).",)
-    plain = json.loads(json.dumps(json_value(found), allow_nan=False))
+    gate_verdict = judge("solve_rate", ">= 0.7", run(60, 100))
+    assert gate_verdict.sentences == (
+        "glm-4: solve_rate >= 0.7 does not hold (60.0 %, 95 % CI 50.2 to 69.1 %, n=100).",
+    )
+    plain = json.loads(json.dumps(json_value(gate_verdict), allow_nan=False))
     assert plain["exit_code"] == 1
     assert plain["results"][0]["state"] == "fails"
 

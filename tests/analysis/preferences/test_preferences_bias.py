@@ -41,10 +41,12 @@ def test_position_bias_of_published_judges_of_llmbar(consistent, first, second, 
     given = [row("A", f"a{no}", orders=orders("A", "A")) for no in range(consistent)]
     given += [row("inconsistent", f"f{no}", orders=orders("A", "B")) for no in range(first)]
     given += [row("inconsistent", f"s{no}", orders=orders("B", "A")) for no in range(second)]
-    found = preferences(judging_run(tuple(given))).bias
-    assert found.n == 419
-    assert (found.consistency, found.first_rate, found.bias) == pytest.approx((consistency, first_rate, bias), abs=5e-4)
-    assert found.p == pytest.approx(p, rel=0.5 if p < 0.01 else 0.01)
+    bias_of_judge = preferences(judging_run(tuple(given))).bias
+    assert bias_of_judge.n == 419
+    assert (bias_of_judge.consistency, bias_of_judge.first_rate, bias_of_judge.bias) == pytest.approx(
+        (consistency, first_rate, bias), abs=5e-4
+    )
+    assert bias_of_judge.p == pytest.approx(p, rel=0.5 if p < 0.01 else 0.01)
 
 
 def test_in_one_random_order_the_places_are_tested_on_the_verdicts():

@@ -23,7 +23,7 @@ VALUES = {"A": 1.0, "B": 0.0, "tie": 0.5, "inconsistent": 0.5}
 def pair_of(ident, first, second, rows, *, stopping=None, scores=("preference",)):
     """A judging run made by hand."""
     manifest = {"target": {"pair": {"first": first, "second": second}}, "scores": list(scores)}
-    renamed = [one._replace(name=scores[0]) for one in rows]
+    renamed = [row._replace(name=scores[0]) for row in rows]
     return RunData.of(renamed, f"{first} vs {second}", id=ident, manifest=manifest, stopping=stopping)
 
 
@@ -64,16 +64,16 @@ def panel(strengths, samples, seed):
 
 
 def test_ratings_of_the_toy_with_ties_as_half_wins():
-    found = standings(TOY)
-    assert found.targets == ("a", "b", "c")
-    assert [one.rating for one in found.standings] == pytest.approx([0.7406, -0.1491, -0.5915], abs=5e-5)
-    assert [one.elo for one in found.standings] == pytest.approx(
+    ranking = standings(TOY)
+    assert ranking.targets == ("a", "b", "c")
+    assert [standing.rating for standing in ranking.standings] == pytest.approx([0.7406, -0.1491, -0.5915], abs=5e-5)
+    assert [standing.elo for standing in ranking.standings] == pytest.approx(
         [1000 + 400 / math.log(10) * rating for rating in (0.7406, -0.1491, -0.5915)], abs=0.01
     )
-    assert found.converged
-    assert found.connected
-    assert found.prior == 0.0
-    assert found.runs == ("a-b", "b-c", "a-c")
+    assert ranking.converged
+    assert ranking.connected
+    assert ranking.prior == 0.0
+    assert ranking.runs == ("a-b", "b-c", "a-c")
 
 
 def test_each_target_has_its_counts():
@@ -85,10 +85,10 @@ def test_each_target_has_its_counts():
 
 
 def test_the_win_matrix_has_the_share_that_the_row_won_of_the_column():
-    found = standings(TOY)
-    assert found.win_matrix[0] == (None, pytest.approx(0.7), pytest.approx(0.8))
-    assert found.win_matrix[2] == (pytest.approx(0.2), pytest.approx(0.4), None)
-    assert found.battle_matrix == ((0, 10, 10), (10, 0, 10), (10, 10, 0))
+    ranking = standings(TOY)
+    assert ranking.win_matrix[0] == (None, pytest.approx(0.7), pytest.approx(0.8))
+    assert ranking.win_matrix[2] == (pytest.approx(0.2), pytest.approx(0.4), None)
+    assert ranking.battle_matrix == ((0, 10, 10), (10, 0, 10), (10, 10, 0))
 
 
 def test_sides_and_the_order_of_runs_do_not_matter():
@@ -101,29 +101,31 @@ def test_sides_and_the_order_of_runs_do_not_matter():
         )
         for run in reversed(TOY)
     ]
-    found, again = standings(TOY), standings(turned)
-    assert again.targets == found.targets
-    assert again.win_matrix == found.win_matrix
-    assert [one.rating for one in again.standings] == pytest.approx([one.rating for one in found.standings])
-    assert [one.wins for one in again.standings] == [one.wins for one in found.standings]
+    ranking, again = standings(TOY), standings(turned)
+    assert again.targets == ranking.targets
+    assert again.win_matrix == ranking.win_matrix
+    assert [standing.rating for standing in again.standings] == pytest.approx(
+        [standing.rating for standing in ranking.standings]
+    )
+    assert [standing.wins for standing in again.standings] == [standing.wins for standing in ranking.standings]
 
 
 def test_disagreements_between_orders_count_half_and_stand_apart_from_ties():
-    found = standings([judged("a", "b", "A", "B", "tie", "inconsistent", "inconsistent")])
-    assert (found.ties, found.inconsistent, found.battles) == (1, 2, 5)
-    assert found.win_matrix[0][1] == pytest.approx(0.5)
-    assert all((one.ties, one.inconsistent) == (1, 2) for one in found.standings)
-    assert "1 tie and 2 disagreements between the two orders count half a win for either side." in found.notes
+    ranking = standings([judged("a", "b", "A", "B", "tie", "inconsistent", "inconsistent")])
+    assert (ranking.ties, ranking.inconsistent, ranking.battles) == (1, 2, 5)
+    assert ranking.win_matrix[0][1] == pytest.approx(0.5)
+    assert all((standing.ties, standing.inconsistent) == (1, 2) for standing in ranking.standings)
+    assert "1 tie and 2 disagreements between the two orders count half a win for either side." in ranking.notes
 
 
 def test_rows_without_a_verdict_are_left_out_and_counted():
     labels = ["A", "B", "A", "unparsed", "refused", "error", "not_applicable", "no A", "no both", "no B", "no B"]
-    found = standings([judged("a", "b", *labels)])
-    assert found.battles == 3
-    assert found.left_out == {"no_answer": 4, "unparsed": 1, "refused": 1, "not_applicable": 1, "errors": 1}
-    assert {one.target: one.unanswered for one in found.standings} == {"a": 2, "b": 3}
-    assert found.standings[0].win_rate == pytest.approx(2 / 3)
-    note = next(note for note in found.notes if "left out" in note)
+    ranking = standings([judged("a", "b", *labels)])
+    assert ranking.battles == 3
+    assert ranking.left_out == {"no_answer": 4, "unparsed": 1, "refused": 1, "not_applicable": 1, "errors": 1}
+    assert {standing.target: standing.unanswered for standing in ranking.standings} == {"a": 2, "b": 3}
+    assert ranking.standings[0].win_rate == pytest.approx(2 / 3)
+    note = next(note for note in ranking.notes if "left out" in note)
     assert note == (
         "8 pairs of answers without a verdict left out: a target gave no answer (4), the verdict could not be parsed "
         "(1), the judge refused (1), there was nothing to judge (1), the record failed (1)."
@@ -131,14 +133,14 @@ def test_rows_without_a_verdict_are_left_out_and_counted():
 
 
 def test_a_leader_who_is_told_apart_from_all_leads():
-    found = standings(panel({"new": 2.5, "old": 0.0, "base": -0.2}, 200, 1))
-    assert found.targets[0] == "new"
-    first = found.standings[0]
+    ranking = standings(panel({"new": 2.5, "old": 0.0, "base": -0.2}, 200, 1))
+    assert ranking.targets[0] == "new"
+    first = ranking.standings[0]
     assert (first.rank_best, first.rank_worst) == (1, 1)
-    assert found.sentence.startswith("new leads: it is told apart from each of the other 2 at 95 % (Elo ")
-    assert found.sentence.endswith("600 verdicts on 200 independent samples).")
-    assert {("new", "old"), ("new", "base")} <= set(found.above)
-    assert found.sets[0] == ("new",)
+    assert ranking.sentence.startswith("new leads: it is told apart from each of the other 2 at 95 % (Elo ")
+    assert ranking.sentence.endswith("600 verdicts on 200 independent samples).")
+    assert {("new", "old"), ("new", "base")} <= set(ranking.above)
+    assert ranking.sets[0] == ("new",)
 
 
 def test_two_targets_that_are_told_apart_have_the_other():
@@ -146,57 +148,57 @@ def test_two_targets_that_are_told_apart_have_the_other():
 
 
 def test_targets_that_are_alike_cannot_be_told_apart():
-    found = standings(panel({"a": 0.0, "b": 0.0, "c": 0.0}, 40, 3))
-    assert found.above == ()
-    assert found.sets == (found.targets,)
-    assert all((one.rank_best, one.rank_worst) == (1, 3) for one in found.standings)
-    assert "cannot be told apart: no difference between any two of these 3 targets holds at 95 %" in found.sentence
-    assert "leads" not in found.sentence
+    ranking = standings(panel({"a": 0.0, "b": 0.0, "c": 0.0}, 40, 3))
+    assert ranking.above == ()
+    assert ranking.sets == (ranking.targets,)
+    assert all((standing.rank_best, standing.rank_worst) == (1, 3) for standing in ranking.standings)
+    assert "cannot be told apart: no difference between any two of these 3 targets holds at 95 %" in ranking.sentence
+    assert "leads" not in ranking.sentence
 
 
 def test_a_shared_lead_names_who_may_be_first_and_who_may_not():
-    found = standings(panel({"x": 1.0, "y": 1.0, "z": -3.0}, 80, 2))
-    assert set(found.sets[0]) == {"x", "y"}
-    assert found.sentence.startswith(f"Any of {found.targets[0]} and {found.targets[1]} can be the first of 3:")
-    assert found.sentence.endswith("; z cannot.")
-    assert found.standings[2].rank_best == 3
+    ranking = standings(panel({"x": 1.0, "y": 1.0, "z": -3.0}, 80, 2))
+    assert set(ranking.sets[0]) == {"x", "y"}
+    assert ranking.sentence.startswith(f"Any of {ranking.targets[0]} and {ranking.targets[1]} can be the first of 3:")
+    assert ranking.sentence.endswith("; z cannot.")
+    assert ranking.standings[2].rank_best == 3
 
 
 def test_three_wins_of_three_do_not_make_a_leader():
-    found = standings([split("a", "b", 3, 0)])
-    assert found.targets == ("a", "b")
-    assert "cannot be told apart" in found.sentence
-    assert "There are only 3 independent samples: intervals and ranks are rough." in found.notes
+    ranking = standings([split("a", "b", 3, 0)])
+    assert ranking.targets == ("a", "b")
+    assert "cannot be told apart" in ranking.sentence
+    assert "There are only 3 independent samples: intervals and ranks are rough." in ranking.notes
 
 
 def test_all_wins_have_finite_ratings_and_the_prior_is_said():
-    found = standings([split("a", "b", 20, 0), split("b", "c", 20, 0)])
-    assert found.targets == ("a", "b", "c")
-    assert all(math.isfinite(limit) for one in found.standings for limit in one.interval)
-    assert found.prior == 0.5
-    assert found.separable == ("a", "b", "c")
-    assert any("0.5 virtual ties per compared pair keep them finite" in note for note in found.notes)
-    assert found.standings[0].rating - found.standings[1].rating == pytest.approx(math.log(20.25 / 0.25), abs=1e-6)
+    ranking = standings([split("a", "b", 20, 0), split("b", "c", 20, 0)])
+    assert ranking.targets == ("a", "b", "c")
+    assert all(math.isfinite(limit) for standing in ranking.standings for limit in standing.interval)
+    assert ranking.prior == 0.5
+    assert ranking.separable == ("a", "b", "c")
+    assert any("0.5 virtual ties per compared pair keep them finite" in note for note in ranking.notes)
+    assert ranking.standings[0].rating - ranking.standings[1].rating == pytest.approx(math.log(20.25 / 0.25), abs=1e-6)
 
 
 def test_pairs_that_were_never_judged_are_said():
-    found = standings([split("a", "b", 12, 8), split("b", "c", 12, 8)])
-    assert found.win_matrix[0][2] is None
-    assert found.battle_matrix[0][2] == 0
-    assert "1 of 3 pairs of targets were never judged: they are rated through others." in found.notes
+    ranking = standings([split("a", "b", 12, 8), split("b", "c", 12, 8)])
+    assert ranking.win_matrix[0][2] is None
+    assert ranking.battle_matrix[0][2] == 0
+    assert "1 of 3 pairs of targets were never judged: they are rated through others." in ranking.notes
 
 
 def test_groups_that_never_met_have_no_common_ranking():
-    found = standings([split("a", "b", 30, 2), split("d", "c", 20, 20)])
-    assert not found.connected
-    assert found.components == (("a", "b"), ("c", "d"))
-    assert found.targets == ("a", "b", "c", "d")
-    assert found.sentence == (
+    ranking = standings([split("a", "b", 30, 2), split("d", "c", 20, 20)])
+    assert not ranking.connected
+    assert ranking.components == (("a", "b"), ("c", "d"))
+    assert ranking.targets == ("a", "b", "c", "d")
+    assert ranking.sentence == (
         "There is no common ranking: no battles link 2 groups of targets (a and b; c and d), so ratings say nothing "
         "across them."
     )
-    assert found.above == (("a", "b"),)
-    assert found.sets == (("a",), ("b",), ("c", "d"))
+    assert ranking.above == (("a", "b"),)
+    assert ranking.sets == (("a",), ("b",), ("c", "d"))
 
 
 def test_the_largest_group_stands_first():
@@ -205,11 +207,11 @@ def test_the_largest_group_stands_first():
 
 
 def test_no_verdict_is_no_ranking():
-    found = standings([judged("a", "b", "unparsed", "no A")])
-    assert found.sentence == "No pair of answers has a verdict, so nothing can be ranked."
-    assert [one.win_rate for one in found.standings] == [None, None]
-    assert [one.interval for one in found.standings] == [None, None]
-    assert found.win_matrix == ((None, None), (None, None))
+    ranking = standings([judged("a", "b", "unparsed", "no A")])
+    assert ranking.sentence == "No pair of answers has a verdict, so nothing can be ranked."
+    assert [standing.win_rate for standing in ranking.standings] == [None, None]
+    assert [standing.interval for standing in ranking.standings] == [None, None]
+    assert ranking.win_matrix == ((None, None), (None, None))
 
 
 def test_one_sample_id_is_one_cluster_in_all_runs_and_repeats():
@@ -222,7 +224,8 @@ def test_one_sample_id_is_one_cluster_in_all_runs_and_repeats():
     ]
     assert standings(apart).clusters == 90
     width = [
-        sum(one.interval.high - one.interval.low for one in found.standings) for found in map(standings, (runs, apart))
+        sum(standing.interval.high - standing.interval.low for standing in ranking.standings)
+        for ranking in map(standings, (runs, apart))
     ]
     assert width[0] > 1.1 * width[1]
 
@@ -230,10 +233,10 @@ def test_one_sample_id_is_one_cluster_in_all_runs_and_repeats():
 def test_repeats_are_no_independent_samples():
     once = split("a", "b", 12, 8)
     rows = tuple(r._replace(repeat=repeat) for r in rows_of(once) for repeat in range(4))
-    found, alone = standings([pair_of("r", "a", "b", rows)]), standings([once])
-    assert (found.battles, found.clusters) == (80, 20)
-    for one, other in zip(found.standings, alone.standings, strict=True):
-        assert one.interval == pytest.approx(other.interval, abs=0.1)
+    ranking, alone = standings([pair_of("r", "a", "b", rows)]), standings([once])
+    assert (ranking.battles, ranking.clusters) == (80, 20)
+    for standing, other in zip(ranking.standings, alone.standings, strict=True):
+        assert standing.interval == pytest.approx(other.interval, abs=0.1)
 
 
 def test_a_cluster_holds_its_samples_together_and_is_no_sample_of_that_name():
@@ -242,11 +245,11 @@ def test_a_cluster_holds_its_samples_together_and_is_no_sample_of_that_name():
 
 
 def test_a_pair_that_was_judged_twice_counts_twice_and_is_said():
-    found = standings([split("a", "b", 6, 4), split("b", "a", 3, 7, name="again")])
-    assert found.battles == 20
-    assert found.standings[0].wins == 13
-    assert found.repeated == (("a", "b"),)
-    assert "More than one run judged a and b; all their verdicts count." in found.notes
+    ranking = standings([split("a", "b", 6, 4), split("b", "a", 3, 7, name="again")])
+    assert ranking.battles == 20
+    assert ranking.standings[0].wins == 13
+    assert ranking.repeated == (("a", "b"),)
+    assert "More than one run judged a and b; all their verdicts count." in ranking.notes
 
 
 def test_a_run_that_was_stopped_early_is_said():
@@ -277,10 +280,10 @@ def test_equal_seeds_give_equal_standings():
 
 def test_json_holds_every_field_and_only_plain_values():
     plain = json.loads(json.dumps(json_value(standings(TOY))))
-    assert set(plain) == {one.name for one in fields(Standings)}
-    assert set(plain["standings"][0]) == {one.name for one in fields(Standing)}
+    assert set(plain) == {field_of_class.name for field_of_class in fields(Standings)}
+    assert set(plain["standings"][0]) == {field_of_class.name for field_of_class in fields(Standing)}
     assert plain["win_matrix"][0] == [None, 0.7, 0.8]
-    assert plain["left_out"]["unread"] == 0
+    assert plain["left_out"]["unparsed"] == 0
     assert plain["standings"][0]["interval"][0] < plain["standings"][0]["rating"]
 
 

@@ -6,11 +6,12 @@ import itertools
 
 import pytest
 
-from steelyard import Correctness, Judge, Sample, Scripted, Store, evaluate
+from steelyard import Judge, Sample, Scripted, Store, evaluate
 from steelyard.evaluation.rescore import rescore
 from steelyard.models.base import Answer
 from steelyard.plain_json import json_value
 from steelyard.report.render.html import html_report
+from steelyard.scorers import Correctness
 
 SAMPLES = [Sample("a", "Who?", "Ann"), Sample("b", "Why?", "so"), Sample("c", "When?")]
 
@@ -31,9 +32,9 @@ def run():
 
 
 def test_the_mean_deviation_and_flip_rate_of_a_judges_repeats_stand_in_the_summary(run):
-    found = run.summary().details.consistency["correctness"]
-    assert (found.n, found.sd) == (2, 1.0)
-    assert found.flip_rate == pytest.approx(1 / 3)
+    consistency = run.summary().details.consistency["correctness"]
+    assert (consistency.n, consistency.sd) == (2, 1.0)
+    assert consistency.flip_rate == pytest.approx(1 / 3)
     assert json_value(run.summary())["consistency"]["correctness"]["n"] == 2
 
 

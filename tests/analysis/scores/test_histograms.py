@@ -26,9 +26,9 @@ def found_of(values, scale=(1, 5), rows=()):
     [(1, 1), (1.49, 1), (1.5, 2), (2.4, 2), (3.5, 4), (4.5, 5), (5, 5), (0.2, 1), (7, 5)],
 )
 def test_a_value_counts_at_the_nearest_whole_one_a_half_at_the_upper_and_outside_at_the_end(value, counts_at):
-    found = found_of([value])
-    assert [edge for edge, count in found.bins if count] == [counts_at]
-    assert found.between == (value != int(value))
+    bins = found_of([value])
+    assert [edge for edge, count in bins.bins if count] == [counts_at]
+    assert bins.between == (value != int(value))
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ def test_a_value_counts_at_the_nearest_whole_one_a_half_at_the_upper_and_outside
     ],
 )
 def test_short_whole_scales_have_a_bin_per_value_and_others_ten(scale, whole, edges):
-    found = found_of([], scale)
-    assert found.whole_values is whole
-    assert [edge for edge, _ in found.bins] == edges
+    bins = found_of([], scale)
+    assert bins.whole_values is whole
+    assert [edge for edge, _ in bins.bins] == edges
 
 
 @pytest.mark.parametrize(("value", "bin_"), [(0, 0), (0.1, 1), (0.3, 3), (0.7, 7), (0.69, 6), (0.999, 9), (1, 9)])
@@ -57,12 +57,12 @@ def test_a_border_belongs_to_the_upper_bin_and_the_highest_value_to_the_last(val
 
 def test_what_has_no_value_is_counted_beside_the_bins():
     rows = [row(None, outcome) for outcome in ("unparsed", "unparsed", "refused", "not_applicable", "error")]
-    found = found_of([3], rows=[*rows, row(None, "error", ""), row(4.0, name="another")])
-    assert (found.scored, found.unparsed, found.refused, found.not_applicable, found.errors) == (1, 2, 1, 1, 2)
-    assert json.loads(json.dumps(json_value(found)))["bins"] == [[1, 0], [2, 0], [3, 1], [4, 0], [5, 0]]
+    bins = found_of([3], rows=[*rows, row(None, "error", ""), row(4.0, name="another")])
+    assert (bins.scored, bins.unparsed, bins.refused, bins.not_applicable, bins.errors) == (1, 2, 1, 1, 2)
+    assert json.loads(json.dumps(json_value(bins)))["bins"] == [[1, 0], [2, 0], [3, 1], [4, 0], [5, 0]]
 
 
 @given(st.lists(st.floats(-10, 110)), st.sampled_from([(1, 5), (0, 1), (0, 100), (-3.5, 8)]))
 def test_every_value_is_counted_exactly_once(values, scale):
-    found = found_of(values, scale)
-    assert sum(count for _, count in found.bins) == found.scored == len(values)
+    bins = found_of(values, scale)
+    assert sum(count for _, count in bins.bins) == bins.scored == len(values)

@@ -39,7 +39,7 @@ def rows_of(columns):
         (ROW_OUTCOMES[code] for code in columns.outcome),
         (None if np.isnan(value) else value for value in columns.value.tolist()),
     )
-    return [ScoreRow(*one) for one in zip(*texts, strict=True)]
+    return [ScoreRow(*fields) for fields in zip(*texts, strict=True)]
 
 
 @given(ROWS)
@@ -53,8 +53,8 @@ def test_columns_hold_the_rows_in_their_order(rows):
 @given(ROWS)
 def test_a_score_has_its_own_rows_and_then_those_without_a_name(rows):
     columns = ScoreColumns.of(rows)
-    found = [rows[place] for place in columns.rows_of("one")]
-    assert found == [row for row in rows if row.name == "one"] + [row for row in rows if not row.name]
+    chosen = [rows[place] for place in columns.rows_of("one")]
+    assert chosen == [row for row in rows if row.name == "one"] + [row for row in rows if not row.name]
 
 
 @given(ROWS)
@@ -65,7 +65,7 @@ def test_groups_of_a_summary_come_in_order_of_first_appearance_and_add_up(rows):
         counts = [sum(row.outcome == outcome for row in mine) for outcome in ROW_OUTCOMES]
         assert [score.scored, score.not_applicable, score.unparsed, score.refused, score.errors] == counts
         named = list(dict.fromkeys(row.group for row in mine))
-        assert [one.group for one in groups.get(score.name, ())] == (
+        assert [group.group for group in groups.get(score.name, ())] == (
             [name or "(no group)" for name in named] if any(named) else []
         )
 

@@ -28,34 +28,36 @@ def mixed():
     """Five right, two wrong, two unparsed, one refused, one not applicable, three errors."""
     values = [1.0] * 5 + [0.0] * 2
     rest = ["unparsed"] * 2 + ["refused"] + ["not_applicable"] + ["error"] * 3
-    return [row(i, value=value) for i, value in enumerate(values)] + [row(7 + i, one) for i, one in enumerate(rest)]
+    return [row(i, value=value) for i, value in enumerate(values)] + [
+        row(7 + i, outcome) for i, outcome in enumerate(rest)
+    ]
 
 
 def only(rows, **options):
-    (found,), _ = summarize(rows, **options)
-    return found
+    (score,), _ = summarize(rows, **options)
+    return score
 
 
 def test_every_outcome_is_counted_in_its_own_place():
-    found = only(mixed())
-    assert (found.scored, found.unparsed, found.refused, found.not_applicable, found.errors) == (7, 2, 1, 1, 3)
-    assert (found.n, found.total) == (10, 14)
+    score = only(mixed())
+    assert (score.scored, score.unparsed, score.refused, score.not_applicable, score.errors) == (7, 2, 1, 1, 3)
+    assert (score.n, score.total) == (10, 14)
 
 
 def test_the_three_rates_differ_in_their_denominators():
-    found = only(mixed())
-    assert (found.answered.value, found.answered.n) == (5 / 7, 7)
-    assert (found.overall.value, found.overall.n) == (0.5, 10)
-    assert (found.with_errors.value, found.with_errors.n) == (5 / 13, 13)
+    score = only(mixed())
+    assert (score.answered.value, score.answered.n) == (5 / 7, 7)
+    assert (score.overall.value, score.overall.n) == (0.5, 10)
+    assert (score.with_errors.value, score.with_errors.n) == (5 / 13, 13)
 
 
 def test_a_rate_over_samples_asked_once_has_wilsons_interval():
-    found = only(mixed())
-    assert found.binary
-    assert found.overall.interval == wilson(5, 10)
-    assert found.answered.interval == wilson(5, 7)
-    assert found.with_errors.interval == wilson(5, 13)
-    assert not found.note
+    score = only(mixed())
+    assert score.binary
+    assert score.overall.interval == wilson(5, 10)
+    assert score.answered.interval == wilson(5, 7)
+    assert score.with_errors.interval == wilson(5, 13)
+    assert not score.note
 
 
 def test_bounds_move_unread_replies_from_worst_to_best_and_leave_refusals():
@@ -69,11 +71,11 @@ def test_the_headline_is_chosen_per_score():
 
 
 def test_nothing_that_counts_leaves_no_mean():
-    found = only([row(1, "not_applicable"), row(2, "error")])
-    assert (found.overall.value, found.overall.interval, found.overall.n) == (None, None, 0)
-    assert found.bounds is None
-    assert found.with_errors.value == 0.0
-    assert str(found) == "solve_rate - n=0, 1 error, 1 not applicable"
+    score = only([row(1, "not_applicable"), row(2, "error")])
+    assert (score.overall.value, score.overall.interval, score.overall.n) == (None, None, 0)
+    assert score.bounds is None
+    assert score.with_errors.value == 0.0
+    assert str(score) == "solve_rate - n=0, 1 error, 1 not applicable"
 
 
 def test_groups_come_in_order_of_first_appearance_and_add_up():
@@ -106,10 +108,10 @@ def test_a_record_that_failed_before_it_was_scored_is_an_error_of_every_score():
 def test_repeats_of_a_sample_count_as_one_piece_of_evidence():
     answers = [1.0] * 7 + [0.0] * 5
     rows = [row(i, value=value, repeat=repeat) for repeat in range(3) for i, value in enumerate(answers)]
-    found = only(rows)
-    assert found.overall.value == 7 / 12
-    assert found.overall.interval == pytest.approx(wilson_clustered(answers, clusters=range(12)))
-    assert found.note == "effective-n Wilson interval over 36 rows in 12 independent clusters"
+    score = only(rows)
+    assert score.overall.value == 7 / 12
+    assert score.overall.interval == pytest.approx(wilson_clustered(answers, clusters=range(12)))
+    assert score.note == "effective-n Wilson interval over 36 rows in 12 independent clusters"
 
 
 def test_samples_of_one_cluster_widen_the_interval():
@@ -121,17 +123,17 @@ def test_samples_of_one_cluster_widen_the_interval():
 
 def test_a_score_that_is_no_rate_has_students_t_interval():
     values = [3.0, 4.0, 5.0, 2.0]
-    found = only([row(i, value=value, name="rating") for i, value in enumerate(values)])
-    assert found.overall.interval == pytest.approx(student.interval(0.95, 3, 3.5, sem(values)))
-    assert found.bounds is None
-    assert found.note == "t interval over 4 samples"
+    score = only([row(i, value=value, name="rating") for i, value in enumerate(values)])
+    assert score.overall.interval == pytest.approx(student.interval(0.95, 3, 3.5, sem(values)))
+    assert score.bounds is None
+    assert score.note == "t interval over 4 samples"
 
 
 def test_a_score_of_wins_ties_and_losses_has_the_interval_for_ties():
     values = [1.0] * 19 + [0.5]
-    found = only([row(i, value=value, name="preference") for i, value in enumerate(values)])
-    assert found.overall.interval == wilson_with_ties(19, 1, 0)
-    assert found.note == "score interval with ties over 20 samples"
+    score = only([row(i, value=value, name="preference") for i, value in enumerate(values)])
+    assert score.overall.interval == wilson_with_ties(19, 1, 0)
+    assert score.note == "score interval with ties over 20 samples"
     twice = [
         row(i, value=value, name="preference", repeat=repeat) for repeat in (0, 1) for i, value in enumerate(values)
     ]
@@ -141,13 +143,13 @@ def test_a_score_of_wins_ties_and_losses_has_the_interval_for_ties():
 
 def test_a_half_among_other_values_is_no_tie():
     values = [1.0] * 18 + [0.5, 0.75]
-    found = only([row(i, value=value, name="overlap") for i, value in enumerate(values)])
-    assert found.note == "t interval over 20 samples"
+    score = only([row(i, value=value, name="overlap") for i, value in enumerate(values)])
+    assert score.note == "t interval over 20 samples"
 
 
 def test_the_interval_of_a_score_on_the_unit_scale_stays_on_it():
-    found = only([row(i, value=value) for i, value in enumerate([1.0, 1.0, 0.9])])
-    assert found.overall.interval.high == 1.0
+    score = only([row(i, value=value) for i, value in enumerate([1.0, 1.0, 0.9])])
+    assert score.overall.interval.high == 1.0
 
 
 RATING = {"rating": ScoreInfo("rating", (1, 5))}
@@ -156,7 +158,7 @@ RATING = {"rating": ScoreInfo("rating", (1, 5))}
 def ratings(*values, unparsed=0, refused=0, group=""):
     read = [row(i, value=float(value), name="rating", group=group) for i, value in enumerate(values)]
     unread = ["unparsed"] * unparsed + ["refused"] * refused
-    return read + [row(100 + i, one, name="rating", group=group) for i, one in enumerate(unread)]
+    return read + [row(100 + i, outcome, name="rating", group=group) for i, outcome in enumerate(unread)]
 
 
 def rating(*values, **unread):
@@ -164,12 +166,12 @@ def rating(*values, **unread):
 
 
 def test_what_could_not_be_read_is_bounded_by_the_ends_of_the_scale():
-    found = rating(4, 5, 3, unparsed=1, refused=1)
-    assert found.bounds == ((12 + 2 * 1) / 5, (12 + 2 * 5) / 5)
-    assert found.missing_verdicts == 2
-    assert found.headline.value == 4.0
-    assert str(found).endswith("1 unparsed, 1 refused, 2.80 to 4.40 whatever values the missing verdicts have")
-    assert json_value(found)["scale"] == [1.0, 5.0]
+    rating_score = rating(4, 5, 3, unparsed=1, refused=1)
+    assert rating_score.bounds == ((12 + 2 * 1) / 5, (12 + 2 * 5) / 5)
+    assert rating_score.missing_verdicts == 2
+    assert rating_score.headline.value == 4.0
+    assert str(rating_score).endswith("1 unparsed, 1 refused, 2.80 to 4.40 whatever values the missing verdicts have")
+    assert json_value(rating_score)["scale"] == [1.0, 5.0]
 
 
 def test_where_all_was_read_the_bounds_have_nothing_to_say():
@@ -179,9 +181,9 @@ def test_where_all_was_read_the_bounds_have_nothing_to_say():
 
 
 def test_a_mean_over_all_takes_an_unread_rating_for_the_lowest_as_there_is_no_0():
-    found = rating(5, 5, unparsed=2)
-    assert found.overall.value == 3.0
-    assert found.overall.value == found.bounds.low
+    rating_score = rating(5, 5, unparsed=2)
+    assert rating_score.overall.value == 3.0
+    assert rating_score.overall.value == rating_score.bounds.low
     counted = {"rating": ScoreInfo("rating", (1, 5), denominator="all")}
     assert only(ratings(5, 5, unparsed=2), infos=counted).overall.value == 2.5
 
@@ -199,11 +201,11 @@ def test_the_interval_of_a_rating_stays_on_its_scale():
 
 
 def test_ratings_that_all_happen_to_be_1_are_no_rate():
-    found = rating(1, 1, 1, unparsed=1)
-    assert not found.binary
-    assert not found.is_share
-    assert found.answered.interval == (1.0, pytest.approx(1 + 4 * 4.302653**2 / (3 + 4.302653**2), abs=1e-6))
-    assert found.note == "no spread over 3 samples: Wilson interval on the scale"
+    rating_score = rating(1, 1, 1, unparsed=1)
+    assert not rating_score.binary
+    assert not rating_score.is_share
+    assert rating_score.answered.interval == (1.0, pytest.approx(1 + 4 * 4.302653**2 / (3 + 4.302653**2), abs=1e-6))
+    assert rating_score.note == "no spread over 3 samples: Wilson interval on the scale"
     assert rating(unparsed=3).overall.value == 1.0
 
 
@@ -217,22 +219,22 @@ def test_the_note_of_an_interval_counts_what_its_mean_is_over():
 
 
 def test_equal_values_off_any_scale_give_no_interval_and_say_so():
-    found = only([row(at, value=7.5) for at in range(4)])
-    assert found.answered.interval is None
-    assert found.note == "no spread over 4 samples: no interval"
+    score = only([row(at, value=7.5) for at in range(4)])
+    assert score.answered.interval is None
+    assert score.note == "no spread over 4 samples: no interval"
 
 
 def test_equal_shares_give_the_interval_of_a_rate():
-    found = only([row(at, value=0.1 + 0.2) for at in range(4)])
+    score = only([row(at, value=0.1 + 0.2) for at in range(4)])
     t = 3.182446
     centre, half = (0.3 + t * t / 8) / (1 + t * t / 4), t / (1 + t * t / 4) * (0.21 / 4 + t * t / 64) ** 0.5
-    assert found.answered.interval == pytest.approx((centre - half, centre + half), abs=1e-6)
+    assert score.answered.interval == pytest.approx((centre - half, centre + half), abs=1e-6)
 
 
 def test_groups_have_bounds_of_their_own():
     rows = ratings(4, unparsed=1, group="a") + ratings(2, 2, group="b")
     _, groups = summarize(rows, infos=RATING)
-    assert [one.missing_bounds for one in groups["rating"]] == [(2.5, 4.5), None]
+    assert [group.missing_bounds for group in groups["rating"]] == [(2.5, 4.5), None]
 
 
 def test_one_value_that_is_no_rate_has_no_interval():
@@ -293,23 +295,16 @@ def test_a_run_without_scores_says_how_many_failed():
 
 def test_json_holds_every_field_and_only_plain_values():
     summary = run_summary([*mixed(), row(99, value=1.0, group="g")])
-    found = json.loads(json.dumps(json_value(summary), allow_nan=False))
-    older = {
-        "contingency_tables": "crosses",
-        "also_scored": "beside",
-        "framework": "framework_usage",
-        "endpoints": "calls",
-    }
+    plain = json.loads(json.dumps(json_value(summary), allow_nan=False))
     parts = {"counts": RunCounts, "details": ScoreDetails, "records": RecordFindings, "calls": ModelCalls}
     parts["raters"] = RaterFindings
     names = {*RunSummary.__dataclass_fields__} - {*parts}
     names |= {name for part in parts.values() for name in part.__dataclass_fields__}
-    fields = {older.get(name, name) for name in names} - {"asks_itself"}
-    assert set(found) == fields | {"calls_saved", "not_compared", "right_by_rule"}
+    assert set(plain) == names | {"calls_saved", "not_compared", "right_by_rule"}
     headline = {"value": 6 / 11, "interval": list(wilson(6, 11)), "n": 11}
-    assert found["scores"][0]["headline"] == {**headline, "standard_error": pytest.approx(sem([1] * 6 + [0] * 5))}
-    assert found["groups"]["solve_rate"][1]["group"] == "g"
-    assert found["unparsed_kinds"] == {"several": 2}
+    assert plain["scores"][0]["headline"] == {**headline, "standard_error": pytest.approx(sem([1] * 6 + [0] * 5))}
+    assert plain["groups"]["solve_rate"][1]["group"] == "g"
+    assert plain["unparsed_kinds"] == {"several": 2}
 
 
 def test_a_score_is_found_by_name_and_group():

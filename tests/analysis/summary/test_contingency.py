@@ -32,16 +32,16 @@ def test_the_four_cells_are_named_by_and_where_the_scores_agree_and_by_but_where
         *rows_of(4, correct=0.0, faithfulness=1.0),
         *rows_of(5, correct=0.0, faithfulness=0.0),
     ]
-    found = crossed(rows)
-    assert found.cells == (
+    table = crossed(rows)
+    assert table.cells == (
         ("right and supported", 1),
         ("right but unsupported", 2),
         ("wrong but supported", 1),
         ("wrong and unsupported", 1),
     )
-    assert found.counts == ((1, 2), (1, 1))
-    assert (found.n, found.left_out) == (5, 0)
-    assert json_value(found)["cells"]["right but unsupported"] == 2
+    assert table.counts == ((1, 2), (1, 1))
+    assert (table.n, table.left_out) == (5, 0)
+    assert json_value(table)["cells"]["right but unsupported"] == 2
 
 
 def test_a_record_is_left_out_where_one_score_is_missing_unread_or_neither_0_nor_1():
@@ -71,11 +71,11 @@ def test_a_score_without_words_is_called_by_its_name():
 
 @given(st.lists(st.tuples(st.sampled_from([0.0, 1.0, 0.5, None]), st.sampled_from([0.0, 1.0, None]))))
 def test_every_record_is_counted_once(drawn):
-    found = crossed([row for no, (a, b) in enumerate(drawn) for row in rows_of(no, correct=a, faithfulness=b)])
+    table = crossed([row for no, (a, b) in enumerate(drawn) for row in rows_of(no, correct=a, faithfulness=b)])
     wanted = Counter(drawn)
-    assert found.counts == (
+    assert table.counts == (
         (wanted[1.0, 1.0], wanted[1.0, 0.0]),
         (wanted[0.0, 1.0], wanted[0.0, 0.0]),
     )
-    assert found.n + found.left_out == len(drawn)
-    assert isinstance(found, ContingencyTable)
+    assert table.n + table.left_out == len(drawn)
+    assert isinstance(table, ContingencyTable)

@@ -38,18 +38,18 @@ def exam_of(replies, denominator="all"):
 
 def rotated(question, read, *, options=4, repeat=0):
     """Replies to all rotations of a question whose key is the dataset's A; `read` are letters of the dataset's own."""
-    found = []
+    collected = []
     for turn in range(options):
         order = LETTERS[turn:options] + LETTERS[:turn]
         own = read[turn]
         shown = None if own is None else LETTERS[order.index(own)]
-        found.append(
+        collected.append(
             reply(
                 f"{question}@{turn + 1}", shown, LETTERS[order.index("A")], options=options, cluster=question,
                 repeat=repeat, original=own or "",
             )
         )  # fmt: skip
-    return found
+    return collected
 
 
 @pytest.mark.parametrize(("right", "corrected"), [(80, 29.4), (116, 57.6), (121, 61.6)])
@@ -130,7 +130,7 @@ def test_with_rotations_recall_is_compared_within_questions():
     rng = np.random.default_rng(1)
     table = (rng.random((60, 4)) < [0.9, 0.6, 0.6, 0.6]).astype(int)  # by turn: the key stands at A, D, C, B
     replies = [
-        one for no, row in enumerate(table) for one in rotated(f"q{no}", ["A" if right else "B" for right in row])
+        turn for no, row in enumerate(table) for turn in rotated(f"q{no}", ["A" if right else "B" for right in row])
     ]
     bias = exam_of(replies).letters
     oracle = cochrans_q(table)
@@ -146,28 +146,28 @@ def test_fewer_than_two_letters_as_key_say_nothing_of_position():
 def test_rotations_are_one_question_and_all_have_to_be_right():
     replies = [*rotated("q1", "AAAA"), *rotated("q2", "AAAB"), *rotated("q3", "BBBA"), *rotated("q4", "AABB")]
     exam = exam_of(replies)
-    found = exam.rotations
-    assert (exam.questions, found.questions, found.orders, found.incomplete) == (4, 4, 4, 0)
-    assert (found.all_right.value, found.all_right.interval) == (1 / 4, wilson(1, 4))
-    assert (found.majority.value, found.tied) == (2 / 4, 1), "q4 is level, and so has no most frequent answer"
+    rotations = exam.rotations
+    assert (exam.questions, rotations.questions, rotations.orders, rotations.incomplete) == (4, 4, 4, 0)
+    assert (rotations.all_right.value, rotations.all_right.interval) == (1 / 4, wilson(1, 4))
+    assert (rotations.majority.value, rotations.tied) == (2 / 4, 1), "q4 is level, and so has no most frequent answer"
 
 
 def test_a_majority_is_found_by_the_datasets_own_letters():
     """The model always says A: four different answers, one of which is right, and no majority."""
     always_a = [LETTERS[turn] for turn in range(4)]
-    found = exam_of(rotated("q1", always_a)).rotations
-    assert (found.all_right.value, found.majority.value, found.tied) == (0, 0, 1)
+    rotations = exam_of(rotated("q1", always_a)).rotations
+    assert (rotations.all_right.value, rotations.majority.value, rotations.tied) == (0, 0, 1)
 
 
 def test_unread_replies_are_no_answer_but_keep_a_question_from_being_all_right():
-    found = exam_of(rotated("q1", ["A", "A", None, None])).rotations
-    assert (found.all_right.value, found.majority.value) == (0, 1)
+    rotations = exam_of(rotated("q1", ["A", "A", None, None])).rotations
+    assert (rotations.all_right.value, rotations.majority.value) == (0, 1)
 
 
 def test_a_question_of_which_an_order_failed_is_left_out():
     replies = [*rotated("q1", "AAAA"), *rotated("q2", "AAAA")[:3], reply("q2@4", None, cluster="q2", outcome="error")]
-    found = exam_of(replies).rotations
-    assert (found.questions, found.incomplete, found.all_right.n) == (1, 1, 1)
+    rotations = exam_of(replies).rotations
+    assert (rotations.questions, rotations.incomplete, rotations.all_right.n) == (1, 1, 1)
 
 
 def test_ids_with_a_number_behind_an_at_sign_are_no_rotations_without_an_order():
@@ -179,11 +179,11 @@ def test_repeats_flip_where_the_read_answers_differ():
     replies = [
         reply(sample, read, repeat=repeat) for sample, several in answers.items() for repeat, read in enumerate(several)
     ]
-    found = exam_of(replies).repeats
-    assert (found.samples, found.repeats) == (4, 4), "of q5 one answer alone was read"
-    assert (found.flipped.value, found.flipped.interval) == (2 / 4, wilson(2, 4))
-    assert found.off == pytest.approx((0 + 1 / 4 + 1 / 2 + 0) / 4)
-    assert (found.majority.value, found.majority.n, found.tied) == (3 / 5, 5, 1)
+    repeats = exam_of(replies).repeats
+    assert (repeats.samples, repeats.repeats) == (4, 4), "of q5 one answer alone was read"
+    assert (repeats.flipped.value, repeats.flipped.interval) == (2 / 4, wilson(2, 4))
+    assert repeats.off == pytest.approx((0 + 1 / 4 + 1 / 2 + 0) / 4)
+    assert (repeats.majority.value, repeats.majority.n, repeats.tied) == (3 / 5, 5, 1)
 
 
 def test_a_run_without_repeats_has_no_flip_rate():
@@ -192,10 +192,10 @@ def test_a_run_without_repeats_has_no_flip_rate():
 
 def test_repeats_of_rotations_are_one_cluster_in_every_interval():
     replies = [
-        one
+        row
         for no in range(12)
         for repeat in range(2)
-        for one in rotated(f"q{no}", ["A" if (no + turn + repeat) % 3 else "B" for turn in range(4)], repeat=repeat)
+        for row in rotated(f"q{no}", ["A" if (no + turn + repeat) % 3 else "B" for turn in range(4)], repeat=repeat)
     ]
     exam = exam_of(replies)
     assert exam.questions == 12
@@ -217,7 +217,17 @@ def test_it_is_plain_json():
     plain = json.loads(json.dumps(json_value(exam)))
     assert plain["rotations"]["all_right"]["n"] == 2
     assert plain["letters"]["letters"][0]["letter"] == "A"
-    assert set(plain) == {"score", "questions", "chance", "corrected", "letters", "rotations", "repeats", "queue"}
+    assert set(plain) == {
+        "score",
+        "questions",
+        "chance",
+        "corrected",
+        "letters",
+        "rotations",
+        "repeats",
+        "queue",
+        "points",
+    }
 
 
 def test_macro_and_micro_averages_differ_where_groups_differ_in_size():
@@ -226,7 +236,7 @@ def test_macro_and_micro_averages_differ_where_groups_differ_in_size():
     (score,), groups = summarize(rows)
     assert (score.headline.value, score.macro.value, score.macro.n) == (pytest.approx(90 / 110), 0.45, 2)
     assert score.macro.interval.low < 0.45 < score.macro.interval.high
-    assert [one.macro for one in groups[NAME]] == [None, None]
+    assert [group.macro for group in groups[NAME]] == [None, None]
 
 
 def test_there_is_no_macro_average_of_one_group():
@@ -244,9 +254,9 @@ one_reply = st.tuples(
 
 
 @given(st.lists(one_reply, max_size=30))
-def test_whatever_comes_in_every_share_is_a_share(found):
+def test_whatever_comes_in_every_share_is_a_share(drawn):
     replies = []
-    for no, repeat, read, wanted, options, outcome, own in found:
+    for no, repeat, read, wanted, options, outcome, own in drawn:
         kept = outcome or ("unparsed" if read is None else "scored")
         replies.append(reply(f"q{no % 3}@{no}", read if kept == "scored" else None, wanted, options=options,
                              cluster=f"q{no % 3}", repeat=repeat, outcome=kept, **own))  # fmt: skip
@@ -255,7 +265,7 @@ def test_whatever_comes_in_every_share_is_a_share(found):
     exam = exam_of(replies)
     means = [exam.rotations and exam.rotations.all_right, exam.rotations and exam.rotations.majority]
     means += [exam.repeats and exam.repeats.flipped, exam.repeats and exam.repeats.majority]
-    means += [one.recall for one in exam.letters.letters] if exam.letters else []
+    means += [letter.recall for letter in exam.letters.letters] if exam.letters else []
     for mean in means:
         if mean and mean.value is not None:
             assert 0 <= mean.interval.low <= mean.value + 1e-9

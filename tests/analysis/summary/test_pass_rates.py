@@ -36,9 +36,9 @@ def test_one_and_all_repeats_are_shown_and_the_k_of_the_options():
 
 
 def test_samples_with_fewer_repeats_than_k_are_left_out_and_counted():
-    (one, three) = pass_rates(run([1.0, 1.0, 1.0], [1.0, "error", "error"]))
-    assert (one.each.n, three.each.n) == (2, 1)
-    assert three.each.value == 1.0
+    (once, thrice) = pass_rates(run([1.0, 1.0, 1.0], [1.0, "error", "error"]))
+    assert (once.each.n, thrice.each.n) == (2, 1)
+    assert thrice.each.value == 1.0
 
 
 def test_an_unparsed_reply_counts_as_in_the_headline():

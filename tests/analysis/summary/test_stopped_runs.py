@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from steelyard import ExactMatch, Options, Sample, Score, ScoreInfo, StopWhen, Suite, compare, evaluate_suite
+from steelyard import ExactMatch, Options, Sample, Score, ScoreInfo, Suite, compare, evaluate_suite
+from steelyard.evaluation.objects import StopWhen
 from steelyard.plain_json import json_value
 
 
@@ -33,7 +34,7 @@ def test_the_confidence_sequence_stands_in_place_of_the_test(question, where):
     assert pair.sentence.startswith(f"new has more exact match than old {where} (")
     assert f"stopped after {new.stopping.used} of 300 samples" in pair.sentence
     assert json_value(pair.headline)["stopped"]["side"] == "above"
-    assert any("fixed number of samples" in one for one in pair.warnings)
+    assert any("fixed number of samples" in warning for warning in pair.warnings)
 
 
 def test_what_could_not_be_told_is_said_so():
@@ -56,7 +57,7 @@ def test_what_was_decided_against_another_run_of_that_target_is_not_said_of_this
     (pair,) = compare(old, new).pairs
     assert pair.headline.stopped is None
     assert pair.headline.p is not None
-    assert any("stopped early" in one for one in pair.warnings)
+    assert any("stopped early" in warning for warning in pair.warnings)
 
 
 def test_a_run_of_another_evaluation_is_compared_as_ever():
@@ -66,7 +67,7 @@ def test_a_run_of_another_evaluation_is_compared_as_ever():
     (pair,) = compare(whole, new).pairs
     assert pair.headline.stopped is None
     assert pair.headline.p is not None
-    assert any("stopped early" in one for one in pair.warnings)
+    assert any("stopped early" in warning for warning in pair.warnings)
 
 
 @dataclass(frozen=True)

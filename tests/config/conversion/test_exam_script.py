@@ -109,7 +109,8 @@ def test_the_new_file_asks_what_the_old_script_asked_and_every_combination_once_
     body = json.loads(endpoint.request("q", {}).payload)
     assert (body["model_name"], body["prompt_name"], body["top_k"]) == ("zhipu-api", "text", 20)
     asked = endpoint.messages(Sample("1", "乾？", choices=("天", "地")))
-    assert asked == '单选题。\n题目：乾？\n选项：A. 天\nB. 地\n只答 {"answer": "A"}'
+    # What the script itself sent: str.format with a Python list.
+    assert asked == TEMPLATE.format(question="乾？", options=["A:天", "B:地"])
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,7 @@ def test_the_new_file_asks_what_the_old_script_asked_and_every_combination_once_
         ("{{}} {question}", "{} {{question}}"),
         ("{{{question}}}", "{{{question}}}"),
         ("{{{{question}}}}", "{{{{question}}}}"),
-        ("{who} {options}", "{who} {{options}}"),
+        ("{who} {options}", "{who} {{options_as_list}}"),
         (" \tindented\nsecond {question}\n", " \tindented\nsecond {{question}}\n"),
         ("\u3000\u3000乾\n\n\u3000{question}", "\u3000\u3000乾\n\n\u3000{{question}}"),
         ("\x07\n{question}", "\x07\n{{question}}"),
@@ -136,8 +137,8 @@ def test_a_converted_template_says_what_the_old_one_said(text):
     old = text.replace("{", "{{").replace("}", "}}") + "|{question}|{options}"
     found, _ = target(CHATCHAT, prompt={"k": old})
     template = found["http"]["template"]
-    assert [name for name, _ in placeholders(template)] == ["question", "options"]
-    assert render(template, {"question": "Q", "options": "O"}) == old.format(question="Q", options="O")
+    assert [name for name, _ in placeholders(template)] == ["question", "options_as_list"]
+    assert render(template, {"question": "Q", "options_as_list": "O"}) == old.format(question="Q", options="O")
 
 
 def test_a_placeholder_that_nothing_fills_is_named():
@@ -198,8 +199,16 @@ def test_the_later_generation_of_the_service_gets_its_own_names():
     assert found["http"]["body"] == {"model": "m", "top_k": 3, "kb_name": "z"}
 
 
-def test_a_chat_without_a_knowledge_base_is_asked_without_a_preset():
+def test_the_services_chat_without_a_knowledge_base_has_a_preset_of_its_own():
     found, new = target({"url": "http://h/chat/chat", "llm_models": ["m"], "temperature": 0.1})
+    assert found["http"]["preset"] == "chatchat-0.2-chat"
+    assert found["http"]["body"] == {"model_name": "m", "temperature": 0.1}
+    assert "matrix" not in new
+    assert found["tags"] == {"knowledge_base": "no"}
+
+
+def test_any_other_chat_without_a_knowledge_base_is_asked_without_a_preset():
+    found, new = target({"url": "http://h/ask", "llm_models": ["m"], "temperature": 0.1})
     assert "preset" not in found["http"]
     assert found["http"]["body"] == {
         "query": "{{prompt}}",

@@ -93,8 +93,8 @@ def test_the_database_numbers_a_row_that_is_inserted(connection):
 def test_two_streams_are_read_in_turn_and_one_that_is_left_early_hurts_nobody(connection):
     add_words(connection, "a", "b", "c")
     query = "SELECT text FROM word ORDER BY text"
-    one, two = connection.stream(query).scalars(), connection.stream(query).scalars()
-    assert [next(one), next(two), next(two)] == ["a", "a", "b"]
+    first, second = connection.stream(query).scalars(), connection.stream(query).scalars()
+    assert [next(first), next(second), next(second)] == ["a", "a", "b"]
     add_words(connection, "d")
     assert len(words(connection)) == 4
 

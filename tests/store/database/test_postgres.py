@@ -26,7 +26,8 @@ from tests.store.outside import connection_to, execute
 from tests.store.test_store import new, record
 from tests.thorough import times
 
-from steelyard import ConfigError, ExactMatch, Sample, Score, Store, StoreError, evaluate
+from steelyard import ConfigError, ExactMatch, Sample, Score, Store, evaluate
+from steelyard.errors import StoreError
 from steelyard.store.database import schema
 from steelyard.store.database.address import has_password, locate
 from steelyard.store.database.postgres_connection import escape, unescape
@@ -47,10 +48,10 @@ NASTY = ["\0", "a\0b", "\x1a", "\x1a0\x1aD800", "易\0", "\u202e", "'; DROP TABL
 )
 def test_an_address_is_shown_without_its_password(typed, shown, monkeypatch):
     monkeypatch.setenv("PGSECRET", "p@ss/w:rd")
-    found = locate(typed)
-    assert str(found) == repr(found)[1:-1] == shown
-    assert locate(found) is found, "it can be handed on"
-    assert found.url.password in {None, "geheim", "p@ss/w:rd"}
+    address = locate(typed)
+    assert str(address) == repr(address)[1:-1] == shown
+    assert locate(address) is address, "it can be handed on"
+    assert address.url.password in {None, "geheim", "p@ss/w:rd"}
     assert has_password(typed) == ("geheim" in typed)
 
 
@@ -126,13 +127,13 @@ def test_texts_that_the_server_refuses_come_back_as_they_were(on_server):
         return [Score(f"s\0{sample.id[:1]}", 1.0, reason="half a pair \ud800", detail={"\0": "\udfff"})]
 
     run = evaluate(lambda sample: f"\0\ud800{sample.input}", samples, [scorer], store=on_server, name="t\0itle")
-    found = list(run.records())
-    assert [one.sample for one in found] == samples
-    assert [one.output.value for one in found] == [f"\0\ud800{text}" for text in NASTY]
-    assert found[0].scores[0].name == "s\x000"
-    assert found[0].scores[0].reason == "half a pair \ud800"
+    listed = list(run.records())
+    assert [record.sample for record in listed] == samples
+    assert [record.output.value for record in listed] == [f"\0\ud800{text}" for text in NASTY]
+    assert listed[0].scores[0].name == "s\x000"
+    assert listed[0].scores[0].reason == "half a pair \ud800"
     assert run.suite == "t\0itle"
-    assert sorted(one.name for one in run.summary().scores) == [f"s\0{n}" for n in range(len(NASTY))]
+    assert sorted(score.name for score in run.summary().scores) == [f"s\0{n}" for n in range(len(NASTY))]
     with Store(on_server) as store:
         assert verify(store).damages == []
 
@@ -168,21 +169,21 @@ def test_a_look_up_does_not_read_the_whole_of_a_table_that_was_small_at_first(on
 
 
 def test_several_processes_that_find_no_store_make_one(on_server, server):
-    made, failed = [], []
+    collected, failed = [], []
 
     def make():
         try:
             Store(on_server, create_missing=True).close()
-            made.append(1)
+            collected.append(1)
         except StoreError as error:
             failed.append(error)
 
     threads = [threading.Thread(target=make) for _ in range(6)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    assert (len(made), failed) == (6, [])
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(collected), failed) == (6, [])
 
 
 HOLD = """
@@ -250,8 +251,8 @@ def test_whoever_lost_the_line_cannot_write_though_it_comes_back(on_server, serv
             writer.finish("finished", "", 1)
         taken.insert(1, record(1, 0.5))
         taken.finish("interrupted", "", 1)
-        found = other.run(writer.run.id)
-        assert [(one.sample.id, one.scores[0].value) for one in found.records()] == [("q0", 1.0), ("q1", 0.5)]
+        run = other.run(writer.run.id)
+        assert [(record.sample.id, record.scores[0].value) for record in run.records()] == [("q0", 1.0), ("q1", 0.5)]
         assert verify(other).damages == []
 
 
@@ -286,12 +287,12 @@ def test_of_two_transactions_that_wait_for_each_other_both_are_done_in_the_end(o
 
         return both
 
-    with Store(on_server, create_missing=True) as one, Store(on_server) as two:
+    with Store(on_server, create_missing=True) as first, Store(on_server) as second:
         for _ in range(2):
-            one.begin_evaluation([])
+            first.begin_evaluation([])
         threads = [
-            threading.Thread(target=one.writer.change, args=[change("one", (1, 2))]),
-            threading.Thread(target=two.writer.change, args=[change("two", (2, 1))]),
+            threading.Thread(target=first.writer.change, args=[change("one", (1, 2))]),
+            threading.Thread(target=second.writer.change, args=[change("two", (2, 1))]),
         ]
         for thread in threads:
             thread.start()
@@ -299,8 +300,8 @@ def test_of_two_transactions_that_wait_for_each_other_both_are_done_in_the_end(o
             thread.join()
         # How often is the server's affair: it may wake the other one late, and both then wait once more.
         assert max(tries.values()) > 1, "the server ended one of them, which was done again"
-        assert [one.spending(num).calls for num in (1, 2)] == [2, 2]
-        assert (one.writer.store_error(), two.writer.store_error()) == (None, None)
+        assert [first.spending(num).calls for num in (1, 2)] == [2, 2]
+        assert (first.writer.store_error(), second.writer.store_error()) == (None, None)
 
 
 def test_two_stores_that_add_the_same_samples_and_names_share_them(on_server, server):
@@ -310,19 +311,19 @@ def test_two_stores_that_add_the_same_samples_and_names_share_them(on_server, se
             writer.insert(n, record(n))
         writer.finish("finished", "", 1)
 
-    with Store(on_server, create_missing=True) as one, Store(on_server) as two:
+    with Store(on_server, create_missing=True) as first, Store(on_server) as second:
         threads = [
-            threading.Thread(target=work, args=[one, range(200)]),
-            threading.Thread(target=work, args=[two, range(199, -1, -1)]),
+            threading.Thread(target=work, args=[first, range(200)]),
+            threading.Thread(target=work, args=[second, range(199, -1, -1)]),
         ]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert [(run.state, run.done) for run in one.runs()] == [("finished", 200)] * 2
+        assert [(run.state, run.done) for run in first.runs()] == [("finished", 200)] * 2
         assert execute(on_server, "SELECT count(*) FROM sample") == [(200,)]
         assert execute(on_server, "SELECT count(*) FROM word") == [(1,)]
-        assert verify(two).damages == []
+        assert verify(second).damages == []
 
 
 def test_who_may_only_read_reads_and_is_told_where_something_would_be_written(on_server, server, schema):
@@ -339,7 +340,7 @@ def test_who_may_only_read_reads_and_is_told_where_something_would_be_written(on
         query = {**url.query, "schema": schema}
         where = replace(url, username=reader, password="geheim", query=query).complete
         with Store(where) as store:
-            assert [one.id for one in store.runs()] == [run.id]
+            assert [run.id for run in store.runs()] == [run.id]
             assert store.run(run.id).summary().scores[0].answered.value == 1.0
             assert store.run(run.id).state == "finished"
             assert verify(store).is_sound
@@ -395,7 +396,7 @@ def test_a_lost_line_ends_the_run_with_4_and_no_reply_is_paid_twice(tmp_path, on
             assert "Traceback" not in err
             assert journalled(on_server) == len(ledger.answered())
         command_here(tmp_path, "resume", "--store", on_server, "--quiet")
-        paid = Counter(one["prompt"] for one in ledger.answered())
+        paid = Counter(call["prompt"] for call in ledger.answered())
     assert set(paid.values()) == {1}
     assert len(paid) == QUESTIONS
     with Store(on_server) as store:
@@ -415,12 +416,12 @@ def test_killed_at_random_moments_a_run_pays_only_for_what_was_in_flight(tmp_pat
             os.kill(process.pid, signal.SIGKILL)
             process.communicate()
         command_here(tmp_path, "resume", "--store", on_server, "--quiet")
-        paid = Counter(one["prompt"] for one in ledger.answered())
+        paid = Counter(call["prompt"] for call in ledger.answered())
     assert len(paid) == QUESTIONS
     assert sum(paid.values()) - QUESTIONS <= kills * CONCURRENCY
     with Store(on_server) as store:
         assert [(run.state, run.done) for run in store.runs()] == [("finished", QUESTIONS)]
-        assert len({one.sample.id for one in store.runs()[0].records()}) == QUESTIONS
+        assert len({record.sample.id for record in store.runs()[0].records()}) == QUESTIONS
         assert verify(store).damages == []
 
 
@@ -454,8 +455,8 @@ def test_a_writer_that_pauses_within_a_transaction_for_too_long_does_not_keep_ot
 @pytest.fixture
 def own_server():
     """A server of the test's own, which it may stop; (address, stop, start)."""
-    found = max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
-    if found is None or shutil.which("su") is None or os.geteuid() != 0:
+    largest = max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
+    if largest is None or shutil.which("su") is None or os.geteuid() != 0:
         pytest.skip("no server of one's own can be started here")
     # Not below pytest's own folder, which is closed to other users: the server does not run as root.
     home = Path(tempfile.mkdtemp(prefix="steelyard-", dir="/tmp"))
@@ -469,14 +470,14 @@ def own_server():
         done = subprocess.run(["su", "postgres", "-c", line], cwd="/", capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr + done.stdout
 
-    call(f"{found}/initdb -D {data} -E UTF8 -A trust --no-sync")
+    call(f"{largest}/initdb -D {data} -E UTF8 -A trust --no-sync")
     options = f"-o '-p {port} -k /tmp -c listen_addresses=127.0.0.1'"
 
     def start():
-        call(f"{found}/pg_ctl -D {data} -w {options} -l {data}/log start")
+        call(f"{largest}/pg_ctl -D {data} -w {options} -l {data}/log start")
 
     def stop(how):
-        call(f"{found}/pg_ctl -D {data} -w -m {how} stop")
+        call(f"{largest}/pg_ctl -D {data} -w -m {how} stop")
 
     start()
     yield f"postgresql://postgres@127.0.0.1:{port}/postgres", stop, start
@@ -497,6 +498,6 @@ def test_a_server_that_is_started_anew_in_the_middle_costs_no_reply(tmp_path, ow
         assert process.returncode == 4, (out, err)
         assert "resume" in err
         command_here(tmp_path, "resume", "--store", where, "--quiet")
-        paid = Counter(one["prompt"] for one in ledger.answered())
+        paid = Counter(call["prompt"] for call in ledger.answered())
     assert set(paid.values()) == {1}
     assert len(paid) == QUESTIONS

@@ -16,8 +16,8 @@ from steelyard.store.database.postgres_pool import ConnectionPool
 
 @pytest.fixture
 def pool(server):  # the test is skipped where there is none
-    with contextlib.closing(ConnectionPool(locate(SERVER).url.libpq(), lambda _: None)) as made:
-        yield made
+    with contextlib.closing(ConnectionPool(locate(SERVER).url.libpq(), lambda _: None)) as pool:
+        yield pool
 
 
 def numbers(*drivers):

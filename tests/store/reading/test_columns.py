@@ -6,8 +6,9 @@ import pytest
 from tests.store.exam_run import exam_runs, question
 from tests.store.outside import execute
 
-from steelyard import ExactMatch, Sample, Store, StoreError, evaluate
+from steelyard import ExactMatch, Sample, Store, evaluate
 from steelyard.analysis.scores.score_columns import Answered
+from steelyard.errors import StoreError
 from steelyard.store.delete import delete_runs
 from steelyard.store.reading import columns as store_columns
 
@@ -95,9 +96,9 @@ def test_numbers_that_a_deleted_run_left_to_others_name_those(where):
         samples = [Sample(name, f"{name}?", "yes", group=f"of {name}") for name in names]
         return evaluate(lambda sample: "yes", samples, [ExactMatch()], store=where)
 
-    made = run_of("a", "b")
+    stored_run = run_of("a", "b")
     with Store(where) as reader:
-        first = reader.run(made.id)
+        first = reader.run(stored_run.id)
         assert [row[:2] for row in rows_of(first)] == [("a", "of a"), ("b", "of b")]
         with Store(where) as other:
             delete_runs(other, [other.run(first.id)])
@@ -171,13 +172,13 @@ def test_a_store_that_lost_its_pages_is_an_error_of_the_store(tmp_path):
     data = bytearray(where.read_bytes())
     data[8 * 4096 :] = bytes(len(data) - 8 * 4096)
     with Store(where) as store:
-        found = store.run(run.id)
+        stored_run = store.run(run.id)
         where.write_bytes(data)
         with pytest.raises(StoreError):
-            found.data()
+            stored_run.data()
 
 
 def test_records_of_some_samples_are_those_records(mixed):
     everything = [record for record in mixed.records() if record.sample.id in {"q1", "q4"}]
     assert mixed.records_of(["q4", "q1", "nobody"]) == everything
-    assert [(one.sample.id, one.repeat) for one in everything] == [("q1", 0), ("q1", 1), ("q4", 0), ("q4", 1)]
+    assert [(part.sample.id, part.repeat) for part in everything] == [("q1", 0), ("q1", 1), ("q4", 0), ("q4", 1)]

@@ -87,7 +87,7 @@ def expected(records, labels, run, where, order, *, by_sample=False):
         (no, record)
         for no, record in records
         if condition.holds(
-            record, [one for one in labels if (one.sample, one.repeat) == (record.sample.id, record.repeat)]
+            record, [label for label in labels if (label.sample, label.repeat) == (record.sample.id, record.repeat)]
         )
     ]
     key, falling = order.removeprefix("-") or "place", order.startswith("-")
@@ -306,9 +306,9 @@ def test_a_place_that_does_not_fit_a_character_is_read_too(where):
 
 def test_matching_records_are_those_of_the_condition(run):
     condition = parse_condition("wrong and group=tax", run.manifest)
-    found = list(matching_records(run, condition))
-    assert found == [(no, record) for no, record in run.numbered_records() if condition.holds(record)]
-    assert found
+    listed = list(matching_records(run, condition))
+    assert listed == [(no, record) for no, record in run.numbered_records() if condition.holds(record)]
+    assert listed
 
 
 def test_regressions_are_those_of_a_comparison(where):
@@ -374,7 +374,7 @@ def test_regressions_pair_samples_by_id(where):
     """Another dataset order, and contents that have changed since."""
     from steelyard import compare
 
-    changed = [Sample(one.id, one.input, "C", group=one.group) for one in reversed(SAMPLES[3:])]
+    changed = [Sample(sample.id, sample.input, "C", group=sample.group) for sample in reversed(SAMPLES[3:])]
     before, after = evaluated(where), evaluated(where, shift=2, samples=changed, repeats=1)
     ids = set(compare(before, after).pairs[0].changed.regressions)
     assert {record.sample.id for record in after.page(n=100, where="regression", against=before).records} == ids
@@ -409,8 +409,8 @@ def test_a_sample_with_repeats_changes_where_most_of_them_do(where):
         pair = compare(before, after).pairs[0]
         assert (set(pair.changed.regressions), set(pair.changed.improvements)) == (worse, better)
         for change, ids in (("regression", worse), ("improvement", better), ("both-right", {"three"})):
-            found = after.page(n=100, where=change, against=before).records
-            assert {record.sample.id for record in found} == ids
+            records = after.page(n=100, where=change, against=before).records
+            assert {record.sample.id for record in records} == ids
 
 
 def test_a_rescored_run_is_filtered_by_its_newest_scores(where):

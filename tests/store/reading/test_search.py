@@ -10,18 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.store.outside import execute
 
-from steelyard import (
-    ConfigError,
-    ExactMatch,
-    Output,
-    Prompt,
-    Sample,
-    Score,
-    Scripted,
-    Store,
-    StoreError,
-    evaluate,
-)
+from steelyard import ConfigError, ExactMatch, Output, Prompt, Sample, Score, Scripted, Store, evaluate
+from steelyard.errors import StoreError
 from steelyard.evaluation.rescore import rescore
 from steelyard.store.delete import delete_runs
 from steelyard.store.reading import search
@@ -98,8 +88,8 @@ def test_words_read_from_the_bodies_are_those_of_the_records(where):
     execute(where, "UPDATE sample SET body = ? WHERE id = 'kun'", [b"\x01\xff\x00\xff"])
     execute(where, "DELETE FROM reply WHERE num = (SELECT MAX(num) FROM reply)")
     with Store(where) as store:
-        for made in runs:
-            run = store.run(made.id)
+        for evaluated in runs:
+            run = store.run(evaluated.id)
             read = dict(record_words(run))
             assert read == {(no, record.repeat): words_of_record(record) for no, record in run.numbered_records()}
             assert len(read) == run.done
@@ -155,9 +145,9 @@ def test_pages_of_a_search_that_follow_are_of_that_search(run):
 def test_a_bounded_scan_says_what_it_left_out(run, monkeypatch):
     _without_index(monkeypatch)
     monkeypatch.setattr(search, "_MOST_SCANNED", 2)
-    found = run.search("say")
-    assert [record.sample.id for record in found.records] == ["fr", "tax"]
-    assert found.note == "only the first 2 of 7 records of this run were searched, as it has no search index"
+    page = run.search("say")
+    assert [record.sample.id for record in page.records] == ["fr", "tax"]
+    assert page.note == "only the first 2 of 7 records of this run were searched, as it has no search index"
 
 
 @pytest.mark.parametrize("text", ["", "  ", "?!", '""', "\x00", "*"])
@@ -214,8 +204,8 @@ def test_an_unfinished_run_is_scanned_and_says_so(tmp_path, monkeypatch):
 
 def test_the_index_is_a_file_of_its_run_beside_the_store_and_can_be_deleted(stored, monkeypatch):
     run = stored.run("latest")
-    made = sqlite3.connect(index_of(stored)).execute("SELECT run, done FROM indexed").fetchall()
-    assert made == [(run.id, 7)]
+    indexed = sqlite3.connect(index_of(stored)).execute("SELECT run, done FROM indexed").fetchall()
+    assert indexed == [(run.id, 7)]
     monkeypatch.setattr(search, "_MOST_SCANNED", 2)
     assert (run.search("answer").total, run.search("answer").note) == (6, "")
     index_of(stored).unlink()

@@ -10,7 +10,8 @@ import pytest
 from tests.store.outside import execute
 from tests.thorough import times
 
-from steelyard import ExactMatch, Label, Prompt, Sample, Score, Store, StoreError, evaluate
+from steelyard import ExactMatch, Label, Prompt, Sample, Score, Store, evaluate
+from steelyard.errors import StoreError
 from steelyard.evaluation.rescore import rescore
 from steelyard.models.scripted import Scripted
 from steelyard.people.labels import add_labels, add_note
@@ -19,7 +20,7 @@ from steelyard.store.repair.verify import verify
 from steelyard.store.run_rows import NewRun
 
 SAMPLES = [Sample(f"q{n}", f"Question {n}?", str(n), group="ab"[n % 2], cluster=f"c{n % 7}") for n in range(120)]
-REPLIES = {one.input: f"The answer to that question is {one.id}." for one in SAMPLES}
+REPLIES = {sample.input: f"The answer to that question is {sample.id}." for sample in SAMPLES}
 
 
 N, AGAIN = 40, 20
@@ -168,19 +169,19 @@ def copied(sound, tmp_path):
 def test_a_row_that_is_gone_or_changed_is_found_and_named(copied, name):
     statement, said, sample = ROWS[name]
     execute(copied, statement)
-    found = [one for one in verdict_of(copied).damages if said in one.what]
-    assert found, [str(one) for one in verdict_of(copied).damages]
-    assert sample in {"", "3"} or {one.sample for one in found} == {sample}
+    named = [damage for damage in verdict_of(copied).damages if said in damage.what]
+    assert named, [str(damage) for damage in verdict_of(copied).damages]
+    assert sample in {"", "3"} or {record.sample for record in named} == {sample}
 
 
 def test_a_problem_is_told_in_a_short_line_however_long_the_id_of_its_sample_is(copied):
     execute(copied, "UPDATE sample SET id = ? WHERE num = 3", ("x" * 1_000_000,))
-    assert 0 < max(len(str(one)) for one in verdict_of(copied).damages) < 10_000
+    assert 0 < max(len(str(damage)) for damage in verdict_of(copied).damages) < 10_000
 
 
 def test_a_manifest_that_is_nested_too_deep_is_found_and_the_rest_is_read(copied):
     execute(copied, "UPDATE run SET manifest = ?", ("[" * 100_000,))
-    assert [one for one in verdict_of(copied).damages if "nested too deep" in one.what]
+    assert [damage for damage in verdict_of(copied).damages if "nested too deep" in damage.what]
 
 
 def test_the_same_is_found_on_a_server(on_server):
@@ -188,7 +189,7 @@ def test_the_same_is_found_on_a_server(on_server):
     for name in ("a sample's id", "a score's value", "a run's plan", "a record's time"):
         execute(on_server, ROWS[name][0])
     execute(on_server, "UPDATE reply SET body = set_byte(body, 4, get_byte(body, 4) # 1) WHERE num = 5")
-    said = " ".join(one.what for one in verdict_of(on_server).damages)
+    said = " ".join(damage.what for damage in verdict_of(on_server).damages)
     for name in ("a sample's id", "a score's value", "a run's plan", "a record's time"):
         assert ROWS[name][1] in said
     assert "a stored body is damaged" in said
@@ -205,7 +206,7 @@ def test_a_flipped_bit_of_a_stored_body_is_found_unless_it_says_the_same(copied,
     for *place, body in draw.sample(rows, min(times(10, 25), len(rows))):
         flipped = bytearray(body)
         flipped[draw.randrange(len(body))] ^= 1 << draw.randrange(8)
-        where = " AND ".join(f"{one.strip()} = ?" for one in key.split(","))
+        where = " AND ".join(f"{word.strip()} = ?" for word in key.split(","))
         execute(copied, f"UPDATE {table} SET body = ? WHERE {where}", (bytes(flipped), *place))
         missed += verdict_of(copied).is_sound and unpacked(copied, bytes(flipped)) != unpacked(copied, body)
         execute(copied, f"UPDATE {table} SET body = ? WHERE {where}", (body, *place))
@@ -223,7 +224,7 @@ def test_a_byte_that_flips_anywhere_in_the_file_is_found_or_changes_nothing(soun
     """What is not found lies in space that nothing uses, or says the same as before."""
     draw, data = random.Random(3), sound.read_bytes()
     before = contents(sound)
-    found, flips = 0, times(50, 150)
+    noticed, flips = 0, times(50, 150)
     for n in range(flips):
         path = tmp_path / f"{n}.db"
         flipped = bytearray(data)
@@ -231,13 +232,13 @@ def test_a_byte_that_flips_anywhere_in_the_file_is_found_or_changes_nothing(soun
         path.write_bytes(flipped)
         try:
             if not verdict_of(path).is_sound:
-                found += 1
+                noticed += 1
                 continue
         except StoreError:
-            found += 1
+            noticed += 1
             continue
         assert contents(path) == before
-    assert found > flips // 8, "a store of some pages per table is mostly space that nothing uses"
+    assert noticed > flips // 8, "a store of some pages per table is mostly space that nothing uses"
 
 
 def contents(path):
@@ -261,8 +262,8 @@ def test_an_index_that_has_lost_a_row_is_found(copied):
         sql = 'CREATE UNIQUE INDEX reply_key ON reply ("key")'
         connection.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'reply_key'", [sql])
         connection.commit()
-    assert any("missing from index" in one.what for one in verdict_of(copied).damages)
-    assert any("missing from the journal" in one.what for one in verdict_of(copied).damages)
+    assert any("missing from index" in damage.what for damage in verdict_of(copied).damages)
+    assert any("missing from the journal" in damage.what for damage in verdict_of(copied).damages)
 
 
 def test_a_run_without_its_checksum_is_damaged(copied):

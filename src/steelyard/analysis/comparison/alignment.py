@@ -17,16 +17,15 @@ refused, since it does not say which of them to pair.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.comparison.sample_costs import contents, hashes_by_id, metadata_keys, metadata_values
-from steelyard.analysis.comparison.sample_scores import RunScores, read_scores
+from steelyard.analysis.comparison.sample_costs import contents, metadata_keys, metadata_values
+from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.run_data import RunData
-from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, did_you_mean
 
 Array = NDArray[Any]
@@ -38,38 +37,13 @@ _HARDLY_ANY: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedRun:
-    """One run with what a comparison computes from it once.
+class AlignedRuns:
+    """Two runs, and which of their samples make a pair, in order of the baseline.
 
     Args:
-        run: the run.
-        summary: its summary.
-        scores: its scores, sample by sample.
-    """
-
-    run: RunData
-    summary: RunSummary
-    scores: RunScores
-
-    @classmethod
-    def of(cls, run: RunData, summary: RunSummary, groups: Sequence[str] = ()) -> ComparedRun:
-        """A run, or its samples of some groups alone."""
-        return cls(run, summary, read_scores(run.scores, groups))
-
-    def hashes(self) -> Mapping[str, str]:
-        """Sample id -> hash of its content, the id included; nothing where that is not known."""
-        return hashes_by_id(self.run.scores.samples, self.run.hashes)
-
-    def ids(self, indices: Array) -> list[str]:
-        """The ids of the samples with these indices."""
-        return [self.scores.samples[index] for index in indices.tolist()]
-
-
-class SampleAlignment(NamedTuple):
-    """Indices of the samples that make a pair, in order of the baseline.
-
-    Args:
-        first: indices of the baseline's samples.
+        baseline: the first run.
+        other: the second.
+        first: indices of the baseline's samples that are paired.
         second: indices of the other run's samples, in the same order.
         by: `id`, `content` or the key.
         notes: what a reader must know about it, one sentence each.
@@ -77,20 +51,13 @@ class SampleAlignment(NamedTuple):
             None where there are none.
     """
 
+    baseline: RunBySample
+    other: RunBySample
     first: Array
     second: Array
     by: str
     notes: tuple[str, ...] = ()
     left_out: tuple[Array, Array] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AlignedRuns:
-    """Two runs, and which of their samples make a pair."""
-
-    baseline: ComparedRun
-    other: ComparedRun
-    alignment: SampleAlignment
 
     @property
     def names(self) -> tuple[str, str]:
@@ -105,14 +72,13 @@ def names_of(baseline: RunData, other: RunData) -> tuple[str, str]:
     return f"{baseline.target} ({baseline.id})", f"{other.target} ({other.id})"
 
 
-def align(baseline: ComparedRun, other: ComparedRun, by: str, names: tuple[str, str]) -> SampleAlignment:
+def align(baseline: RunBySample, other: RunBySample, by: str) -> AlignedRuns:
     """Pair the samples of two runs.
 
     Args:
         baseline: the first run.
         other: the second.
         by: `id`, `content`, a key of the samples' metadata, or "" for the default (see the module).
-        names: what the runs are called.
 
     Raises:
         ConfigError: no sample of a run has that key, or two samples of one run have the same value there.
@@ -122,45 +88,45 @@ def align(baseline: ComparedRun, other: ComparedRun, by: str, names: tuple[str, 
     if by == CONTENT:
         return _by_content(baseline, other)
     if by:
-        return _by_key(baseline, other, by, names)
+        return _by_key(baseline, other, by)
     by_id = _by_id(baseline, other)
-    smaller = min(len(baseline.scores.samples), len(other.scores.samples))
+    smaller = min(len(baseline.samples), len(other.samples))
     if len(by_id.first) >= _HARDLY_ANY * smaller or not smaller:
-        return _without_changed(by_id, baseline, other)
+        return _without_changed(by_id)
     contents = _by_content(baseline, other)
     if len(contents.first) <= len(by_id.first):
         return by_id
     shared = f"{len(by_id.first)} of {smaller}" if len(by_id.first) else "none"
     note = (
-        f"{names[0]} and {names[1]} share {shared} of their samples' ids, so samples with equal content are paired; "
+        f"{' and '.join(by_id.names)} share {shared} of their samples' ids, so samples with equal content are paired; "
         f"--align id pairs by id."
     )
-    return contents._replace(notes=(note, *contents.notes))
+    return replace(contents, notes=(note, *contents.notes))
 
 
-def _by_id(baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
-    samples = baseline.scores.samples
-    if samples is other.scores.samples:
+def _by_id(baseline: RunBySample, other: RunBySample) -> AlignedRuns:
+    samples = baseline.samples
+    if samples is other.samples:
         indices = np.arange(len(samples))
-        return SampleAlignment(indices, indices, ID)
-    index_of = other.scores.index_of()
+        return AlignedRuns(baseline, other, indices, indices, ID)
+    index_of = other.index_of()
     second = np.fromiter((index_of.get(ident, -1) for ident in samples), dtype=np.int64, count=len(samples))
     first = np.flatnonzero(second >= 0)
-    return SampleAlignment(first, second[first], ID)
+    return AlignedRuns(baseline, other, first, second[first], ID)
 
 
-def _without_changed(pairs: SampleAlignment, baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
+def _without_changed(runs: AlignedRuns) -> AlignedRuns:
     """The pairs without samples whose content changed between two versions of a dataset, if those are a minority."""
-    if same_file(baseline, other):
-        return pairs
-    changed = _changed(baseline, other, pairs.first, pairs.second)
+    if same_file(runs.baseline, runs.other):
+        return runs
+    changed = _changed(runs.baseline, runs.other, runs.first, runs.second)
     if not changed.any() or 2 * changed.sum() >= len(changed):
-        return pairs
-    left_out = pairs.first[changed], pairs.second[changed]
-    return pairs._replace(first=pairs.first[~changed], second=pairs.second[~changed], left_out=left_out)
+        return runs
+    left_out = runs.first[changed], runs.second[changed]
+    return replace(runs, first=runs.first[~changed], second=runs.second[~changed], left_out=left_out)
 
 
-def same_file(baseline: ComparedRun, other: ComparedRun) -> bool:
+def same_file(baseline: RunBySample, other: RunBySample) -> bool:
     """Whether both runs used a file with the same content."""
     first, second = (dataset_file(side.run.manifest) for side in (baseline, other))
     return bool(first and second and first[1] == second[1])
@@ -178,10 +144,10 @@ def dataset_file(manifest: Mapping[str, Any]) -> tuple[str, str] | None:
     return (str(part["file"]), str(part["digest"])) if isinstance(part, Mapping) and part.get("digest") else None
 
 
-def _changed(baseline: ComparedRun, other: ComparedRun, first: Array, second: Array) -> Array:
+def _changed(baseline: RunBySample, other: RunBySample, first: Array, second: Array) -> Array:
     """Per pair with a common id, whether the content differs; group and metadata do not count as content."""
     if baseline.run.bodies and other.run.bodies and baseline.run.hashes is not None and other.run.hashes is not None:
-        hashes = baseline.run.hashes[baseline.scores.numbers[first]], other.run.hashes[other.scores.numbers[second]]
+        hashes = baseline.run.hashes[baseline.numbers[first]], other.run.hashes[other.numbers[second]]
         changed = np.asarray(hashes[0] != hashes[1])
         if not changed.any():  # the usual case, without reading a sample
             return changed
@@ -190,14 +156,14 @@ def _changed(baseline: ComparedRun, other: ComparedRun, first: Array, second: Ar
         changed = np.ones(len(first), dtype=bool)
         before, after = baseline.hashes(), other.hashes()
     for index in np.flatnonzero(changed).tolist():
-        pair = (before.get(baseline.scores.samples[first[index]]), after.get(other.scores.samples[second[index]]))
+        pair = (before.get(baseline.samples[first[index]]), after.get(other.samples[second[index]]))
         changed[index] = None not in pair and pair[0] != pair[1]
     return changed
 
 
-def _by_content(baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
+def _by_content(baseline: RunBySample, other: RunBySample) -> AlignedRuns:
     before, after = (
-        _indices_by(side.scores, content_of)
+        _indices_by(side, content_of)
         for side, content_of in zip((baseline, other), contents_of(baseline, other), strict=True)
     )
     shared = [(indices, after[content]) for content, indices in before.items() if content in after]
@@ -207,21 +173,23 @@ def _by_content(baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
     if several:
         questions = "1 question occurs" if several == 1 else f"{several} questions occur"
         notes = (f"{questions} more than once in a run; they are paired in order.",)
-    return _alignment(pairs, CONTENT, notes)
+    return AlignedRuns(baseline, other, *_columns(pairs), CONTENT, notes)
 
 
-def contents_of(*sides: ComparedRun) -> list[Mapping[str, str]]:
+def contents_of(*sides: RunBySample) -> list[Mapping[str, str]]:
     """Per side, sample id -> hash of its content; with the id in it where one of the runs is not a stored run."""
     bodies = [side.run.bodies for side in sides if side.run.bodies is not None]
     return [*map(contents, bodies)] if len(bodies) == len(sides) else [side.hashes() for side in sides]
 
 
-def _by_key(baseline: ComparedRun, other: ComparedRun, key: str, names: tuple[str, str]) -> SampleAlignment:
+def _by_key(baseline: RunBySample, other: RunBySample, key: str) -> AlignedRuns:
+    names = names_of(baseline.run, other.run)
     before, after = (_unique(side, key, name) for side, name in zip((baseline, other), names, strict=True))
-    return _alignment([(index, after[value]) for value, index in before.items() if value in after], key)
+    pairs = [(index, after[value]) for value, index in before.items() if value in after]
+    return AlignedRuns(baseline, other, *_columns(pairs), key)
 
 
-def _unique(side: ComparedRun, key: str, name: str) -> dict[str, int]:
+def _unique(side: RunBySample, key: str, name: str) -> dict[str, int]:
     """Value of the key -> index of its sample; refused where two samples share a value."""
     bodies = side.run.bodies
     values = {} if bodies is None else metadata_values(bodies, key)
@@ -229,8 +197,8 @@ def _unique(side: ComparedRun, key: str, name: str) -> dict[str, int]:
         known = [] if bodies is None else metadata_keys(bodies)
         hint = did_you_mean(key, known) if known else "; they have no metadata"
         raise ConfigError(f"--align {key}: no sample of {name} has {key!r} in its metadata{hint}")
-    samples = side.scores.samples
-    for value, indices in (indices_by_value := _indices_by(side.scores, values)).items():
+    samples = side.samples
+    for value, indices in (indices_by_value := _indices_by(side, values)).items():
         if len(indices) > 1:
             first, second = (samples[index] for index in indices[:2])
             raise ConfigError(
@@ -240,18 +208,18 @@ def _unique(side: ComparedRun, key: str, name: str) -> dict[str, int]:
     return {value: indices[0] for value, indices in indices_by_value.items()}
 
 
-def _indices_by(scores: RunScores, values: Mapping[str, Any]) -> dict[Any, list[int]]:
+def _indices_by(side: RunBySample, values: Mapping[str, Any]) -> dict[Any, list[int]]:
     """Value -> indices of the samples that have it, in order; samples without a value are left out."""
     indices_by_value: dict[Any, list[int]] = {}
-    for index, ident in enumerate(scores.samples):
+    for index, ident in enumerate(side.samples):
         if ident in values:
             indices_by_value.setdefault(values[ident], []).append(index)
     return indices_by_value
 
 
-def _alignment(pairs: Sequence[tuple[int, int]], by: str, notes: tuple[str, ...] = ()) -> SampleAlignment:
+def _columns(pairs: Sequence[tuple[int, int]]) -> tuple[Array, Array]:
     indices = np.asarray(pairs, dtype=int).reshape(-1, 2)
-    return SampleAlignment(indices[:, 0], indices[:, 1], by, notes)
+    return indices[:, 0], indices[:, 1]
 
 
 _HEAD: Final = 8
@@ -293,10 +261,9 @@ class SharedSamples(NamedTuple):
 
 def shared_samples(runs: AlignedRuns, score: str) -> SharedSamples:
     """The samples for which both runs have rows of a score, whatever their outcome."""
-    before, after = runs.baseline.scores.sums_of(score), runs.other.scores.sums_of(score)
-    alignment = runs.alignment
-    shared = (before.rows[alignment.first] > 0) & (after.rows[alignment.second] > 0)
-    first, second = alignment.first[shared], alignment.second[shared]
+    before, after = runs.baseline.sums_of(score), runs.other.sums_of(score)
+    shared = (before.rows[runs.first] > 0) & (after.rows[runs.second] > 0)
+    first, second = runs.first[shared], runs.second[shared]
     failed = ((before.errors > 0) & (before.read == 0))[first] | ((after.errors > 0) & (after.read == 0))[second]
     return SharedSamples(first, second, int(failed.sum()))
 
@@ -311,7 +278,7 @@ def overlap_of(runs: AlignedRuns, score: str, paired: int) -> SampleOverlap:
     """
     shared = shared_samples(runs, score)
     left_out = _left_out(runs, score)
-    rows = [int((run.scores.sums_of(score).rows > 0).sum()) for run in (runs.baseline, runs.other)]
+    rows = [int((run.sums_of(score).rows > 0).sum()) for run in (runs.baseline, runs.other)]
     return SampleOverlap(
         n_paired=paired,
         only_in_baseline=rows[0] - len(shared.first) - left_out,
@@ -321,22 +288,22 @@ def overlap_of(runs: AlignedRuns, score: str, paired: int) -> SampleOverlap:
         changed_content=_changed_content(runs, shared) + left_out,
         shared_replies=_shared_replies(runs, shared),
         left_out_changed=left_out,
-        aligned=runs.alignment.by,
+        aligned=runs.by,
     )
 
 
 def _left_out(runs: AlignedRuns, score: str) -> int:
     """Samples with rows of a score in both runs that are not paired because their content changed."""
-    if runs.alignment.left_out is None:
+    if runs.left_out is None:
         return 0
-    before, after = runs.baseline.scores.sums_of(score), runs.other.scores.sums_of(score)
-    first, second = runs.alignment.left_out
+    before, after = runs.baseline.sums_of(score), runs.other.sums_of(score)
+    first, second = runs.left_out
     return int(((before.rows[first] > 0) & (after.rows[second] > 0)).sum())
 
 
 def _changed_content(runs: AlignedRuns, shared: SharedSamples) -> int:
     """Pairs whose content differs. A sample's hash covers its id, so pairs of other ids need the content hash."""
-    baseline, other, by = runs.baseline, runs.other, runs.alignment.by
+    baseline, other, by = runs.baseline, runs.other, runs.by
     if by == CONTENT:
         return 0
     if by == ID:
@@ -352,7 +319,7 @@ def _shared_replies(runs: AlignedRuns, shared: SharedSamples) -> int:
     before, after = runs.baseline.run.records, runs.other.run.records
     if before is None or after is None:
         return 0
-    numbers = runs.baseline.scores.numbers[shared.first], runs.other.scores.numbers[shared.second]
+    numbers = runs.baseline.numbers[shared.first], runs.other.numbers[shared.second]
     return shared_replies(LastReplies(*before.last_keys()), LastReplies(*after.last_keys()), numbers)
 
 

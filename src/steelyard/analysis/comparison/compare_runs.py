@@ -14,18 +14,16 @@ The order matters: p-values of all runs are corrected together before a verdict 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.alignment import (
     AlignedRuns,
-    ComparedRun,
     align,
-    names_of,
     overlap_of,
     shared_samples,
 )
@@ -73,6 +71,7 @@ from steelyard.analysis.comparison.paired_scores import (
     paired_values,
 )
 from steelyard.analysis.comparison.sample_costs import sample_costs
+from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.comparison.settings import setting_differences
 from steelyard.analysis.comparison.turn_differences import turn_differences
 from steelyard.analysis.judges.jury_scores import with_jury
@@ -85,6 +84,7 @@ from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, did_you_mean
 
 Array = NDArray[Any]
+_LEVEL: Final = 0.95
 
 
 def compare(
@@ -118,9 +118,9 @@ def compare(
             or does not tell them apart.
     """
     name, sides = _checked_runs(runs, score, level, groups, summaries)
-    tested = [_tested_pair(sides[0], other, name, align_by, level) for other in sides[1:]]
-    headlines = adjust_runs([pair.headline for pair in tested])
-    pairs = _compared_pairs(tested, headlines, level)
+    aligned = [align(sides[0], other, align_by) for other in sides[1:]]
+    headlines = adjust_runs([_headline(pair, name, level) for pair in aligned])
+    pairs = _compared_pairs(aligned, headlines, name, level)
     return replace(_comparison(name, sides, pairs, groups, run_notes(pairs)), grid=grid_of(sides, name, level))
 
 
@@ -149,30 +149,28 @@ def compare_all_pairs(
         ConfigError: as in `compare`.
     """
     name, sides = _checked_runs(runs, score, level, groups, summaries)
-    against_first = [_tested_pair(sides[0], other, name, align_by, level) for other in sides[1:]]
-    others = [_over_turns(_tested_headline(*pair, name, align_by, level), level) for pair in combinations(sides[1:], 2)]
-    tested = [*against_first, *others]
-    headlines = adjust_pairs([pair.headline for pair in tested])
-    pairs = _compared_pairs(against_first, headlines[: len(against_first)], level)
-    all_pairs = tuple(_run_pair(pair, headline, level) for pair, headline in zip(tested, headlines, strict=True))
+    aligned = [align(*pair, align_by) for pair in combinations(sides, 2)]  # those with the first run come first
+    headlines = adjust_pairs([_headline(pair, name, level) for pair in aligned])
+    pairs = _compared_pairs(aligned[: len(sides) - 1], headlines[: len(sides) - 1], name, level)
+    all_pairs = tuple(_run_pair(*pair, name, level) for pair in zip(aligned, headlines, strict=True))
     return replace(_comparison(name, sides, pairs, groups, ()), all_pairs=all_pairs)
 
 
 def _compared_pairs(
-    tested: Sequence[_TestedPair], headlines: Sequence[PairedDifference], level: float
+    aligned: Sequence[AlignedRuns], headlines: Sequence[PairedDifference], name: str, level: float
 ) -> tuple[PairComparison, ...]:
     """Everything about each pair, given the corrected differences of their headlines."""
-    scores = adjust_scores([pair.scores for pair in tested], level)
-    turns = adjust_scores([pair.turns for pair in tested], level)
+    scores = adjust_scores([_score_differences(runs, name, level) for runs in aligned], level)
+    turns = adjust_scores([turn_differences(runs, level) for runs in aligned], level)
     return tuple(
-        _compare_pair(replace(pair, headline=headline, scores=of_records, turns=of_turns), level=level)
-        for pair, headline, of_records, of_turns in zip(tested, headlines, scores, turns, strict=True)
+        _compare_pair(runs, name, headline, of_records, of_turns, level=level)
+        for runs, headline, of_records, of_turns in zip(aligned, headlines, scores, turns, strict=True)
     )
 
 
 def _comparison(
     name: str,
-    sides: Sequence[ComparedRun],
+    sides: Sequence[RunBySample],
     pairs: tuple[PairComparison, ...],
     groups: Sequence[str],
     notes: Sequence[str],
@@ -195,7 +193,7 @@ def _checked_runs(
     level: float,
     groups: Sequence[str],
     summaries: Sequence[RunSummary],
-) -> tuple[str, list[ComparedRun]]:
+) -> tuple[str, list[RunBySample]]:
     """The score's name and the runs with what is read of them.
 
     Raises:
@@ -213,7 +211,7 @@ def _checked_runs(
     for summary in summaries:
         _check_score(summary, name, baseline=summaries[0])
         _check_groups(summary, name, groups)
-    return name, [ComparedRun.of(run, summary, groups) for run, summary in zip(compared, summaries, strict=True)]
+    return name, [RunBySample.of(run, summary, groups) for run, summary in zip(compared, summaries, strict=True)]
 
 
 def _is_of_jury(name: str, summary: RunSummary) -> bool:
@@ -266,91 +264,57 @@ def _subset_notes(groups: Sequence[str]) -> tuple[str, ...]:
     return (f"Only samples of {' and '.join(groups)} are compared.",) if groups else ()
 
 
-@dataclass(frozen=True, slots=True)
-class _TestedPair:
-    """Two aligned runs with their differences, tested but not yet put into words."""
-
-    runs: AlignedRuns
-    kind: ComparedScore
-    headline: PairedDifference
-    scores: tuple[ScoreDifference, ...]
-    turns: tuple[ScoreDifference, ...] = ()
-    by_conversation: PairedDifference | None = None
-
-
 def headline_difference(
     runs: tuple[RunData, RunData],
     summaries: tuple[RunSummary, RunSummary],
     score: str,
     *,
-    level: float = 0.95,
     group: str = "",
     over_turns: bool = False,
 ) -> tuple[PairedDifference, Verdict]:
-    """The difference of two runs on one score and its verdict, without the rest of `compare`.
+    """The difference of two runs on one score and its verdict at 95 %, without the rest of `compare`.
 
     Args:
         runs: the baseline and the other run.
         summaries: of both.
         score: the score's name; both have it.
-        level: of the interval and the verdict.
         group: only samples of this group; "" is all.
         over_turns: compare a score of single turns over all turns, not by its means over conversations.
     """
     groups = (group,) if group and group != NO_GROUP else ()
-    baseline, other = (ComparedRun.of(run, summary, groups) for run, summary in zip(runs, summaries, strict=True))
-    pair = _tested_headline(baseline, other, score, "", level)
-    headline = (_over_turns(pair, level) if over_turns and not group else pair).headline
-    return headline, verdict_of(headline, level)
+    baseline, other = (RunBySample.of(run, summary, groups) for run, summary in zip(runs, summaries, strict=True))
+    headline = _headline(align(baseline, other, ""), score, _LEVEL, over_turns=over_turns and not group)
+    return headline, verdict_of(headline, _LEVEL)
 
 
-def _tested_headline(baseline: ComparedRun, other: ComparedRun, name: str, align_by: str, level: float) -> _TestedPair:
-    """Two runs aligned and tested on the headline alone."""
-    sides = (baseline, other)
-    alignment = align(baseline, other, align_by, names_of(baseline.run, other.run))
-    runs = AlignedRuns(baseline, other, alignment)
-    kind = compared_score(name, sides)
+def _headline(runs: AlignedRuns, name: str, level: float, *, over_turns: bool = True) -> PairedDifference:
+    """The difference of the score that is compared in full.
+
+    A score of single turns is compared over all turns, as gates and histories have it, unless a rule ended the runs.
+    """
+    headline = _over_records(runs, name, level)
+    turns = _over_turns(turn_differences(runs, level, name), name) if over_turns and headline.stopped is None else None
+    return turns or headline
+
+
+def _over_records(runs: AlignedRuns, name: str, level: float) -> PairedDifference:
+    """The headline over records: of a score of turns, of its means over conversations, whatever their length."""
+    kind = compared_score(name, (runs.baseline, runs.other))
     pairs = paired_values(runs, kind.name, kind.over)
     missing = MissingBySample.of(runs, kind).among()
-    headline = paired_difference(pairs, level=level, meaning=kind.meaning, missing=missing)
-    headline = with_needed(headline, pairs, level)
-    if (decision := decision_on(baseline, other, name)) is not None:
-        headline = as_decided(headline, decision)
-    return _TestedPair(runs, kind, headline, ())
+    difference = paired_difference(pairs, level=level, meaning=kind.meaning, missing=missing)
+    difference = with_needed(difference, pairs, level)
+    decision = decision_on(runs.baseline, runs.other, name)
+    return difference if decision is None else as_decided(difference, decision)
 
 
-def _tested_pair(baseline: ComparedRun, other: ComparedRun, name: str, align_by: str, level: float) -> _TestedPair:
-    """Two runs aligned and tested on the headline and on every other score that both have."""
-    pair = _tested_headline(baseline, other, name, align_by, level)
-    own = [score.name for score in baseline.summary.own_scores if score.name != name]
-    further = [score for score in own if other.summary.score(score)]
-    kinds = [compared_score(score, (baseline, other)) for score in further]
-    scores = tuple(_score_difference(pair.runs, kind, level) for kind in kinds)
-    return replace(_over_turns(pair, level), scores=scores, turns=_turn_differences(pair.runs, level))
+def _over_turns(turns: Sequence[ScoreDifference], name: str) -> PairedDifference | None:
+    """The difference of a score over all turns; None where it is none of turns, or both runs share no conversation."""
+    return next((score.difference for score in turns if score.score == name and score.difference.n), None)
 
 
-def _over_turns(pair: _TestedPair, level: float) -> _TestedPair:
-    """Give a score of single turns the difference over all turns as headline, as gates and histories have it.
-
-    The difference of the means over conversations, which have equal weight whatever their length, is kept as well.
-    """
-    turns = _turn_differences(pair.runs, level, pair.kind.name)
-    if not turns or not turns[0].difference.n or pair.headline.stopped is not None:
-        return pair
-    return replace(pair, headline=turns[0].difference, by_conversation=pair.headline)
-
-
-def _turn_differences(runs: AlignedRuns, level: float, score: str = "") -> tuple[ScoreDifference, ...]:
-    """Differences of the scores of single turns that both runs have, or of one such score."""
-    summaries = (runs.baseline.summary, runs.other.summary)
-    names = [{turns.score.name for turns in summary.details.turns} for summary in summaries]
-    if not names[0] & names[1] or (score and score not in names[0] & names[1]):
-        return ()
-    return tuple(turns for turns in turn_differences(runs, level) if not score or turns.score == score)
-
-
-def _run_pair(pair: _TestedPair, headline: PairedDifference, level: float) -> RunPair:
-    runs, verdict = pair.runs, verdict_of(headline, level)
+def _run_pair(runs: AlignedRuns, headline: PairedDifference, name: str, level: float) -> RunPair:
+    verdict = verdict_of(headline, level)
     return RunPair(
         baseline=runs.baseline.run.id,
         baseline_target=runs.baseline.run.target,
@@ -358,8 +322,15 @@ def _run_pair(pair: _TestedPair, headline: PairedDifference, level: float) -> Ru
         other_target=runs.other.run.target,
         headline=headline,
         verdict=verdict,
-        sentence=comparison_sentence(headline, verdict, score=pair.kind.name, names=runs.names, level=level),
+        sentence=comparison_sentence(headline, verdict, score=name, names=runs.names, level=level),
     )
+
+
+def _score_differences(runs: AlignedRuns, name: str, level: float) -> tuple[ScoreDifference, ...]:
+    """The differences of every other score that both runs have."""
+    names = [score.name for score in runs.baseline.summary.own_scores if score.name != name]
+    kinds = [compared_score(of, (runs.baseline, runs.other)) for of in names if runs.other.summary.score(of)]
+    return tuple(_score_difference(runs, kind, level) for kind in kinds)
 
 
 def _score_difference(runs: AlignedRuns, kind: ComparedScore, level: float) -> ScoreDifference:
@@ -371,31 +342,40 @@ def _score_difference(runs: AlignedRuns, kind: ComparedScore, level: float) -> S
     return ScoreDifference(kind.name, kind.over, shared.errors, not_read, difference, verdict_of(difference, level))
 
 
-def _compare_pair(pair: _TestedPair, *, level: float) -> PairComparison:
+def _compare_pair(
+    runs: AlignedRuns,
+    name: str,
+    headline: PairedDifference,
+    scores: tuple[ScoreDifference, ...],
+    turns: tuple[ScoreDifference, ...],
+    *,
+    level: float,
+) -> PairComparison:
     """The full comparison of two runs, given the differences corrected for the tests of other runs."""
-    runs, kind, headline = pair.runs, pair.kind, pair.headline
-    baseline, other, alignment = runs.baseline, runs.other, runs.alignment
-    verdict = verdict_of(headline, level)
-    pairs = paired_values(runs, kind.name, kind.over)
-    answered = paired_values(runs, kind.name, "scored")
-    overlap = overlap_of(runs, kind.name, (pair.by_conversation or headline).n)
+    baseline, other = runs.baseline, runs.other
+    kind, verdict = compared_score(name, (baseline, other)), verdict_of(headline, level)
+    is_over_turns = headline.stopped is None and _over_turns(turns, name) is not None
+    by_conversation = _over_records(runs, name, level) if is_over_turns else None
+    pairs = paired_values(runs, name, kind.over)
+    answered = paired_values(runs, name, "scored")
+    overlap = overlap_of(runs, name, (by_conversation or headline).n)
     improved, regressed = (pairs.indices[chosen] for chosen in changed_sides(pairs, kind.meaning))
-    sentence = comparison_sentence(headline, verdict, score=kind.name, names=runs.names, level=level)
-    sentence += "" if headline.n else _separate_sets(runs, kind.name)
-    sentence += by_conversation_sentence(pair.by_conversation, level)
-    sentence += moved_scores_sentence(pair.scores, kind.name, runs.names[1]) + _matching_warnings(runs, kind.name)
+    sentence = comparison_sentence(headline, verdict, score=name, names=runs.names, level=level)
+    sentence += "" if headline.n else _separate_sets(runs, name)
+    sentence += by_conversation_sentence(by_conversation, level)
+    sentence += moved_scores_sentence(scores, name, runs.names[1]) + _matching_warnings(runs, name)
     return PairComparison(
         baseline=baseline.run.id,
         baseline_target=baseline.run.target,
         other=other.run.id,
         other_target=other.run.target,
-        score=kind.name,
+        score=name,
         over=kind.over,
         overlap=overlap,
         headline=headline,
         changed=ChangedIds(
-            tuple(baseline.ids(alignment.first[improved])),
-            tuple(baseline.ids(alignment.first[regressed])),
+            tuple(baseline.ids(runs.first[improved])),
+            tuple(baseline.ids(runs.first[regressed])),
             _other_ids(runs, np.concatenate([improved, regressed])),
         ),
         further=FurtherDifferences(
@@ -403,13 +383,13 @@ def _compare_pair(pair: _TestedPair, *, level: float) -> PairComparison:
                 answered, level=level, meaning=kind.meaning, missing=headline.missing if kind.over == "scored" else None
             ),
             adjust_groups(_groups(pairs, runs, kind, level)),
-            pair.scores,
+            scores,
             _costs(runs, level),
-            pair.turns,
-            pair.by_conversation,
+            turns,
+            by_conversation,
         ),
         settings=setting_differences(baseline.run.manifest, other.run.manifest),
-        warnings=(*alignment.notes, *comparison_warnings(runs, overlap, kind.name)),
+        warnings=(*runs.notes, *comparison_warnings(runs, overlap, kind.name)),
         verdict=verdict,
         sentence=sentence,
         level=level,
@@ -418,7 +398,7 @@ def _compare_pair(pair: _TestedPair, *, level: float) -> PairComparison:
 
 def _groups(pairs: PairedValues, runs: AlignedRuns, kind: ComparedScore, level: float) -> tuple[PairedDifference, ...]:
     """A difference per group, in order of first appearance; nothing where no sample names one."""
-    groups = runs.baseline.scores.groups.at(runs.alignment.first)
+    groups = runs.baseline.groups.at(runs.first)
     codes, order = by_appearance(groups.codes[pairs.indices], len(groups.names))
     names = [groups.names[code] for code in order.tolist()]
     if not any(names):
@@ -452,14 +432,14 @@ def _matching_warnings(runs: AlignedRuns, score: str) -> str:
 
 def _costs(runs: AlignedRuns, level: float) -> tuple[CostDifference, ...]:
     """Cost differences over the pairs that failed on neither side; where there are many, over a seeded draw of them."""
-    baseline, other, alignment = runs.baseline, runs.other, runs.alignment
+    baseline, other = runs.baseline, runs.other
     if baseline.run.bodies is None or other.run.bodies is None:
         return ()
     if baseline.run.records is None or other.run.records is None:
         return ()
-    drawn = drawn_samples(alignment.first)
-    first = baseline.scores.numbers[alignment.first[drawn]].tolist()
-    second = other.scores.numbers[alignment.second[drawn]].tolist()
+    drawn = drawn_samples(runs.first)
+    first = baseline.numbers[runs.first[drawn]].tolist()
+    second = other.numbers[runs.second[drawn]].tolist()
     before = sample_costs(baseline.run.records, baseline.run.bodies, first)
     after = sample_costs(other.run.records, other.run.bodies, second)
     clusters = clusters_of(runs)
@@ -474,5 +454,5 @@ def _costs(runs: AlignedRuns, level: float) -> tuple[CostDifference, ...]:
 
 def _other_ids(runs: AlignedRuns, indices: Array) -> dict[str, str]:
     """Baseline's id -> the other run's, at these indices of the alignment, where the two are not equal."""
-    ids = runs.baseline.ids(runs.alignment.first[indices]), runs.other.ids(runs.alignment.second[indices])
+    ids = runs.baseline.ids(runs.first[indices]), runs.other.ids(runs.second[indices])
     return {first: second for first, second in zip(*ids, strict=True) if first != second}

@@ -12,8 +12,7 @@ from steelyard.analysis.comparison.alignment import SampleOverlap
 from steelyard.analysis.comparison.costs import CostDifference
 from steelyard.analysis.comparison.settings import SettingDifference, phrases_of
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.notebook import table_html
-from steelyard.analysis.numbers import MISSING, interval_text, level_text, p_text, signed_text, value_text
+from steelyard.analysis.notebook import notebook_html
 from steelyard.analysis.scores.score_summary_values import Over
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary.run_summary_values import RunSummary
@@ -41,9 +40,8 @@ class OutcomeTable(NamedTuple):
     both_wrong: int
 
     def json_fields(self) -> dict[str, Any]:
-        """Improvements and regressions under the names that version 0.1 gave them."""
-        counts = {"both_right": self.both_right, "fixed": self.improved, "broken": self.regressed}
-        return counts | {"both_wrong": self.both_wrong}
+        """The counts by name."""
+        return self._asdict()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +140,6 @@ class PairedDifference:
     def decisive_p(self) -> float | None:
         """The p-value that decides the verdict: the corrected one where there is one."""
         return self.p if self.p_adjusted is None else self.p_adjusted
-
-    def json_fields(self) -> dict[str, Any]:
-        """As `OutcomeTable` has them."""
-        return field_values(self, improved="fixed", regressed="broken")
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,10 +250,9 @@ class PairComparison:
         )
 
     def json_fields(self) -> dict[str, Any]:
-        """The fields of its parts as its own; `improvements` and `regressions` as `OutcomeTable` has them."""
-        changed = field_values(self.changed, improvements="fixed", regressions="broken")
-        further = field_values(self.further) | {"differs": self.differs}
-        return field_values(self, overlap="", changed="", further="") | self.overlap._asdict() | changed | further
+        """The fields of its parts as its own."""
+        parts = self.overlap._asdict() | field_values(self.changed) | field_values(self.further)
+        return field_values(self, overlap="", changed="", further="") | parts | {"differs": self.differs}
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,27 +410,5 @@ class Comparison:
         return self.grid.sentence if self.grid else "\n".join([pair.sentence for pair in self.pairs])
 
     def _repr_html_(self) -> str:
-        """A small table, for notebooks."""
-        level = level_text(self.pairs[0].level) if self.pairs else "95 %"
-        head = ["run", "n", "baseline", "this run", "difference", f"{level} CI", "p", "improved", "regressed"]
-        caption = f"{self.score}, compared with {self.baseline.target} (run {self.baseline.run})"
-        sentences: list[str] = []
-        for pair in self.pairs:
-            sentences += [pair.sentence, *(f"Warning: {warning}" for warning in pair.warnings)]
-        return table_html(caption, head, map(_notebook_row, self.pairs), [*sentences, *self.notes])
-
-
-def _notebook_row(pair: PairComparison) -> list[str]:
-    headline = pair.headline
-    share = headline.unit
-    counts = (headline.improved, headline.regressed)
-    return [
-        f"{pair.other_target} ({pair.other})",
-        str(headline.n),
-        value_text(headline.baseline, share=share),
-        value_text(headline.other, share=share),
-        signed_text(headline.difference, share=share),
-        interval_text(headline.interval, share=share, sign=True) or MISSING,
-        p_text(headline.decisive_p),
-        *(MISSING if count is None else str(count) for count in counts),
-    ]
+        """What a notebook shows."""
+        return notebook_html(self)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from steelyard.analysis.comparison.alignment import ID, AlignedRuns, ComparedRun, SampleOverlap, dataset_file, same_file
+from steelyard.analysis.comparison.alignment import ID, AlignedRuns, SampleOverlap, dataset_file, same_file
 from steelyard.analysis.comparison.decided_runs import decision_on
 from steelyard.analysis.comparison.paired_scores import has_clusters, n_differently_clustered
+from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.comparison.settings import PROMPT, SYSTEM_PROMPT, phrases_of, target_differences
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_data import RunData
@@ -33,7 +34,7 @@ def comparison_warnings(runs: AlignedRuns, overlap: SampleOverlap, score: str) -
         *_of_datasets(baseline, other),
     ]
     # Errors of the compared score alone: a record for which another scorer failed still has this one.
-    errors = [int(run.scores.sums_of(score).errors.sum()) for _, run in named_runs]
+    errors = [int(run.sums_of(score).errors.sum()) for _, run in named_runs]
     if errors[0] != errors[1]:
         counts = " and ".join(f"{count} in {name}" for name, count in zip(names, errors, strict=True))
         warnings.append(f"The runs differ in errors: {counts}; samples that failed may differ from the others.")
@@ -71,7 +72,7 @@ def _of_state(name: str, summary: RunSummary, *, on_score: bool) -> Iterator[str
 
 
 def _of_samples(overlap: SampleOverlap, runs: AlignedRuns) -> Iterator[str]:
-    (baseline, other), by = runs.names, runs.alignment.by
+    (baseline, other), by = runs.names, runs.by
     if versions := _versions(runs):
         yield (
             f"The runs used two versions of their dataset, {versions[0]} and {versions[1]}: "
@@ -116,14 +117,14 @@ def _of_clusters(runs: AlignedRuns) -> Iterator[str]:
 def _versions(runs: AlignedRuns) -> list[str]:
     """Both files with the beginning of their hashes, where two runs of one suite used different ones."""
     files = [dataset_file(side.run.manifest) for side in (runs.baseline, runs.other)]
-    if runs.alignment.by != ID or None in files or same_file(runs.baseline, runs.other):
+    if runs.by != ID or None in files or same_file(runs.baseline, runs.other):
         return []
     if runs.baseline.summary.suite != runs.other.summary.suite:
         return []
     return [f"{file[0]} ({file[1][:8]})" for file in files if file]
 
 
-def _of_datasets(baseline: ComparedRun, other: ComparedRun) -> Iterator[str]:
+def _of_datasets(baseline: RunBySample, other: RunBySample) -> Iterator[str]:
     """Compare the digests of whole datasets where the samples have no hashes."""
     first, second = (_mapping(side.run.manifest.get("samples")).get("digest") for side in (baseline, other))
     if first and second and first != second and not (baseline.hashes() and other.hashes()):

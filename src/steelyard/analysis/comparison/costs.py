@@ -56,9 +56,7 @@ class CostDifference:
     estimated: bool = False
 
 
-def cost_differences(
-    pairs: Sequence[CostPair], *, level: float, seed: int = 0, counted: bool = True
-) -> tuple[CostDifference, ...]:
+def cost_differences(pairs: Sequence[CostPair], *, level: float, counted: bool = True) -> tuple[CostDifference, ...]:
     """Differences in time, calls and tokens; empty without pairs, and without counts that are 0 for both.
 
     Latency is compared where both targets asked models for every sample, else wall time: latency excludes queueing
@@ -67,13 +65,12 @@ def cost_differences(
     Args:
         pairs: the costs of the same samples in both runs.
         level: of the intervals.
-        seed: of the resampling; equal data give equal numbers.
         counted: whether the calls and tokens of both are known. Those of a target that calls models itself are not,
             and a 0 in their place would look like a saving.
     """
     if not pairs:
         return ()
-    draw = _Resamples([pair.cluster for pair in pairs], level, seed)
+    draw = _Resamples([pair.cluster for pair in pairs], level)
     costs = [side for pair in pairs for side in (pair.baseline, pair.other)]
     time = "latency" if all(side.latency is not None for side in costs) else "seconds"
     times = [time, "ttft"] if all(side.ttft is not None for side in costs) else [time]
@@ -87,23 +84,21 @@ def cost_differences(
     return tuple(row for row in rows if row.statistic != "mean" or row.baseline or row.other)
 
 
-def time_quantile(
-    costs: Sequence[tuple[int, SampleCost]], rank: int, *, level: float = 0.95, seed: int = 0
-) -> CostDifference | None:
+def time_quantile(costs: Sequence[tuple[int, SampleCost]], rank: int) -> CostDifference | None:
     """A quantile of one run's latency, or of its wall time where it asked no model, as a difference from 0 seconds.
+
+    Its interval is at 95 %.
 
     Args:
         costs: of each sample, with a number that is equal for samples that are not independent.
         rank: in percent, 1 to 99.
-        level: of the interval.
-        seed: of the resampling.
 
     Returns None without samples.
     """
     if not costs:
         return None
     measure, values = times_of([cost for _, cost in costs])
-    draw = _Resamples([unit for unit, _ in costs], level, seed)
+    draw = _Resamples([unit for unit, _ in costs], 0.95)
     return next(draw.quantiles(measure, (np.zeros(len(values)), values), (rank,)))
 
 
@@ -120,16 +115,16 @@ def _sides(pairs: Sequence[CostPair], measure: str) -> tuple[Array, Array]:
 
 
 class _Resamples:
-    """Draws of clusters with replacement, the same for every measure."""
+    """Draws of clusters with replacement, the same for every measure; seeded, so equal data give equal numbers."""
 
-    def __init__(self, clusters: Sequence[int], level: float, seed: int) -> None:
+    def __init__(self, clusters: Sequence[int], level: float) -> None:
         self._clusters = np.unique(np.asarray(clusters), return_inverse=True)[1]
         self._n = len(clusters)
         self._groups = int(self._clusters.max()) + 1
         most = self._groups * int(np.bincount(self._clusters).max())
         self._count = np.int16 if most < 2**15 else np.int32
         self._ends = ((1 - level) / 2, (1 + level) / 2)
-        self._weights = list(self._drawn_weights(np.random.default_rng(seed))) if self._groups > 1 else []
+        self._weights = list(self._drawn_weights(np.random.default_rng(0))) if self._groups > 1 else []
 
     def means(self, measure: str, sides: tuple[Array, Array], *, estimated: bool) -> CostDifference:
         """The difference of the means."""
@@ -181,8 +176,8 @@ def _weighted_quantiles(values: Array, weights: Array, ranks: Sequence[float]) -
     return [values[order][np.argmax(reached >= rank * reached[:, -1:] - 1e-9, axis=1)] for rank in ranks]
 
 
-def drawn_samples(samples: Sized, most: int = MOST_SAMPLES, seed: int = 0) -> list[int]:
-    """Indices of at most `most` samples, drawn without replacement and in order."""
-    if len(samples) <= most:
+def drawn_samples(samples: Sized) -> list[int]:
+    """Indices of at most `MOST_SAMPLES` samples, drawn by a seed, without replacement and in order."""
+    if len(samples) <= MOST_SAMPLES:
         return list(range(len(samples)))
-    return sorted(np.random.default_rng(seed).choice(len(samples), size=most, replace=False).tolist())
+    return sorted(np.random.default_rng(0).choice(len(samples), size=MOST_SAMPLES, replace=False).tolist())

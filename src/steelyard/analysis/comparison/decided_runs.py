@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from steelyard.analysis.comparison.alignment import ComparedRun
 from steelyard.analysis.comparison.comparison_values import PairedDifference
+from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.stopping import Stopping
 
 SEQUENCE: Final = "confidence sequence"
 BETTING: Final = "betting test"
 
 
-def decision_on(baseline: ComparedRun, other: ComparedRun, score: str) -> Stopping | None:
+def decision_on(baseline: RunBySample, other: RunBySample, score: str) -> Stopping | None:
     """The stopping rule's decision on the difference of these two runs; None where there was no such rule.
 
     It applies within one evaluation only: runs of the same target that were started at another time are other runs.

@@ -67,12 +67,14 @@ class ScoreMeaning(NamedTuple):
         threshold: values at or above it pass, or at or below it where lower is better; None: any change of a value is
             an improvement or a regression.
         undecided_at: a value that neither passes nor fails, such as 0.5 where half of a sample's repeats pass.
+        share: the mean is a share of something, whatever single values are: of points, some of which are deducted.
     """
 
     scaled: bool = False
     lower_is_better: bool = False
     threshold: float | None = None
     undecided_at: float | None = None
+    share: bool = False
 
 
 USUAL_MEANING: Final = ScoreMeaning()
@@ -108,7 +110,7 @@ def paired_difference(
     differences = pairs.other - pairs.baseline
     baseline, difference = float(pairs.baseline.mean()), float(differences.mean())
     unit = not meaning.scaled and all(side.min() >= 0 and side.max() <= 1 for side in (pairs.baseline, pairs.other))
-    table = _table(pairs) if unit else None
+    table = _table(pairs) if unit and not meaning.share else None
     clusters = _shared_clusters(pairs.clusters)
     evidence = _evidence(pairs, clusters, table, level)
     if table and meaning.lower_is_better:
@@ -127,7 +129,7 @@ def paired_difference(
         p=evidence.p,
         relative=difference / baseline if baseline else None,
         table=table,
-        unit=unit,
+        unit=unit or meaning.share,
         interval_method=evidence.interval_method,
         test=evidence.test,
         improved=int(improved.sum()),

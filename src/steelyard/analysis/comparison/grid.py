@@ -18,7 +18,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.comparison.alignment import ComparedRun
 from steelyard.analysis.comparison.comparison_values import (
     CellState,
     GridCell,
@@ -31,6 +30,7 @@ from steelyard.analysis.comparison.differences import PairedValues, ScoreMeaning
 from steelyard.analysis.comparison.multiplicity import adjust_groups, adjust_runs
 from steelyard.analysis.comparison.paired_scores import compared_score
 from steelyard.analysis.comparison.sample_costs import sample_costs
+from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.joint_values import JointDifference, JointValues, advantages, is_not_worse
 from steelyard.analysis.numbers import count_text, money_text, points_text, value_text
 from steelyard.analysis.run_data import TARGET
@@ -56,7 +56,7 @@ def is_grid(tags: Sequence[Mapping[str, str]]) -> bool:
     return len(cells) == len(tags) > 1 and all(model is not None for _, model in cells)
 
 
-def grid_of(runs: Sequence[ComparedRun], score: str, level: float) -> GridComparison | None:
+def grid_of(runs: Sequence[RunBySample], score: str, level: float) -> GridComparison | None:
     """Compare the cells of a grid; None where the runs are none, or a rule ended one early.
 
     Args:
@@ -95,7 +95,7 @@ def grid_of(runs: Sequence[ComparedRun], score: str, level: float) -> GridCompar
     )
 
 
-def _cell(side: ComparedRun, score: str) -> GridCell:
+def _cell(side: RunBySample, score: str) -> GridCell:
     run, summary = side.run, side.summary
     scored = summary.score(score)
     if scored is None:
@@ -119,30 +119,30 @@ def _cell(side: ComparedRun, score: str) -> GridCell:
     )
 
 
-def _times(side: ComparedRun) -> tuple[str, float | None, float | None]:
+def _times(side: RunBySample) -> tuple[str, float | None, float | None]:
     run = side.run
     if run.records is None or run.bodies is None:
         return "", None, None
-    chosen = drawn_samples(side.scores.samples)
-    costs = list(sample_costs(run.records, run.bodies, side.scores.numbers[chosen].tolist()).values())
+    chosen = drawn_samples(side.samples)
+    costs = list(sample_costs(run.records, run.bodies, side.numbers[chosen].tolist()).values())
     if not costs:
         return "", None, None
     time, values = times_of(costs)
     return time, quantile(values, 0.5), quantile(values, 0.95)
 
 
-def _shared_values(runs: Sequence[ComparedRun], score: str, over: Over) -> tuple[Array, Array | None]:
+def _shared_values(runs: Sequence[RunBySample], score: str, over: Over) -> tuple[Array, Array | None]:
     """The values of the samples that have one in every run, a row per run; and their clusters, if any share one."""
-    places = [run.scores.index_of() for run in runs]
-    shared = [sample for sample in runs[0].scores.samples if all(sample in place for place in places)]
+    places = [run.index_of() for run in runs]
+    shared = [sample for sample in runs[0].samples if all(sample in place for place in places)]
     rows = [
-        run.scores.sums_of(score).means(over)[[place[sample] for sample in shared]]
+        run.sums_of(score).means(over)[[place[sample] for sample in shared]]
         for run, place in zip(runs, places, strict=True)
     ]
     values = np.array(rows).reshape(len(runs), len(shared))
     known = ~np.isnan(values).any(axis=0)
     first = [places[0][sample] for sample in shared]
-    units = np.unique(runs[0].scores.units()[first][known], return_inverse=True)[1]
+    units = np.unique(runs[0].units()[first][known], return_inverse=True)[1]
     return values[:, known], units if len(np.unique(units)) < len(units) else None
 
 

@@ -53,10 +53,6 @@ class RunChange:
     verdict: ChangeVerdict
     paired: bool
 
-    def json_fields(self) -> dict[str, Any]:
-        """The verdict is `told`."""
-        return field_values(self, verdict="told")
-
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
@@ -107,12 +103,12 @@ class PastRun:
         return self.score.headline.interval if self.score else None
 
     def json_fields(self) -> dict[str, Any]:
-        """What changed is `settings`; notes are without the run, which is named above them."""
+        """Notes are without the run, which is named above them."""
         notes = [
             {"at": note.at.isoformat(timespec="seconds"), "author": note.author, "text": note.text}
             for note in self.notes
         ]
-        return field_values(self, changed="settings") | {"notes": notes}
+        return field_values(self) | {"notes": notes}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.comparison.alignment import AlignedRuns, ComparedRun
+from steelyard.analysis.comparison.alignment import AlignedRuns
 from steelyard.analysis.comparison.comparison_values import MissingVerdicts
 from steelyard.analysis.comparison.differences import PairedValues, ScoreMeaning
+from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.scores.histograms import UNIT
 from steelyard.analysis.scores.score_infos import parts_right_from_wrong, score_infos
 from steelyard.analysis.scores.score_summary_values import Over
@@ -38,28 +39,35 @@ class ComparedScore(NamedTuple):
     ends: Interval | None
 
 
-def compared_score(name: str, runs: Sequence[ComparedRun]) -> ComparedScore:
+def compared_score(name: str, runs: Sequence[RunBySample]) -> ComparedScore:
     """Denominator, meaning and range of a score; its headline is that of the first run that has it."""
     scores = [score for run in runs if (score := run.summary.score(name)) is not None]
     infos = [info for run in runs if (info := score_infos(run.run.manifest).get(name)) is not None]
     scale = next((score.scale for score in scores if score.scale), None)
     threshold = next((info.threshold for info in infos if info.threshold is not None), None)
     lower = any(info.lower_is_better for info in infos)
-    meaning = ScoreMeaning(scale is not None or any(info.unbounded for info in infos), lower, threshold)
+    weighted = any(info.weighted for info in infos)
+    meaning = ScoreMeaning(scale is not None or any(info.unbounded for info in infos), lower, threshold, share=weighted)
     if all(score.binary for score in scores) and parts_right_from_wrong(threshold, lower_is_better=lower):
         # A sample passes where most of its repeats do, whatever the threshold of one repeat, and fails where most fail.
         meaning = meaning._replace(threshold=_MAJORITY, undecided_at=_MAJORITY)
-    ends = scale or (UNIT if all(score.is_share for score in scores) else None)
+    ends = scale or (UNIT if not weighted and all(score.is_share for score in scores) else None)
     return ComparedScore(name, scores[0].over if scores else "all", meaning, ends)
 
 
 def paired_values(runs: AlignedRuns, score: str, over: Over) -> PairedValues:
-    """The samples with a value on both sides; the group is the baseline's, the cluster as `clusters_of` says."""
-    before = runs.baseline.scores.sums_of(score).means(over)[runs.alignment.first]
-    after = runs.other.scores.sums_of(score).means(over)[runs.alignment.second]
+    """The samples with a value on both sides; the group is the baseline's, the cluster as `clusters_of` says.
+
+    Values that weigh differently are scaled so that their plain mean over these samples is the weighted one.
+    """
+    before = runs.baseline.sums_of(score).means(over)[runs.first]
+    after = runs.other.sums_of(score).means(over)[runs.second]
     indices = np.flatnonzero(~(np.isnan(before) | np.isnan(after)))
-    clusters = clusters_of(runs)
-    return PairedValues(indices, before[indices], after[indices], None if clusters is None else clusters[indices])
+    before, after, clusters = before[indices], after[indices], clusters_of(runs)
+    weights = runs.baseline.sums_of(score).weights
+    if weights is not None and (of_pairs := weights[runs.first][indices]).any():
+        before, after = (side * of_pairs / of_pairs.mean() for side in (before, after))
+    return PairedValues(indices, before, after, None if clusters is None else clusters[indices])
 
 
 def clusters_of(runs: AlignedRuns) -> Array | None:
@@ -68,13 +76,13 @@ def clusters_of(runs: AlignedRuns) -> Array | None:
     They are the baseline's, or the other run's if the baseline has none: the dataset may have gained them since.
     """
     if has_clusters(runs.baseline):
-        return runs.baseline.scores.units()[runs.alignment.first]
-    return runs.other.scores.units()[runs.alignment.second] if has_clusters(runs.other) else None
+        return runs.baseline.units()[runs.first]
+    return runs.other.units()[runs.second] if has_clusters(runs.other) else None
 
 
-def has_clusters(run: ComparedRun) -> bool:
+def has_clusters(run: RunBySample) -> bool:
     """Whether any sample of a run names a cluster."""
-    return not run.scores.clusters.are("").all()
+    return not run.clusters.are("").all()
 
 
 def n_differently_clustered(runs: AlignedRuns) -> int:
@@ -85,8 +93,8 @@ def n_differently_clustered(runs: AlignedRuns) -> int:
     if not has_clusters(runs.baseline) and not has_clusters(runs.other):
         return 0
     firsts = []
-    for run, places in ((runs.baseline, runs.alignment.first), (runs.other, runs.alignment.second)):
-        _, first, cluster = np.unique(run.scores.units()[places], return_index=True, return_inverse=True)
+    for run, indices in ((runs.baseline, runs.first), (runs.other, runs.second)):
+        _, first, cluster = np.unique(run.units()[indices], return_index=True, return_inverse=True)
         firsts.append(first[cluster])
     return int((firsts[0] != firsts[1]).sum())
 
@@ -112,8 +120,8 @@ class MissingBySample:
     @classmethod
     def of(cls, runs: AlignedRuns, kind: ComparedScore) -> MissingBySample:
         """The missing verdicts of one score of two aligned runs."""
-        sums = [run.scores.sums_of(kind.name) for run in (runs.baseline, runs.other)]
-        rows = (runs.alignment.first, runs.alignment.second)
+        sums = [run.sums_of(kind.name) for run in (runs.baseline, runs.other)]
+        rows = (runs.first, runs.second)
         read = [side.read[indices_of_side] for side, indices_of_side in zip(sums, rows, strict=True)]
         indices = np.flatnonzero((read[0] > 0) & (read[1] > 0))
         counts = [side[indices] for side in read]

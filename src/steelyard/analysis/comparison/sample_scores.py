@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.analysis.comparison.sample_costs import hashes_by_id
+from steelyard.analysis.run_data import RunData
 from steelyard.analysis.scores.score_columns import CODES, ScoreColumns, Texts, by_appearance
 from steelyard.analysis.scores.score_summary_values import Over
+from steelyard.analysis.summary.run_summary_values import RunSummary
 
 Array = NDArray[Any]
 
@@ -28,6 +31,8 @@ class ScoreSums:
         read: repeats that count where the score is over all replies: scored, unparsed and refused ones.
         errors: repeats that failed.
         rows: all repeats; 0 where the sample has no row of this score.
+        weights: what the sample weighs in the mean over samples, 0 where that is not known; None where all weigh the
+            same.
     """
 
     total: Array
@@ -36,6 +41,7 @@ class ScoreSums:
     read: Array
     errors: Array
     rows: Array
+    weights: Array | None = None
 
     def missing(self, over: Over) -> Array:
         """Per sample the repeats whose value is not known: unparsed ones, and refused ones where they are left out.
@@ -53,21 +59,51 @@ class ScoreSums:
 
 
 @dataclass(frozen=True, slots=True)
-class RunScores:
-    """All scores of one run; samples are indexed in order of first appearance.
+class RunBySample:
+    """A run with its scores sample by sample; samples are indexed in order of first appearance.
 
     Args:
+        run: the run.
+        summary: its summary.
         samples: ids.
-        numbers: of the samples in the columns that they were read from.
+        numbers: of the samples in the columns of the run.
         groups: of each; likewise `clusters`.
         sums: per score; "" holds the errors without a score's name.
     """
 
+    run: RunData
+    summary: RunSummary
     samples: Sequence[str]
     numbers: Array
     groups: Texts
     clusters: Texts
     sums: Mapping[str, ScoreSums]
+
+    @classmethod
+    def of(cls, run: RunData, summary: RunSummary, groups: Sequence[str] = ()) -> RunBySample:
+        """Sum up the scores of a run, or of its samples of some groups alone.
+
+        An error without a score's name counts in every score.
+        """
+        rows = run.scores
+        if groups:
+            rows = rows.only(np.any([rows.groups.are(group) for group in groups], axis=0))
+        where, numbers = by_appearance(rows.sample, len(rows.samples))
+        first = np.zeros(len(numbers), dtype=np.int64)
+        first[where[::-1]] = np.arange(len(where))[::-1]
+        names = rows.samples
+        same = len(numbers) == len(names) and np.array_equal(numbers, np.arange(len(names)))
+        samples = names if same else [names[number] for number in numbers.tolist()]
+        sums = _sums(rows, where, len(numbers))
+        return cls(run, summary, samples, numbers, rows.groups.at(first), rows.clusters.at(first), sums)
+
+    def hashes(self) -> Mapping[str, str]:
+        """Sample id -> hash of its content, the id included; nothing where that is not known."""
+        return hashes_by_id(self.run.scores.samples, self.run.hashes)
+
+    def ids(self, indices: Array) -> list[str]:
+        """The ids of the samples with these indices."""
+        return [self.samples[index] for index in indices.tolist()]
 
     def index_of(self) -> dict[str, int]:
         """Sample id -> its index."""
@@ -84,34 +120,17 @@ class RunScores:
         return self.sums.get(score) or self.sums[""]
 
 
-def read_scores(rows: ScoreColumns, groups: Sequence[str] = ()) -> RunScores:
-    """Sum up the rows of a run.
-
-    Args:
-        rows: in any order. An error without a score's name counts in every score.
-        groups: only samples of these; empty for all.
-    """
-    if groups:
-        rows = rows.only(np.any([rows.groups.are(group) for group in groups], axis=0))
-    where, numbers = by_appearance(rows.sample, len(rows.samples))
-    first = np.zeros(len(numbers), dtype=np.int64)
-    first[where[::-1]] = np.arange(len(where))[::-1]
-    names = rows.samples
-    same = len(numbers) == len(names) and np.array_equal(numbers, np.arange(len(names)))
-    return RunScores(
-        names if same else [names[number] for number in numbers.tolist()],
-        numbers,
-        rows.groups.at(first),
-        rows.clusters.at(first),
-        _sums(rows, where, len(numbers)),
-    )
-
-
 def _sums(rows: ScoreColumns, where: Array, size: int) -> dict[str, ScoreSums]:
     zeros = np.zeros(size, dtype=np.int32)
     codes = {name: code for code, name in enumerate(rows.names)}
     nameless = _sums_of(rows, where, rows.name == codes.get("", -1), zeros)
     by_name = {name: _sums_of(rows, where, rows.name == codes[name], nameless.errors) for name in rows.scores}
+    weights = rows.numbers("weight")
+    for name in {rows.names[code] for code in np.unique(rows.name[~np.isnan(weights)]).tolist()}:
+        at = (rows.name == codes[name]) & ~np.isnan(weights)
+        of_samples = np.zeros(size)
+        of_samples[where[at]] = weights[at]
+        by_name[name] = replace(by_name[name], weights=of_samples)
     return {"": nameless, **by_name}
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from steelyard.analysis.comparison.alignment import AlignedRuns, ComparedRun
+from steelyard.analysis.comparison.alignment import AlignedRuns
 from steelyard.analysis.comparison.comparison_values import MissingVerdicts, PairedDifference, ScoreDifference
 from steelyard.analysis.comparison.differences import verdict_of
+from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.analysis.scores.score_infos import over_of, range_of, score_infos
 from steelyard.analysis.summary.turns import turn_rows
@@ -25,9 +26,15 @@ T_INTERVAL: Final = "t interval by conversation"
 SIGN_FLIP: Final = "sign-flip permutation by conversation"
 
 
-def turn_differences(runs: AlignedRuns, level: float) -> tuple[ScoreDifference, ...]:
-    """The difference of two runs in each score of turns that both have, over the conversations of both."""
-    names = [turns.score.name for turns in runs.baseline.summary.details.turns]
+def turn_differences(runs: AlignedRuns, level: float, score: str = "") -> tuple[ScoreDifference, ...]:
+    """The difference of two runs in each score of turns that both have, over the conversations of both.
+
+    Args:
+        runs: the two runs.
+        level: of the intervals.
+        score: this one alone; "" is all.
+    """
+    names = [turns.score.name for turns in runs.baseline.summary.details.turns if score in {"", turns.score.name}]
     other_names = {turns.score.name for turns in runs.other.summary.details.turns}
     differences = (_difference(runs, name, level) for name in names if name in other_names)
     return tuple(difference for difference in differences if difference is not None)
@@ -51,9 +58,9 @@ def _difference(runs: AlignedRuns, score: str, level: float) -> ScoreDifference 
     info = score_infos(runs.baseline.run.manifest).get(score) or ScoreInfo(score)
     first, second = (
         dict.fromkeys(side.ids(indices)) for side, indices in
-        ((runs.baseline, runs.alignment.first), (runs.other, runs.alignment.second))
+        ((runs.baseline, runs.first), (runs.other, runs.second))
     )  # fmt: skip
-    units = _units(runs.baseline, runs.alignment.first)
+    units = _units(runs.baseline, runs.first)
     if runs.baseline.run.records is None or runs.other.run.records is None:
         return None  # a baseline's file holds no turns
     sides = [
@@ -68,10 +75,10 @@ def _difference(runs: AlignedRuns, score: str, level: float) -> ScoreDifference 
     return ScoreDifference(score, over, failed, max(0, left_out), difference, verdict_of(difference, level))
 
 
-def _units(side: ComparedRun, indices: Any) -> list[int]:
+def _units(side: RunBySample, indices: Any) -> list[int]:
     """The number of the conversation, or of the cluster, of each aligned sample."""
     ids = side.ids(indices)
-    clusters = side.scores.clusters
+    clusters = side.clusters
     names = [clusters.names[code] for code in clusters.codes[indices].tolist()]
     numbers: dict[tuple[bool, str], int] = {}
     keys = [(bool(cluster), cluster or ident) for cluster, ident in zip(names, ids, strict=True)]

@@ -1,7 +1,9 @@
-"""What the rules of a gate compare that is no score's mean: the worst sample, pass@k, latency and cost.
+"""What the rules of a gate compare that is no score's mean: the worst sample, pass@k, calibration, latency and cost.
 
 checks.each: ">= 0.8"      every sample: the mean over its repeats, so that none is right by chance alone
 pass^3: ">= 0.8"           each of three repeats passes, by the headline score; pass@3: at least one does
+ece: "<= 0.1"              calibration error of an exam's confidences; brier: "<= 0.2" their Brier score
+majority: ">= 0.7"         samples of an exam whose most frequent answer over the repeats is right
 latency.p95: "<= 2"        seconds that 95 % of the samples do not exceed, without queueing and retries
 cost: "<= 0.001"           of the target's replies for one record, in the currency of the prices
 """
@@ -16,12 +18,13 @@ from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.costs import drawn_samples, time_quantile
 from steelyard.analysis.comparison.sample_costs import sample_costs
-from steelyard.analysis.comparison.sample_scores import read_scores
-from steelyard.analysis.gate.gate_rules import Rule
+from steelyard.analysis.comparison.sample_scores import RunBySample
+from steelyard.analysis.gate.gate_rules import OF_EXAMS, Rule
 from steelyard.analysis.numbers import count_text, interval_text, money_text, seconds_text, value_text
 from steelyard.analysis.run_data import TARGET, RunData
 from steelyard.analysis.scores.score_infos import over_of, range_of
 from steelyard.analysis.summary.pass_rates import pass_rates
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import did_you_mean
 from steelyard.stats.intervals import Interval
 
@@ -47,22 +50,51 @@ class RuleFigure:
     score: str = ""
 
 
-def rule_figure(rule: Rule, data: RunData) -> RuleFigure:
-    """The figure of a rule whose `is_figure` is true, for one run."""
+def rule_figure(rule: Rule, data: RunData, summary: RunSummary) -> RuleFigure:
+    """The figure of a rule whose `is_figure` is true, for one run and its summary."""
+    if rule.rate == "majority":
+        return _majority(summary)
+    if rule.rate in OF_EXAMS:
+        return _calibration(rule, summary)
     if rule.rate == "each":
-        return _worst_sample(rule, data)
+        return _worst_sample(rule, data, summary)
     if rule.rate in {"pass@", "pass^"}:
         return _pass_rate(rule, data)
-    return _latency(rule, data) if rule.rate == "latency" else _cost(data)
+    return _latency(rule, data, summary) if rule.rate == "latency" else _cost(data)
 
 
-def _worst_sample(rule: Rule, data: RunData) -> RuleFigure:
+def _majority(summary: RunSummary) -> RuleFigure:
+    repeats = summary.exam.repeats if summary.exam else None
+    if summary.exam is None or repeats is None:
+        return RuleFigure(None, None, "it has no exam score whose samples were asked several times")
+    mean = repeats.majority
+    limits = interval_text(mean.interval, share=True)
+    value = f"{value_text(mean.value, share=True)} by the most frequent of {repeats.repeats} answers"
+    return RuleFigure(mean.value, mean.interval, f"{value}, 95 % CI {limits}, n={mean.n}", summary.exam.score)
+
+
+def _calibration(rule: Rule, summary: RunSummary) -> RuleFigure:
+    found = sorted(summary.details.calibrations, key=lambda entry: entry.score != summary.primary)
+    if not found:
+        return RuleFigure(None, None, "fewer than half of its answers have a confidence")
+    figures, score = found[0].figures, found[0].score
+    of_answers = f"{count_text(figures.n, 'answer')} of {score}"
+    if rule.rate == "ece":
+        chance = value_text(figures.ece_by_chance, share=True)
+        text = f"{value_text(figures.ece, share=True)} over {of_answers}; {chance} by chance alone"
+        return RuleFigure(figures.ece, None, text, score)
+    interval = figures.brier_interval
+    limits = "no interval" if interval is None else "95 % CI {:.4f} to {:.4f}".format(*interval)
+    return RuleFigure(figures.brier, interval, f"{figures.brier:.4f}, {limits}, {of_answers}", score)
+
+
+def _worst_sample(rule: Rule, data: RunData, summary: RunSummary) -> RuleFigure:
     """The mean of the sample that is farthest from meeting the rule, and the samples that do not meet it."""
     if rule.score not in data.scores.scores:
         near = did_you_mean(rule.score, data.scores.scores)
         return RuleFigure(None, None, f"the run has no score {rule.score!r}{near}")
-    scores, info = read_scores(data.scores, [rule.group] if rule.group else ()), data.score_infos.get(rule.score)
-    means = scores.sums_of(rule.score).means(over_of(info))
+    run, info = RunBySample.of(data, summary, [rule.group] if rule.group else ()), data.score_infos.get(rule.score)
+    means = run.sums_of(rule.score).means(over_of(info))
     known = np.flatnonzero(~np.isnan(means))
     if not len(known):
         return RuleFigure(None, None, "no sample has a value", rule.score)
@@ -71,7 +103,7 @@ def _worst_sample(rule: Rule, data: RunData) -> RuleFigure:
     share = range_of(info) == (0.0, 1.0) and not (info is not None and info.unbounded)
     failing = [at for at in order if not rule.holds(float(means[at]))]
     named = ", ".join(
-        f"{scores.samples[at]} {value_text(float(means[at]), share=share)}" for at in (failing or order)[:_MOST_NAMED]
+        f"{run.samples[at]} {value_text(float(means[at]), share=share)}" for at in (failing or order)[:_MOST_NAMED]
     )
     if failing:
         more = f" and {len(failing) - _MOST_NAMED:,} more" if len(failing) > _MOST_NAMED else ""
@@ -93,13 +125,13 @@ def _pass_rate(rule: Rule, data: RunData) -> RuleFigure:
     return RuleFigure(mean.value, mean.interval, evidence, data.primary)
 
 
-def _latency(rule: Rule, data: RunData) -> RuleFigure:
+def _latency(rule: Rule, data: RunData, summary: RunSummary) -> RuleFigure:
     if data.records is None or data.bodies is None:
         return RuleFigure(None, None, "the run's replies are not stored")
-    scores = read_scores(data.scores)
-    chosen = drawn_samples(scores.samples)
-    costs = sample_costs(data.records, data.bodies, scores.numbers[chosen].tolist())
-    units = dict(zip(scores.numbers.tolist(), scores.units().tolist(), strict=True))
+    run = RunBySample.of(data, summary)
+    chosen = drawn_samples(run.samples)
+    costs = sample_costs(data.records, data.bodies, run.numbers[chosen].tolist())
+    units = dict(zip(run.numbers.tolist(), run.units().tolist(), strict=True))
     time = time_quantile([(units[number], cost) for number, cost in costs.items()], rule.k)
     if time is None:
         return RuleFigure(None, None, "no record has a reply")

@@ -3,6 +3,7 @@
     solve_rate: ">= 0.6"                 the headline value of the score, for every run
     solve_rate.answered: "> 0.7"         over what was answered; `.with_errors` counts errors as not solved
     "solve_rate[hexagrams]": ">= 0.5"    one group
+    solve_rate.macro: ">= 0.6"           the mean of its groups' means; `[category]` names a level, `[STEM]` a group
     correct.corrected: ">= 0.8"          what people would say on average, from their labels and all verdicts
     correct_jury: ">= 0.8"               what several judges say together; `.corrected` likewise
     faithfulness_per_turn: ">= 0.9"      over all turns of the conversations; `[turn 1]` over their first turns
@@ -42,13 +43,13 @@ unfinished, too few of its records have the score, or a rule lacks labels of peo
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any, Final, Literal
 
 from steelyard.analysis.comparison.comparison_values import PairComparison, PairedDifference
 from steelyard.analysis.gate.gate_figures import RuleFigure
-from steelyard.analysis.gate.gate_rules import USUAL_SCORED, Margin, Rule, parse_gate
+from steelyard.analysis.gate.gate_rules import OF_EXAMS, USUAL_SCORED, Margin, Rule, parse_gate
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.judges.findings import FEWEST, JudgeAgreement
 from steelyard.analysis.numbers import count_text, level_text
@@ -184,14 +185,16 @@ def _scored_runs(
 def _judge_rule(rule: Rule, summary: RunSummary, min_scored: float) -> RuleResult:
     if summary.state != "finished":
         return _unfinished(rule.text, summary)
-    score = summary.rate(rule.score, rule.group)
+    score = _rated(rule, summary)
     if score is None:
         return _undecided(rule.text, summary, _missing(rule, summary))
+    if rule.rate == "macro" and score.macro is None:
+        return _undecided(rule.text, summary, "fewer than two groups have a value")
     if rule.rate == "corrected":
         return _judge_corrected(rule, summary, _Coverage.of(summary, score, score.headline, min_scored))
-    mean: Mean = getattr(score, "headline" if rule.rate == "cost" else rule.rate)
+    mean: Mean = getattr(score, "headline" if rule.is_figure else rule.rate)
     interval, interval_name = _interval(rule, summary, mean)
-    coverage = _Coverage.of(summary, score, mean, min_scored)
+    coverage = _Coverage.of(summary, score, score.headline if rule.rate == "macro" else mean, min_scored)
     state = coverage.state(rule, mean.value, _state(rule, mean.value, interval, score.missing_bounds))
     evidence = _evidence(rule, mean, _limits(rule, interval, interval_name, share=score.is_share), score) + _of_turns(
         summary, score
@@ -201,9 +204,19 @@ def _judge_rule(rule: Rule, summary: RunSummary, min_scored: float) -> RuleResul
     return RuleResult(rule.text, summary.run, summary.target, state, mean.value, interval, sentence, notes=notes)
 
 
+def _rated(rule: Rule, summary: RunSummary) -> ScoreSummary | None:
+    """The score that a rule is on; for a macro average over a level, with the average over that level."""
+    levels = summary.details.levels.get(rule.score, ()) if rule.rate == "macro" else ()
+    of_level = (level.score for level in levels if level.level == rule.group)
+    found = next(of_level, None) or summary.rate(rule.score, rule.group)
+    # The bounds by missing verdicts are those of the mean over samples.
+    return replace(found, bounds=None) if found is not None and rule.rate == "macro" else found
+
+
 def compares_figure(rule: Rule, summary: RunSummary) -> bool:
     """Whether a rule compares a figure that is no score's mean; `cost` is the score of that name where a run has it."""
-    return rule.is_figure and not (rule.rate == "cost" and summary.score(rule.score) is not None)
+    is_named = rule.rate in {"cost", *OF_EXAMS} and summary.score(rule.score) is not None
+    return rule.is_figure and not is_named
 
 
 def _judge_figure(rule: Rule, summary: RunSummary, figure: RuleFigure | None, min_scored: float) -> RuleResult:

@@ -12,7 +12,21 @@ from typing import Any, Final, Literal
 
 from steelyard.errors import ConfigError
 
-Rate = Literal["headline", "answered", "with_errors", "corrected", "each", "pass@", "pass^", "latency", "cost"]
+Rate = Literal[
+    "headline",
+    "answered",
+    "with_errors",
+    "corrected",
+    "macro",
+    "each",
+    "pass@",
+    "pass^",
+    "latency",
+    "cost",
+    "ece",
+    "brier",
+    "majority",
+]
 
 NO_REGRESSION: Final = "no_regression"
 BASELINE: Final = "baseline"
@@ -21,9 +35,9 @@ MIN_SCORED: Final = "min_scored"
 USUAL_SCORED: Final = 0.9
 
 _NAME: Final = re.compile(
-    r"(?P<score>[^\[\]]+?)(?:\.(?P<rate>answered|with_errors|corrected|each))?(?:\[(?P<group>[^\[\]]+)\])?"
+    r"(?P<score>[^\[\]]+?)(?:\.(?P<rate>answered|with_errors|corrected|macro|each))?(?:\[(?P<group>[^\[\]]+)\])?"
 )
-_FIGURE: Final = re.compile(r"(?P<rate>pass[@^]|latency(?=\.p)|cost$)(?:\.p)?(?P<k>[1-9]\d*)?")
+_FIGURE: Final = re.compile(r"(?P<rate>pass[@^]|latency(?=\.p)|(?:cost|ece|brier|majority)$)(?:\.p)?(?P<k>[1-9]\d*)?")
 """Names of rules that compare no score's mean."""
 _BOUND: Final = re.compile(
     r"\s*(?P<operator>>=|<=|>|<)(?P<whole>!?)\s*(?P<limit>[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*", re.IGNORECASE
@@ -32,13 +46,19 @@ _RATES: Final[Mapping[str, Rate]] = {
     "answered": "answered",
     "with_errors": "with_errors",
     "corrected": "corrected",
+    "macro": "macro",
     "each": "each",
     "pass@": "pass@",
     "pass^": "pass^",
     "latency": "latency",
     "cost": "cost",
+    "ece": "ece",
+    "brier": "brier",
+    "majority": "majority",
 }
-_FIGURES: Final = frozenset({"each", "pass@", "pass^", "latency", "cost"})
+_FIGURES: Final = frozenset({"each", "pass@", "pass^", "latency", "cost", "ece", "brier", "majority"})
+OF_EXAMS: Final[frozenset[Rate]] = frozenset({"ece", "brier", "majority"})
+"""Figures of an exam's confidences and repeats; a score of such a name comes first, as with `cost`."""
 _HOLDS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     ">=": operator.ge,
     ">": operator.gt,
@@ -143,7 +163,7 @@ def parse_rule(name: str, bound: Any) -> Rule:
             f"gate: {name}: {bound!r} is not a rule; write an operator (>=, >, <=, <; with ! for the whole interval) "
             f'and a number, such as ">= 0.6" or ">=! 0.6"'
         )
-    if bound_match["whole"] and rate in {"each", "cost"}:
+    if bound_match["whole"] and rate in {"each", "cost", "ece"}:
         raise ConfigError(f"gate: {name}: {bound!r}: this figure has no interval; leave out the !")
     return Rule(
         text=f"{name.strip()} {bound.strip()}",
@@ -169,12 +189,12 @@ def parse_margin(name: str, margin: Any) -> Margin:
     name_match = _left(name)
     if (
         _figure(name.strip())
-        or name_match["rate"] in {"with_errors", "corrected", "each"}
+        or name_match["rate"] in {"with_errors", "corrected", "macro", "each"}
         or (name_match["rate"] and name_match["group"])
     ):
         raise ConfigError(
-            f"gate: {NO_REGRESSION}: {name}: a margin is for a score, its .answered or one [group] of it; "
-            "not for .with_errors or .corrected, .each, pass^k, latency or cost, nor for .answered and a [group]"
+            f"gate: {NO_REGRESSION}: {name}: a margin is for a score, its .answered or one [group] of it, "
+            "not for .with_errors, .corrected, .macro or .each, pass^k, latency, cost, nor for .answered and a [group]"
         )
     if isinstance(margin, bool) or not isinstance(margin, int | float) or not math.isfinite(margin):
         raise ConfigError(
@@ -259,7 +279,7 @@ def _figure(name: str) -> re.Match[str] | None:
     match = _FIGURE.fullmatch(name)
     if match is None and not re.fullmatch(r"pass[@^].*|latency\.p.*", name):
         return None
-    if match is None or (match["rate"] != "cost") != bool(match["k"]):
+    if match is None or (match["rate"] not in {"cost", *OF_EXAMS}) != bool(match["k"]):
         raise ConfigError(f"gate: {name}: write pass^3, pass@3 or latency.p95, with a number of your own")
     if match["rate"] == "latency" and int(match["k"]) > 99:
         raise ConfigError(f"gate: {name}: a quantile lies between latency.p1 and latency.p99")
@@ -270,7 +290,7 @@ def _left(name: str) -> re.Match[str]:
     match = _NAME.fullmatch(name.strip())
     if match is None:
         raise ConfigError(
-            f"gate: {name!r} names no score; write its name, optionally with .answered, .with_errors or "
-            f".corrected and a [group] after it: solve_rate.answered[hexagrams]"
+            f"gate: {name!r} names no score; write its name, optionally with .answered, .with_errors, "
+            f".macro or .corrected and a [group] after it: solve_rate.answered[hexagrams]"
         )
     return match

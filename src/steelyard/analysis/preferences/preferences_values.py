@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.notebook import table_html
-from steelyard.analysis.numbers import MISSING, interval_text, level_text, p_text, percent_text
+from steelyard.analysis.notebook import notebook_html
 from steelyard.analysis.stopping import Stopping
 from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
@@ -80,13 +79,10 @@ class PreferenceCounts:
         return ("A", self.a), *between, ("unparsed", self.unparsed), ("refused", self.refused), ("B", self.b)
 
     def json_fields(self) -> dict[str, Any]:
-        """With sums and shares; scripts of users read the key `unread`."""
+        """With sums and shares."""
         sums = {name: getattr(self, name) for name in ("decided", "scored", "judged", "failed", "total")}
-        shares = {
-            "unread" if kind == "unparsed" else kind: n / self.judged if self.judged else None
-            for kind, n in self.parts()
-        }
-        return {**field_values(self, unparsed="unread"), **sums, "shares": shares}
+        shares = {kind: n / self.judged if self.judged else None for kind, n in self.parts()}
+        return {**field_values(self), **sums, "shares": shares}
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,13 +218,5 @@ class Preferences:
         return self.sentence
 
     def _repr_html_(self) -> str:
-        """A small table, for notebooks."""
-        tally = self.tally
-        head = [f"{self.first} preferred", f"{self.second} preferred", "tie", "inconsistent", "unparsed", "refused"]
-        head += ["not judged", "errors", f"win rate of {self.first}", f"{level_text(self.level)} CI", "p"]
-        counts = (tally.a, tally.b, tally.tie, tally.inconsistent, tally.unparsed, tally.refused, tally.failed)
-        win = (percent_text(self.win.value), interval_text(self.win.interval, share=True) or MISSING, p_text(self.p))
-        sentences = [self.sentence, *(f"Warning: {warning}" for warning in self.warnings)]
-        return table_html(
-            f"{self.title}, run {self.run}", head, [[*map(str, counts), str(tally.errors), *win]], sentences
-        )
+        """What a notebook shows."""
+        return notebook_html(self)

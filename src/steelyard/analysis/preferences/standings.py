@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 
 from steelyard.analysis.judges.jury_scores import with_jury
 from steelyard.analysis.judging_manifest import score_of, sides_of
-from steelyard.analysis.notebook import table_html
-from steelyard.analysis.numbers import count_text, level_text, percent_text, rank_text, rating_limits
+from steelyard.analysis.notebook import notebook_html
+from steelyard.analysis.numbers import count_text, level_text
 from steelyard.analysis.preferences.win_rates import WITHOUT_VERDICT, unit_of
 from steelyard.analysis.run_data import HoldsRunData, RunData, data_of
 from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.analysis.scores.score_infos import JURY, rated_thing, score_infos, scores_rating
 from steelyard.errors import ConfigError
-from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
 from steelyard.stats.ranking import coded, elo
 from steelyard.stats.ranking_order import Ranking, rank
@@ -121,43 +120,12 @@ class Standings:
         """The targets' names, best rating first."""
         return tuple(standing.target for standing in self.standings)
 
-    def json_fields(self) -> dict[str, Any]:
-        """Scripts of users read the key `unread`."""
-        left_out = {"unread" if why == "unparsed" else why: n for why, n in self.left_out.items()}
-        return field_values(self) | {"left_out": left_out}
-
     def __str__(self) -> str:
         return self.sentence
 
     def _repr_html_(self) -> str:
-        """A small table, for notebooks."""
-        head = [
-            "rank",
-            "target",
-            "Elo",
-            f"{level_text(self.level)} CI",
-            "win rate",
-            "battles",
-            "wins",
-            "losses",
-            "ties",
-        ]
-        head += ["inconsistent", "unanswered"]
-        caption = f"{len(self.standings)} targets, {self.battles} battles"
-        return table_html(caption, head, map(_notebook_row, self.standings), [self.sentence, *self.notes])
-
-
-def _notebook_row(standing: Standing) -> list[str]:
-    counts = (standing.battles, standing.wins, standing.losses, standing.ties, standing.inconsistent)
-    return [
-        rank_text(standing.rank_best, standing.rank_worst),
-        standing.target,
-        f"{standing.elo:.0f}",
-        rating_limits(standing.elo_interval),
-        percent_text(standing.win_rate),
-        *map(str, counts),
-        str(standing.unanswered),
-    ]
+        """What a notebook shows."""
+        return notebook_html(self)
 
 
 def standings(

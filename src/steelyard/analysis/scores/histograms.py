@@ -53,7 +53,7 @@ class Histogram:
 
     def json_fields(self) -> dict[str, Any]:
         """With the number of values."""
-        return field_values(self, whole_values="whole") | {"scored": self.scored}
+        return field_values(self) | {"scored": self.scored}
 
 
 def histogram(columns: ScoreColumns, score: str, scale: Interval = UNIT) -> Histogram:

@@ -301,6 +301,22 @@ class ScoreColumns:
         order = by_appearance(self.name, len(self.names))[1].tolist()
         return tuple(self.names[code] for code in order if self.names[code])
 
+    def numbers(self, key: str, default: float = float("nan")) -> Array:
+        """Per row the number at `key` in its detail.
+
+        Args:
+            key: of the details.
+            default: where a detail has no such number.
+
+        >>> row = ScoreRow("q1", "", "", 0, "points", "scored", 1.0, {"weight": 5.0})
+        >>> ScoreColumns.of([row]).numbers("weight").tolist()
+        [5.0]
+        """
+        values = [detail.get(key) for detail in self.details]
+        numbers = np.array([value if type(value) in {int, float} else default for value in values], dtype=float)
+        found: Array = numbers[self.detail]
+        return found
+
     def changed(self, rows: Mapping[int, ScoreRow]) -> ScoreColumns:
         """The same rows with the outcome, value and detail of some replaced.
 

@@ -25,6 +25,7 @@ from steelyard.stats.intervals import (
 )
 from steelyard.stats.stratified import stratified_mean
 from steelyard.stats.ties import wilson_with_ties, wilson_with_ties_clustered
+from steelyard.stats.weighted import weighted_mean
 from steelyard.types import ScoreInfo
 
 Array = NDArray[Any]
@@ -71,12 +72,14 @@ class _ScoreReading:
     scale: Interval | None
     intervals: Intervals
     unbounded: bool = False
+    weighted: bool = False
 
     @classmethod
     def of(cls, info: ScoreInfo | None, intervals: Intervals) -> _ScoreReading:
         """The reading of a score as its scorer declared it."""
         scale = Interval(*range_of(info))
-        return cls(over_of(info), None if scale == UNIT else scale, intervals, info is not None and info.unbounded)
+        unbounded, weighted = (info is not None and getattr(info, name) for name in ("unbounded", "weighted"))
+        return cls(over_of(info), None if scale == UNIT else scale, intervals, unbounded, weighted)
 
     @property
     def scaled(self) -> bool:
@@ -159,6 +162,9 @@ class _Column:
         values: its value, or what an unparsed reply counts as.
         units: equal for rows that depend on each other.
         clustered: whether there are such rows.
+        weights: what each row weighs; None where all weigh the same. A failed record weighs what the others do on
+            average, as its scorer was not asked.
+        lowest: the least value of each row.
     """
 
     reading: _ScoreReading
@@ -169,6 +175,8 @@ class _Column:
     values: Array
     units: Array
     clustered: bool
+    weights: Array | None = None
+    lowest: Array | None = None
 
     @classmethod
     def of(cls, columns: ScoreColumns, name: str, reading: _ScoreReading) -> _Column:
@@ -179,6 +187,7 @@ class _Column:
         units = np.where(alone, columns.sample[at], len(columns.samples) + clusters)
         units, several = by_appearance(units, len(columns.samples) + len(columns.clusters.names))
         depends = bool((columns.repeat[at] > 0).any()) or not alone.all()
+        weights, lowest = _weights(columns.only(at)) if reading.weighted else (None, None)
         return cls(
             reading,
             tuple(columns.groups.names[code] for code in order.tolist()),
@@ -188,6 +197,8 @@ class _Column:
             np.where(np.isnan(values), reading.missing_value, values),
             units,
             clustered=depends and len(several) < len(at),
+            weights=weights,
+            lowest=lowest,
         )
 
     def summary(self, name: str) -> ScoreSummary:
@@ -222,12 +233,18 @@ class _Column:
             answered=answered,
             overall=overall,
             with_errors=with_errors,
-            bounds=self._bounds(tally, n),
+            bounds=self._bounds(tally, n) if self.weights is None else self._weighted_bounds(index),
             over=self.reading.over,
             note=self._note(tally, index),
             scale=self.reading.scale,
             macro=self._macro(tally) if index is None else None,
+            weight=None if self.weights is None else float(self.weights[self._counted(index, self._headline)].sum()),
         )
+
+    @property
+    def _headline(self) -> tuple[int, ...]:
+        """Outcomes of the rows behind the headline."""
+        return OVERALL if self.reading.over == "all" else ANSWERED
 
     def _bounds(self, tally: _GroupCounts, n: int) -> Interval | None:
         ends = self.reading.ends(tally)
@@ -238,18 +255,31 @@ class _Column:
             unknown += tally.counts[CODES["refused"]]
         return Interval((tally.total + unknown * ends.low) / n, (tally.total + unknown * ends.high) / n)
 
+    def _weighted_bounds(self, index: int | None) -> Interval | None:
+        """Between all unparsed replies at their lowest, as wrong answers, and all of them right."""
+        counted, weights, lowest = self._counted(index, OVERALL), self.weights, self.lowest
+        if weights is None or lowest is None or not counted.any():
+            return None
+        weights, unread = weights[counted], self.codes[counted] == CODES["unparsed"]
+        gained = float((weights * self.values[counted])[~unread].sum())
+        least, most = (float((weights * end)[unread].sum()) for end in (lowest[counted], 1.0))
+        return Interval((gained + least) / weights.sum(), (gained + most) / weights.sum())
+
     def _macro(self, tally: _GroupCounts) -> Mean | None:
         """The macro average: the mean of the groups' means; None where fewer than two have a value."""
         if len(self.tallies) < 2:
             return None
-        among = OVERALL if self.reading.over == "all" else ANSWERED
-        values, units, groups = self._vectors(None, among)
+        values, units, groups = self._vectors(None, self._headline)
         if not len(groups) or groups.min() == groups.max():
             return None
-        ends = UNIT if tally.ties else self.reading.ends(tally)
-        stratified = stratified_mean(
-            values, groups, clusters=units if self.clustered else None, scale=ends, rate=tally.ties
-        )
+        if self.weights is not None:
+            weights = self.weights[self._counted(None, self._headline)]
+            totals, counts = np.bincount(groups, weights=weights), np.bincount(groups)
+            # The plain mean of a group is then its weighted one.
+            values = values * weights * (counts / np.where(totals > 0, totals, 1.0))[groups]
+        rate = tally.ties and self.weights is None
+        ends = None if self.weights is not None else UNIT if rate else self.reading.ends(tally)
+        stratified = stratified_mean(values, groups, clusters=units if self.clustered else None, scale=ends, rate=rate)
         error = stratified.error if math.isfinite(stratified.error) else None
         return Mean(stratified.mean, stratified.interval, stratified.strata, error)
 
@@ -257,6 +287,8 @@ class _Column:
         n = tally.rows(among)
         if n == 0:
             return Mean(None, None, 0)
+        if self.weights is not None:
+            return self._weighted_mean(index, among)
         if tally.binary and not self.clustered:
             rate_interval = self.reading.intervals.of_rate(int(tally.total), n)
             return Mean(tally.total / n, rate_interval, n, rate_standard_error(tally.total, n))
@@ -271,6 +303,14 @@ class _Column:
             interval = mean_interval(values, clusters=units, scale=self.reading.ends(tally))
         return Mean(float(values.mean()), interval, n, error)
 
+    def _weighted_mean(self, index: int | None, among: tuple[int, ...]) -> Mean:
+        counted = self._counted(index, among)
+        values, units, _ = self._vectors(index, among)
+        weights, lowest = (np.zeros(0) if column is None else column[counted] for column in (self.weights, self.lowest))
+        least = float(weights @ lowest / weights.sum())
+        found = weighted_mean(values, weights, clusters=units if self.clustered else None, scale=(least, 1.0))
+        return Mean(found.mean, found.interval, len(values), found.error if math.isfinite(found.error) else None)
+
     def _interval_with_ties(self, values: Array, units: Array) -> Interval:
         if self.clustered:
             return wilson_with_ties_clustered(values, clusters=units)
@@ -278,9 +318,11 @@ class _Column:
         return wilson_with_ties(wins, ties, losses)
 
     def _note(self, tally: _GroupCounts, index: int | None) -> str:
+        if self.weights is not None:
+            return "weighted by points"
         if tally.binary and not self.clustered:
             return self.reading.intervals.rate_words
-        counted = OVERALL if self.reading.over == "all" else ANSWERED
+        counted = self._headline
         values, numbers, _ = self._vectors(index, counted)
         units = int(numbers.max(initial=-1)) + 1
         among = f"{tally.rows(counted)} rows in {units} independent clusters" if self.clustered else f"{units} samples"
@@ -296,9 +338,19 @@ class _Column:
 
     def _vectors(self, index: int | None, among: tuple[int, ...]) -> tuple[Array, Array, Array]:
         """Values, unit numbers and group numbers of the rows that count."""
-        counted = np.isin(self.codes, among)
-        if index is not None:
-            counted &= self.indices == index
+        counted = self._counted(index, among)
         # Numbered by first appearance among these: sums, and so reports, do not depend on which other rows there are.
         units, _ = by_appearance(self.units[counted], len(self.units))
         return self.values[counted], units, self.indices[counted]
+
+    def _counted(self, index: int | None, among: tuple[int, ...]) -> Array:
+        """Whether each row counts: it has one of these outcomes, and is of the group."""
+        counted: Array = np.isin(self.codes, among)
+        return counted if index is None else counted & (self.indices == index)
+
+
+def _weights(rows: ScoreColumns) -> tuple[Array, Array]:
+    """What each row weighs, and its least value."""
+    weights = rows.numbers("weight")
+    known = weights[~np.isnan(weights)]
+    return np.where(np.isnan(weights), known.mean() if len(known) else 1.0, weights), rows.numbers("lowest", 0.0)

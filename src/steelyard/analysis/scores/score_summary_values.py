@@ -111,6 +111,8 @@ class ScoreSummary:
         scale: lowest and highest value, where the scorer names a scale other than [0, 1].
         macro: the headline with every group weighing the same, whatever its size: the mean of its groups' means. Its
             `n` is the number of groups. None where fewer than two groups have a value.
+        weight: what the rows behind the headline weigh together, such as the points that could be had; None where all
+            weigh the same. Means are then weighted, and a group without points has none.
     """
 
     name: str
@@ -131,11 +133,12 @@ class ScoreSummary:
     note: str = ""
     scale: Interval | None = None
     macro: Mean | None = None
+    weight: float | None = None
 
     @property
     def is_share(self) -> bool:
         """Whether every value lies in [0, 1], so that means are shown in percent and differences in points."""
-        return self.scale is None and (self.binary or self.bounds is not None)
+        return self.scale is None and (self.binary or self.bounds is not None or self.weight is not None)
 
     @property
     def missing_verdicts(self) -> int:

@@ -11,7 +11,7 @@ were shuffled are compared by the dataset's own letters.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -30,7 +30,15 @@ from steelyard.analysis.scores.score_columns import (
 )
 from steelyard.analysis.scores.score_infos import names_where
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
-from steelyard.analysis.summary.exam_values import Exam, LetterBias, LetterRecall, Repeats, Rotations, beyond_chance
+from steelyard.analysis.summary.exam_values import (
+    Exam,
+    ExamPoints,
+    LetterBias,
+    LetterRecall,
+    Repeats,
+    Rotations,
+    beyond_chance,
+)
 from steelyard.replies.answer_key import chance_to_solve
 from steelyard.stats.homogeneity import HomogeneityTest, between_places, within_samples
 from steelyard.stats.intervals import wilson, wilson_clustered
@@ -414,5 +422,18 @@ def examined(rows: ScoreColumns, score: ScoreSummary) -> Exam:
 
 def exams(rows: ScoreColumns, scores: Iterable[ScoreSummary], infos: Mapping[str, ScoreInfo]) -> tuple[Exam, ...]:
     """The details of exam scores; scores without a mean are left out."""
+    known = {score.name: score for score in scores if score.headline.n}
+    weighted = next(iter(names_where(infos, lambda info: info.weighted)), "")
+    points = _points(rows, known[weighted]) if weighted in known else None
     names = names_where(infos, lambda info: info.exam)
-    return tuple(examined(rows, score) for score in scores if score.name in names and score.headline.n)
+    return tuple(replace(examined(rows, score), points=points) for score in known.values() if score.name in names)
+
+
+def _points(rows: ScoreColumns, score: ScoreSummary) -> ExamPoints:
+    """The points of a run, in points and as a share."""
+    at = rows.rows_of(score.name)
+    gained = np.nan_to_num(rows.value[at]) * np.nan_to_num(rows.numbers("weight")[at])
+    costs = gained[gained < 0]
+    empty = score.unparsed + score.refused
+    possible, deducted = score.weight or 0.0, float(-costs.sum())
+    return ExamPoints(score.name, float(gained.sum()), possible, deducted, len(costs), empty, score.headline)

@@ -97,6 +97,29 @@ class Repeats:
 
 
 @dataclass(frozen=True, slots=True)
+class ExamPoints:
+    """Points over all replies that count, rotations and repeats of a question included.
+
+    Args:
+        score: name of the score that they are.
+        gained: points, after deductions.
+        possible: points of all these questions.
+        deducted: points that wrong answers cost.
+        wrong: answers that cost points.
+        empty: replies that could not be read, and refusals: no points, and nothing deducted.
+        share: gained / possible, with its interval.
+    """
+
+    score: str
+    gained: float
+    possible: float
+    deducted: float
+    wrong: int
+    empty: int
+    share: Mean
+
+
+@dataclass(frozen=True, slots=True)
 class Exam:
     """Details of one exam score, in addition to its mean.
 
@@ -110,6 +133,7 @@ class Exam:
         letters: position bias; None where fewer than two letters have been the key.
         rotations: None where no question was asked in several orders; likewise `repeats`.
         queue: why replies are in the review queue -> how many; `unparsed` are those unparsed for other reasons.
+        points: None where its questions have neither points nor deductions.
     """
 
     score: str
@@ -120,6 +144,7 @@ class Exam:
     rotations: Rotations | None = None
     repeats: Repeats | None = None
     queue: Mapping[str, int] = field(default_factory=dict)
+    points: ExamPoints | None = None
 
 
 def beyond_chance(mean: Mean, chance: float) -> Mean:

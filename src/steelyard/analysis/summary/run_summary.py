@@ -20,10 +20,12 @@ from steelyard.analysis.scores.score_columns import CODES, DAMAGED_DETAIL, ROW_O
 from steelyard.analysis.scores.score_infos import names_where
 from steelyard.analysis.scores.score_summary import summarize
 from steelyard.analysis.scores.score_summary_values import NO_GROUP, Consistency, ScoreSummary, TurnSummary
+from steelyard.analysis.summary.calibration import calibrations
 from steelyard.analysis.summary.classification import classifications
 from steelyard.analysis.summary.contingency import contingency_tables
 from steelyard.analysis.summary.exam import exams
 from steelyard.analysis.summary.label_effect import labelled_summary
+from steelyard.analysis.summary.levels import group_levels, levels_in
 from steelyard.analysis.summary.pass_rates import pass_rates
 from steelyard.analysis.summary.run_summary_values import ModelCalls, RecordFindings, RunSummary, ScoreDetails
 from steelyard.analysis.summary.stopped_runs import as_stopped, exam_as_stopped
@@ -35,6 +37,8 @@ Array = NDArray[Any]
 
 RESULT_SCORES: Final = frozenset({"result", "execution_accuracy"})
 """Scores that compare the results of two queries."""
+_ORIGINS: Final = {"file": "source", "sheet": "sheet"}
+"""Level of groups -> the key of metadata that says the same."""
 _ASKS_ITSELF: Final = frozenset({"function", "langchain", "llama_index"})
 """Targets that run code of users or frameworks, by their names in a manifest."""
 
@@ -70,9 +74,11 @@ def summarize_run(data: RunData) -> RunSummary:
             spreads=histograms(data.scores, infos),
             contingency_tables=contingency_tables(data.scores, infos, data.manifest.get("crossed", ())),
             breakdowns=_breakdowns(data, order),
+            levels=group_levels(data),
             consistency=_consistency(data),
             exams=tuple(exam_as_stopped(exam, data.stopping) for exam in exams(data.scores, scores, infos)),
             classifications=classifications(data.scores, infos),
+            calibrations=calibrations(data.scores, infos),
             also_scored=names_where(infos, lambda info: info.also_scored),
             turns=_turn_summaries(data),
             pass_rates=pass_rates(data),
@@ -218,7 +224,9 @@ def _consistency(data: RunData) -> dict[str, Consistency]:
 
 def _breakdowns(data: RunData, order: Mapping[str, int]) -> dict[str, dict[str, tuple[ScoreSummary, ...]]]:
     """Key -> score -> a summary per value of that key; no entry for a key that no sample has."""
-    keys = data.manifest.get("breakdowns", ())
+    # Groups that are files or sheets say what a breakdown by these would say again.
+    grouped = {_ORIGINS.get(level) for level in levels_in(data.manifest)}
+    keys = [key for key in data.manifest.get("breakdowns", ()) if key not in grouped]
     if not keys or data.bodies is None:
         return {}
     values: dict[str, dict[str, str]] = {key: {} for key in keys}

@@ -8,16 +8,18 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from steelyard.analysis.judges.findings import RaterFindings
-from steelyard.analysis.notebook import table_html
-from steelyard.analysis.numbers import MISSING, interval_text, percent_text, value_text
+from steelyard.analysis.notebook import notebook_html
+from steelyard.analysis.numbers import percent_text
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, SourceMatchCounts
 from steelyard.analysis.run_data import RunCounts
 from steelyard.analysis.scores.histograms import Histogram
 from steelyard.analysis.scores.score_summary_values import NO_GROUP, Consistency, RunState, ScoreSummary, TurnSummary
 from steelyard.analysis.stopping import Stopping
+from steelyard.analysis.summary.calibration import ScoreCalibration
 from steelyard.analysis.summary.classification import Classification
 from steelyard.analysis.summary.contingency import ContingencyTable
 from steelyard.analysis.summary.exam_values import Exam
+from steelyard.analysis.summary.levels import GroupLevel
 from steelyard.analysis.summary.pass_rates import PassRate
 from steelyard.analysis.usage import FrameworkUsage, StageCost
 from steelyard.plain_json import field_values
@@ -40,9 +42,11 @@ class ScoreDetails:
         contingency_tables: of pairs of 0/1 scores.
         breakdowns: key of the samples' metadata -> score -> a summary per value of that key, in order of first
             appearance; no entry for a key that no sample has.
+        levels: score -> its averages by the levels of its groups, the coarsest first; empty where these have one level.
         consistency: per score whose judge was asked repeatedly, how far it agreed with itself.
         exams: details of each exam score.
         classifications: a report of each score with a closed set of classes.
+        calibrations: of each score with confidences, how well these agree with being right.
         also_scored: scores of the same replies by the rules of other tools; shown separately from the run's own.
         turns: each score of single turns, over all turns of the run's conversations.
         pass_rates: pass@k and pass^k of the headline score, where samples were asked several times.
@@ -52,9 +56,11 @@ class ScoreDetails:
     spreads: Mapping[str, Histogram] = field(default_factory=dict)
     contingency_tables: tuple[ContingencyTable, ...] = ()
     breakdowns: Mapping[str, Mapping[str, tuple[ScoreSummary, ...]]] = field(default_factory=dict)
+    levels: Mapping[str, tuple[GroupLevel, ...]] = field(default_factory=dict)
     consistency: Mapping[str, Consistency] = field(default_factory=dict)
     exams: tuple[Exam, ...] = ()
     classifications: tuple[Classification, ...] = ()
+    calibrations: tuple[ScoreCalibration, ...] = ()
     also_scored: tuple[str, ...] = ()
     turns: tuple[TurnSummary, ...] = ()
     pass_rates: tuple[PassRate, ...] = ()
@@ -223,10 +229,11 @@ class RunSummary:
 
         Args:
             name: of the score; that of a jury is what it rates, followed by `_jury`.
-            group: "" is the whole run.
+            group: "" is the whole run; a group of a coarser level is one too.
         """
         name = name or self.primary
-        among = (*(self.groups.get(name, ()) if group else self.scores), *self.raters.jury_scores)
+        coarser = (part for level in self.details.levels.get(name, ()) for part in level.groups)
+        among = (*((*self.groups.get(name, ()), *coarser) if group else self.scores), *self.raters.jury_scores)
         return next((score for score in among if score.name == name and score.group == group), None)
 
     def rate(self, name: str = "", group: str = "") -> ScoreSummary | None:
@@ -317,13 +324,12 @@ class RunSummary:
         return tuple(notes)
 
     def json_fields(self) -> dict[str, Any]:
-        """The fields of its parts as its own, with what is derived; some have the names of earlier versions."""
-        details = field_values(self.details, contingency_tables="crosses", also_scored="beside")
-        calls = field_values(self.calls, framework="framework_usage", endpoints="calls", asks_itself="")
-        parts = dict.fromkeys(("counts", "details", "records", "calls", "raters"), "")
-        own = field_values(self, **parts) | field_values(self.counts) | details | self.records.json_fields()
+        """The fields of its parts as its own, with what is derived."""
+        own = field_values(self, **dict.fromkeys(("counts", "details", "records", "calls", "raters"), ""))
+        for part in (self.counts, self.details, self.calls, self.raters):
+            own |= field_values(part)
         derived = {"right_by_rule": self.details.right_by_rule, "calls_saved": self.calls_saved}
-        return own | calls | field_values(self.raters) | derived
+        return own | self.records.json_fields() | derived
 
     def __str__(self) -> str:
         lines = [str(score) for score in self.own_scores] or [f"no scores, {self.counts.errors} errors"]
@@ -337,20 +343,5 @@ class RunSummary:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """A small table, for notebooks."""
-        doubted = any(score.missing_bounds for score in self.scores)
-        n_errors = self.counts.errors
-        counts = f"{self.counts.done} of {self.counts.planned} records, {n_errors} error{'s' * (n_errors != 1)}"
-        warning = f"; warning: {text}" if (text := self.matching_warning()) else ""
-        caption = f"{self.suite}: {self.target}, run {self.run}, {self.state}; {counts}{warning}"
-        head = ["score", "mean", "95 % CI", *(["bounds by unparsed"] if doubted else []), "n"]
-        head += ["unparsed", "refused", "not applicable", "errors"]
-        return table_html(caption, head, (_notebook_row(score, doubted=doubted) for score in self.scores))
-
-
-def _notebook_row(score: ScoreSummary, *, doubted: bool) -> list[str]:
-    mean = score.headline
-    intervals = [mean.interval, *([score.missing_bounds] if doubted else [])]
-    counts = (mean.n, score.unparsed, score.refused, score.not_applicable, score.errors)
-    limits = (interval_text(interval, share=score.is_share) or MISSING for interval in intervals)
-    return [score.name, value_text(mean.value, share=score.is_share), *limits, *map(str, counts)]
+        """What a notebook shows."""
+        return notebook_html(self)

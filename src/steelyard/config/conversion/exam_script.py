@@ -27,7 +27,8 @@ from steelyard.errors import ConfigError
 
 _KNOWN: Final = ("sources", "targets", "prompt", "test_args")
 _OLD_PLACE: Final = re.compile(r"\{\{|\}\}|\{(\w+)\}")
-_OURS: Final = ("question", "options")
+_OURS: Final = MappingProxyType({"question": "question", "options": "options_as_list"})
+"""Old placeholder -> ours that is filled with the same text: the script printed the options as a list."""
 Variables = dict[str, tuple[Any, ...]]
 """The matrix being collected: variable -> its values."""
 
@@ -184,7 +185,9 @@ def _with_first(value: Any, variables: Variables) -> Any:
 
 
 def _template(prompt: _OldPrompt) -> Iterator[str]:
-    yield from comment(f"prompt {quoted(prompt.kind)}; the options are filled in as lines, A. B. C. D.", "      ")
+    yield from comment(
+        f"prompt {quoted(prompt.kind)}; the options are filled in as before, ['A:...', 'B:...'].", "      "
+    )
     for name in prompt.unknown:
         yield from comment(f"{{{name}}} has no value here: it is sent unchanged.", "      ")
     lines = prompt.template.split("\n")
@@ -216,7 +219,7 @@ def _prompt(kind: str, text: Any) -> _OldPrompt:
         plain.append(text[end : match.start()])
         end = match.end()
         if match[1] in _OURS:
-            parts += [escaped("".join(plain)), f"{{{{{match[1]}}}}}"]
+            parts += [escaped("".join(plain)), f"{{{{{_OURS[match[1]]}}}}}"]
             plain = []
         else:
             plain.append(match[0] if match[1] else match[0][0])
@@ -281,6 +284,9 @@ def _endpoint(name: str, entry: Mapping[str, Any], variables: Variables) -> _New
     if _knowledge_base(entry):
         keys = {"preset": "chatchat-0.3" if is_version_3 else "chatchat-0.2", "url": url, "body": body}
         return _NewTarget(name, "http", keys, {"knowledge_base": "yes"}, notes)
+    if not is_version_3 and urlsplit(url).path.endswith("/chat/chat"):
+        keys = {"preset": "chatchat-0.2-chat", "url": url, "body": body}
+        return _NewTarget(name, "http", keys, {"knowledge_base": "no"}, notes)
     body = {"query": "{{prompt}}", "history": "{{history}}", "stream": False, **body}
     text = "not_null(answer, text, choices[0].message.content, choices[0].delta.content)"
     keys = {"url": url, "body": body, "response": {"text": text, "error": "error || (code && code != `200` && msg)"}}

@@ -10,7 +10,14 @@ from types import MappingProxyType
 from typing import Final
 
 from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison
-from steelyard.analysis.numbers import MISSING, interval_text, percent_text, signed_text, value_text
+from steelyard.analysis.numbers import (
+    MISSING,
+    interval_text,
+    percent_text,
+    score_phrase,
+    signed_text,
+    value_text,
+)
 from steelyard.analysis.preferences.preferences_values import Preferences, PreferenceVerdict
 from steelyard.analysis.preferences.preferences_wording import leaves_side_open, shared_notes
 from steelyard.analysis.preferences.standings import Standings
@@ -62,6 +69,7 @@ def conclusion_section(
         *sentences([standings.sentence if standings else ""], "conclusion"),
         *sentences(lines, "conclusion", level="page"),
         *sentences([*own_decisions(summaries, comparison), saved], "conclusion"),
+        *sentences(relative_gains(comparison, labels) if comparison else (), "fact"),
         *sentences([*shared, *(standings.notes if standings else ())], "warning"),
         *sentences(comparison.notes if comparison and not is_grid else (), "warning", level="detail"),
     )
@@ -142,6 +150,30 @@ def pair_figures(comparison: Comparison, labels: Sequence[str]) -> tuple[KeyFigu
         )
         for name, pair in zip(labels[1:], comparison.pairs, strict=True)
     )
+
+
+def relative_gains(comparison: Comparison, labels: Sequence[str]) -> list[str]:
+    """The relative gain over the first rate, for each run whose target differs from the first one's by one tag alone.
+
+    Args:
+        comparison: of a baseline with other runs.
+        labels: what the page calls them, the baseline first.
+    """
+    first = comparison.baseline.tags
+    sentences_of_runs = []
+    for label, other, pair in zip(labels[1:], comparison.others, comparison.pairs, strict=True):
+        changed = [tag for tag in {**first, **other.tags} if first.get(tag) != other.tags.get(tag)]
+        difference = pair.headline
+        if len(changed) != 1 or difference.relative is None or not difference.unit:
+            continue
+        (tag,) = changed
+        before, after = (value_text(rate, share=True) for rate in (difference.baseline, difference.other))
+        values = f"{first.get(tag, MISSING)} to {other.tags.get(tag, MISSING)}"
+        sentences_of_runs.append(
+            f"{label}: with {tag.replace('_', ' ')} from {values}, {score_phrase(pair.score)} goes from {before} to "
+            f"{after}: Δ {100 * difference.relative:+.1f} % of the first."
+        )
+    return sentences_of_runs
 
 
 def difference_text(pair: PairComparison) -> str:

@@ -128,6 +128,27 @@ def _macro(summary: RunSummary, exam: Exam) -> TableCell:
     return _mean_cell(score.macro) if score and score.macro else _NO_FIGURE
 
 
+def _points(_: RunSummary, exam: Exam) -> TableCell:
+    points = exam.points
+    if points is None:
+        return _NO_FIGURE
+    share = f"{value_text(points.share.value, share=True)}, {interval_text(points.share.interval, share=True)}"
+    return TableCell(f"{points.gained:g} of {points.possible:g}", (share,), value=points.share.value)
+
+
+def _deducted(_: RunSummary, exam: Exam) -> TableCell:
+    points = exam.points
+    if points is None or not points.wrong:
+        return _NO_FIGURE
+    answers = count_text(points.wrong, "wrong answer")
+    return TableCell(f"{points.deducted:g}", (answers,), value=points.deducted)
+
+
+def _empty(_: RunSummary, exam: Exam) -> TableCell:
+    empty = exam.points.empty if exam.points else 0
+    return TableCell(count_text(empty, "reply"), value=empty) if empty else _NO_FIGURE
+
+
 def _built_in(summary: RunSummary, exam: Exam) -> TableCell:
     score = summary.score(_BUILT_IN)
     if score is None:
@@ -198,6 +219,9 @@ def _voted(mean: Mean, tied: int) -> TableCell:
 
 _FIGURES: Final[tuple[tuple[str, Callable[[RunSummary, Exam], TableCell]], ...]] = (
     ("micro average, over questions", _micro),
+    ("points", _points),
+    ("points deducted", _deducted),
+    ("empty: no points, none deducted", _empty),
     ("by the built-in rule alone", _built_in),
     ("macro average, over groups", _macro),
     ("accuracy (answered)", _answered),

@@ -76,7 +76,7 @@ def gate_of(
     }
     announced = {run.id: (*run.manifest.get("scores", ()), *jury_scores_of(run.manifest)) for run in runs}
     figures = {
-        (run.id, rule.text): rule_figure(rule, run.data())
+        (run.id, rule.text): rule_figure(rule, run.data(), summary)
         for run, summary in zip(runs, summaries, strict=True)
         for rule in gate.rules
         if compares_figure(rule, summary)

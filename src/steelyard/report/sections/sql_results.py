@@ -21,7 +21,12 @@ from steelyard.types import Record, Sample, Score
 _RESULT_SCORES: Final = ("result", "execution_accuracy")
 _SQL_SCORES: Final = ("format", *_RESULT_SCORES)
 """Scores whose detail holds the SQL parsed from the reply."""
-_ENGINES: Final[Mapping[str, EngineName]] = {"DuckDB": "duckdb"}
+_ENGINES: Final[Mapping[str, EngineName]] = {
+    "DuckDB": "duckdb",
+    "PostgreSQL": "postgres",
+    "MySQL": "mysql",
+    "MariaDB": "mysql",
+}
 _MOST_ROWS: Final = 4
 _MOST_CHANGED: Final = 6
 """Rows and lines of SQL of one sample in a comment."""

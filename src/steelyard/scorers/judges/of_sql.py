@@ -10,6 +10,7 @@ from steelyard.building.wrapped import WrapsOne, infos_of_part
 from steelyard.replies.sql import Wanted
 from steelyard.scorers.judges.relevance import Relevance
 from steelyard.scorers.sql import SqlResult
+from steelyard.scorers.sql_credit import SqlCredit, SqlSpeed
 from steelyard.scorers.sql_replies import mock_sql, sql_reply
 from steelyard.scorers.tables import TableMetrics
 from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, Scorer, StageInfo
@@ -59,9 +60,13 @@ def reading_as(scorer: Scorer, scoring: SqlResult) -> Scorer:
     """
     if isinstance(scorer, Relevance):
         return replace(scorer, **_lacking(scorer, scoring, "form", "key"))
+    names = ("form", "key", "databases", "engine", "limits", "now")
+    if isinstance(scorer, SqlSpeed):
+        return replace(scorer, **_lacking(scorer, scoring, *names))
+    if isinstance(scorer, SqlCredit):
+        return replace(scorer, **_lacking(scorer, scoring, *names, "equality"))
     if isinstance(scorer, TableMetrics):
-        lacking = _lacking(scorer, scoring, "form", "key", "databases", "engine", "limits", "equality", "now")
-        return replace(scorer, task="SP", **lacking)
+        return replace(scorer, task="SP", **_lacking(scorer, scoring, *names, "equality"))
     asks_judge = getattr(scorer, "judge", None) is not None and not isinstance(scorer, OfSql)
     return OfSql(scorer, scoring.form, scoring.key) if asks_judge else scorer
 

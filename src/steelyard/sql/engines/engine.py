@@ -26,6 +26,7 @@ class EngineQuery:
         query: one reading statement.
         limits: of each statement.
         now: what its functions of the current time return; "" is the system's clock.
+        schema: in which a server looks up names; "" is what the role says.
     """
 
     engine: EngineName
@@ -35,6 +36,7 @@ class EngineQuery:
     query: str
     limits: SqlLimits
     now: str = ""
+    schema: str = ""
 
 
 class SqlStop(Exception):
@@ -88,22 +90,27 @@ _Row = tuple[Any, ...]
 
 
 def fetch(
-    fetchmany: Callable[[int], Sequence[_Row]], limits: SqlLimits, convert: Callable[[_Row], _Row] | None = None
+    fetchmany: Callable[[int], Sequence[_Row]],
+    limits: SqlLimits,
+    convert: Callable[[_Row], _Row] | None = None,
+    *,
+    first: int = 1,
 ) -> list[_Row]:
     """Fetch all rows of a cursor within the limits.
 
-    The first step is one row; steps grow while rows are small, so that a step of wide rows stays near 256 KiB.
+    Steps grow while rows are small, so that a step of wide rows stays near 256 KiB.
 
     Args:
         fetchmany: of a cursor.
         limits: `max_rows`, `max_bytes` and `max_cells`.
         convert: what to make of each row; its result is not measured.
+        first: rows of the first step; above 1 a step costs a call of a server, and one that is not filled is the last.
 
     Raises:
         SqlStop: `too_large`, one row or one step after a limit is passed.
     """
     rows: list[tuple[Any, ...]] = []
-    total_bytes, cells, step = 0, 0, 1
+    total_bytes, cells, step = 0, 0, first
     while chunk := fetchmany(step):
         if len(rows) + len(chunk) > limits.max_rows:
             raise SqlStop("too_large", f"more than {limits.max_rows:,} rows")
@@ -117,6 +124,8 @@ def fetch(
         rows.extend(chunk if convert is None else map(convert, chunk))
         if total_bytes > limits.max_bytes:
             raise SqlStop("too_large", f"more than {limits.max_bytes:,} bytes, after {len(rows):,} rows")
+        if first > 1 and len(chunk) < step:
+            break
         step = max(1, min(_STEP, step * 2, _STEP_BYTES * len(chunk) // max(1, size)))
     return rows
 

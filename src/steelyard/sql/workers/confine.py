@@ -10,20 +10,22 @@ import contextlib
 import ctypes
 import math
 import os
-import resource
 import sys
 from typing import Final
 
+from steelyard.posix import resource
 from steelyard.sql.results import EngineName
 from steelyard.sql.workers import landlock, seccomp
 
 MIB: Final = 2**20
-_ROOM_MIB: Final[dict[EngineName, int]] = {"sqlite": 64, "duckdb": 256}
+_ROOM_MIB: Final[dict[EngineName, int]] = {"sqlite": 64, "duckdb": 256, "postgres": 64, "mysql": 64}
 """Address space beyond the engine's cap: the result as Python objects; DuckDB's threads reserve stacks and arenas."""
 
 _ALSO_READS: Final[dict[EngineName, tuple[str, ...]]] = {
     "sqlite": (),
     "duckdb": ("/proc/self/cgroup", "/sys/fs/cgroup", "/sys/devices/system/cpu"),
+    "postgres": (),
+    "mysql": (),
 }
 """DuckDB looks for its memory and cores there, and crashes where it may not open its /proc/self/cgroup. All of /proc
 would show it the environment of other processes of the same user."""

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Final
 
 from steelyard.errors import ConfigError
-from steelyard.sql.results import EngineName
+from steelyard.sql.results import LocalEngine
 
-_BESIDE: Final[dict[EngineName, tuple[str, ...]]] = {"sqlite": ("-wal", "-journal"), "duckdb": (".wal",)}
-_MAGIC: Final[dict[EngineName, tuple[int, bytes]]] = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
+_BESIDE: Final[dict[LocalEngine, tuple[str, ...]]] = {"sqlite": ("-wal", "-journal"), "duckdb": (".wal",)}
+_MAGIC: Final[dict[LocalEngine, tuple[int, bytes]]] = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
 """Offset and first bytes of the file format; DuckDB's begins with 8 bytes of checksum."""
-_NAMES: Final[dict[EngineName, str]] = {"sqlite": "SQLite", "duckdb": "DuckDB"}
+_NAMES: Final[dict[LocalEngine, str]] = {"sqlite": "SQLite", "duckdb": "DuckDB"}
 KEPT_BYTES: Final = 8 * 2**30
 """Bytes of copies that are kept on the disk; the ones not used for longest go first."""
 
@@ -29,7 +29,7 @@ _TRIES: Final = 5
 """Limit of attempts to copy a file that changes meanwhile; then it is refused."""
 
 Stamp = tuple[tuple[str, int, int, int, int], ...]
-Prepare = Callable[[EngineName, str, int], str]
+Prepare = Callable[[LocalEngine, str, int], str]
 
 
 @dataclass(slots=True, eq=False)
@@ -60,12 +60,12 @@ class Copies:
     def __init__(self, prepare: Prepare) -> None:
         self._prepare = prepare
         self._lock = threading.Lock()
-        self._copies: dict[tuple[EngineName, str], _Copy] = {}
+        self._copies: dict[tuple[LocalEngine, str], _Copy] = {}
         self._serial = 0
         self.folder = Path(tempfile.mkdtemp(prefix="steelyard-sql-"))
 
     @contextmanager
-    def lease(self, engine: EngineName, file: Path, memory_mib: int) -> Iterator[str]:
+    def lease(self, engine: LocalEngine, file: Path, memory_mib: int) -> Iterator[str]:
         """The path of a copy of `file` as it is now, which stays as long as the lease.
 
         Raises:
@@ -87,7 +87,7 @@ class Copies:
         """Delete all copies."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _claim(self, engine: EngineName, file: Path, stamp: Stamp, memory_mib: int) -> _Copy:
+    def _claim(self, engine: LocalEngine, file: Path, stamp: Stamp, memory_mib: int) -> _Copy:
         key = (engine, os.path.abspath(file))  # noqa: PTH100 (resolving links would follow one that is replaced)
         with self._lock:
             copy = self._copies.get(key)
@@ -106,7 +106,7 @@ class Copies:
         copy.ready.wait()
         return copy
 
-    def _make(self, engine: EngineName, file: Path, copy: _Copy) -> None:
+    def _make(self, engine: LocalEngine, file: Path, copy: _Copy) -> None:
         copy.why = "it could not be copied"
         try:
             copy.why = _copy(engine, file, copy.folder)
@@ -124,7 +124,7 @@ class Copies:
                     self._copies = {key: other for key, other in self._copies.items() if other is not copy}
             copy.ready.set()
 
-    def _retire(self, key: tuple[EngineName, str], coming: int) -> None:
+    def _retire(self, key: tuple[LocalEngine, str], coming: int) -> None:
         """Forget the former state of a file, and delete what is too much and not in use."""
         gone = [self._copies.pop(key)] if key in self._copies else []
         total_bytes = coming + sum(copy.size for copy in self._copies.values())
@@ -140,7 +140,7 @@ class Copies:
                 shutil.rmtree(copy.folder, ignore_errors=True)
 
 
-def _stamp(engine: EngineName, file: Path) -> Stamp:
+def _stamp(engine: LocalEngine, file: Path) -> Stamp:
     """Inode, size and times of the file and of its logs."""
     try:
         status = file.stat()
@@ -171,7 +171,7 @@ def _part(file: Path, end: str) -> Path:
     return Path(os.path.realpath(file) + end) if end else file
 
 
-def _name(engine: EngineName, file: Path) -> str:
+def _name(engine: LocalEngine, file: Path) -> str:
     """The file name of a copy: DuckDB names a database after its file, and statements may use that name.
 
     What follows a `?` is options to DuckDB, and it would look for the log under another name.
@@ -179,7 +179,7 @@ def _name(engine: EngineName, file: Path) -> str:
     return file.name if engine == "duckdb" and file.name.isprintable() and "?" not in file.name else "database"
 
 
-def _copy(engine: EngineName, file: Path, folder: Path) -> str:
+def _copy(engine: LocalEngine, file: Path, folder: Path) -> str:
     """Copy the file and its logs, again when another process wrote to them meanwhile.
 
     Returns:

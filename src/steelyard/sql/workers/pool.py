@@ -1,29 +1,53 @@
-"""The open resources of a sandbox: a template process per engine, idle workers, private copies and threads."""
+"""The open resources of a sandbox: a template process per engine, idle workers, private copies and threads.
+
+A worker of a server holds a connection, and is used again only for the same login.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Final
+from types import MappingProxyType
+from typing import Final, cast, get_args
 
-from steelyard.errors import ConfigError, install_command
+from steelyard.errors import ConfigError, ScorerError, install_command
 from steelyard.sql.clock import without_schemas
 from steelyard.sql.engines.engine import EngineQuery
-from steelyard.sql.results import Database, EngineName, Execution, SqlFailure, SqlLimits
+from steelyard.sql.results import Database, EngineName, Execution, LocalEngine, SqlFailure, SqlLimits
+from steelyard.sql.server_address import Server, ServerLogin
+from steelyard.sql.servers.session import LoginError
 from steelyard.sql.workers.copies import Copies
 from steelyard.sql.workers.processes import Template, Worker
 
 SERVED: Final = 200
 """Queries after which a worker is replaced, so that a memory leak in an engine ends; a new worker takes 1-2 ms."""
 
+_PACKAGES: Final[Mapping[EngineName, str]] = MappingProxyType(
+    {"sqlite": "sqlite3", "duckdb": "duckdb", "postgres": "psycopg", "mysql": "PyMySQL"}
+)
 _HARMLESS: Final = frozenset({"denied", "error"})
 
 _AT_ONCE_S: Final = 0.25
 """A worker that is killed within so many seconds is assumed to have been killed before its query began."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What decides which queries a worker can run: address space and heap can be lowered in it, never raised.
+
+    Args:
+        engine: which.
+        memory_mib: its limit; 0 for a worker that prepares a file.
+        login: the server that it is connected to.
+    """
+
+    engine: EngineName
+    memory_mib: int = 0
+    login: ServerLogin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +90,23 @@ class Pool:
 
     Args:
         workers: at most so many queries at once.
-        unsafe: also use engines that cannot be confined.
+        unsafe: also use engines that cannot be confined, and roles of servers that may do more than read.
+        resolve: replaces the references in a server's address by their values.
     """
 
-    def __init__(self, workers: int, *, unsafe: bool) -> None:
+    def __init__(self, workers: int, *, unsafe: bool, resolve: Callable[[str], str]) -> None:
         self.owner = os.getpid()
         self.executor = ThreadPoolExecutor(workers, "steelyard-sql")
         self._slots = threading.BoundedSemaphore(workers)
         self._unsafe = unsafe
+        self._resolve = resolve
         # `_lock` guards the collections for an instant. `_starting` is held while a process starts, which takes 60 ms
         # and more, and is always the outer one of the two: `template` takes `_lock` inside it.
         self._lock = threading.Lock()
         self._starting = threading.Lock()
         self._templates: dict[EngineName, Template] = {}
-        # By memory limit: address space and SQLite's heap limit can be lowered in a running worker, never raised.
-        self._idle: dict[tuple[EngineName, int], list[Worker]] = {}
+        self._idle: dict[_Kind, list[Worker]] = {}
+        self._products: dict[_Kind, str] = {}
         self._calls: set[Call] = set()
         self._closed = False
         self._copies = Copies(self._prepare)
@@ -91,8 +117,8 @@ class Pool:
         Raises:
             ConfigError: there is no such engine, it is not installed, or it cannot be confined here.
         """
-        if engine not in {"sqlite", "duckdb"}:
-            raise ConfigError(f"there is no engine {engine!r}; known: duckdb, sqlite")
+        if engine not in get_args(EngineName):
+            raise ConfigError(f"there is no engine {engine!r}; known: {', '.join(sorted(get_args(EngineName)))}")
         if os.name != "posix":
             raise ConfigError("SQL is run only on Linux and macOS; this system cannot limit a process")
         with self._starting:
@@ -106,7 +132,7 @@ class Pool:
                 current = Template(engine, self._copies.folder)
                 self._templates[engine] = current
         if current.missing:
-            raise ConfigError(f"{engine} is not installed ({current.missing}): {install_command(engine)}")
+            raise ConfigError(f"{_PACKAGES[engine]} is not installed ({current.missing}): {install_command(engine)}")
         if current.refusal and not self._unsafe:
             raise ConfigError(
                 f"{engine} cannot be confined here: {current.refusal}. Statements would run unprotected; "
@@ -114,12 +140,32 @@ class Pool:
             )
         return current
 
+    def check_server(self, server: Server) -> str:
+        """Connect to a server and look at its role; the connection waits for the first query. Returns its product.
+
+        Raises:
+            ConfigError: it cannot be reached, it does not let the role in, or the role may do more than read.
+        """
+        kind = _Kind(server.engine, SqlLimits().memory_mib, server.login(self._resolve))
+        if kind not in self._products:
+            try:
+                worker = self._fork(kind)
+            except ScorerError as error:
+                raise ConfigError(f"databases: {error}") from None
+            self._products[kind] = worker.greeting.product if worker.greeting else ""
+            self._give_back(worker, kind, good=True)
+        return self._products[kind]
+
     def run(self, request: RunRequest, call: Call) -> Execution:
         """Run a query when there is a free worker; see `Sandbox.run`. Closed meanwhile, it comes back as a failure."""
         limits, database = request.limits, request.database
         limits.check()
         if database.file is not None and database.script:
             raise ConfigError("a database is a file or made by a script, not both")
+        server = database.server
+        if server is not None and database.now and server.engine == "postgres":
+            raise ConfigError("now: the clock of PostgreSQL cannot be pinned: leave it out for this database")
+        kind = _Kind(database.engine, limits.memory_mib, None if server is None else server.login(self._resolve))
         with self._slots:
             if call.cancelled:
                 return _cancelled()
@@ -128,10 +174,11 @@ class Pool:
                 is_pinned = bool(database.now) and database.engine == "duckdb"
                 query = without_schemas(request.query) if is_pinned else request.query
                 with self._file(database, limits.memory_mib) as file:
+                    schema = server.schema if server else ""
                     work = EngineQuery(
-                        database.engine, file, database.script, request.create, query, limits, database.now
+                        database.engine, file, database.script, request.create, query, limits, database.now, schema
                     )
-                    return self._work(work, call)
+                    return self._work(work, kind, call)
             except ClosedError:
                 return _cancelled()
 
@@ -162,18 +209,20 @@ class Pool:
         if database.file is None:
             yield ""
         else:
-            with self._copies.lease(database.engine, database.file, memory_mib) as path:
+            with self._copies.lease(cast("LocalEngine", database.engine), database.file, memory_mib) as path:
                 yield path
 
-    def _work(self, work: EngineQuery, call: Call) -> Execution:
-        worker = self._take(work)
-        done = self._work_in(worker, work, call)
-        if worker.lost and done.seconds < _AT_ONCE_S and not (call.cancelled or self._closed):
-            # Killed from outside, most likely while nothing ran in it: a query, which only reads, can be run again.
-            done = self._work_in(self._fork(work.engine), work, call)
+    def _work(self, work: EngineQuery, kind: _Kind, call: Call) -> Execution:
+        worker = self._take(work, kind)
+        done = self._work_in(worker, work, kind, call)
+        is_early = done.seconds < _AT_ONCE_S or kind.login is not None
+        if worker.lost and is_early and not (call.cancelled or self._closed):
+            # Killed from outside, most likely while nothing ran in it, or cut off by a server that was started anew: a
+            # query, which only reads, can be run again.
+            done = self._work_in(self._fork(kind), work, kind, call)
         return done
 
-    def _work_in(self, worker: Worker, work: EngineQuery, call: Call) -> Execution:
+    def _work_in(self, worker: Worker, work: EngineQuery, kind: _Kind, call: Call) -> Execution:
         good = False
         try:
             with self._lock:
@@ -187,49 +236,72 @@ class Pool:
             call.take(None)
             with self._lock:
                 self._calls.discard(call)
-            self._give_back(worker, work, good=good)
+            self._give_back(worker, kind, good=good)
         return done
 
-    def _take(self, work: EngineQuery) -> Worker:
-        key = (work.engine, work.limits.memory_mib)
+    def _take(self, work: EngineQuery, kind: _Kind) -> Worker:
         while True:
             with self._lock:
-                idle = self._idle.get(key)
+                idle = self._idle.get(kind)
                 worker = _best(idle, work) if idle else None
             if worker is None:
-                return self._fork(work.engine)
+                return self._fork(kind)
             # An idle worker may have been killed from outside; a query must not fail for that.
             if worker.waits and not _better_new(worker, work):
                 return worker
             worker.end()
 
-    def _fork(self, engine: EngineName) -> Worker:
+    def _fork(self, kind: _Kind) -> Worker:
+        """A new worker, connected to the server of its kind."""
         try:
-            return self.template(engine).fork()
+            worker = self.template(kind.engine).fork()
         except OSError:
             # It died since it was last looked at: once more with a new one.
             try:
-                return self.template(engine).fork()
+                worker = self.template(kind.engine).fork()
             except OSError as error:
                 raise ConfigError(f"no process to run SQL in could be started: {error}") from None
+        if kind.login is not None:
+            self._log_in(worker, kind.login, kind.memory_mib)
+        return worker
 
-    def _give_back(self, worker: Worker, work: EngineQuery, *, good: bool) -> None:
+    def _log_in(self, worker: Worker, login: ServerLogin, memory_mib: int) -> None:
+        where = f"{login.user} at {login.host}:{login.port}"
+        try:
+            greeting = worker.login(login, memory_mib)
+        except LoginError as error:
+            worker.end()
+            raise ScorerError(f"no connection as {where}: {error}") from None
+        if greeting.faults and not self._unsafe:
+            worker.end()
+            raise ConfigError(
+                f"databases: the role {where} may do more than read: {'; '.join(greeting.faults)}. Use a role with "
+                "SELECT alone (docs/how-to/text2sql-servers.md says how to make one); --unsafe-sql allows this one"
+            )
+
+    def _give_back(self, worker: Worker, kind: _Kind, *, good: bool) -> None:
         with self._lock:
             if good and worker.served < SERVED and not self._closed:
-                self._idle.setdefault((work.engine, work.limits.memory_mib), []).append(worker)
+                self._idle.setdefault(kind, []).append(worker)
                 return
         worker.end()
+        if not good and worker.greeting is not None:
+            # A server does not notice at once that nobody waits for a result any more.
+            with suppress(ConfigError, ScorerError):
+                other = self._fork(kind)
+                other.cancel(worker.greeting.backend)
+                other.end()
 
     def _drop(self, engine: EngineName) -> None:
         """Forget the idle workers of a template that died; they died with it."""
         with self._lock:
-            keys = [key for key in self._idle if key[0] == engine]
-            dropped = [worker for key in keys for worker in self._idle.pop(key)]
+            kinds = [kind for kind in self._idle if kind.engine == engine]
+            dropped = [worker for kind in kinds for worker in self._idle.pop(kind)]
         for worker in dropped:
             worker.close()
 
-    def _prepare(self, engine: EngineName, file: str, memory_mib: int) -> str:
-        worker = self._fork(engine)
+    def _prepare(self, engine: LocalEngine, file: str, memory_mib: int) -> str:
+        worker = self._fork(_Kind(engine))
         try:
             return worker.prepare(file, memory_mib)
         finally:
@@ -252,6 +324,8 @@ def _better_new(worker: Worker, work: EngineQuery) -> bool:
 
 def _can_go_on(worker: Worker, work: EngineQuery, done: Execution) -> bool:
     """Whether a worker may run another query: after a result, and after failures that leave it as it was."""
+    if worker.greeting is not None:
+        return worker.keeps is not None
     # Where a query failed and the database is kept, nothing of it was run.
     if done.table is not None or worker.keeps is not None:
         return True

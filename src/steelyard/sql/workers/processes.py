@@ -18,6 +18,8 @@ from steelyard.errors import ConfigError
 from steelyard.sql.engines.engine import EngineQuery
 from steelyard.sql.extent import count_cells
 from steelyard.sql.results import EngineName, Execution, ResultTable, SqlFailure, SqlLimits
+from steelyard.sql.server_address import ServerLogin
+from steelyard.sql.servers.session import CONNECT_S, LOST, Greeting, LoginError
 from steelyard.sql.workers import wire
 from steelyard.sql.workers.wire import BOOT, COMMAND
 
@@ -40,7 +42,9 @@ _ENDED: Final = {
     -signal.SIGSEGV: ("error", "the engine crashed (segmentation fault)"),
     -signal.SIGABRT: ("memory", "the engine aborted, probably for lack of memory"),
     -signal.SIGKILL: ("memory", "the operating system killed the worker, probably for lack of memory"),
+    LOST: ("error", "the server ended the connection while the statement ran"),
 }
+_LOGIN_S: Final = 3.0 * CONNECT_S
 
 
 _Answer = tuple[ResultTable | None, SqlFailure | None, float, bool]
@@ -165,6 +169,7 @@ class Worker:
         served: queries so far.
         lost: whether it was killed by somebody else.
         keeps: file and script of the database that it has open for the next query; None: of no database.
+        greeting: of the server that it is connected to; None for an engine without one, and where the server hung up.
     """
 
     def __init__(self, template: Template, pid: int, sock: socket.socket) -> None:
@@ -172,6 +177,7 @@ class Worker:
         self.served = 0
         self.lost = False
         self.keeps: tuple[str, str] | None = None
+        self.greeting: Greeting | None = None
         self._template = template
         self._sock = sock
         self._reader = wire.FrameReader(sock)
@@ -205,7 +211,9 @@ class Worker:
         except (wire.WireError, OSError) as error:
             code = self._template.wait(self.pid)
             self.close()
-            self.lost = code == -signal.SIGKILL and (isinstance(error, ConnectionError) or str(error) == "closed")
+            is_closed = isinstance(error, ConnectionError) or str(error) == "closed"
+            self.lost = is_closed and code in {-signal.SIGKILL, LOST}
+            self.greeting = None if code == LOST else self.greeting
             kind, message = _ENDED.get(code, ("error", f"the worker failed: {error}"))
             if code == -signal.SIGKILL and not self.lost:
                 kind, message = "error", f"the worker sent what it may not send: {error}"
@@ -239,6 +247,36 @@ class Worker:
             return why
         # It may quote names of the file.
         return " ".join(message.decode("utf-8", "replace").split())[:_REASON] if kind == b"F" else ""
+
+    def login(self, login: ServerLogin, memory_mib: int) -> Greeting:
+        """Let the worker connect to a server; the password goes through its socket and nowhere else.
+
+        Args:
+            login: where to.
+            memory_mib: MiB that its results may take.
+
+        Raises:
+            LoginError: why it cannot connect, or that it ended.
+        """
+        fields = [login.engine, login.host, login.port, login.user, login.database, login.options, login.password]
+        try:
+            wire.send(self._sock, b"L", wire.dump([*fields, memory_mib]))
+            kind, body = self._reader.frame(2**16, time.monotonic() + _LOGIN_S)
+            if kind != b"E":
+                raise LoginError(" ".join(body.decode("utf-8", "replace").split())[:_REASON])
+            backend, product, faults = wire.load(body)
+        except wire.DeadlineError:
+            raise LoginError(f"no answer within {_LOGIN_S:.0f} s") from None
+        except (wire.WireError, OSError, TypeError, ValueError) as error:
+            raise LoginError(f"the process that connects ended: {error}") from None
+        self.greeting = Greeting(int(backend), str(product), tuple(map(str, faults)))
+        return self.greeting
+
+    def cancel(self, backend: int) -> None:
+        """Let the server end the statement of another connection; the worker is not used again after that."""
+        with contextlib.suppress(wire.WireError, wire.DeadlineError, OSError):
+            wire.send(self._sock, b"X", wire.dump(backend))
+            self._reader.frame(2**16, time.monotonic() + CONNECT_S)
 
     def interrupt(self) -> None:
         """Stop a running query from another thread, as if the worker had died."""
@@ -306,7 +344,7 @@ def _bytes_on_disk(folder: Path) -> int:
 
 def _start(engine: EngineName, template_socket: socket.socket, folder: Path) -> subprocess.Popen[bytes]:
     source = str(Path(__file__).resolve().parents[3])
-    # SQLite comes with Python; DuckDB is wherever the caller finds its packages.
+    # SQLite comes with Python; the others are wherever the caller finds its packages.
     paths = [source] if engine == "sqlite" else [source, *(path for path in sys.path if path and path != source)]
     command = [sys.executable, "-I", "-S", "-c", BOOT, str(template_socket.fileno()), engine, str(folder), *paths]
     try:
@@ -335,7 +373,7 @@ def _long(frame: tuple[bytes, bytes], size: int) -> bytes:
 def _request(work: EngineQuery) -> bytes:
     limits = work.limits
     numbers = [limits.timeout_s, limits.max_rows, limits.max_bytes, limits.memory_mib, limits.max_cells]
-    return wire.dump([work.engine, work.file, work.script, work.create, work.query, numbers, work.now])
+    return wire.dump([work.engine, work.file, work.script, work.create, work.query, numbers, work.now, work.schema])
 
 
 def _is_texts(value: Any) -> bool:

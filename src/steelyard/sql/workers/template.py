@@ -18,9 +18,10 @@ import shutil
 import signal
 import socket
 import sys
-from typing import Final, NoReturn
+from typing import Final, NoReturn, cast
 
 from steelyard.sql.engines.engine import Engine
+from steelyard.sql.results import EngineName
 from steelyard.sql.workers import wire, worker
 from steelyard.sql.workers.wire import COMMAND
 
@@ -33,12 +34,12 @@ def main(control_fd: int, engine_name: str, folder: str) -> NoReturn:
 
     Args:
         control_fd: of the socket to the caller.
-        engine_name: `sqlite` or `duckdb`.
+        engine_name: an `EngineName`.
         folder: of the private copies, deleted when the caller is gone.
     """
     control = socket.socket(fileno=control_fd)
     try:
-        engine = worker.engine_of("sqlite" if engine_name == "sqlite" else "duckdb")
+        engine = worker.engine_of(cast("EngineName", engine_name))
         refusal = engine.refusal()
     except ImportError as error:
         wire.send(control, b"I", str(error).encode("utf-8", "replace"))

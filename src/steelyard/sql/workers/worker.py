@@ -7,13 +7,12 @@ import os
 import signal
 import socket
 import time
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from steelyard.sql.engines import duckdb_engine, sqlite_engine
-from steelyard.sql.engines.duckdb_engine import DuckdbEngine
 from steelyard.sql.engines.engine import Engine, EngineQuery, SqlStop
-from steelyard.sql.engines.sqlite_engine import SqliteEngine
 from steelyard.sql.results import EngineName, ResultTable, SqlLimits
+from steelyard.sql.server_address import ServerLogin
+from steelyard.sql.servers.session import LOST, ConnectionLost, LoginError, ServerSession
 from steelyard.sql.workers import confine, wire
 
 _REQUEST_BYTES: Final = 2**30
@@ -21,9 +20,21 @@ _REQUEST_BYTES: Final = 2**30
 
 
 def engine_of(name: EngineName) -> Engine:
-    """The engine of a name; imported here and not before."""
+    """The engine of a name, imported here: a worker of SQLite has no path to the packages that the others need."""
     if name == "sqlite":
+        from steelyard.sql.engines.sqlite_engine import SqliteEngine
+
         return SqliteEngine()
+    if name == "postgres":
+        from steelyard.sql.servers.postgres_engine import PostgresEngine
+
+        return PostgresEngine()
+    if name == "mysql":
+        from steelyard.sql.servers.mysql_engine import MysqlEngine
+
+        return MysqlEngine()
+    from steelyard.sql.engines.duckdb_engine import DuckdbEngine
+
     return DuckdbEngine()
 
 
@@ -42,6 +53,13 @@ def serve(sock: socket.socket, engine: Engine, folder: str) -> None:
         if kind == b"P":
             why = _prepare(wire.load(body))
             wire.send(sock, b"F" if why else b"E", why.encode("utf-8", "replace"))
+            return
+        if kind == b"L":
+            _connect(sock, cast("ServerSession", engine), wire.load(body), folder)
+            is_confined = True
+            continue
+        if kind == b"X":
+            cast("ServerSession", engine).cancel(wire.load(body))
             return
         work = _work_of(wire.load(body))
         # Once: none of these limits can be loosened again. `Pool` sends a worker only requests with the same memory.
@@ -65,6 +83,8 @@ def main(sock: socket.socket, engine: Engine, folder: str) -> None:
         code = 0
     except wire.WireError:
         code = 0
+    except ConnectionLost:
+        code = LOST
     finally:
         os._exit(code)
 
@@ -98,9 +118,23 @@ def _send_table(sock: socket.socket, table: ResultTable, seconds: float, *, keep
     wire.send(sock, b"E", wire.dump([seconds, keeps_database]))
 
 
+def _connect(sock: socket.socket, engine: ServerSession, request: Any, folder: str) -> None:
+    """Connect to a server, then confine the process: the connection is the only way out of it that is left."""
+    engine_name, host, port, user, database, options, password, memory_mib = request
+    pairs = tuple((name, value) for name, value in options)
+    login = ServerLogin(engine_name, host, port, user, database, pairs, password)
+    try:
+        greeting = engine.login(login)
+    except LoginError as error:
+        wire.send(sock, b"F", str(error).encode("utf-8", "replace"))
+        return
+    confine.hold(login.engine, memory_mib, folder)
+    wire.send(sock, b"E", wire.dump([greeting.backend, greeting.product, list(greeting.faults)]))
+
+
 def _work_of(request: Any) -> EngineQuery:
-    engine, file, script, create, query, limits, now = request
-    return EngineQuery(engine, file, script, create, query, SqlLimits(*limits), now)
+    engine, file, script, create, query, limits, now, schema = request
+    return EngineQuery(engine, file, script, create, query, SqlLimits(*limits), now, schema)
 
 
 def _prepare(request: Any) -> str:
@@ -108,5 +142,9 @@ def _prepare(request: Any) -> str:
     confine.hold_while_preparing(engine, file, memory_mib)
     confine.allow_cpu(seconds)
     if engine == "sqlite":
+        from steelyard.sql.engines import sqlite_engine
+
         return sqlite_engine.prepare(file, memory_mib)
+    from steelyard.sql.engines import duckdb_engine
+
     return duckdb_engine.prepare(file, memory_mib)

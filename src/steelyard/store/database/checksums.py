@@ -51,6 +51,12 @@ def score_digest(row: Mapping[str, Any]) -> int:
     return _digest(head + (body or b""))
 
 
+def sample_hash(ident: str, group: str, cluster: str, body: bytes) -> int:
+    """64 bits, signed, of what a sample is: its id, its category, its cluster and its body."""
+    head = f"{ident}\0{group}\0{cluster}\0".encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(head + body, digest_size=8).digest(), "big", signed=True)
+
+
 def head_digest(row: Mapping[str, Any]) -> int:
     """The digest of what a run was begun or resumed with."""
     texts = (row["id"], row["suite"], row["kind"], row["target"], row["manifest"])

@@ -190,11 +190,15 @@ stage = StoredTable(
     StoredColumn("money", "bigint"),
     StoredColumn("cached_tokens", "bigint"),
     StoredColumn("read_again", "integer"),
+    StoredColumn("cache_written", "bigint"),
+    StoredColumn("reasoning_tokens", "bigint"),
+    StoredColumn("saved", "bigint"),
     without_rowid=True,
 )
 """The usage of each stage of a run, by the stage's number; updated like the run's counters. `priced` replies have a
 cost, and `money` is billionths of all of them; `cached_tokens` are those of the input that endpoints had in their
-caches; `read_again` replies were read from kept bodies under another response mapping than at first."""
+caches, `cache_written` those that they wrote to them, and `saved` the billionths that this saved (less than 0 where
+writing cost more); `read_again` replies were read from kept bodies under another response mapping than at first."""
 
 stopping = StoredTable(
     "stopping",
@@ -226,6 +230,9 @@ sample = StoredTable(
     StoredColumn("body", "bytes"),
 )
 """Each distinct sample once, whatever number of runs asked it."""
+
+MOST_STAGES: Final = 127
+"""Scorers of a suite at most: with the target, their numbers fit into seven bits of a record's list of replies."""
 
 record = StoredTable(
     "record",
@@ -472,13 +479,10 @@ def insert_or_update(table: StoredTable, keys: tuple[str, ...], columns: tuple[s
 
 
 @cache
-def insert_or_add(
-    table: StoredTable, keys: tuple[str, ...], columns: tuple[str, ...], others: tuple[str, ...] = ()
-) -> str:
+def insert_or_add(table: StoredTable, keys: tuple[str, ...], columns: tuple[str, ...]) -> str:
     """The statement that inserts rows and, where a key exists, adds the new values to `columns`."""
     changes = ", ".join(f"{name} = {table.name}.{name} + excluded.{name}" for name in columns)
-    names = (*keys, *columns, *others)
-    return f"{insert_into(table, names)} ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changes}"
+    return f"{insert_into(table, (*keys, *columns))} ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changes}"
 
 
 SEARCH_WORDS: Final = "search_words"

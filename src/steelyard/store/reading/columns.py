@@ -20,8 +20,9 @@ from steelyard.analysis.stopping import Used
 from steelyard.errors import StoreError
 from steelyard.store.database.backend import REPAIR_HINT
 from steelyard.store.database.connection import NO_VALUES, Connection, Values
-from steelyard.store.records import CACHED, KEY_BYTES, ReadableRun, unpacker_of
+from steelyard.store.records import CACHED, KEY_BYTES, unpacker_of
 from steelyard.store.scores import DetailReader, opened_scores, words_of
+from steelyard.store.stored_run import StoredRun
 from steelyard.types import OUTCOMES
 
 Array = NDArray[Any]
@@ -53,7 +54,7 @@ class RunColumns(NamedTuple):
     hashes: Array
 
 
-def read_columns(connection: Connection, run: ReadableRun, used: Used | None) -> RunColumns:
+def read_columns(connection: Connection, run: StoredRun, used: Used | None) -> RunColumns:
     """Read every row of a run into columns.
 
     Args:
@@ -208,7 +209,7 @@ class _TextCodes:
         return Texts(tuple(self._numbers), codes)
 
 
-def _records(connection: Connection, run: ReadableRun) -> tuple[dict[str, Array], ReplyColumns]:
+def _records(connection: Connection, run: StoredRun) -> tuple[dict[str, Array], ReplyColumns]:
     """Columns of all records in order of samples and repeats, and the target's replies."""
     names = ", ".join(name for name, _ in _RECORD)
     query = f"SELECT {names}, replies FROM record WHERE run = :run ORDER BY no, repeat"
@@ -276,7 +277,7 @@ class _Rows:
     detail: Array
 
     @classmethod
-    def of(cls, connection: Connection, run: ReadableRun, records: Mapping[str, Array]) -> _Rows:
+    def of(cls, connection: Connection, run: StoredRun, records: Mapping[str, Array]) -> _Rows:
         """The score rows of a run, given the columns of its records; those without a record are dropped."""
         words = words_of(connection)
         scores, details = _scores(connection, run, words)
@@ -325,7 +326,7 @@ class _Rows:
 
 
 def _scores(
-    connection: Connection, run: ReadableRun, words: Mapping[int, str]
+    connection: Connection, run: StoredRun, words: Mapping[int, str]
 ) -> tuple[dict[str, Array], tuple[Mapping[str, Any], ...]]:
     """Columns of all scores, in order of samples and repeats, and the different details that they hold."""
     opened = opened_scores(run, words.values())

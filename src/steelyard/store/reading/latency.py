@@ -10,7 +10,8 @@ from steelyard.errors import StoreError
 from steelyard.session.replies import unpack_reply
 from steelyard.store.database.connection import Connection, portions
 from steelyard.store.open_store import OpenStore
-from steelyard.store.records import ReadableRun, reply_bodies, unpack_keys, unpacker_of
+from steelyard.store.records import reply_bodies, unpack_keys, unpacker_of
+from steelyard.store.stored_run import StoredRun
 
 MOST_SAMPLES: Final = 400
 """Samples that are looked at, evenly spread over the dataset: the reply of each is unpacked, and a 95th percentile of
@@ -36,7 +37,7 @@ class Latency(NamedTuple):
     of_models: bool
 
 
-def read_latency(store: OpenStore, run: ReadableRun, done: int) -> Latency | None:
+def read_latency(store: OpenStore, run: StoredRun, done: int) -> Latency | None:
     """The latency of a run; None where every record failed.
 
     Args:
@@ -62,7 +63,7 @@ def read_latency(store: OpenStore, run: ReadableRun, done: int) -> Latency | Non
     return Latency(p50, p95, len(seconds), of_models)
 
 
-def _target_keys(run: ReadableRun, replies: bytes | None) -> list[bytes]:
+def _target_keys(run: StoredRun, replies: bytes | None) -> list[bytes]:
     """Keys of the replies that the target got; none where their list is damaged, which reading the record reports."""
     with suppress(IndexError, TypeError):
         return [reply.key for reply in unpack_keys(replies, run.stages) if reply.stage == "target"]

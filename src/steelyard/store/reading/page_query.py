@@ -9,18 +9,19 @@ two scores, 25 to 45 ms for a page and the count of all that match.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from steelyard.analysis.conditions import CHANGES, LABEL, OUTCOME_WORDS, Condition, ConditionPart
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.escaping import cell_text
 from steelyard.plain_json import from_json
-from steelyard.store.changes import PairedRun, changed_numbers
+from steelyard.store.changes import changed_numbers
 from steelyard.store.database.connection import Connection
 from steelyard.store.labels import label_source
-from steelyard.types import OUTCOMES, Record
+from steelyard.store.stored_run import StoredRun
+from steelyard.types import OUTCOMES
 
 Place = tuple[int, int]
 """A record of a run: the sample's position in the dataset, and the repeat."""
@@ -38,13 +39,6 @@ _WRONG: Final = f"x.outcome = {_CODE['scored']} AND x.passed = 0"
 def number_of_place(place: Place) -> int:
     """A place as one number; they are in the same order."""
     return place[0] * PLACE_STEP + place[1]
-
-
-class PagedRun(PairedRun, Protocol):
-    """What finding records of a run needs of it; `steelyard.store.Run` is one."""
-
-    def numbered_records(self) -> Iterator[tuple[int, Record]]:
-        """(position, record) of every record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +113,7 @@ class RecordQuery:
         against: the run that `regression` and the like compare with.
     """
 
-    def __init__(self, connection: Connection, run: PagedRun, against: PairedRun | None = None) -> None:
+    def __init__(self, connection: Connection, run: StoredRun, against: StoredRun | None = None) -> None:
         self._connection = connection
         self._run = run
         self._against = against

@@ -13,9 +13,10 @@ from typing import Final
 from steelyard.analysis.conditions import Condition, parse_condition
 from steelyard.errors import ConfigError
 from steelyard.store.database.connection import Connection
-from steelyard.store.reading.page_query import PagedRun, Place, RecordOrder, RecordQuery, Stretch, cursor
+from steelyard.store.reading.page_query import Place, RecordOrder, RecordQuery, Stretch, cursor
 from steelyard.store.reading.search import SearchMatches, search_run
 from steelyard.store.records import read_records, rows_at, unpacker_of
+from steelyard.store.stored_run import StoredRun
 from steelyard.types import Record
 
 MOST_ON_PAGE: Final = 1000
@@ -77,7 +78,7 @@ class PageRequest:
             raise ConfigError("a page follows one record or precedes one: give after or before, not both")
 
 
-def read_page(run: PagedRun, request: PageRequest, against: PagedRun | None = None) -> RecordPage:
+def read_page(run: StoredRun, request: PageRequest, against: StoredRun | None = None) -> RecordPage:
     """Read one page of a run.
 
     Args:
@@ -117,7 +118,7 @@ def read_page(run: PagedRun, request: PageRequest, against: PagedRun | None = No
 
 
 def searched_page(
-    run: PagedRun, request: PageRequest, words: str | SearchMatches, against: PagedRun | None = None
+    run: StoredRun, request: PageRequest, words: str | SearchMatches, against: StoredRun | None = None
 ) -> RecordPage:
     """Read one page of the records that have all words of a text, see `Run.search`, or that a search has found."""
     matches = search_run(run, words)
@@ -125,39 +126,29 @@ def searched_page(
     return replace(page, note=matches.note)
 
 
-def matching_records(
-    run: PagedRun, condition: Condition, against: PagedRun | None = None
-) -> Iterator[tuple[int, Record]]:
-    """(position, record) of every record of a run that meets a condition, in the order of the dataset.
-
-    Args:
-        run: whose records.
-        condition: as `parse_condition` reads it.
-        against: the run that `regression` and `improvement` compare with.
-    """
+def matching_records(run: StoredRun, condition: Condition) -> Iterator[tuple[int, Record]]:
+    """(position, record) of every record of a run that meets a condition, in the order of the dataset."""
     with run.store.reading(run.id) as connection:
-        places = _matching(connection, run, condition, against)
+        places = _matching(connection, run, condition)
         for begin in range(0, len(places), _TOGETHER):
             chosen = places[begin : begin + _TOGETHER]
             yield from zip((no for no, _ in chosen), _records_at(connection, run, chosen), strict=True)
 
 
-def matching_places(run: PagedRun, where: str | Condition, against: PagedRun | None = None) -> list[Place]:
+def matching_places(run: StoredRun, where: str | Condition) -> list[Place]:
     """The places of all records that meet a condition, in the order of the dataset."""
     with run.store.reading(run.id) as connection:
-        return _matching(connection, run, as_condition(run, where, against), against)
+        return _matching(connection, run, as_condition(run, where, None))
 
 
-def _matching(
-    connection: Connection, run: PagedRun, condition: Condition | None, against: PagedRun | None
-) -> list[Place]:
-    query = RecordQuery(connection, run, against)
+def _matching(connection: Connection, run: StoredRun, condition: Condition | None) -> list[Place]:
+    query = RecordQuery(connection, run, None)
     if condition is not None:
         query.restrict(condition)
     return query.all()
 
 
-def as_condition(run: PagedRun, where: str | Condition, against: PagedRun | None) -> Condition | None:
+def as_condition(run: StoredRun, where: str | Condition, against: StoredRun | None) -> Condition | None:
     """Parse a condition as it was typed; None for none.
 
     Raises:
@@ -168,12 +159,12 @@ def as_condition(run: PagedRun, where: str | Condition, against: PagedRun | None
     return parse_condition(where, run.manifest, compared=against is not None) if where.strip() else None
 
 
-def repeats_of(run: PagedRun) -> int:
+def repeats_of(run: StoredRun) -> int:
     """How many records a sample has at most."""
     return max(1, int(run.manifest.get("options", {}).get("repeats", 1)))
 
 
-def _records_at(connection: Connection, run: PagedRun, places: Sequence[Place]) -> tuple[Record, ...]:
+def _records_at(connection: Connection, run: StoredRun, places: Sequence[Place]) -> tuple[Record, ...]:
     by_place: dict[Place, Record] = {}
     in_order = sorted(places)
     for begin in range(0, len(in_order), _TOGETHER):

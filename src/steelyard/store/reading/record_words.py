@@ -12,7 +12,7 @@ from steelyard.errors import SteelyardError, StoreError
 from steelyard.plain_json import from_json
 from steelyard.store.codec import Unpacker
 from steelyard.store.database.connection import Connection
-from steelyard.store.reading.page_query import PagedRun, Place
+from steelyard.store.reading.page_query import Place
 from steelyard.store.reading.search_text import words_of_parts, words_of_record
 from steelyard.store.records import (
     IN_ORDER,
@@ -24,13 +24,14 @@ from steelyard.store.records import (
     scores_at,
     unpacker_of,
 )
+from steelyard.store.stored_run import StoredRun
 
 _TOGETHER: Final = 500
 _MOST_KEPT: Final = 20_000
 """Reasons that are cached by the body of their score: most scores of a run have one of a few."""
 
 
-def record_words(run: PagedRun) -> Iterator[tuple[Place, str]]:
+def record_words(run: StoredRun) -> Iterator[tuple[Place, str]]:
     """The place and the words of every record of a run, in order; the same as `words_of_record` of the record."""
     last_place: Place = (-1, 0)
     with run.store.reading(run.id) as connection:
@@ -44,7 +45,7 @@ def record_words(run: PagedRun) -> Iterator[tuple[Place, str]]:
 class _WordReader:
     """Reads the words of some rows at a time."""
 
-    def __init__(self, connection: Connection, run: PagedRun) -> None:
+    def __init__(self, connection: Connection, run: StoredRun) -> None:
         self._connection = connection
         self._run = run
         self._unpacker: Unpacker = unpacker_of(connection)

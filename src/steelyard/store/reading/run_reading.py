@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from steelyard.analysis.judging_manifest import CANARY, JUDGES, judged_run
 from steelyard.analysis.run_data import LabelContext, QueuedRecord, RecordPlace, RunBodies, RunCounts, RunData
@@ -26,7 +25,6 @@ from steelyard.store.records import (
     IN_ORDER,
     RECORDS,
     UNREADABLE,
-    ReadableRun,
     damage_lines,
     read_records,
     reply_bodies,
@@ -34,7 +32,8 @@ from steelyard.store.records import (
     unpack_sample,
     unpacker_of,
 )
-from steelyard.store.run_rows import read_manifest, read_stopping
+from steelyard.store.run_rows import read_stopping
+from steelyard.store.stored_run import StoredRun, read_manifest
 from steelyard.store.usage import framework_usage, stage_costs
 from steelyard.types import Label, Record, Reply, Sample
 
@@ -50,19 +49,7 @@ _SHORTEST: Final = 20
 """Characters of an input that is looked for in prompts: shorter ones occur in them by chance."""
 
 
-class StoredRow(ReadableRun, Protocol):
-    """A run with its row and its store; `steelyard.store.Run` is one, which imports this module."""
-
-    @property
-    def store(self) -> OpenStore:
-        """The store that holds it."""
-
-    @property
-    def row(self) -> Any:
-        """Its row in the table of runs."""
-
-
-def read(run: StoredRow) -> RunData:
+def read(run: StoredRun) -> RunData:
     """A run as it is now, the run of a snapshot.
 
     Raises:
@@ -77,8 +64,8 @@ def read(run: StoredRow) -> RunData:
         framework = framework_usage(connection, run.num)
     met_damage = (columns.scores.detail == columns.scores.details.index(DAMAGED_DETAIL)).any()
     is_looked_through = run.done <= _LOOKED_THROUGH or met_damage
-    # A copy, which holds no columns: with the run itself they would hold each other in memory.
-    records = partial(records_of, copy.copy(run))
+    # Not the run itself, which holds what is read here: they would hold each other in memory.
+    records = partial(records_of, StoredRun(run.store, run.row))
     return replace(
         read_head(run),
         scores=columns.scores,
@@ -94,7 +81,7 @@ def read(run: StoredRow) -> RunData:
     )
 
 
-def read_head(run: StoredRow) -> RunData:
+def read_head(run: StoredRun) -> RunData:
     """A run without its rows: its settings and counters, as a history needs them of a large run."""
     row = run.row
     counts = (row.planned, row.done, row.errors, row.from_journal, row.input_tokens, row.output_tokens, row.seconds)
@@ -112,14 +99,14 @@ def read_head(run: StoredRow) -> RunData:
     )
 
 
-def _stopping(run: StoredRow, stopping: Stopping) -> Stopping:
+def _stopping(run: StoredRun, stopping: Stopping) -> Stopping:
     """A rule's decision; where scores were replaced since, it is not claimed for the new ones."""
     if not run.scoring_version:
         return stopping
     return stopping.undone(range_of(score_infos(run.manifest).get(stopping.score)))
 
 
-def all_records(run: StoredRow) -> Iterator[tuple[int, Record]]:
+def all_records(run: StoredRun) -> Iterator[tuple[int, Record]]:
     """(no, record) for every record in order, read in chunks; `no` is the sample's position in its dataset."""
     # By the last place that was read, not by OFFSET, which would go through all earlier rows again.
     query = f"{RECORDS} AND (record.no, record.repeat) > (:no, :repeat) {IN_ORDER} LIMIT {_CHUNK}"
@@ -131,7 +118,7 @@ def all_records(run: StoredRow) -> Iterator[tuple[int, Record]]:
             yield from read_records(connection, unpacker, run, rows)
 
 
-def records_of(run: StoredRow, samples: Collection[str] | None) -> Iterator[Record]:
+def records_of(run: StoredRun, samples: Collection[str] | None) -> Iterator[Record]:
     """The records of some samples, in order; None is all."""
     if samples is None:
         yield from (record for _, record in all_records(run))
@@ -172,13 +159,13 @@ def _replies(store: OpenStore, keys: Collection[bytes]) -> Mapping[bytes, Reply]
     return replies
 
 
-def _source_row(connection: Connection, run: StoredRow) -> Any:
+def _source_row(connection: Connection, run: StoredRun) -> Any:
     """The row of the run whose answers a run of judges judges; None for any other, or where that run was deleted."""
     source = judged_run(run.manifest, run.kind)
     return run_row(connection, source) if source else None
 
 
-def _label_context(run: StoredRow, source: Any, labels: Iterable[Label]) -> LabelContext:
+def _label_context(run: StoredRun, source: Any, labels: Iterable[Label]) -> LabelContext:
     labelled = {(label.sample, label.repeat) for label in labels}
     with run.store.reading() as connection:
         judged = None if source is None else read_manifest(connection, source)
@@ -190,12 +177,12 @@ def _label_context(run: StoredRow, source: Any, labels: Iterable[Label]) -> Labe
     return LabelContext(drawn, examples, judged, None if canary is None else _columns_of(canary))
 
 
-def _columns_of(run: StoredRow) -> ScoreColumns:
+def _columns_of(run: StoredRun) -> ScoreColumns:
     with run.store.reading() as connection:
         return read_columns(connection, run, None).scores
 
 
-def _canary_of(run: StoredRow) -> StoredRow | None:
+def _canary_of(run: StoredRun) -> StoredRun | None:
     """The newest run of the same judges on answers with an instruction in them; None where there is none."""
     target = run.manifest.get("target")
     if run.kind != JUDGES or not isinstance(target, Mapping):
@@ -204,16 +191,15 @@ def _canary_of(run: StoredRow) -> StoredRow | None:
     with run.store.reading() as connection:
         query = "SELECT * FROM run WHERE kind = :kind AND suite = :suite ORDER BY num DESC"
         rows = connection.execute(query, {"kind": JUDGES, "suite": suite}).all()
-    run_type: Any = type(run)
     for row in rows:
-        canary: StoredRow = run_type(run.store, row)
+        canary = StoredRun(run.store, row)
         same_scorers = canary.manifest.get("scorers") == run.manifest.get("scorers")
         if same_scorers and canary.manifest.get("target") == {**target, "canary": True}:
             return canary
     return None
 
 
-def label_state(run: StoredRow) -> tuple[Hashable, ...]:
+def label_state(run: StoredRun) -> tuple[Hashable, ...]:
     """What findings about judges and labels depend on beside the run's records: the newest label, and the canary."""
     canary = _canary_of(run)
     with run.store.reading() as connection:

@@ -20,10 +20,11 @@ from typing import Final, NamedTuple
 
 from steelyard.errors import SteelyardError, StoreError
 from steelyard.files import open_private
-from steelyard.store.reading.page_query import PagedRun, number_of_place
+from steelyard.store.reading.page_query import number_of_place
 from steelyard.store.reading.record_words import record_words
 from steelyard.store.reading.search_text import has_terms, search_terms
 from steelyard.store.reading.server_search import find_on_server, index_on_server
+from steelyard.store.stored_run import StoredRun
 
 _MOST_SCANNED: Final = 20_000
 """Records that a search without an index goes through: 0.5 s of CPU."""
@@ -56,7 +57,7 @@ class SearchMatches(NamedTuple):
     note: str = ""
 
 
-def search_run(run: PagedRun, text: str | SearchMatches) -> SearchMatches:
+def search_run(run: StoredRun, text: str | SearchMatches) -> SearchMatches:
     """The places of the records that have all words of a text.
 
     Args:
@@ -74,7 +75,7 @@ def search_run(run: PagedRun, text: str | SearchMatches) -> SearchMatches:
     return _scan(run, terms) if places is None else SearchMatches(places)
 
 
-def index_run(run: PagedRun) -> None:
+def index_run(run: StoredRun) -> None:
     """Make the index of a finished run of more than 20,000 records; searches scan it where none can be written.
 
     Args:
@@ -111,7 +112,7 @@ def delete_index(store: Path, runs: Iterable[int]) -> None:
             ) from error
 
 
-def _scan(run: PagedRun, terms: tuple[str, ...]) -> SearchMatches:
+def _scan(run: StoredRun, terms: tuple[str, ...]) -> SearchMatches:
     records = islice(record_words(run), _MOST_SCANNED)
     places = [number_of_place(place) for place, words in records if has_terms(words, terms)]
     if run.done <= _MOST_SCANNED:
@@ -125,7 +126,7 @@ def _index_file(store: Path, run: int) -> Path:
     return store.with_name(f"{store.name}-search") / f"{run}.db"
 
 
-def _is_of(index: sqlite3.Connection, run: PagedRun) -> bool:
+def _is_of(index: sqlite3.Connection, run: StoredRun) -> bool:
     """Whether a file is the index of a run as it is now, and holds nothing else."""
     texts = index.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
     if not all(_OBJECT.fullmatch(" ".join(str(text).split())) for (text,) in texts):
@@ -134,7 +135,7 @@ def _is_of(index: sqlite3.Connection, run: PagedRun) -> bool:
     return index.execute("SELECT * FROM indexed").fetchall() == [(run.id, run.scoring_version, run.done)]
 
 
-def _find_in_file(run: PagedRun, store: Path, terms: tuple[str, ...]) -> list[int] | None:
+def _find_in_file(run: StoredRun, store: Path, terms: tuple[str, ...]) -> list[int] | None:
     """Places of the records with all terms; None where the run has no index."""
     file = _index_file(store, run.num)
     if not file.is_file():
@@ -152,7 +153,7 @@ def _find_in_file(run: PagedRun, store: Path, terms: tuple[str, ...]) -> list[in
     return None
 
 
-def _index_in_file(run: PagedRun, store: Path) -> None:
+def _index_in_file(run: StoredRun, store: Path) -> None:
     file = _index_file(store, run.num)
     if file.parent.is_symlink():
         return  # a link that came with a store would have us write elsewhere

@@ -15,8 +15,9 @@ from typing import Final
 from steelyard.errors import StoreError
 from steelyard.store.database.connection import Connection
 from steelyard.store.database.schema import SEARCH_WORDS
-from steelyard.store.reading.page_query import PagedRun, number_of_place
+from steelyard.store.reading.page_query import number_of_place
 from steelyard.store.reading.record_words import record_words
+from steelyard.store.stored_run import StoredRun
 
 _EXTENSION: Final = """SELECT n.nspname FROM pg_catalog.pg_extension e
     JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_trgm'"""
@@ -26,7 +27,7 @@ _LOCK: Final = 6021023
 _TOGETHER: Final = 500
 
 
-def find_on_server(run: PagedRun, terms: tuple[str, ...]) -> list[int] | None:
+def find_on_server(run: StoredRun, terms: tuple[str, ...]) -> list[int] | None:
     """Places of the records of a run that have all terms.
 
     Args:
@@ -42,19 +43,19 @@ def find_on_server(run: PagedRun, terms: tuple[str, ...]) -> list[int] | None:
     return None  # a scan finds the same, or says what is wrong with the store
 
 
-def _is_indexed(connection: Connection, run: PagedRun) -> bool:
+def _is_indexed(connection: Connection, run: StoredRun) -> bool:
     if not connection.has_table(SEARCH_WORDS):
         return False
     query = f"SELECT words FROM {SEARCH_WORDS} WHERE run = :run AND place = {_MARK}"
     return bool(connection.execute(query, {"run": run.num}).scalar() == _mark_of(run))
 
 
-def _mark_of(run: PagedRun) -> str:
+def _mark_of(run: StoredRun) -> str:
     # With the id: a number of a deleted run may be given to another one.
     return f"{run.id} {run.scoring_version} {run.done}"
 
 
-def _matching(connection: Connection, run: PagedRun, terms: tuple[str, ...]) -> list[int]:
+def _matching(connection: Connection, run: StoredRun, terms: tuple[str, ...]) -> list[int]:
     values = {f"term_{at}": _pattern(term) for at, term in enumerate(terms)}
     likes = " AND ".join(f"words LIKE :{name}" for name in values)
     query = f"SELECT place FROM {SEARCH_WORDS} WHERE run = :run AND place >= 0 AND {likes} ORDER BY place"
@@ -71,14 +72,14 @@ def _pattern(term: str) -> str:
     return f"% {literal}%" if term.endswith("*") else f"% {literal} %"
 
 
-def _insert(connection: Connection, run: PagedRun, words: Sequence[tuple[int, str]]) -> None:
+def _insert(connection: Connection, run: StoredRun, words: Sequence[tuple[int, str]]) -> None:
     places, texts = zip(*words, strict=True)
     values = {"run": run.num, "places": list(places), "texts": list(texts)}
     columns = "unnest(:places::bigint[], :texts::text[])"
     connection.execute(f"INSERT INTO {SEARCH_WORDS} (run, place, words) SELECT :run, * FROM {columns}", values)
 
 
-def index_on_server(run: PagedRun) -> None:
+def index_on_server(run: StoredRun) -> None:
     """Make the index of a finished run where the extension is there.
 
     Args:

@@ -17,9 +17,9 @@ from steelyard.errors import StoreError, bounded
 from steelyard.plain_json import from_json
 from steelyard.store.database import schema
 from steelyard.store.database.backend import REPAIR_HINT
-from steelyard.store.database.checksums import HEAD, ROWS, compute_checksums, read_checksums
+from steelyard.store.database.checksums import HEAD, ROWS, compute_checksums, read_checksums, sample_hash
 from steelyard.store.database.connection import Connection, DatabaseError
-from steelyard.store.records import DAMAGED, IN_ORDER, RECORDS, failure_kind, read_records, sample_hash, unpacker_of
+from steelyard.store.records import DAMAGED, IN_ORDER, RECORDS, failure_kind, read_records, unpacker_of
 from steelyard.store.run import Run
 from steelyard.store.store import Store
 from steelyard.types import Record

@@ -11,7 +11,7 @@ from typing import Any, Final
 from steelyard.errors import ConfigError
 from steelyard.models.base import ModelInfo
 from steelyard.prompts.passages import own_question
-from steelyard.prompts.sample_values import wants_examples
+from steelyard.prompts.sample_values import SHOW_OPTIONS, wants_examples
 from steelyard.prompts.template import load_template, load_words, placeholders
 from steelyard.replies.answer_key import wants_several
 from steelyard.suites.choice.few_shot import ExamplesForTarget, FewShotExamples, groups_short_of
@@ -189,7 +189,7 @@ def shows_options(template: str) -> bool:
     >>> shows_options("{{question}} {{options}}"), shows_options("{{question}}")
     (True, False)
     """
-    return any(name in {"options", "choices"} for name, _ in placeholders(template))
+    return any(name in SHOW_OPTIONS for name, _ in placeholders(template))
 
 
 def _temperature(target: Any) -> Any:

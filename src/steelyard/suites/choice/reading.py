@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from steelyard.data.columns import ColumnLayout
+from steelyard.data.group_levels import GroupLevels
 from steelyard.data.headers import Role
 from steelyard.data.parquet import ClassName
 from steelyard.data.rows import cluster_of, joined_cells, long_row
@@ -32,6 +34,7 @@ from steelyard.suites.choice.keys import (
 )
 from steelyard.suites.choice.option_rows import OptionRows
 from steelyard.suites.choice.options import OptionTexts, cut_question, holds_key, options_of
+from steelyard.suites.choice.points import ROLES_OF_POINTS, points_in
 from steelyard.types import Message, Sample
 
 
@@ -50,6 +53,7 @@ ROLES: Final = (
     Role("kind", required=False, by_position=False),
     Role("group", required=False),
     Role("cluster", required=False, by_position=False),
+    *(Role(name, required=False, by_position=False) for name in ROLES_OF_POINTS),
     Role("id", required=False, by_position=False),
 )
 
@@ -82,6 +86,7 @@ class ChoiceQuestion(NamedTuple):
     `apart` says that its options are not those of the columns: they are in its question, or true and false.
 
     `turns` are the messages of a conversation, whose transcript `text` is; `passage` is what the question is about.
+    `worth` are its points and deduction, as far as the table says them.
     """
 
     text: str
@@ -90,6 +95,7 @@ class ChoiceQuestion(NamedTuple):
     apart: bool = False
     turns: tuple[Message, ...] = ()
     passage: str = ""
+    worth: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,7 @@ class ChoiceTable:
         form: how the keys name their options, where all do so in one way that is not letters.
         unused: the columns without a role.
         several: whether a question may have several right options where it does not say.
+        levels: how groups are made; None where they are in the column `group`.
     """
 
     table: Table
@@ -125,6 +132,7 @@ class ChoiceTable:
     form: KeyForm | None = None
     unused: TableColumns | None = None
     several: bool = False
+    levels: GroupLevels | None = None
 
     def rows(self) -> Iterator[Row]:
         """Rows below the header that are not left out, blank ones included."""
@@ -153,7 +161,7 @@ class ChoiceTable:
             question.options,
             group=self._group_of(row),
             cluster=cluster_of(row, self.layout) or copy.cluster,
-            metadata={**extra, **self.table.origin, **several},
+            metadata={**extra, **self.table.origin, **several, **question.worth},
         )
         return with_passage(sample, question.passage) if question.passage else sample
 
@@ -163,6 +171,8 @@ class ChoiceTable:
         return says_several(kind, self._group_of(row), question.text, self.table.title)
 
     def _group_of(self, row: Row) -> str:
+        if self.levels is not None:
+            return self.levels.group_of(row)
         return "" if self.group is None else render(cell_at(row.cells, self.group))
 
     def faults(self, row: Row) -> list[Defect]:
@@ -193,6 +203,9 @@ def open_reading(
     joined_table = table
     if len(options) == 1:
         joined_table = OptionRows(question, options[0], answer, layout.header_row or 0).joined(table)
+    levels, columns_left = GroupLevels.of(files, table, layout), unused.of(table, layout)
+    if levels is not None:
+        columns_left.expect(levels.columns)
     return ChoiceTable(
         _with_merged(joined_table, layout),
         layout,
@@ -204,7 +217,8 @@ def open_reading(
         layout.column("id"),
         kind,
         joined=joined_table is not table,
-        unused=unused.of(table, layout),
+        unused=columns_left,
+        levels=levels,
     )
 
 
@@ -253,10 +267,37 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
         defects.append(reading.defect("blank question", row, reading.question, flaw))
     found = row_options(reading, row, defects)
     key = _key(reading, row, (found.options, found.raw), defects) if found.options else ""
+    worth, passage = _worth(reading, row, defects), _passage(reading, row, defects)
     if len(defects) > before:
         return None
-    passage = _text(joined_cells(row, reading.layout.columns.get("passage", ())))
-    return ChoiceQuestion(found.stem or text, tuple(found.options), key, found.apart, tuple(turns), passage)
+    return ChoiceQuestion(found.stem or text, tuple(found.options), key, found.apart, tuple(turns), passage, worth)
+
+
+def _passage(reading: ChoiceTable, row: Row, defects: list[Defect]) -> str:
+    """The passage of a row; a list of texts is joined with blank lines between."""
+    columns = reading.layout.columns.get("passage", ())
+    value = joined_cells(row, columns)
+    if isinstance(value, list) and all(isinstance(text, str) for text in value):
+        return "\n\n".join(filter(None, map(str.strip, value)))
+    if isinstance(value, list | dict):
+        message = "the passage is neither a text nor a list of texts"
+        defects.append(reading.defect("bad passage", row, columns[0], message))
+    return _text(value)
+
+
+def _worth(reading: ChoiceTable, row: Row, defects: list[Defect]) -> Mapping[str, float]:
+    """The points and the deduction of a row, as far as its table has columns for them."""
+    worth: dict[str, float] = {}
+    for role in ROLES_OF_POINTS:
+        if (column := reading.layout.column(role)) is not None:
+            try:
+                worth[role] = points_in(cell_at(row.cells, column), role)
+            except ValueError as error:
+                defects.append(reading.defect(f"bad {role}", row, column, str(error)))
+    if worth.get("points") == 0 and worth.get("deduction"):
+        message = "a question of 0 points has a deduction; write its points, or 0 for the deduction"
+        defects.append(reading.defect("bad points", row, reading.layout.column("points"), message))
+    return worth
 
 
 class RowOptions(NamedTuple):

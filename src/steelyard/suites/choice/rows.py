@@ -18,7 +18,7 @@ from steelyard.data.load import id_prefixes, read_tables
 from steelyard.data.rows import about_selection
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import MAX_DEFECTS, Column, Defect, Row, Table, is_blank, refuse, refuse_many
-from steelyard.data.unused_columns import UnusedColumns
+from steelyard.data.unused_columns import OWN_KEYS, UnusedColumns
 from steelyard.errors import ConfigError, DataError
 from steelyard.suites.choice.key_checks import (
     OptionCounts,
@@ -29,6 +29,7 @@ from steelyard.suites.choice.key_checks import (
 )
 from steelyard.suites.choice.keys import LETTERS, MAX_OPTIONS
 from steelyard.suites.choice.passages import BlankPassages, without_repeated_question
+from steelyard.suites.choice.points import ROLES_OF_POINTS
 from steelyard.suites.choice.reading import (
     DOUBTFUL_KEY,
     NO_OPTIONS,
@@ -118,6 +119,11 @@ class ChoiceData:
         """Number of samples."""
         return len(self.samples)
 
+    @property
+    def has_points(self) -> bool:
+        """Whether a table says what its questions are worth, or what a wrong answer costs."""
+        return any(role in reading.layout.columns for reading in self.readings for role in ROLES_OF_POINTS)
+
 
 def load_choice(files: SampleFiles, *, several_answers: bool = False) -> ChoiceData:
     """Read and check the whole dataset as `examine_choice` does, and refuse one with defects.
@@ -152,7 +158,7 @@ def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> Choi
     tables, notes = read_tables(files)
     if not tables:
         raise DataError(f"{files.names}: no sheet with a filled cell")
-    unused = UnusedColumns()
+    unused = UnusedColumns(OWN_KEYS.union(ROLES_OF_POINTS))
     readings = tuple(map(_reading, tables, repeat(files), id_prefixes(files, tables), repeat(unused)))
     keeps = files.duplicates == "keep"
     check = _check(readings, several_answers=several_answers, keeps=keeps)
@@ -165,6 +171,7 @@ def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> Choi
         check = _check(readings, several_answers=several_answers, keeps=keeps)
     if not check.keys and not check.defects:
         raise DataError(f"{readings[0].table.title}: there is no question below its header")
+    _refuse_worthless(readings, check)
     readings = tuple(
         replace(reading, copies=copies, several=several)
         for reading, copies, several in zip(readings, check.copies, check.several(), strict=True)
@@ -182,6 +189,7 @@ def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> Choi
             *_notes_on_layouts(readings),
             *(note for reading in readings for note in notes_on_rivals(reading, files)),
             *unused.notes(),
+            *_notes_on_points(readings),
             *check.notes(),
             *about_selection(files, len(keys), len(check.bad) if files.skip_bad else 0),
         ),
@@ -238,6 +246,32 @@ def _notes_on_layouts(readings: Sequence[ChoiceTable]) -> Iterator[str]:
             yield f"{reading.table.title}: no header row, columns by position or letter"
 
 
+def _refuse_worthless(readings: Sequence[ChoiceTable], check: _ChoiceCheck) -> None:
+    """Refuse an exam none of whose questions is worth a point.
+
+    Raises:
+        DataError: the column, and what to do.
+    """
+    columns = [
+        f"{reading.table.title} column {reading.layout.describe()['points']}"
+        for reading in readings
+        if "points" in reading.layout.columns
+    ]
+    if len(columns) == len(readings) and check.keys and not check.points:
+        raise DataError(
+            f"the points of all {len(check.keys):,} questions sum to 0 ({', '.join(columns)}); give questions their "
+            "points, or name another column: columns: {points: NAME}"
+        )
+
+
+def _notes_on_points(readings: Sequence[ChoiceTable]) -> Iterator[str]:
+    """A note for each table without points where others have them: its questions count 1 point each."""
+    if any("points" in reading.layout.columns for reading in readings):
+        for reading in readings:
+            if "points" not in reading.layout.columns:
+                yield f"{reading.table.title}: no column of points, so each of its questions is worth 1 point"
+
+
 def _check(readings: Sequence[ChoiceTable], *, several_answers: bool, keeps: bool) -> _ChoiceCheck:
     """Check all rows with 16 bytes of memory a row: what occurs twice is found by hashes of 8 bytes.
 
@@ -280,6 +314,7 @@ class _ChoiceCheck:
         self.bad: set[tuple[int, int]] = set()
         self.doubtful: set[int] = set()
         self.keys: list[str] = []
+        self.points = 0.0
         self._marks = array("q")
         self._duplicates = duplicates
         self._places: dict[int, str] = {}
@@ -377,6 +412,7 @@ class _ChoiceCheck:
             self._blank[index].add(row)
             if self._duplicates.keeps:
                 self._keep(index, reading, row, mark)
+            self.points += question.worth.get("points", 1.0)
             # Interned, as 100,000 questions have a few dozen different keys.
             self.keys.append(intern(question.key))
         else:

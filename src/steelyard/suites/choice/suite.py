@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from steelyard.data.sample_files import SampleFiles
@@ -81,13 +81,14 @@ class ChoiceSuite:
         notes += notes_on_questions(overview, self.orders, self._seed)
         notes += notes_on_examples(overview, examples)
         notes += notes_on_targets(targets, overview, self.options.repeats)
+        scoring = replace(self.scoring, points=True) if data.has_points else self.scoring
         return Suite(
             name=self.name or self.samples.title,
             kind="choice",
             columns=data.columns,
             samples=samples if self.orders == "as_given" else Ordered(samples, self.orders, self._seed),
             targets=targets,
-            scorers=(self.scoring,),
+            scorers=(scoring,),
             options=self.options,
             tags=self.tags,
             gate=self.gate,
@@ -95,7 +96,7 @@ class ChoiceSuite:
             source=self._source(examples),
             notes=tuple(notes),
             breakdowns=origin_keys(key for reading in data.readings for key in reading.table.origin),
-            scorers_of=self._scorers_of(targets),
+            scorers_of=_scorers_of(targets, scoring),
         )
 
     @property
@@ -119,6 +120,7 @@ class ChoiceSuite:
             settings["few_shot"] = {**describe(self.few_shot), **examples.manifest()}
         return {**describe(self.samples), **settings} if settings else self.samples
 
-    def _scorers_of(self, targets: Mapping[str, Target]) -> dict[str, tuple[Scorer, ...]]:
-        likely = [name for name, target in targets.items() if isinstance(target, Likelihood)]
-        return {name: (self.scoring, LikelihoodAccuracy()) for name in likely}
+
+def _scorers_of(targets: Mapping[str, Target], scoring: Choice) -> dict[str, tuple[Scorer, ...]]:
+    likely = {name: target for name, target in targets.items() if isinstance(target, Likelihood)}
+    return {name: (scoring, LikelihoodAccuracy(bool(target.unconditional))) for name, target in likely.items()}

@@ -20,6 +20,7 @@ from steelyard.data.table import Defect, Row, Table, is_blank, render
 from steelyard.data.unused_columns import UnusedColumns
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.prompts.conversation import flaw_in, is_messages, messages_in, transcript_of
+from steelyard.sql.golds import joined_golds
 from steelyard.types import Message
 
 ROLES: Final = (
@@ -171,7 +172,7 @@ def _check_database(
         near = did_you_mean(name, databases)
         message = f"there is no database {name[:60]!r}{near if near[:1] == ':' else ''}"
         defects.append(reading.defect("unknown database", row, "db_id", message))
-    elif not name and not values["schema"]:
+    elif not name and not values["schema"] and "" not in databases:
         message = "it names no database and has no schema, so its SQL cannot be run"
         defects.append(reading.defect("no database", row, "db_id", message))
 
@@ -182,6 +183,8 @@ def _text(reading: OpenTable, row: Row, role: str, defects: list[Defect]) -> str
         return transcript_of(messages)
     if isinstance(value, list) and role == "schema" and all(isinstance(line, str) for line in value):
         return "\n".join(f"{line.strip().rstrip(';')};" for line in value if line.strip())
+    if isinstance(value, list) and role == "sql" and value and all(isinstance(query, str) for query in value):
+        return joined_golds(value)
     if isinstance(value, list | dict):
         kind = "a list" if isinstance(value, list) else "an object"
         defects.append(reading.defect(f"bad {role}", row, role, f"{role} is {kind}, not a text"))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from pathlib import Path
 from sys import intern
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -17,16 +16,18 @@ from steelyard.data.rows import OpenTable, about_selection, notes_on_columns
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect, Row, refuse, refuse_many
 from steelyard.data.unused_columns import UnusedColumns
-from steelyard.errors import ConfigError, DataError
-from steelyard.sql.results import Database, EngineName
+from steelyard.errors import ConfigError, DataError, ScorerError
+from steelyard.sql.results import Database, EngineName, LocalEngine
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.schema import ddl_of
 from steelyard.sql.tables_read import holds_rows
 from steelyard.suites.text2sql.reading import SqlQuestion, check_places, numbered_rows, open_reading, read_row
-from steelyard.tables.locate import databases_in
+from steelyard.tables.locate import DatabaseSource, databases_in
 from steelyard.types import Sample
 
-DIALECTS: Final[Mapping[EngineName, str]] = MappingProxyType({"sqlite": "SQLite", "duckdb": "DuckDB"})
+DIALECTS: Final[Mapping[EngineName, str]] = MappingProxyType(
+    {"sqlite": "SQLite", "duckdb": "DuckDB", "postgres": "PostgreSQL", "mysql": "MySQL"}
+)
 """What a prompt calls an engine."""
 
 _FILLS: Final = re.compile(
@@ -38,7 +39,7 @@ _FILLS: Final = re.compile(
 class Text2SqlSamples:
     """Samples in the order of the dataset; each iteration reads the rows again, none is held.
 
-    `metadata` always has the keys `schema` (CREATE statements), `db_id`, `evidence`, `dialect` (SQLite or DuckDB), each
+    `metadata` always has the keys `schema` (CREATE statements), `db_id`, `evidence`, `dialect`, each
     "" where the dataset says nothing, and `position`: the row's, counted from 0 over all files whatever is left out.
 
     Args:
@@ -128,28 +129,44 @@ class Text2SqlData:
         return len(self.samples)
 
 
-def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: EngineName = "sqlite") -> Text2SqlData:
+def load_text2sql(
+    files: SampleFiles,
+    *,
+    databases: DatabaseSource | None = None,
+    engine: LocalEngine = "sqlite",
+    resolve: Callable[[str], str] = str,
+) -> Text2SqlData:
     """Read and check a whole dataset of questions with their SQL.
 
     The schema of a sample is its row's, else that of its database, read once per database.
 
     Args:
         files: which rows.
-        databases: a folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.db, .duckdb); None where rows bring their
-            own schema.
+        databases: a folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.db, .duckdb), or servers; None where rows
+            bring their own schema.
         engine: of samples whose database is not a file.
+        resolve: replaces references in the addresses of servers by their values.
 
     Raises:
         ConfigError: a file, sheet, column or folder does not exist.
         DataError: a file or database cannot be read; rows have defects and `skip_bad` is off (the message lists up to
             20); or no sound row is left.
     """
-    by_name = None if databases is None else databases_in(databases)
+    # Unsafe, as the statements on the databases are ours and the files are the user's; generated SQL on an engine that
+    # cannot be sandboxed, or by a role that may write, is refused before the run.
+    with Sandbox(workers=1, unsafe=True, resolve=resolve) as sandbox:
+        by_name = None if databases is None else databases_in(databases, sandbox)
+        return _loaded(files, by_name, engine, sandbox)
+
+
+def _loaded(
+    files: SampleFiles, by_name: Mapping[str, Database] | None, engine: LocalEngine, sandbox: Sandbox
+) -> Text2SqlData:
     tables, notes = read_tables(files)
     if not tables:
         raise DataError(f"{files.names}: no sheet with a filled cell")
     readings = tuple(map(open_reading, tables, repeat(files), id_prefixes(files, tables), repeat(UnusedColumns())))
-    for reading in readings if by_name is not None else ():
+    for reading in readings if by_name is not None and "" not in by_name else ():
         check_places(reading)
     check = _Text2SqlCheck(readings, by_name)
     if not check.rows and not check.defects:
@@ -158,8 +175,8 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
         refuse(check.defects)
     selected = files.selected(len(check.rows))
     chosen = [row for sound, row in enumerate(check.rows) if sound in selected]
-    schemas = _schemas({row.db_id for row in chosen if not row.has_schema}, by_name or {})
-    filled = _filled(chosen, by_name or {})
+    schemas = _schemas({row.db_id for row in chosen if not row.has_schema}, by_name or {}, sandbox)
+    filled = _filled(chosen, by_name or {}, sandbox)
     counts = Counter(row.db_id for row in chosen)
     samples = Text2SqlSamples(
         readings,
@@ -167,7 +184,7 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
         selected,
         len(chosen),
         schemas,
-        {name: DIALECTS[by_name[name].engine] for name in counts if by_name and name in by_name},
+        {name: _dialect(by_name[name], sandbox) for name in counts if by_name and name in by_name},
         DIALECTS[engine],
     )
     comparable = filled or any(row.has_data for row in chosen if not (by_name and row.db_id in by_name))
@@ -192,7 +209,11 @@ def _sound_rows(readings: Sequence[OpenTable], bad: Container[tuple[int, int]]) 
         before += position + 1
 
 
-def _schemas(names: set[str], by_name: Mapping[str, Database]) -> dict[str, str]:
+def _dialect(database: Database, sandbox: Sandbox) -> str:
+    return DIALECTS[database.engine] if database.server is None else sandbox.check_server(database.server)
+
+
+def _schemas(names: set[str], by_name: Mapping[str, Database], sandbox: Sandbox) -> dict[str, str]:
     """The CREATE statements of each wanted database that is known.
 
     Raises:
@@ -203,26 +224,20 @@ def _schemas(names: set[str], by_name: Mapping[str, Database]) -> dict[str, str]
         return {}
     schemas: dict[str, str] = {}
     defects: list[str] = []
-    # Unsafe, as the statement is ours and the files are the user's; generated SQL on an engine that cannot be
-    # sandboxed is refused before the run.
-    with Sandbox(workers=1, unsafe=True) as sandbox:
-        for name, database in files.items():
-            try:
-                schemas[name] = ddl_of(sandbox, database)
-            except (DataError, ConfigError) as error:
-                defects.append(str(error))
+    for name, database in files.items():
+        try:
+            schemas[name] = ddl_of(sandbox, database)
+        except (DataError, ConfigError, ScorerError) as error:
+            defects.append(str(error))
     if defects:
         raise DataError("databases that cannot be read", defects)
     return schemas
 
 
-def _filled(chosen: Sequence[_Sound], by_name: Mapping[str, Database]) -> bool:
+def _filled(chosen: Sequence[_Sound], by_name: Mapping[str, Database], sandbox: Sandbox) -> bool:
     """Whether any database of the rows holds a row."""
     names = sorted({row.db_id for row in chosen if row.db_id in by_name})
-    if not names:
-        return False
-    with Sandbox(workers=1, unsafe=True) as sandbox:  # unsafe: as above
-        return any(holds_rows(sandbox, by_name[name]) for name in names)
+    return any(holds_rows(sandbox, by_name[name]) for name in names)
 
 
 def _notes_on_databases(

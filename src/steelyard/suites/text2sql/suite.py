@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError
 from steelyard.evaluation.objects import Options, Suite
+from steelyard.registry import describe
 from steelyard.scorers.judges.judge import Judge, takes_model
 from steelyard.scorers.judges.of_sql import reading_as
 from steelyard.scorers.judges.suite_judges import SuiteJudges
 from steelyard.scorers.sql import SqlResult
+from steelyard.session.secrets import Secrets, references
+from steelyard.sql.server_address import Server
 from steelyard.suites.text2sql.rows import load_text2sql
+from steelyard.tables.locate import check_source
 from steelyard.types import Scorer, Target
 
 
@@ -27,7 +32,8 @@ class Text2SqlSuite:
     Args:
         samples: the files with question, SQL, and schema or database: rows of a sheet or of JSON, or lines of SQL.
         targets: the systems to evaluate, by name; each produces one run.
-        databases: folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.sqlite3, .db, .duckdb); the schemas that
+        databases: folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.sqlite3, .db, .duckdb), the address of a
+            PostgreSQL or MySQL server whose schemas are the `db_id`s, or `{<db_id>: {url: ...}}`; the schemas that
             prompts show are read from it. Left out if the rows have their own schema.
         name: a title for reports; empty is the first file's name.
         tags: per target, report columns.
@@ -45,7 +51,7 @@ class Text2SqlSuite:
 
     samples: SampleFiles
     targets: Mapping[str, Target]
-    databases: Path | None = None
+    databases: Path | str | Mapping[str, Server] | None = None
     name: str = ""
     tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     scoring: SqlResult = SqlResult()
@@ -56,18 +62,26 @@ class Text2SqlSuite:
     judges: Mapping[str, Judge] = field(default_factory=dict)
     jury: Literal["", "majority", "mean"] = ""
 
-    def build(self) -> Suite:
+    def check(self) -> None:
+        """Check where the databases are; nothing is opened."""
+        check_source(self.databases)
+
+    def build(self, environment: Mapping[str, str] = MappingProxyType({})) -> Suite:
         """Read and check the whole dataset; no model is called.
 
+        Args:
+            environment: values of references `${NAME}` in addresses of servers, preferred to the process's own.
+
         Raises:
-            ConfigError: a file, sheet, column or folder that does not exist.
+            ConfigError: a file, sheet, column or folder that does not exist, or a server that cannot be reached.
             DataError: rows with defects, named with file, sheet and cell; databases that cannot be read.
         """
-        if self.databases is not None and self.scoring.databases not in {None, self.databases}:
+        if self.databases is not None and self.scoring.databases not in (None, self.databases):
             raise ConfigError("databases: the suite and its scoring name two different folders; name it once")
         judges = SuiteJudges.of(self)
         scoring = replace(self.scoring, databases=self.databases or self.scoring.databases)
-        data = load_text2sql(self.samples, databases=scoring.databases, engine=scoring.engine)
+        secrets = Secrets(references(describe(scoring)), environment)
+        data = load_text2sql(self.samples, databases=scoring.databases, engine=scoring.engine, resolve=secrets.resolve)
         return Suite(
             name=self.name or self.samples.title,
             kind="text2sql",

@@ -1,0 +1,252 @@
+"""MySQL and MariaDB in a worker: a read-only transaction for each statement, then the session is reset.
+
+The reset is COM_RESET_CONNECTION, which ends transactions, locks, variables and temporary tables as a new connection
+would, without its 1 to 70 ms; a server that does not know it gets a new connection for each statement.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Final
+
+import pymysql
+from pymysql.constants import FIELD_TYPE
+from pymysql.cursors import SSCursor
+
+from steelyard.sql.engines.engine import EngineQuery, SqlStop, fetch
+from steelyard.sql.results import FailureKind, ResultTable, SqlLimits
+from steelyard.sql.server_address import ServerLogin
+from steelyard.sql.servers.session import CONNECT_S, IDLE_S, ConnectionLost, Greeting, LoginError
+from steelyard.sql.servers.statement_check import MYSQL_FUNCTIONS, check_reader
+
+_RESET: Final = 0x1F
+"""COM_RESET_CONNECTION, since MySQL 5.7.3 and MariaDB 10.2.4."""
+_FIRST_ROWS: Final = 64
+_MESSAGE: Final = 500
+_READS: Final = frozenset({"USAGE", "SELECT", "SHOW VIEW", "SHOW DATABASES", "EXECUTE"})
+_MOST_FAULTS: Final = 4
+_KINDS: Final[Mapping[int, FailureKind]] = MappingProxyType(
+    {
+        **dict.fromkeys((1044, 1045, 1142, 1143, 1227, 1290, 1370, 1419, 1792, 1836), "denied"),
+        **dict.fromkeys((1205, 1317, 1969, 3024), "timeout"),
+        **dict.fromkeys((1037, 1038, 1041, 3015), "memory"),
+    }
+)
+"""Numbers of errors; all others are the statement's own."""
+_GONE: Final = frozenset({1053, 1077, 1927, 2006, 2013, 4031})
+_TYPES: Final[Mapping[int, str]] = MappingProxyType(
+    {value: name for name, value in vars(FIELD_TYPE).items() if name.isupper() and name not in {"CHAR", "INTERVAL"}}
+)
+
+
+class MysqlEngine:
+    """Runs queries with PyMySQL.
+
+    Values are what PyMySQL makes of them; beyond that BIT(n) is a whole number, and a date that is none (the zero date)
+    is text.
+    """
+
+    def __init__(self) -> None:
+        self._connection: Any = None
+        self._is_mariadb = False
+        self._sql_mode = ""
+        self._keeps = False
+
+    @property
+    def keeps_database(self) -> bool:
+        """Whether the connection is as it was before the last statement."""
+        return self._keeps
+
+    def refusal(self) -> str:
+        """Nothing: what is enforced depends on the role, which `login` looks at."""
+        return ""
+
+    def warm(self) -> None:
+        """Nothing: the driver is imported, and a connection cannot be inherited."""
+
+    def login(self, login: ServerLogin) -> Greeting:
+        """Connect and look at the role; see `ServerSession`."""
+        ca = dict(login.options).get("ssl_ca")
+        try:
+            connection = pymysql.connect(
+                host=login.host,
+                port=login.port,
+                user=login.user,
+                password=login.password,
+                database=login.database or None,
+                charset="utf8mb4",
+                connect_timeout=CONNECT_S,
+                autocommit=True,
+                local_infile=False,
+                ssl={"ca": ca} if ca else None,
+                cursorclass=SSCursor,
+                conv=_CONVERSIONS,
+            )
+            [[backend, version, mode]] = _rows(connection, "SELECT CONNECTION_ID(), VERSION(), @@SESSION.sql_mode")
+            self._connection, self._is_mariadb = connection, "mariadb" in str(version).lower()
+            # Backslashes escape in texts: the check of statements reads them so.
+            modes = [name for name in str(mode).split(",") if name != "NO_BACKSLASH_ESCAPES"]
+            self._sql_mode = ",".join(modes)
+            faults = self._faults()
+        except (pymysql.Error, OSError, RuntimeError) as error:
+            raise LoginError(login.without_password(_short(error))) from None
+        return Greeting(int(backend), "MariaDB" if self._is_mariadb else "MySQL", faults[:_MOST_FAULTS])
+
+    def cancel(self, backend: int) -> None:
+        """End the statement of another connection of the same role."""
+        with suppress(pymysql.Error):
+            _rows(self._session(), f"KILL {int(backend)}")
+
+    def execute(self, work: EngineQuery) -> ResultTable:
+        """Run the query in a read-only transaction of its own, then reset the session; see the protocol `Engine`."""
+        self._keeps = True
+        if work.create.strip():
+            raise SqlStop("denied", "denied: CREATE; a database on a server is only read", "create")
+        query, _ = check_reader(work.query, "mysql", MYSQL_FUNCTIONS)
+        if "ANSI" in self._sql_mode and '\\"' in query:
+            raise SqlStop("denied", "denied: a backslash before a double quote, as this server quotes names so")
+        connection = self._session()
+        self._keeps = False
+        deadline = time.monotonic() + work.limits.timeout_s
+        try:
+            for statement in self._begin(work):
+                _rows(connection, statement)
+            table = _read(connection, query, work.limits)
+        except pymysql.Error as error:
+            if _number(error) in _GONE or isinstance(error, pymysql.err.InterfaceError):
+                raise ConnectionLost from None
+            self._reset()
+            raise _stop_of(error, late=time.monotonic() > deadline) from None
+        # After anything else, such as too many rows, what is left of the result waits on the line: the worker ends.
+        self._reset()
+        return table
+
+    def _session(self) -> Any:
+        if self._connection is None or not self._connection.open:
+            raise ConnectionLost
+        return self._connection
+
+    def _begin(self, work: EngineQuery) -> list[str]:
+        """Settings of the session with all limits of the statement, the database, and the start of the transaction."""
+        limit = work.limits.timeout_s
+        settings = [
+            f"max_statement_time = {limit:.3f}" if self._is_mariadb else f"max_execution_time = {int(limit * 1000)}",
+            f"lock_wait_timeout = {max(1, int(limit))}",
+            f"innodb_lock_wait_timeout = {max(1, int(limit))}",
+            f"wait_timeout = {IDLE_S}",
+            f"net_write_timeout = {max(1, int(limit))}",
+            "time_zone = '+00:00'",
+            f"sql_mode = '{self._sql_mode}'",
+        ]
+        if work.now:
+            moment = datetime.fromisoformat(work.now)
+            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            settings.append(f"timestamp = {moment.timestamp():.6f}")
+        use = [f"USE `{work.schema.replace('`', '``')}`"] if work.schema else []
+        return [f"SET SESSION {', '.join(settings)}", *use, "START TRANSACTION READ ONLY"]
+
+    def _reset(self) -> None:
+        try:
+            self._connection._execute_command(_RESET, b"")  # noqa: SLF001  # PyMySQL has no name for it
+            self._connection._read_ok_packet()  # noqa: SLF001
+        except pymysql.Error:
+            # It does not know the command, or the connection broke: the next statement gets a new one.
+            return
+        self._keeps = True
+
+    def _faults(self) -> tuple[str, ...]:
+        """Why the role is not one that only reads, from its own grants and those of its roles."""
+        faults: list[str] = []
+        waiting, seen = ["SHOW GRANTS"], set[str]()
+        while waiting:
+            for (grant,) in _rows(self._connection, waiting.pop()):
+                granted, on, _ = str(grant).removeprefix("GRANT ").partition(" ON ")
+                if on:
+                    more = _privileges(granted) - _READS
+                    faults += [f"it has {', '.join(sorted(more))} on {_place(str(grant))}"] if more else []
+                elif (role := granted.partition(" TO ")[0]) not in seen and not granted.startswith("SET "):
+                    seen.add(role)
+                    waiting.append(f"SHOW GRANTS FOR {role}")
+                if " WITH GRANT OPTION" in str(grant) or " WITH ADMIN OPTION" in str(grant):
+                    faults.append("it may grant its rights to others")
+        return tuple(dict.fromkeys(faults))
+
+
+def _privileges(granted: str) -> set[str]:
+    """The privileges of a grant, without the columns that they are limited to.
+
+    >>> sorted(_privileges("SELECT (`a`, `b`), SHOW VIEW"))
+    ['SELECT', 'SHOW VIEW']
+    """
+    names, depth = [""], 0
+    for letter in granted:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and not depth:
+            names.append("")
+        elif not depth and letter != ")":
+            names[-1] += letter
+    return {name.strip().upper() for name in names if name.strip()}
+
+
+def _place(grant: str) -> str:
+    return grant.partition(" ON ")[2].partition(" TO ")[0][:80]
+
+
+def _rows(connection: Any, statement: str) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        return list(cursor.fetchall())
+
+
+def _read(connection: Any, query: str, limits: SqlLimits) -> ResultTable:
+    cursor = connection.cursor()
+    cursor.execute(query)
+    described = cursor.description or ()
+    types = tuple(_TYPES.get(column[1], "") for column in described)
+    convert = partial(_plain_row, [at for at, kind in enumerate(types) if kind == "BIT"])
+    rows = fetch(cursor.fetchmany, limits, convert, first=_FIRST_ROWS)
+    cursor.close()
+    return ResultTable(tuple(column[0] for column in described), rows, types)
+
+
+def _plain_row(bits: Sequence[int], row: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not bits:
+        return row
+    cells = list(row)
+    for at in bits:
+        if isinstance(cells[at], bytes):
+            cells[at] = int.from_bytes(cells[at])
+    return tuple(cells)
+
+
+def _exact(data: str) -> Decimal:
+    return Decimal(data)
+
+
+_CONVERSIONS: Final[dict[Any, Callable[..., Any]]] = {
+    **pymysql.converters.conversions,
+    FIELD_TYPE.DECIMAL: _exact,
+    FIELD_TYPE.NEWDECIMAL: _exact,
+}
+
+
+def _number(error: Exception) -> int:
+    return error.args[0] if error.args and isinstance(error.args[0], int) else 0
+
+
+def _stop_of(error: pymysql.Error, *, late: bool) -> SqlStop:
+    kind = _KINDS.get(_number(error), "error")
+    message = "still running at the deadline" if kind == "timeout" and late else _short(error)
+    return SqlStop(kind, f"denied: {message}" if kind == "denied" else message)
+
+
+def _short(error: Exception) -> str:
+    """The message of the server, or of the driver, on one line."""
+    text = str(error.args[1]) if len(error.args) > 1 else str(error)
+    return " ".join(text.split())[:_MESSAGE] or type(error).__name__

@@ -1,0 +1,325 @@
+"""PostgreSQL in a worker: one connection, a read-only transaction for each statement, then DISCARD ALL.
+
+Every limit that a statement could lift is set again in its own transaction, and the functions that lift or outlast one
+are refused before it is sent. A result comes through a server-side cursor, which takes one statement that only reads.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final
+
+import psycopg
+from psycopg import errors, sql
+from psycopg.adapt import Loader
+from psycopg.types.datetime import DateLoader, IntervalLoader, TimestampLoader, TimestamptzLoader, TimetzLoader
+
+from steelyard.sql.engines.engine import EngineQuery, SqlStop, fetch
+from steelyard.sql.results import FailureKind, ResultTable
+from steelyard.sql.server_address import ServerLogin
+from steelyard.sql.servers.session import CONNECT_S, ConnectionLost, Greeting, LoginError
+from steelyard.sql.servers.statement_check import POSTGRES_FUNCTIONS, POSTGRES_HARMLESS, check_reader
+
+_SETTINGS: Final = (
+    "default_transaction_read_only=on",
+    "standard_conforming_strings=on",
+    "timezone=UTC",
+    "datestyle=ISO",
+    "intervalstyle=postgres",
+    "bytea_output=hex",
+    "extra_float_digits=1",
+    "cursor_tuple_fraction=1",
+)
+"""DISCARD ALL goes back to these. The last plans a cursor like a query of which all rows are read."""
+_FIRST_ROWS: Final = 64
+_PADDED: Final = 1042
+"""The number of the type CHAR(n)."""
+_LOOKS_FOR_CALLER: Final = 140_000
+"""Version from which a server notices while it works that its client is gone."""
+_MESSAGE: Final = 500
+_AS_TEXT: Final = ("inet", "cidr", "macaddr", "macaddr8")
+_RANGES: Final = ("int4range", "int8range", "numrange", "daterange", "tsrange", "tstzrange")
+_PLAIN: Final = frozenset({type(None), bool, int, float, str, bytes})
+
+_FUNCTIONS: Final = """
+SELECT DISTINCT lower(p.proname) FROM pg_catalog.pg_proc AS p
+JOIN pg_catalog.pg_namespace AS n ON n.oid = p.pronamespace
+WHERE p.provolatile = 'v' AND (n.nspname = 'pg_catalog' OR EXISTS (
+    SELECT 1 FROM pg_catalog.pg_depend AS d
+    WHERE d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND d.objid = p.oid AND d.deptype = 'e'))
+"""
+"""Every function of PostgreSQL or an extension that may do more than compute: whatever a later version brings."""
+
+_ROLE: Final = """
+SELECT 'it is a superuser' FROM pg_catalog.pg_roles WHERE rolname = current_user AND rolsuper
+UNION ALL SELECT 'it may create roles, databases or copies of the server' FROM pg_catalog.pg_roles
+    WHERE rolname = current_user AND (rolcreaterole OR rolcreatedb OR rolreplication) AND NOT rolsuper
+UNION ALL SELECT 'it is a member of ' || r.rolname FROM pg_catalog.pg_roles AS r
+    WHERE r.rolname IN ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program',
+        'pg_write_all_data', 'pg_signal_backend', 'pg_maintain', 'pg_checkpoint', 'pg_create_subscription',
+        'pg_use_reserved_connections', 'pg_database_owner')
+    AND pg_has_role(current_user, r.oid, 'MEMBER') AND NOT (SELECT rolsuper FROM pg_catalog.pg_roles
+        WHERE rolname = current_user)
+UNION ALL (SELECT 'it may write to ' || c.oid::regclass::text FROM pg_catalog.pg_class AS c
+    JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+    AND n.nspname NOT LIKE 'pg\\_t%' AND has_schema_privilege(n.oid, 'USAGE')
+    AND CASE WHEN c.relkind = 'S' THEN has_sequence_privilege(c.oid, 'UPDATE')
+        ELSE has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE') OR (c.relkind IN ('r', 'p', 'f')
+            AND has_any_column_privilege(c.oid, 'INSERT, UPDATE')) END ORDER BY c.oid LIMIT 3)
+UNION ALL (SELECT 'it may create tables in the schema ' || nspname FROM pg_catalog.pg_namespace
+    WHERE has_schema_privilege(oid, 'CREATE') AND nspname NOT LIKE 'pg\\_t%' ORDER BY oid LIMIT 3)
+UNION ALL SELECT 'it may create schemas in this database'
+    WHERE has_database_privilege(current_database(), 'CREATE')
+UNION ALL (SELECT 'it may call ' || p.proname FROM pg_catalog.pg_proc AS p
+    WHERE p.proname IN ('pg_read_file', 'pg_read_binary_file', 'pg_ls_dir', 'pg_stat_file', 'lo_import', 'lo_export',
+        'pg_file_write', 'pg_reload_conf', 'pg_rotate_logfile', 'pg_promote', 'http_get', 'http_post')
+    AND has_function_privilege(p.oid, 'EXECUTE') ORDER BY p.proname LIMIT 3)
+UNION ALL SELECT 'it may use the foreign server ' || srvname FROM pg_catalog.pg_foreign_server
+    WHERE has_server_privilege(oid, 'USAGE')
+UNION ALL SELECT 'it may use the extension dblink' FROM pg_catalog.pg_proc
+    WHERE proname = 'dblink_connect' AND has_function_privilege(oid, 'EXECUTE')
+UNION ALL SELECT 'it may write functions in ' || lanname FROM pg_catalog.pg_language
+    WHERE NOT lanpltrusted AND lanname NOT IN ('internal', 'c') AND has_language_privilege(oid, 'USAGE')
+    AND NOT (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user)
+"""
+_MOST_FAULTS: Final = 4
+
+
+class PostgresEngine:
+    """Runs queries with psycopg 3.
+
+    Values are what psycopg makes of them; beyond that a CHAR(n) comes without its padding, zoned timestamps are in UTC,
+    addresses, ranges and what Python's dates cannot hold are text, and composite values are lists.
+    """
+
+    def __init__(self) -> None:
+        self._connection: psycopg.Connection[Any] | None = None
+        self._functions: frozenset[str] = frozenset()
+        self._begins: dict[tuple[float, str], bytes] = {}
+        self._keeps = False
+
+    @property
+    def keeps_database(self) -> bool:
+        """Whether the connection is as it was before the last statement."""
+        return self._keeps
+
+    def refusal(self) -> str:
+        """Nothing: what is enforced depends on the role, which `login` looks at."""
+        return ""
+
+    def warm(self) -> None:
+        """Nothing: the driver is imported, and a connection cannot be inherited."""
+
+    def login(self, login: ServerLogin) -> Greeting:
+        """Connect and look at the role; see `ServerSession`."""
+        try:
+            connection: psycopg.Connection[Any] = psycopg.connect(
+                host=login.host,
+                port=login.port,
+                user=login.user,
+                password=login.password,
+                dbname=login.database,
+                passfile="/nonexistent",
+                connect_timeout=CONNECT_S,
+                application_name="steelyard",
+                options=" ".join(f"-c {setting}" for setting in _SETTINGS),
+                client_encoding="utf8",
+                autocommit=True,
+                prepare_threshold=None,
+                **dict(login.options),  # type: ignore[arg-type]  # two texts, checked with the address
+            )
+            rows = connection.execute(_FUNCTIONS).fetchall()
+            faults = tuple(str(row[0]) for row in connection.execute(_ROLE).fetchall())
+        except psycopg.Error as error:
+            raise LoginError(login.without_password(_short(error))) from None
+        self._functions = frozenset(str(name) for (name,) in rows) - POSTGRES_HARMLESS | POSTGRES_FUNCTIONS
+        self._connection = connection
+        _convert_by_need(connection)
+        return Greeting(connection.info.backend_pid, "PostgreSQL", faults[:_MOST_FAULTS])
+
+    def cancel(self, backend: int) -> None:
+        """End the statement of another connection of the same role."""
+        with suppress(psycopg.Error):
+            self._session().execute("SELECT pg_catalog.pg_terminate_backend(%s)", [backend])
+
+    def execute(self, work: EngineQuery) -> ResultTable:
+        """Run the query in a read-only transaction of its own, then reset the session; see the protocol `Engine`."""
+        self._keeps = True
+        if work.create.strip():
+            raise SqlStop("denied", "denied: CREATE; a database on a server is only read", "create")
+        query, returns_rows = check_reader(work.query, "postgres", self._functions)
+        connection = self._session()
+        self._keeps = False
+        deadline = time.monotonic() + work.limits.timeout_s
+        stop: SqlStop | None = None
+        table = ResultTable((), ())
+        try:
+            connection.execute(self._begin(connection, work))
+            table = _read(connection, query, work, returns_rows=returns_rows)
+        except psycopg.Error as error:
+            if connection.closed:
+                raise ConnectionLost from None
+            stop = _stop_of(error, late=time.monotonic() > deadline)
+        except SqlStop as error:
+            stop = error
+        self._reset(connection)
+        if stop is not None:
+            raise stop
+        return table
+
+    def _session(self) -> psycopg.Connection[Any]:
+        if self._connection is None or self._connection.closed:
+            raise ConnectionLost
+        return self._connection
+
+    def _begin(self, connection: psycopg.Connection[Any], work: EngineQuery) -> bytes:
+        """The start of the transaction, with all limits of the statement; the same for most statements of a run."""
+        key = (work.limits.timeout_s, work.schema)
+        if key not in self._begins:
+            limit = max(1, int(work.limits.timeout_s * 1000))
+            settings = [f"statement_timeout = {limit}", f"lock_timeout = {limit}"]
+            settings += [f"idle_in_transaction_session_timeout = {limit + 5000}"]
+            if connection.info.server_version >= _LOOKS_FOR_CALLER:
+                settings += ["client_connection_check_interval = 1000"]
+            if work.schema:
+                settings += [f"search_path = {sql.Identifier(work.schema).as_string(connection)}"]
+            statements = ["BEGIN TRANSACTION READ ONLY", *(f"SET LOCAL {setting}" for setting in settings)]
+            self._begins[key] = "; ".join(statements).encode()
+        return self._begins[key]
+
+    def _reset(self, connection: psycopg.Connection[Any]) -> None:
+        """Forget all that the statement left in the session: settings, cursors, locks, temporary tables."""
+        try:
+            connection.execute("ROLLBACK")
+            connection.execute("DISCARD ALL")
+        except psycopg.Error:
+            raise ConnectionLost from None
+        self._keeps = True
+
+
+def _read(connection: psycopg.Connection[Any], query: str, work: EngineQuery, *, returns_rows: bool) -> ResultTable:
+    cursor = connection.cursor()
+    text = query.encode()
+    if returns_rows:
+        # Asked for binary results, of which there are none, it goes by the protocol that takes one statement only.
+        cursor.execute(b"DECLARE steelyard NO SCROLL CURSOR FOR " + text, binary=True)
+        fetchmany: Any = partial(_fetch_forward, cursor)
+    else:
+        # SHOW and EXPLAIN have no cursor; a stream is sent as a single statement too.
+        fetchmany = partial(_cut, list(cursor.stream(text)))
+    described: list[psycopg.Column] = []
+    padded: list[int] = []
+
+    def converted(row: tuple[Any, ...]) -> tuple[Any, ...]:
+        return _plain_row(padded, row)
+
+    def fetched(count: int) -> list[Any]:
+        rows: list[Any] = fetchmany(count)
+        if not described:
+            described.extend(cursor.description or ())
+            padded.extend(at for at, column in enumerate(described) if column.type_code == _PADDED)
+        return rows
+
+    rows = fetch(fetched, work.limits, converted, first=_FIRST_ROWS)
+    types = connection.adapters.types
+    names = (info.name.upper() if (info := types.get(column.type_code)) else "" for column in described)
+    return ResultTable(tuple(column.name for column in described), rows, tuple(names))
+
+
+def _fetch_forward(cursor: psycopg.Cursor[Any], count: int) -> list[Any]:
+    return cursor.execute(f"FETCH FORWARD {count:d} FROM steelyard").fetchall()
+
+
+def _cut(rows: list[Any], count: int) -> list[Any]:
+    """Take the first rows from a list, as `fetchmany` does from a cursor."""
+    taken, rows[:] = rows[:count], rows[count:]
+    return taken
+
+
+def _plain_row(padded: Sequence[int], row: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not padded and set(map(type, row)) <= _PLAIN:
+        return row
+    cells = [_plain(cell) for cell in row]
+    for at in padded:
+        if isinstance(cells[at], str):
+            cells[at] = cells[at].rstrip(" ")
+    return tuple(cells)
+
+
+def _plain(value: Any) -> Any:
+    """Arrays and composite values as lists; what has no type of Python's own as text."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    return value
+
+
+class _TextLoader(Loader):
+    """A value as the server writes it."""
+
+    def load(self, data: Any) -> str:
+        """The text."""
+        return bytes(data).decode()
+
+
+def _or_text(loader: Any) -> type[Loader]:
+    """A loader that gives the text of what Python cannot hold: infinity, years before 1 and after 9999."""
+
+    class OrText(loader):  # type: ignore[misc]
+        def load(self, data: Any) -> Any:
+            try:
+                return super().load(data)
+            except (psycopg.DataError, ValueError, OverflowError):
+                return bytes(data).decode()
+
+    return OrText
+
+
+def _convert_by_need(connection: psycopg.Connection[Any]) -> None:
+    """Load values so that each column compares like one of SQLite or DuckDB."""
+    adapters = connection.adapters
+    for name in _AS_TEXT:
+        adapters.register_loader(name, _TextLoader)
+    for name in (*_RANGES, *(name.replace("range", "multirange") for name in _RANGES)):
+        if adapters.types.get(name) is not None:
+            adapters.register_loader(name, _TextLoader)
+    for name, loader in {
+        "date": DateLoader,
+        "timestamp": TimestampLoader,
+        "timestamptz": TimestamptzLoader,
+        "interval": IntervalLoader,
+        "timetz": TimetzLoader,
+    }.items():
+        adapters.register_loader(name, _or_text(loader))
+
+
+_KINDS: Final[tuple[tuple[type[psycopg.Error], FailureKind], ...]] = (
+    (errors.ReadOnlySqlTransaction, "denied"),
+    (errors.InsufficientPrivilege, "denied"),
+    (errors.QueryCanceled, "timeout"),
+    (errors.LockNotAvailable, "timeout"),
+    (errors.OutOfMemory, "memory"),
+    (errors.DiskFull, "memory"),
+    (errors.ConfigurationLimitExceeded, "memory"),
+)
+
+
+def _stop_of(error: psycopg.Error, *, late: bool) -> SqlStop:
+    kind: FailureKind = next((kind for cls, kind in _KINDS if isinstance(error, cls)), "error")
+    message = _short(error)
+    if "data-modifying" in message or "cannot specify INTO" in message or "SELECT INTO" in message:
+        kind = "denied"
+    if kind == "timeout" and late:
+        message = "still running at the deadline"
+    return SqlStop(kind, f"denied: {message}" if kind == "denied" else message)
+
+
+def _short(error: psycopg.Error) -> str:
+    """The first line of a message of the server's, or of the driver's."""
+    primary = error.diag.message_primary or str(error)
+    return " ".join(primary.split())[:_MESSAGE] or type(error).__name__

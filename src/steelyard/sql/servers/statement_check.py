@@ -1,0 +1,141 @@
+"""Which statements a server is sent: one that reads, and that calls no function which does more than read.
+
+The server refuses most of this by itself, in a read-only transaction of a role that may not write. What neither stops
+is refused here, by the tokens of the text as the server reads them: locks, sleep, signals, settings, files.
+"""
+
+# Why it is so, and what was rejected: docs/decisions/sql-servers.md
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Final
+
+from steelyard.sql.engines.engine import SqlStop
+from steelyard.sql.layout import QueryToken, scan
+from steelyard.sql.server_address import ServerEngine
+
+_MOST_CHARACTERS: Final = 1_000_000
+_READS_ROWS: Final = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "("})
+_SHOWS: Final = MappingProxyType(
+    {"postgres": frozenset({"SHOW", "EXPLAIN"}), "mysql": frozenset({"SHOW", "EXPLAIN", "DESCRIBE", "DESC"})}
+)
+_LOCKS: Final = frozenset({"UPDATE", "SHARE", "NO", "KEY"})
+"""What follows FOR where rows are locked."""
+_NESTED: Final = re.compile(r"/\*(?:[^*]|\*(?!/))*?/\*", re.DOTALL)
+_EXECUTED: Final = re.compile(r"/\*M?!")
+"""A comment that MySQL or MariaDB runs."""
+_SETS: Final = re.compile(r"\b(?:SET_VAR|MAX_EXECUTION_TIME|RESOURCE_GROUP)\b", re.IGNORECASE)
+"""Hints of the optimizer that change a limit of the session."""
+
+MYSQL_FUNCTIONS: Final = frozenset(
+    {
+        *("sleep", "benchmark", "get_lock", "release_lock", "release_all_locks", "is_free_lock", "is_used_lock"),
+        *("load_file", "master_pos_wait", "source_pos_wait", "master_gtid_wait", "wait_for_executed_gtid_set"),
+        *("wait_until_sql_thread_after_gtids", "sys_exec", "sys_eval", "sys_get", "sys_set", "nextval", "setval"),
+        *("extractvalue_from_url", "spider_direct_sql", "spider_bg_direct_sql", "spider_copy_tables"),
+        *("service_get_read_locks", "service_get_write_locks", "service_release_locks", "wsrep_sync_wait_upto_gtid"),
+        *("asynchronous_connection_failover_add_source", "group_replication_set_as_primary"),
+    }
+)
+"""Functions of MySQL and MariaDB that wait, lock, read files, run programs or change something."""
+
+POSTGRES_HARMLESS: Final = frozenset(
+    {
+        *("random", "random_normal", "clock_timestamp", "timeofday", "gen_random_uuid", "uuidv4", "uuidv7"),
+        *("uuid_generate_v1", "uuid_generate_v1mc", "uuid_generate_v4", "currval", "lastval", "bernoulli", "system"),
+        *("pg_relation_size", "pg_table_size", "pg_indexes_size", "pg_total_relation_size", "pg_database_size"),
+        *("pg_is_in_recovery", "pg_partition_tree", "pg_partition_ancestors"),
+    }
+)
+"""Volatile functions of PostgreSQL that only read; every other one of its own and of its extensions is refused."""
+POSTGRES_FUNCTIONS: Final = frozenset(
+    {
+        *("txid_current", "pg_current_xact_id", "table_to_xml", "table_to_xmlschema", "table_to_xml_and_xmlschema"),
+        *("schema_to_xml", "schema_to_xmlschema", "schema_to_xml_and_xmlschema", "database_to_xml"),
+        *("database_to_xmlschema", "database_to_xml_and_xmlschema"),
+    }
+)
+"""Functions that PostgreSQL does not call volatile, and that number a transaction or read whole schemas."""
+
+
+def check_reader(text: str, engine: ServerEngine, functions: Collection[str]) -> tuple[str, bool]:
+    """Check that a text is one statement that reads; return it without its `;`, and whether it returns rows of tables.
+
+    Args:
+        text: what the model or the dataset wrote.
+        engine: whose SQL it is.
+        functions: names in small letters that may not be called.
+
+    Raises:
+        SqlStop: `denied`, with what was found; `error` for a text that cannot be sent.
+
+    >>> check_reader("SELECT 1; ", "postgres", ())
+    ('SELECT 1', True)
+    """
+    _check_text(text, engine)
+    tokens = list(scan(text, engine))
+    while tokens and tokens[-1].text == ";":
+        tokens.pop()
+    if not tokens:
+        raise SqlStop("denied", "denied: no statement; one statement is expected")
+    ends = sum(token.text == ";" for token in tokens)
+    if ends:
+        raise SqlStop("denied", f"denied: {ends + 1} statements; one statement is expected")
+    first = next((token.word for token in tokens if token.text != "("), "(")
+    if first not in _READS_ROWS and first not in _SHOWS[engine]:
+        raise SqlStop("denied", f"denied: {first[:20] or tokens[0].text[:20]}; a statement that reads is expected")
+    if found := _forbidden(tokens, engine, functions):
+        raise SqlStop("denied", f"denied: {found}")
+    return text[tokens[0].start : tokens[-1].end], first in _READS_ROWS
+
+
+def _check_text(text: str, engine: ServerEngine) -> None:
+    """Refuse what cannot be sent, and comments that the scanner and the server would read differently."""
+    if "\0" in text:
+        raise SqlStop("denied", "denied: a NUL character in the statement")
+    if len(text) > _MOST_CHARACTERS:
+        raise SqlStop("error", f"a statement of {len(text):,} characters; {_MOST_CHARACTERS:,} are the most")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise SqlStop("error", "the statement holds half a character (a lone surrogate)") from None
+    if "/*" in text:
+        _check_comments(text, engine)
+
+
+def _check_comments(text: str, engine: ServerEngine) -> None:
+    if engine == "postgres" and _NESTED.search(text):
+        raise SqlStop("denied", "denied: a comment inside a comment")
+    if engine == "mysql" and _EXECUTED.search(text):
+        raise SqlStop("denied", "denied: a comment that the server runs (/*! ... */)")
+    if engine == "mysql" and "/*+" in text and _SETS.search(text):
+        raise SqlStop("denied", "denied: a hint that changes a limit of the session")
+
+
+def _forbidden(tokens: Sequence[QueryToken], engine: ServerEngine, functions: Collection[str]) -> str:
+    """What of a statement does more than read; "" for nothing."""
+    for token, following in pairwise(tokens):
+        if following.text == "(" and following.kind == "mark" and (name := _name(token)) in functions:
+            return f"the function {name}"
+        if token.word == "FOR" and following.word in _LOCKS:
+            return f"FOR {following.word}, which locks rows"
+        if token.word == "LOCK" and following.word == "IN":
+            return "LOCK IN SHARE MODE, which locks rows"
+        if engine == "postgres" and token.word == "U" and following.text == "&" and token.end == following.start:
+            return "an escaped text or name (U&...)"
+        if engine == "mysql" and (token.word, following.word) in {("PROCEDURE", "ANALYSE"), ("NEXT", "VALUE")}:
+            return f"{token.word} {following.word}"
+    return "INTO, which writes" if any(token.word == "INTO" for token in tokens) else ""
+
+
+def _name(token: QueryToken) -> str:
+    """A bare or quoted name in small letters; a text in quotes is no name, which its mark shows."""
+    if token.kind == "quoted" and token.text[:1] in {'"', "`"}:
+        mark = token.text[0]
+        return token.text[1:-1].replace(mark * 2, mark).lower()
+    return token.text.lower() if token.kind == "word" else ""

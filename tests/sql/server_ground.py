@@ -1,0 +1,135 @@
+"""Databases on the real servers of the tests, each with a role that only reads; gone at the end."""
+
+import os
+import uuid
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from tests import servers
+
+from steelyard.sql.results import Database, SqlLimits
+from steelyard.sql.sandbox import Sandbox
+from steelyard.sql.server_address import Server
+
+MYSQL = os.environ.get("STEELYARD_TEST_MYSQL", "mysql://root@127.0.0.1:3306/")
+PASSWORD = "pass-of-the-reader-5431"
+LIMITS = SqlLimits(timeout_s=2.0, max_rows=20_000, memory_mib=128)
+_ROWS = """
+INSERT INTO teams VALUES (1, 'Sales'), (2, 'Stores'), (3, 'Empty')|
+INSERT INTO staff (id, name, pay, team_id, born, note) VALUES (1, 'Ann', 120.50, 1, '1980-05-01', 'x'),
+    (2, 'Bo', 90.00, 1, '1991-01-31', NULL), (3, 'Cy', 120.50, 2, '2001-12-24', NULL), (4, 'Dé', 150.00, 2, NULL, 'y')|
+CREATE VIEW paid AS SELECT name, pay FROM staff WHERE pay > 100
+"""
+_POSTGRES = f"""
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'glad')|
+CREATE TABLE teams (id int PRIMARY KEY, title text NOT NULL)|
+CREATE TABLE staff (id int PRIMARY KEY, name varchar(40) NOT NULL, pay numeric(10, 2), team_id int REFERENCES teams,
+    born date, note text, facts jsonb DEFAULT '{{"city": "Rome", "tags": ["a", "b"]}}', mood mood DEFAULT 'ok',
+    code char(5) DEFAULT 'a', hired timestamptz DEFAULT '2024-01-01 10:00+02', raw bytea DEFAULT '\\x0102',
+    flags bit(3) DEFAULT B'101', single real DEFAULT 1.1)|
+COMMENT ON TABLE staff IS 'people who work here'|
+COMMENT ON COLUMN staff.pay IS 'a month, in euros'|
+CREATE SEQUENCE staff_numbers|
+{_ROWS}
+"""
+_MYSQL = f"""
+CREATE TABLE teams (id int PRIMARY KEY, title varchar(40) NOT NULL)|
+CREATE TABLE staff (id int unsigned PRIMARY KEY, name varchar(40) NOT NULL,
+    team_id int, born date, pay decimal(10, 2) COMMENT 'a month, in euros', note text,
+    facts json DEFAULT '{{"city": "Rome"}}', mood enum('sad', 'ok') DEFAULT 'ok', flags bit(3) DEFAULT b'101',
+    raw varbinary(9) DEFAULT x'0102', small float DEFAULT 1.1, nothing date DEFAULT '0000-00-00',
+    FULLTEXT (name), FOREIGN KEY (team_id) REFERENCES teams (id)) COMMENT 'people who work here'|
+CREATE SEQUENCE numbers|
+{_ROWS}
+"""
+
+
+@dataclass
+class Ground:
+    """A database of a server: `run(statement)` as its owner, and what a reader connects with."""
+
+    database: Database
+    run: Any
+    admin: Any
+
+    @property
+    def url(self):
+        return self.database.server.url
+
+    def sandbox(self, **options):
+        return Sandbox(workers=1, resolve=lambda text: text.replace("${READER}", PASSWORD), **options)
+
+
+def _missing(why):
+    if servers.REQUIRED:
+        pytest.fail(why)
+    pytest.skip(why)
+
+
+def _statements(script):
+    return [part.strip() for part in script.split("|") if part.strip()]
+
+
+@contextmanager
+def postgres():
+    import psycopg
+
+    admin = servers.connected()
+    if isinstance(admin, str):
+        _missing(f"no PostgreSQL answers: {admin}")
+    name = f"steelyard_{uuid.uuid4().hex[:12]}"
+    admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'")
+    admin.execute(f"CREATE DATABASE {name}")
+    info = admin.info
+    try:
+        with psycopg.connect(servers.SERVER, dbname=name, autocommit=True) as owner:
+            for statement in [*_statements(_POSTGRES), "REVOKE CREATE ON SCHEMA public FROM PUBLIC"]:
+                owner.execute(statement)
+            owner.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {name}")
+            url = f"postgresql://{name}:${{READER}}@{info.host}:{info.port}/{name}"
+
+            def run(text):
+                done = owner.execute(text)
+                return done.fetchall() if done.description else []
+
+            yield Ground(Database("postgres", server=Server(url)), run, admin)
+    finally:
+        admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        admin.execute(f"DROP ROLE IF EXISTS {name}")
+        admin.close()
+
+
+@contextmanager
+def mysql():
+    import pymysql
+
+    login = Server(MYSQL).login(str)
+    try:
+        admin = pymysql.connect(
+            host=login.host, port=login.port, user=login.user, password=login.password, autocommit=True
+        )
+    except pymysql.Error as error:
+        _missing(f"no MySQL or MariaDB answers: {error}")
+    name = f"steelyard_{uuid.uuid4().hex[:12]}"
+
+    def run(text):
+        with admin.cursor() as cursor:
+            cursor.execute(text)
+            return list(cursor.fetchall())
+
+    try:
+        run(f"CREATE DATABASE {name} CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci")
+        run(f"USE {name}")
+        run("SET SESSION sql_mode = ''")
+        for statement in _statements(_MYSQL):
+            run(statement)
+        run(f"CREATE USER '{name}'@'%' IDENTIFIED BY '{PASSWORD}'")
+        run(f"GRANT SELECT, SHOW VIEW ON {name}.* TO '{name}'@'%'")
+        url = f"mysql://{name}:${{READER}}@{login.host}:{login.port}/{name}"
+        yield Ground(Database("mysql", server=Server(url)), run, admin)
+    finally:
+        run(f"DROP DATABASE IF EXISTS {name}")
+        run(f"DROP USER IF EXISTS '{name}'@'%'")
+        admin.close()
