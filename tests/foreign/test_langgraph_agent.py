@@ -132,7 +132,7 @@ def test_tokens_that_are_not_reported_are_unknown_and_not_0(steelyard):
     assert json.loads(steelyard("show", "silent", "--json"))["framework"] is None
     assert "usage" not in steelyard.records("silent")[0]["output"]["metadata"]
     steelyard("report", "silent", "--html", "silent.html")
-    assert '<td class="number">unknown</td>' in (steelyard.folder / "silent.html").read_text(encoding="utf-8")
+    assert '<td class="num">unknown</td>' in (steelyard.folder / "silent.html").read_text(encoding="utf-8")
 
 
 def test_the_page_and_the_terminal_show_the_steps_inert(steelyard):

@@ -182,7 +182,7 @@ def test_an_engine_reports_each_call_once_though_the_models_methods_call_each_ot
 def test_tokens_that_are_not_reported_are_unknown_and_not_0(steelyard):
     assert json.loads(steelyard("show", "silent", "--json"))["framework"] is None
     steelyard("report", "silent", "--html", "silent.html")
-    assert '<td class="number">unknown</td>' in (steelyard.folder / "silent.html").read_text(encoding="utf-8")
+    assert '<td class="num">unknown</td>' in (steelyard.folder / "silent.html").read_text(encoding="utf-8")
 
 
 def test_the_page_shows_the_steps_inert_and_the_store_is_sound(steelyard):

@@ -158,7 +158,7 @@ def test_the_same_replies_give_the_same_page_but_for_ids_times_and_durations(mak
     ids = [run.id for run in (*first, *second)]
     for before, after in lines_that_differ(page, html_report(second, compare(*second))):
         named = any(ident in before + after for ident in ids)
-        duration = re.match(r'\s*("seconds":|"latency":|<td class="number( main)?">(\d+\.\d|.* m?s)</td>)', before)
+        duration = re.match(r'\s*("seconds":|"latency":|<td class="num( main)?">(\d+\.\d|.* m?s)</td>)', before)
         option = before == "    &#34;concurrency&#34;: 16,"
         stamp = re.match(r"\s*<dd>20\d\d-", before)
         assert named or duration or stamp or option, (before, after)

@@ -101,7 +101,7 @@ def test_a_page_shows_bounds_spread_cross_costs_and_breakdown(run):
     assert "2.87 to 4.68" in html
     assert "Bounds by unparsed" in html
     # A mean over what was scored has no second rate: unread verdicts are not answers of the target.
-    assert '<th scope="col" class="number">Mean</th>' in html
+    assert '<th scope="col" class="num">Mean</th>' in html
     assert "Accuracy (answered)" not in html
     assert "3.27 to 4.00" in html
     crossed = rows_of(html, "Correct against faithfulness")

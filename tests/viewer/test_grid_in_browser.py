@@ -41,7 +41,7 @@ def test_a_cell_leads_to_its_run_and_a_pair_to_its_comparison(shipped, browse):
 
     async def visit(page):
         await page.until("document.readyState === 'complete'")
-        table = "document.querySelector('#grid table')"
+        table = "document.querySelector('.matrix')"
         shown = await page.run(f"{table}.innerText")
         pair = await page.run("[...document.querySelectorAll('#grid_details a')].at(-1).getAttribute('href')")
         width = await page.run(f"{table}.getBoundingClientRect().right <= document.documentElement.clientWidth")
@@ -58,7 +58,7 @@ def test_a_cell_leads_to_its_run_and_a_pair_to_its_comparison(shipped, browse):
     assert all(ident in row for ident in runs.values())
     status, _, text = shipped.ask(row)
     assert status == 200
-    assert 'id="grid"' in text
+    assert 'class="matrix"' in text
     assert width
     assert opened == f"/run/{runs['terse@large']}"
     assert complaints == []

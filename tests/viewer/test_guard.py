@@ -34,7 +34,7 @@ def test_the_token_leads_from_loopback_to_a_host_name_of_the_viewer_at_the_same_
 def test_on_loopback_itself_there_is_no_page_and_no_cookie_is_worth_anything(viewer, host):
     name = host_name(host)
     values = (TOKEN, *map(viewer.access.cookie_value, (name, viewer.access.own_host)))
-    for path in ("/", "/static/0/viewer.css", "/run/x?token=T"):
+    for path in ("/", "/static/0/style.css", "/run/x?token=T"):
         for value in values:
             cookie = ("Cookie", f"{viewer.access.cookie}={value}")
             status, headers, text = viewer.ask(path, host=host, cookie=False, headers=[cookie])
@@ -134,7 +134,7 @@ def test_a_host_that_was_named_is_served(stored):
 
 
 def test_nothing_is_shown_without_the_token(viewer):
-    for path in ("/", "/run/x", "/?token=", "/?token=" + "T" * 42, "/?token=" + "U" * 43, "/static/0/viewer.css"):
+    for path in ("/", "/run/x", "/?token=", "/?token=" + "T" * 42, "/?token=" + "U" * 43, "/static/0/style.css"):
         status, headers, text = viewer.ask(path, cookie=False)
         assert status == 401
         assert "set-cookie" not in headers
@@ -350,7 +350,7 @@ def test_a_body_without_a_length_is_cut_off_where_it_grows_too_large(viewer):
     [
         "/static/x/../../viewer/server.py",
         "/static/x/..%2f..%2fserver.py",
-        "/static/%2e%2e/viewer.css%00.py",
+        "/static/%2e%2e/style.css%00.py",
         "/static/x//etc/passwd",
         "/static/x/%2fetc%2fpasswd",
         "/static/x/htmx/htmx.min.js",

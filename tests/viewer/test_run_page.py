@@ -48,20 +48,27 @@ def run_of(viewer, target):
 def rows(text):
     """(sample, outputs, verdicts) of each row of the table of samples."""
     found = []
-    for row in text.split("<tr data-row>")[1:]:
+    table = text.partition('aria-label="Table of samples"')[2].partition("</table>")[0]
+    for row in re.split("<tr data-row[^>]*>", table)[1:]:
         cells = [" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in re.split(r"</t[dh]>", row)]
-        found.append((cells[0], cells[3], cells[4]))
+        found.append((cells[0], cells[-2], cells[1]))
     return found
+
+
+def chips(text):
+    """Name of each filter above the table -> its address and count."""
+    found = re.findall(r'<a class="chip"[^>]* href="([^"]+)">(.*?) <b>([\d,]+)</b></a>', text)
+    return {re.sub(r"<[^>]+>", "", name): (address.partition("#")[0], count) for address, name, count in found}
 
 
 def test_every_count_leads_to_as_many_samples(pages):
     run = run_of(pages, "second")
     text = pages.ask(f"/run/{run.id}")[2]
-    counts = re.findall(rf'href="(/run/{run.id}\?where=[^"#]+)#samples-title">([\d,]+) ([\w ]+)</a>', text)
-    assert {name for _, _, name in counts} == {"wrong", "unparsed"}
+    counts = chips(text)
+    assert {*counts} == {"All", "Correct", "Wrong", "Unreadable"}
     groups = re.findall(rf'href="(/run/{run.id}\?where=group[^"#]+)#samples-title">(g\d)</a>.*?n ([\d,]+)', text)
     assert [name for _, name, _ in groups] == ["g0", "g1", "g2"]
-    for address, count in [(address, count) for address, count, _ in counts] + [(a, n) for a, _, n in groups]:
+    for address, count in [*counts.values(), *((address, n) for address, _, n in groups)]:
         listed = pages.ask(html.unescape(address))[2]
         assert f"{count} of 40 records" in listed
 
@@ -92,7 +99,7 @@ def test_a_group_with_a_quotation_mark_is_listed_and_leads_to_its_samples(tmp_pa
 
 def test_a_word_about_another_run_says_where_that_run_is_chosen(pages):
     text = pages.ask(f"/run/{run_of(pages, 'second').id}?where=regression")[2]
-    assert "choose it under Against" in html.unescape(text)
+    assert "choose it under “Compare with”" in html.unescape(text)
 
 
 def test_repeats_of_a_sample_stand_in_one_row_also_at_the_end_of_a_page(tmp_path):
@@ -112,11 +119,11 @@ def test_repeats_of_a_sample_stand_in_one_row_also_at_the_end_of_a_page(tmp_path
         assert rows(text)[0] == (
             "q0000",
             "2 × The answer is A. The answer is B.",
-            "2 × ✓ right A is right ✗ wrong B, A is right",
+            "2 × correct wrong",
         )
-        following = html.unescape(re.search(r'href="([^"]+after=[^"]+)"', text)[1])
+        following = html.unescape(re.search(r'href="([^"]+after=[^"#]+)', text)[1])
         listed = [sample for page in (text, viewer.ask(following)[2]) for sample, _, _ in rows(page)]
-        following = re.search(r'href="([^"]+after=[^"]+)"', viewer.ask(following)[2])
+        following = re.search(r'href="([^"]+after=[^"#]+)', viewer.ask(following)[2])
         listed += [sample for sample, _, _ in rows(viewer.ask(html.unescape(following[1]))[2])] if following else []
         assert listed == [f"q{no:04d}" for no in range(40)], "no sample is on two pages"
 
@@ -140,9 +147,9 @@ def test_a_rating_of_one_is_shown_as_a_number_and_every_column_keeps_the_order_o
     [run] = evaluate_suite(suite, how=RunConfig(store=where))
     with serving(where) as viewer:
         text = viewer.ask(f"/run/{run.id}?columns=output&columns=score.rating&columns=score.best")[2]
-    row = text.split("<tr data-row>")[1].split("</tr>")[0]
+    row = re.split("<tr data-row[^>]*>", text)[1].split("</tr>")[0]
     cells = [" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in re.split(r"</t[dh]>", row)]
-    assert cells[1:4] == ["1 2 × 5 2", "1 2 × 5 2", "2 × ✗ wrong 2 × ✓ right"]
+    assert cells[1:4] == ["1 2 × 5 2", "2 × fail 2 × pass", "1 2 × 5 2"]
 
 
 @pytest.mark.parametrize("query", ["sort=-solve_rate", "sort=seconds", "where=wrong&sort=solve_rate"])
@@ -162,7 +169,7 @@ def test_repeats_of_a_sample_stand_in_one_row_in_orders_that_would_part_them(tmp
             text = viewer.ask(address)[2]
             listed += [sample for sample, _, _ in rows(text)]
             places += re.findall(r'href="(/run/\w+/s/[^"]+)"', text)
-            following = re.search(r'href="([^"]+after=[^"]+)">next', text)
+            following = re.search(r'href="([^"]+after=[^"#]+)[^>]*>next', text)
             address = html.unescape(following[1]) if following else ""
         assert len(listed) == len(set(listed)) > 25
         walked, address = [listed[0]], html.unescape(places[0])
@@ -178,19 +185,11 @@ def test_repeats_of_a_sample_stand_in_one_row_in_orders_that_would_part_them(tmp
             assert ordered == sorted(ordered, reverse="-" in query)
 
 
-def test_the_same_list_of_another_run_of_the_suite_is_a_link(pages):
+def test_the_other_runs_of_the_suite_are_links_to_the_comparison(pages):
     here, other = run_of(pages, "first"), run_of(pages, "second")
-    text = pages.ask(f"/run/{here.id}?where=wrong&sort=-id&columns=output")[2]
-    listed = text.partition('<details class="switch">')[2].partition("</details>")[0]
-    (address,) = re.findall(r'href="([^"]+)"', listed)
-    assert address.startswith(f"/run/{other.id}?")
-    assert rows_with(pages.ask(html.unescape(address))[2], "Output")
-
-
-def rows_with(text, heading):
-    """The samples of a table whose only column beside them is this one, from the last to the first."""
-    ids = re.findall(r"/s/(q\d+)\?", text)
-    return headings(text) == ["Sample", heading] and ids == sorted(ids, reverse=True) and ids
+    text = pages.ask(f"/run/{here.id}")[2]
+    listed = text.partition("Compare with …</summary>")[2].partition("</details>")[0]
+    assert re.findall(r'href="([^"]+)"', listed) == [f"/compare?a={other.id}&amp;b={here.id}"]
 
 
 def test_marks_stand_on_the_page_and_are_changed_there(pages):
@@ -202,8 +201,8 @@ def test_marks_stand_on_the_page_and_are_changed_there(pages):
     assert "Unpin the baseline" in text
     pages.ask("/")  # waits until the difference is there
     other = pages.ask(f"/run/{run_of(pages, 'second').id}")[2]
-    assert re.search(r'class="key-figure (better|worse|no_evidence|inconclusive)"', other)
-    assert re.search(r'class="told">[^<]+: [+-]?[\d.]+ \([^)]+ to [^)]+\) to the baseline<', other)
+    figure = other.partition("to the baseline</p>")[2].partition("</div>")[0]
+    assert re.fullmatch(r" *[+-]?[\d.]+ *[+-][\d.]+ to [+-][\d.]+( · not decided)? *", re.sub(r"<[^>]+>", " ", figure))
     assert f'href="/compare?a={run.id}&amp;b={run_of(pages, "second").id}"' in other
     mark_run(pages.store, run, MarkChange(baseline=False))
 
@@ -212,7 +211,7 @@ def test_marks_stand_on_the_page_and_are_changed_there(pages):
     "path",
     [
         *("/save?run={first}", "/save?run={first}&run={second}&score=solve_rate", "/save/history/Exam"),
-        *("/?save=page", "/?group=suite&filter=finished&save=page", "/live/{second}?save=page"),
+        *("/?save=page", "/?filter=finished&save=page", "/live/{second}?save=page"),
         *("/run/{second}/s/q0003?save=page",),
     ],
 )
@@ -243,7 +242,7 @@ def test_every_page_that_can_be_saved_has_the_link(pages):
     others = ("/", "/?filter=finished", "/live/{second}", "/run/{first}/s/q0003")
     for page in ("/run/{first}", "/compare?a={first}&b={second}", "/history/Exam", *others):
         text = pages.ask(page.format(**ids))[2]
-        link = html.unescape(re.search(r'<a download href="([^"]+)"', text)[1])
+        link = html.unescape(re.search(r'<a [^>]*download href="([^"]+)"', text)[1])
         assert pages.ask(link)[0] == 200
 
 
@@ -255,7 +254,7 @@ def test_a_judging_run_shows_and_saves_its_preferences(tmp_path):
             assert 'id="preferences-title"' in text, page
             large = re.search(r'<div class="key-figure">(.*?)</div>', text, re.DOTALL)[1]
             assert "83.3 %" in large, page
-            assert "is preferred</p>" in large, page
+            assert "is preferred</span>" in large, page
             assert text.count("is preferred to") == 1, "the conclusion stands once"
         outputs = {output for _, output, _ in rows(viewer.ask(f"/run/{run.id}")[2]) if output}
         odd = {output for output in outputs if not re.fullmatch(r"ours &lt;b&gt;: .*· theirs: .+", output)}
@@ -267,15 +266,16 @@ def test_the_headline_and_its_interval_stand_once_above_the_samples(pages):
     head = pages.ask(f"/run/{run.id}")[2].partition('id="samples-title"')[0]
     mean = run.summary().score().headline
     low, high = (f"{100 * end:.1f}" for end in mean.interval)
-    assert f'<p class="figure">{100 * mean.value:.1f} % <span class="quiet">95 % CI {low} to {high}</span>' in head
-    assert head.count(f"{low} to {high}") == 1
-    assert head.count(f"{100 * mean.value:.1f} %") == 1
+    assert (
+        f'<p class="big">{100 * mean.value:.1f} <small>%</small></p><p class="ci">95 % CI {low} to {high}</p>' in head
+    )
+    assert head.count('class="big"') == 1
 
 
 def test_the_table_of_contents_leads_to_what_is_on_the_page(pages):
     text = pages.ask(f"/run/{run_of(pages, 'first').id}")[2]
     anchors = re.findall(r'href="#([\w-]+)"', re.search(r'<nav class="contents".*?</nav>', text, re.DOTALL)[0])
-    assert {"samples-title", "groups", "notes-title"} <= set(anchors)
+    assert {"groups", "notes-title"} <= set(anchors)
     assert all(text.count(f'id="{anchor}"') == 1 for anchor in anchors)
 
 
@@ -353,7 +353,7 @@ def test_the_page_of_a_comparison_says_in_what_the_runs_differ(tmp_path):
     with serving(where) as viewer:
         text = viewer.ask(f"/compare?a={old.id}&b={new.id}")[2]
     head, _, below = text.partition('id="comparison-title"')
-    assert "<dt>seed</dt><dd>0 → 5</dd>" in head
+    assert '<dt>seed</dt><dd class="diff">0 → 5</dd>' in head
     assert "&lt;b&gt;<del>briefly</del><ins>exactly</ins>&lt;/b&gt;" in head
     assert "briefly" not in below
     assert 'class="warning"' not in below
@@ -364,7 +364,7 @@ def test_the_bars_and_counts_of_a_histogram_lead_to_as_many_samples(tmp_path):
     with serving(next(tmp_path.glob("*.db"))) as viewer:
         text = viewer.ask(f"/run/{run.id}")[2]
         bars = re.findall(r'<a href="([^"]+)" tabindex="-1" aria-label="([^":]+): (\d+) \([^"]+"><title>', text)
-        cells = re.findall(rf'<td class="number"><a href="(/run/{run.id}\?where=[^"]+)">(\d+)</a> ', text)
+        cells = re.findall(rf'<td class="num"><a href="(/run/{run.id}\?where=[^"]+)">(\d+)</a> ', text)
         assert len({name for _, name, _ in bars}) > 4
         counted = {address: count for address, _, count in bars}
         assert counted.items() <= dict(cells).items(), "a bar and its cell lead to the same"
@@ -387,11 +387,12 @@ def test_what_the_main_score_calls_wrong_is_counted_apart_from_other_scores(tmp_
     (run,) = evaluate_suite(suite, how=RunConfig(store=where))
     with serving(where) as viewer:
         text = viewer.ask(f"/run/{run.id}")[2]
-        cards = re.findall(r'<li><a href="([^"#]+)#samples-title">([^<]+)</a></li>', text)
-        shown = {name: rows(viewer.ask(html.unescape(address))[2]) for address, name in cards}
-    assert {name: len(listed) for name, listed in shown.items() if "wrong" in name} == {
-        "2 wrong": 2,
-        "4 wrong in any score": 4,
+        shown = {name: (count, rows(viewer.ask(html.unescape(link))[2])) for name, (link, count) in chips(text).items()}
+    assert {name: (count, len(listed)) for name, (count, listed) in shown.items()} == {
+        "All": ("5", 5),
+        "Contained": ("3", 3),
+        "Missing": ("2", 2),
+        "Fails some score": ("4", 4),
     }
 
 
@@ -410,7 +411,7 @@ def test_wrong_in_any_score_is_not_called_wrong_where_the_main_score_has_no_thre
     (run,) = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
     with serving(tmp_path / "s.db") as viewer:
         text = viewer.ask(f"/run/{run.id}")[2]
-    assert re.findall(r"#samples-title\">(\d+ wrong[^<]*)</a>", text) == ["3 wrong in any score"]
+    assert {name: count for name, (_, count) in chips(text).items()} == {"All": "5", "Fails some score": "3"}
 
 
 def test_runs_without_a_score_in_common_have_no_link_to_a_comparison(tmp_path):
@@ -422,9 +423,8 @@ def test_runs_without_a_score_in_common_have_no_link_to_a_comparison(tmp_path):
 
 
 def headings(text):
-    return re.findall(
-        r'<th scope="col"[^>]*>([^<]*)</th>', text.partition('<table class="samples">')[2].partition("</thead>")[0]
-    )
+    heads = text.partition('<table class="data stack"')[2].partition("</thead>")[0]
+    return [re.sub(r"<[^>]+>", "", head) for head in re.findall(r'<th scope="col"[^>]*>(.*?)</th>', heads)]
 
 
 def boxes(text):
@@ -460,37 +460,36 @@ def scored(tmp_path):
 
 def test_columns_that_are_empty_or_zero_for_every_record_wait_in_the_picker(scored):
     text = scored.ask(f"/run/{scored.store.runs()[0].id}")[2]
-    assert headings(text) == ["Sample", "Input", "Output", "Rating", "Length"]
+    assert headings(text) == ["Sample", "Rating", "Length", "Input", "Expected", "Output"]
     ticked = boxes(text)
-    assert [key for key in ticked if ticked[key]] == ["input", "output", "score.rating", "score.length"]
-    assert [key for key in ticked if not ticked[key]] == ["group", "reference", "score.zero", "score.none", "seconds"]
-    assert re.findall(r'<span class="quiet">\(([a-z0 ]+)\)</span>', text) == ["empty", "all 0", "no value"]
+    assert [key for key in ticked if ticked[key]] == ["score.rating", "score.length", "input", "reference", "output"]
+    assert [key for key in ticked if not ticked[key]] == ["score.zero", "score.none", "group", "seconds"]
+    assert re.findall(r'<span class="quiet">\(([a-z0 ]+)\)</span>', text) == ["all 0", "no value", "empty"]
 
 
 def test_values_of_several_scores_have_their_names_where_a_row_is_a_card(scored):
     (run,) = scored.store.runs()
-    named = re.findall(r'<td data-label="([^"]+)">', scored.ask(f"/run/{run.id}")[2].partition("</tr>")[2])
-    assert named[:2] == ["Rating", "Length"]
-    assert "data-label" not in scored.ask(f"/run/{run.id}?columns=output&columns=score.rating")[2]
+    named = re.findall(r'<td [^>]*data-h="([^"]+)">', scored.ask(f"/run/{run.id}")[2].partition("</tr>")[2])
+    assert named[:3] == ["Length", "expected", "output"], "the first score stands beside the sample's id"
 
 
 def test_chosen_columns_stand_in_every_address_that_leads_on(scored):
     run = scored.store.runs()[0]
     query = "columns=reference&columns=score.zero&columns=nothing"
     text = scored.ask(f"/run/{run.id}?{query}")[2]
-    assert headings(text) == ["Sample", "Reference", "Zero"]
-    assert [cell[:2] for cell in rows_of_cells(text)[:2]] == [("A", "0.0 %"), ("B", "0.0 %")]
-    following = html.unescape(re.search(r'href="([^"]+after=[^"]+)"', text)[1])
-    assert headings(scored.ask(following)[2]) == ["Sample", "Reference", "Zero"]
-    sample = html.unescape(re.search(r'<th scope="row"><a href="([^"]+)"', text)[1])
+    assert headings(text) == ["Sample", "Zero", "Expected"]
+    assert [cell[:2] for cell in rows_of_cells(text)[:2]] == [("0.0 %", "A"), ("0.0 %", "B")]
+    following = html.unescape(re.search(r'href="([^"]+after=[^"#]+)', text)[1])
+    assert headings(scored.ask(following)[2]) == ["Sample", "Zero", "Expected"]
+    sample = html.unescape(re.search(r'<th scope="row"[^>]*><a class="row" href="([^"]+)"', text)[1])
     back = re.search(r'data-key="Escape" href="([^"]+)"', scored.ask(sample)[2])[1]
-    assert headings(scored.ask(html.unescape(back))[2]) == ["Sample", "Reference", "Zero"]
+    assert headings(scored.ask(html.unescape(back))[2]) == ["Sample", "Zero", "Expected"]
     assert headings(scored.ask(f"/run/{run.id}?columns=nothing")[2]) == headings(scored.ask(f"/run/{run.id}")[2])
 
 
 def rows_of_cells(text):
     """The texts of the cells behind the sample, of each row."""
-    rows = text.split("<tr data-row>")[1:]
+    rows = re.split("<tr data-row[^>]*>", text)[1:]
     return [
         tuple(" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in row.split("</td>")[:-1])
         for row in [row.partition("</th>")[2] for row in rows]
@@ -515,8 +514,9 @@ def test_a_changed_sample_of_repeats_shows_the_outputs_of_all_of_them(tmp_path):
     a, b = evaluate_suite(suite, how=RunConfig(store=where))
     with serving(where) as viewer:
         text = viewer.ask(f"/compare?a={a.id}&b={b.id}")[2]
-    row = " ".join(re.sub(r"<[^>]+>", " ", text.split("<tr data-row>")[1].split("</tr>")[0]).split())
-    assert "4 × yes → yes · 2 × no · error" in row
+    row = " ".join(re.sub(r"<[^>]+>", " ", re.split("<tr data-row[^>]*>", text)[1].split("</tr>")[0]).split())
+    assert "4 × pass 4 × yes" in row
+    assert "pass 2 × fail error yes · 2 × no · error" in row
     with Store(where) as store:
         runs = store.run(a.id), store.run(b.id)
         [listed] = regressions_section(runs, compare(*runs)).parts

@@ -36,8 +36,8 @@ def test_runs_are_pinned_and_archived_from_the_list(repeated, browse):
         await page.until("document.querySelectorAll('input[name=run]').length === 2")
         await page.run(TICK.format(1))
         await page.run(f"{BUTTON.format('Pin as baseline')}.click()")
-        await page.until("document.querySelector('.runs .tag.key')?.textContent === 'baseline'")
-        await page.until("document.querySelector('.runs .told strong')?.textContent.match(/[+-]/)")
+        await page.until("document.querySelector('#runs [data-row] td .tag')?.textContent === 'baseline'")
+        await page.until("document.querySelector('#runs [data-row] td .v')?.textContent.match(/[+-]/)")
         await page.run(TICK.format(0))
         await page.run(f"{BUTTON.format('Archive')}.click()")
         await page.until("document.querySelectorAll('input[name=run]').length === 1")
@@ -85,7 +85,7 @@ def test_samples_begin_in_the_first_screen_with_repeats_in_one_row(repeated, bro
         await page.until("document.querySelector('[data-row]') !== null")
         top = await page.run("document.querySelector('[data-row]').getBoundingClientRect().bottom")
         ids = await page.run("[...document.querySelectorAll('[data-row] th')].map(cell => cell.textContent.trim())")
-        return top, ids, await page.run("document.querySelector('[data-row] td .clamp strong').textContent.trim()")
+        return top, ids, await page.run("document.querySelector('[data-row] td b').textContent.trim()")
 
     top, ids, times = browse(address(repeated, f"/run/{run.id}"), visit)
     assert top < 800

@@ -248,7 +248,7 @@ def _check_part(part: ConditionPart, scores: Collection[str], *, compared: bool)
         if not compared:
             raise ConfigError(
                 f"{name} compares with another run: name that run with --against, or against= from Python, or "
-                "choose it under Against on a run's page"
+                "choose it under “Compare with” on a run's page"
             )
     elif not sign:
         if part.is_quoted or name not in WORDS:

@@ -29,6 +29,8 @@ COMMENT: Final = "comment"
 """Name of free-text labels."""
 NO_OPTION: Final = "none"
 """The verdict on a reply that gives no option, as a person types it."""
+IN_VIEW: Final = "verdict in view"
+"""Name of labels that somebody gave who saw the verdict: they are no measure of it, so that nothing counts them."""
 CANNOT_TELL: Final = "cannot tell"
 """The value of a label of somebody who has seen a record and can give no verdict; its kind is `cannot_tell`."""
 _KINDS: Final = tuple(kind for kind in get_args(LabelKind) if kind not in {"", "cannot_tell"})

@@ -134,6 +134,19 @@ def record_value_text(value: float, info: ScoreInfo | None) -> str:
     return f"{value:g}" if is_verdict else value_text(value, share=True)
 
 
+def verdict_words(info: ScoreInfo | None) -> tuple[str, str]:
+    """What passing and failing a score are called on every page: its scorer's own words, or those of its kind.
+
+    >>> from steelyard.types import ScoreInfo
+    >>> verdict_words(ScoreInfo("hit_rate", (0, 1), labels=("hit", "miss"))), verdict_words(None)
+    (('hit', 'miss'), ('pass', 'fail'))
+    """
+    if info is None or info.labels is None:
+        return ("correct", "wrong") if info is not None and info.exam else ("pass", "fail")
+    high, low = info.labels
+    return (low, high) if info.lower_is_better else (high, low)
+
+
 def rating_limits(interval: Interval | None) -> str:
     """Both limits of a rating on the Elo scale, whole numbers."""
     return MISSING if interval is None else f"{interval.low:.0f} to {interval.high:.0f}"

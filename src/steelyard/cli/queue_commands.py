@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -34,11 +33,12 @@ from steelyard.people.queues import (
     check_verdict,
     checked_rater,
     create_queue,
-    disagreements,
     label_item,
     named_queue,
     open_items,
     queue_item,
+    queue_items,
+    queue_of_disagreements,
     queues,
     rater_order,
     read_progress,
@@ -206,12 +206,8 @@ def queue_disagreements(
     """Create a queue of the records on which raters disagree; one more person decides each."""
     with Store(store) as opened:
         original = named_queue(opened, queue)
-        items = disagreements(opened, original)
-        if not items:
-            raise ConfigError(f"raters of queue {original.id} disagree on no record")
-        drawn = {"method": "disagreements", "queue": original.id}
-        design = replace(original.design, title=title, raters=1, overlap=0.0, drawn=drawn)
-        created = create_queue(opened, design, items, author=author)
+        created = queue_of_disagreements(opened, original, title=title, author=author)
+        items = queue_items(opened, created)
     if as_json:
         print_json({"queue": created.id, "items": len(items)})
         return

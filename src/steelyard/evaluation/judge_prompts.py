@@ -1,9 +1,9 @@
-"""The prompts that judges were sent, rebuilt from what a run has stored.
+"""The prompts that targets and judges were sent, rebuilt from what a run has stored.
 
 A store keeps replies and not requests, which mostly repeat the sample and its output. The manifest describes every
-judge and holds its templates, so that the judge can be rebuilt and repeats its requests, answered from the journal. A
-prompt is shown only where its key in the journal is that of a stored reply: the key is a digest of the whole request,
-so that exactly what was sent is shown.
+target and judge and holds its templates, so that it can be rebuilt and repeats its requests, answered from the journal.
+A prompt is shown as sent only where its key in the journal is that of a stored reply: the key is a digest of the whole
+request, so that exactly what was sent is shown.
 """
 
 # Why it is so, and what was rejected: docs/decisions/scorers-judge-prompts.md
@@ -11,13 +11,15 @@ so that exactly what was sent is shown.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 from collections.abc import Mapping
 from typing import Any, Final
 
 from steelyard.errors import ModelError, SteelyardError
 from steelyard.evaluation.rescore import JournalAsk
-from steelyard.prompts.template import is_template_file
+from steelyard.models.response import ResponseMap
+from steelyard.prompts.template import is_template_file, refuse_file_names
 from steelyard.registry import find
 from steelyard.runner import Step
 from steelyard.scorers.judges.judge import Judge, with_stored_prompts
@@ -41,6 +43,62 @@ def judge_prompts(run: Run, record: Record) -> dict[str, list[Message]]:
         if stage in record.replies and record.output is not None:
             prompts |= _sent_by(run, record, stage, scorer)
     return prompts
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TargetRequest:
+    """What a target asks of its model for a sample.
+
+    Args:
+        messages: in order.
+        parameters: of the call, of the model and of the target, with the tools that are offered.
+        is_proven: whether its digest is the key of a stored reply; else it is what the manifest configures.
+        literals: the template and the system message, whose placeholders the sample's values fill.
+    """
+
+    messages: list[Message]
+    parameters: Mapping[str, Any]
+    is_proven: bool
+    literals: tuple[str, ...]
+
+
+def target_request(run: Run, record: Record) -> TargetRequest | None:
+    """The request of the target for a record; None where the target is code of the user's, or cannot be rebuilt."""
+    ask = JournalAsk(run.store, record, "target", run.manifest.get("draw", ""))
+    try:
+        target, texts = _target_of(run.manifest["target"])
+        with contextlib.suppress(ModelError):
+            asyncio.run(target(record.sample, ask))
+        sent = list(ask.sent.values()) or [target.messages(record.sample)]
+    except _NOT_MADE:
+        return None
+    messages = [{"role": "user", "content": sent[-1]}] if isinstance(sent[-1], str) else list(sent[-1])
+    of_model = getattr(getattr(target, "model", None), "parameters", {})
+    return TargetRequest(messages, {**of_model, **getattr(target, "parameters", {})}, bool(ask.sent), texts)
+
+
+def _target_of(described: Any) -> tuple[Any, tuple[str, ...]]:
+    """The target that a manifest describes as `{prompt: {fields}}` or `{http: {fields}}`, with its texts.
+
+    Raises:
+        SteelyardError: there is no such class in this package, or it refuses its fields.
+        TypeError: it takes other fields, or it has no messages.
+        ValueError: a text is the name of a file, or examples were drawn that the manifest does not hold.
+    """
+    ((name, fields),) = described.items()
+    cls = find("target", name, built_in=True)
+    text, system, reply = fields.get("text", ""), fields.get("system", ""), fields.get("reply", "")
+    if not hasattr(cls, "messages") or fields.get("examples") or (text and is_template_file(text)):
+        raise ValueError(f"{name} cannot be rebuilt")
+    refuse_file_names(system=system)
+    values = {field.name: fields[field.name] for field in dataclasses.fields(cls) if field.name in fields}
+    if "model" in values:
+        values["model"] = _value_of("judge", {"model": values["model"]}, {}).model
+    if "response" in values:
+        values["response"] = ResponseMap(**values["response"])
+    if isinstance(reply, str) and reply.endswith(".json"):
+        values["reply"] = fields["reply_schema"]
+    return cls(**{**values, **({"template": text} if text else {})}), tuple(filter(None, (text, system)))
 
 
 def _sent_by(run: Run, record: Record, stage: str, described: Any) -> dict[str, list[Message]]:

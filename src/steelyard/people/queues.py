@@ -39,7 +39,7 @@ from steelyard.store.database.connection import Connection, portions
 from steelyard.store.run import Run
 from steelyard.store.store import Store
 from steelyard.store.writer import Batch
-from steelyard.types import Label, Sample
+from steelyard.types import Json, Label, Sample
 
 RESERVED_S: Final = 15 * 60
 MOST_ITEMS: Final = 100_000
@@ -347,6 +347,21 @@ def disagreements(store: Store, queue: LabelQueue) -> list[DrawnItem]:
         for item in items
         if item.run in runs and item.key in raters and _is_conflict(verdicts.get(item.key, {}))
     ]
+
+
+def queue_of_disagreements(store: Store, original: LabelQueue, *, title: str, author: str) -> LabelQueue:
+    """Create a queue of the records on which raters disagree; one more person decides each.
+
+    Raises:
+        ConfigError: they disagree on none, or the title or author is blank.
+    """
+    items = disagreements(store, original)
+    if not items:
+        raise ConfigError(f"raters of queue {original.id} disagree on no record")
+    drawn: dict[str, Json] = {"method": "disagreements", "queue": original.id}
+    return create_queue(
+        store, replace(original.design, title=title, raters=1, overlap=0.0, drawn=drawn), items, author=author
+    )
 
 
 def _now(connection: Connection) -> float:

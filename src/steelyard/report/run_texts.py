@@ -26,6 +26,15 @@ def kind_text(kind: str) -> str:
     return "no verdict" if kind == "none" else kind.replace("_", " ")
 
 
+def outcome_word(outcome: str) -> str:
+    """An outcome as a page calls it.
+
+    >>> outcome_word("unparsed"), outcome_word("not_applicable")
+    ('unreadable', 'not applicable')
+    """
+    return "unreadable" if outcome == "unparsed" else kind_text(outcome)
+
+
 def consistency_text(name: str, consistency: Consistency) -> str:
     """How far a judge agreed with itself over its repeats, as a phrase.
 

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple, get_args
 
 from steelyard.analysis.comparison.comparison_values import PairComparison
 from steelyard.analysis.judging_manifest import is_judging, only_answers, score_of, sides_of
-from steelyard.analysis.numbers import score_title
+from steelyard.analysis.numbers import score_title, verdict_words
 from steelyard.analysis.scores.score_columns import RowOutcome
 from steelyard.analysis.scores.score_infos import score_infos
 from steelyard.escaping import cell_text
@@ -160,14 +160,9 @@ def _counts_of_all(choice: SampleChoice, size: PageSize, words: _Words) -> dict[
 
 
 def _verdict_words(runs: Sequence[Run], score: str) -> dict[str, str]:
-    """The words for passing and failing a score: its scorer's names of 1 and 0, else right and wrong."""
+    """The words for passing and failing a score."""
     info = next((infos[score] for run in runs if score in (infos := score_infos(run.manifest))), None)
-    right, wrong = info.labels if info and info.labels else ("right", "wrong")
-    return (
-        {"right": wrong, "wrong": right}
-        if info and info.labels and info.lower_is_better
-        else {"right": right, "wrong": wrong}
-    )
+    return dict(zip(("right", "wrong"), verdict_words(info), strict=True))
 
 
 def _changes(pair: PairComparison) -> dict[str, int]:

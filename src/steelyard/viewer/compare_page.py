@@ -1,7 +1,8 @@
-"""Runs against a baseline: what may be concluded, the samples that changed (regressions first), then all figures."""
+"""Runs against a baseline: the verdict, rates with their intervals, what differs, changed samples, then all figures."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,19 +11,22 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison
-from steelyard.analysis.numbers import score_title, signed_text
+from steelyard.analysis.comparison.settings import settings_of
+from steelyard.analysis.numbers import count_text, interval_text, score_title, verdict_words
+from steelyard.analysis.scores.score_summary_values import ScoreSummary
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.report.charts.scatter import ScatterChart
 from steelyard.report.run_texts import run_labels
-from steelyard.report.section import KeyFigure, Section
+from steelyard.report.section import Section
 from steelyard.report.sections.comparison import comparison_section, settings_section
-from steelyard.report.sections.conclusion import pair_figures
-from steelyard.report.sections.grid import grid_details_section, grid_section
+from steelyard.report.sections.conclusion import difference_text
+from steelyard.report.sections.grid import grid_details_section
 from steelyard.store import Run
 from steelyard.store.related_runs import refuse_other_suites
-from steelyard.viewer.changed_samples import ShownChange, change_columns, shown_changes
 from steelyard.viewer.open_datasets import OpenDatasets
 from steelyard.viewer.pages import Pages
+from steelyard.viewer.sample_columns import SCORE, SampleColumn, as_chosen
 from steelyard.viewer.score_points import scatter_of
 from steelyard.viewer.side_by_side import ChangedRow, changed_rows
 
@@ -33,23 +37,36 @@ class ShownPair:
 
     Args:
         pair: the comparison.
-        figure: what may be concluded.
-        facts: figures that its sentence does not have, with their names.
         settings: the settings in which the runs differ.
         is_linked: whether lists of samples by outcome are about the score that is compared.
         scatter: values of every sample; None where the table of outcomes says as much.
-        changes: the first changed samples; with several pairs they are in one table, see `changed_rows`.
         versions: address of what changed between the two versions of their dataset; "" where that is not known.
     """
 
     pair: PairComparison
-    figure: KeyFigure
-    facts: tuple[tuple[str, str], ...]
     settings: Section
     is_linked: bool
     scatter: ScatterChart | None
-    changes: tuple[ShownChange, ...]
     versions: str = ""
+
+    @property
+    def text(self) -> str:
+        """The difference with its sign and unit."""
+        return difference_text(self.pair)
+
+    @property
+    def interval(self) -> str:
+        """The 95 % CI of the difference, both ends with their signs; "" where there is none."""
+        return interval_text(self.pair.headline.interval, share=self.pair.headline.unit, sign=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """A run of the comparison: its headline, and its difference to the baseline, None for the baseline itself."""
+
+    summary: RunSummary
+    score: ScoreSummary | None
+    shown: ShownPair | None
 
 
 def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
@@ -74,13 +91,19 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
                 replace(pair, versions=_versions(pages, datasets, runs[0], pages.run_of(pair.pair.other)))
                 for pair in shown_pairs
             ],
-            notes=() if compared.grid else compared.notes,
-            grid=(grid_section(compared.grid), grid_details_section(compared.grid)),
+            notes=compared.notes,
+            runs=list(_compared_runs(compared, shown_pairs)),
+            width=_width(compared.pairs),
+            grid=compared.grid,
+            grid_details=grid_details_section(compared.grid),
+            lead=_lead(compared),
+            facts=_facts(runs),
             score=compared.score,
             second=second,
             title=score_title(compared.score),
             scores=sorted(shared := set.intersection(*({*run.score_order} for run in runs))),
             columns=change_columns(runs, shared, chosen),
+            words=verdict_words(runs[0].score_infos.get(compared.score)),
             chosen=chosen,
             section=section,
             rows=rows,
@@ -159,17 +182,14 @@ def _without_repeats(section: Section, settings: Collection[Section]) -> Section
 def _shown_all(
     pages: Pages, runs: Sequence[Run], compared: Comparison, second: str
 ) -> tuple[tuple[ShownPair, ...], Section, tuple[ChangedRow, ...]]:
-    """Every pair, the section of all figures, and for several pairs the changed samples of all."""
-    figures = pair_figures(compared, run_labels([compared.baseline, *compared.others]))
-    shown_pairs = (
-        _shown(pages, runs, pair, figure, second) for pair, figure in zip(compared.pairs, figures, strict=True)
-    )
-    settings = [settings_section(pair) for pair in compared.pairs]
-    rows = changed_rows(pages, runs, compared.pairs) if len(compared.pairs) > 1 else ()
-    return tuple(shown_pairs), _without_repeats(comparison_section(compared, runs), settings), rows
+    """Every pair, the section of all figures, and the changed samples of all pairs."""
+    shown_pairs = tuple(_shown(pages, runs, pair, second) for pair in compared.pairs)
+    settings = [shown.settings for shown in shown_pairs]
+    rows = changed_rows(pages, runs, compared.pairs)
+    return shown_pairs, _without_repeats(comparison_section(compared, runs), settings), rows
 
 
-def _shown(pages: Pages, runs: Sequence[Run], pair: PairComparison, figure: KeyFigure, second: str) -> ShownPair:
+def _shown(pages: Pages, runs: Sequence[Run], pair: PairComparison, second: str) -> ShownPair:
     other = next(run for run in runs if run.id == pair.other)
     # The list of a run's samples pairs all that share an id.
     is_linked = (
@@ -177,15 +197,77 @@ def _shown(pages: Pages, runs: Sequence[Run], pair: PairComparison, figure: KeyF
         and not pair.overlap.left_out_changed
         and pair.score == runs[0].manifest.get("primary")
     )
-    return ShownPair(
-        pair,
-        figure,
-        tuple(_facts(pair)),
-        settings_section(pair),
-        is_linked,
-        scatter_of(pages, runs[0], other, pair.score, second),
-        shown_changes(runs, pair) if len(runs) == 2 else (),
+    scatter = scatter_of(pages, runs[0], other, pair.score, second)
+    return ShownPair(pair, settings_section(pair), is_linked, scatter)
+
+
+def _compared_runs(compared: Comparison, shown_pairs: Sequence[ShownPair]) -> Iterator[ComparedRun]:
+    for summary, shown in zip((compared.baseline, *compared.others), (None, *shown_pairs), strict=True):
+        yield ComparedRun(summary, summary.score(compared.score), shown)
+
+
+def _width(pairs: Sequence[PairComparison]) -> float:
+    """The end of the axis of differences: that of the widest interval or bounds, rounded up to 10 points."""
+    ends = [0.0]
+    for pair in pairs:
+        missing = pair.headline.missing
+        for limits in (pair.headline.interval, missing.bounds if missing else None):
+            ends += [abs(end) for end in limits or ()]
+    return min(1.0, math.ceil(10 * max(ends) + 1e-9) / 10) or 0.1
+
+
+def _lead(compared: Comparison) -> str:
+    """A sentence over all runs of a comparison of three and more; "" for two."""
+    if compared.grid:
+        return compared.grid.sentence
+    if len(compared.pairs) < 2:
+        return ""
+    named = (
+        ("better", {"better"}),
+        ("worse", {"worse"}),
+        ("not decided", {"no_evidence", "inconclusive"}),
+        ("not comparable", {"none"}),
     )
+    parts = []
+    for words, verdicts in named:
+        targets = [pair.other_target for pair in compared.pairs if pair.verdict in verdicts]
+        parts += [f"{words}: {', '.join(targets)}"] if targets else []
+    return f"Against {compared.baseline.target}: {'; '.join(parts)}."
+
+
+def _facts(runs: Sequence[Run]) -> list[str]:
+    """What all runs have in common: model, prompt and number of samples; and when they were run."""
+    settings = [settings_of(run.manifest.get("target")) for run in runs]
+    models = {each.get("model", "") for each in settings}
+    dates = sorted({run.created.strftime("%Y-%m-%d") for run in runs})
+    facts = [
+        f"{next(iter(models))} in all" if len(models) == 1 and models != {""} else "",
+        count_text(min(run.planned for run in runs), "record"),
+        " to ".join(dict.fromkeys((dates[0], dates[-1]))),
+    ]
+    return [fact for fact in facts if fact]
+
+
+def change_columns(runs: Sequence[Run], scores: Collection[str], chosen: Sequence[str]) -> tuple[SampleColumn, ...]:
+    """All columns that the table of changed samples can have beside those of the runs, in order.
+
+    Args:
+        runs: the baseline first.
+        scores: that all runs have.
+        chosen: keys of the columns that a reader chose; none means those that are shown at first.
+    """
+    columns = (
+        SampleColumn("output", "Outputs", shown=True),
+        SampleColumn("reference", "Expected", shown=True),
+        SampleColumn("input", "Input", shown=True),
+        SampleColumn("group", "Group", shown=False),
+        *(
+            SampleColumn(f"{SCORE}{name}", score_title(name), shown=False)
+            for name in runs[0].score_order
+            if name in scores
+        ),
+    )
+    return as_chosen(columns, chosen)
 
 
 def _versions(pages: Pages, datasets: OpenDatasets, baseline: Run, other: Run) -> str:
@@ -194,11 +276,3 @@ def _versions(pages: Pages, datasets: OpenDatasets, baseline: Run, other: Run) -
     if before is None or after is None or before.id != after.id or before.digest == after.digest:
         return ""
     return pages.address(f"/data/{after.id}/diff", a=before.digest, b=after.digest)
-
-
-def _facts(pair: PairComparison) -> Iterator[tuple[str, str]]:
-    """Figures that the sentence omits; without evidence, the smallest difference that would be found."""
-    headline = pair.headline
-    if headline.detectable and pair.verdict in {"better", "worse", "inconclusive"}:
-        least = signed_text(headline.detectable, share=headline.unit).lstrip("+")
-        yield "smallest detectable difference", f"{least}{' points' if headline.unit else ''}"

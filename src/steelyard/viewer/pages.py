@@ -16,13 +16,14 @@ from starlette.responses import HTMLResponse, Response
 
 from steelyard.analysis.comparison.compare_runs import compare
 from steelyard.analysis.comparison.comparison_values import Comparison
-from steelyard.analysis.numbers import score_title
+from steelyard.analysis.numbers import interval_text, score_title, seconds_text, value_text
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, DataError
 from steelyard.escaping import visible
 from steelyard.people.marks import baselines, read_marks
 from steelyard.report.charts.chart import ConditionLink
-from steelyard.report.render.html import section_environment
+from steelyard.report.render.html import page_style, section_environment
+from steelyard.report.run_texts import count_cell
 from steelyard.report.section import PageLink, RecordLink, RunLink
 from steelyard.store import Run, Store
 from steelyard.store.reading.run_reading import label_state
@@ -30,13 +31,14 @@ from steelyard.viewer.keys import KEYS
 from steelyard.viewer.named_address import named_address, sample_address, short_name
 from steelyard.viewer.run_figures import BaselineDifference, FigureCache, state_of
 from steelyard.viewer.run_filter import tag_filter
-from steelyard.viewer.single_file import saved_as, style, to_be_read
+from steelyard.viewer.single_file import saved_as, to_be_read
 
 _HTMX: Final = (
     "extensions:'hx-csp,sse', includeIndicatorCSS:false, defaultTimeout:60000"
     # A viewer that was started again is noticed within seconds: by itself htmx would wait for up to a minute.
     ", sse.reconnectMaxDelay:5000"
 )
+_NO_RUN: Final = "there is no run with the id"
 _MOST_FIELDS: Final = 200
 _PATIENCE_S: Final = 0.2
 """How long a run's page waits for its difference to the baseline; then it is shown without."""
@@ -177,7 +179,7 @@ class Pages:
         if not asks_for_file(request):
             query = urlencode([*request.query_params.multi_items(), ("save", "page")])
             return self.page(request, template, status=status, save_query=query, **values)
-        text, digest = style()
+        text, digest = page_style()
         page = self.text(request, template, saved=True, read_only=True, style=text, style_hash=digest, **values)
         return HTMLResponse(to_be_read(page), headers=saved_as(f"{name}.html"))
 
@@ -204,7 +206,7 @@ class Pages:
         """
         match = next((run for run in self.store.runs() if run.id == ident), None)
         if match is None:
-            raise ConfigError(f"there is no run with the id {ident!r}: it may have been deleted")
+            raise ConfigError(f"{_NO_RUN} {ident!r}: it may have been deleted")
         return match
 
     def refuse_writing(self) -> None:
@@ -221,7 +223,8 @@ class Pages:
         if request.method == "POST":
             return self.unplaced(request, error, "")
         status = 404 if isinstance(error, ConfigError) else 500
-        return self._failed(request, status, "This cannot be shown", str(error))
+        title = "Run not found" if str(error).startswith(_NO_RUN) else "This cannot be shown"
+        return self._failed(request, status, title, str(error))
 
     def unplaced(self, request: Request, error: Exception, typed: str) -> Response:
         """The page for a text that could not be stored: why, and the text, so that nothing is lost."""
@@ -321,4 +324,8 @@ def _environment(address: Callable[..., str], static: Callable[[str], str]) -> j
     environment.globals.update(globals_)
     environment.filters["score_title"] = score_title
     environment.filters["short_name"] = short_name
+    environment.filters["score_text"] = lambda value, share: value_text(value, share=share)
+    environment.filters["interval_of"] = lambda interval, share: interval_text(interval, share=share)
+    environment.filters["seconds_of"] = seconds_text
+    environment.filters["count_of"] = lambda score: count_cell(score).text
     return environment

@@ -6,7 +6,7 @@ button that gives it, before anything else is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -18,18 +18,20 @@ from starlette.routing import Route
 
 from steelyard.analysis.judges.findings import FEWEST
 from steelyard.analysis.judges.rater_agreement import label_agreement
-from steelyard.analysis.label_forms import CANNOT_TELL, NO_OPTION
+from steelyard.analysis.label_forms import CANNOT_TELL, NO_OPTION, label_form
 from steelyard.errors import ConfigError
 from steelyard.people.blind_record import BlindRecord
-from steelyard.people.draw import DrawnRecord, item_record
+from steelyard.people.draw import DrawnRecord, draw_records, item_record
 from steelyard.people.queue_values import LabelQueue, QueueDesign, RaterVerdict, Verdicts
 from steelyard.people.queues import (
     checked_rater,
     count_by_rater,
+    create_queue,
     given_verdict,
     label_item,
     named_queue,
     queue_item,
+    queue_of_disagreements,
     queues,
     rater_order,
     read_progress,
@@ -41,12 +43,15 @@ from steelyard.people.queues import (
 from steelyard.prompts.conversation import is_messages
 from steelyard.report.section import Section
 from steelyard.report.sections.agreement import rater_sections
+from steelyard.store import Run
 from steelyard.viewer.notes import author_of, remember_author
 from steelyard.viewer.pages import Pages, form_of
 from steelyard.viewer.path_numbers import number_of
 from steelyard.viewer.sample_page import turns_of
 
 _MOST_KEYS = 9
+_MOST_RUNS = 50
+"""Runs that the form of a new queue offers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,8 @@ def queue_routes(pages: Pages) -> list[Route]:
     site = _QueuePages(pages)
     return [
         Route("/queue", site.listed),
+        Route("/queue", site.make, methods=["POST"]),
+        Route("/queue/{queue}/disagreements", site.send_disagreements, methods=["POST"]),
         Route("/queue/{queue}", site.overview),
         Route("/queue/{queue}/name", site.take_name, methods=["POST"]),
         Route("/queue/{queue}/next", site.take_next, methods=["POST"]),
@@ -91,7 +98,52 @@ class _QueuePages:
     def listed(self, request: Request) -> Response:
         """The list of queues."""
         rows = [(queue, read_progress(self._store, queue)[0]) for queue in queues(self._store)]
-        return self._pages.savable(request, "queues.html.j2", "queues", queues=rows)
+        runs = [(run.id, f"{run.suite} · {run.target} · {run.created:%d %b %H:%M}") for run in self._runs()]
+        return self._pages.savable(
+            request,
+            "queues.html.j2",
+            "queues",
+            queues=rows,
+            runs=runs,
+            of_run=request.query_params.get("run", ""),
+            author=author_of(request),
+        )
+
+    def _runs(self) -> list[Run]:
+        """The newest runs with records, of which a queue can be made."""
+        return [run for run in self._store.runs() if run.done][:_MOST_RUNS]
+
+    async def make(self, request: Request) -> Response:
+        """Draw records of a run and make a queue of them."""
+        return await self._made(request, self._drawn_queue)
+
+    async def send_disagreements(self, request: Request) -> Response:
+        """Make a queue of the records on which the raters of another one disagree."""
+
+        def make(_: dict[str, str], author: str) -> LabelQueue:
+            queue = self._queue(request)
+            title = f"{queue.design.title}: disagreements"
+            return queue_of_disagreements(self._store, queue, title=title, author=author)
+
+        return await self._made(request, make)
+
+    async def _made(self, request: Request, make: Callable[[dict[str, str], str], LabelQueue]) -> Response:
+        self._pages.refuse_writing()
+        form = await form_of(request)
+        author = checked_rater(form.get("author", ""))
+        queue = await run_in_threadpool(make, form, author)
+        answer = RedirectResponse(self._pages.address(f"/queue/{queue.id}"), 303)
+        remember_author(answer, request, author, path=self._pages.address("/"))
+        return answer
+
+    def _drawn_queue(self, form: dict[str, str], author: str) -> LabelQueue:
+        run, n = self._pages.run_of(form.get("run", "")), number_of(form.get("records", ""))
+        if n < 1:
+            raise ConfigError(f"a queue has 1 record or more, not {form.get('records', '')!r}")
+        items, drawn = draw_records([run], n=n)
+        shape = label_form(run.manifest, run.score_infos)
+        design = QueueDesign(form.get("title", ""), shape, form.get("question", "").strip(), drawn=drawn)
+        return create_queue(self._store, design, items, author=author)
 
     def overview(self, request: Request) -> Response:
         """The progress of a queue, and the form that begins labelling."""
@@ -139,6 +191,7 @@ class _QueuePages:
             said=verdict,
             cannot_tell=CANNOT_TELL,
             by_you=count_by_rater(self._store, queue, rater),
+            progress=read_progress(self._store, queue)[0],
             rater=rater,
         )
 

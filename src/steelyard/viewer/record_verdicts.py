@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from steelyard.analysis.judging_manifest import is_judging, sides_of
-from steelyard.analysis.numbers import record_value_text
+from steelyard.analysis.numbers import record_value_text, verdict_words
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.judge_reasons import named_verdict, preference_reason
-from steelyard.report.run_texts import kind_text, one_line
+from steelyard.report.run_texts import kind_text, one_line, outcome_word
 from steelyard.report.sample_evidence import verdict_name
 from steelyard.store import Run
 from steelyard.types import Record, Score, ScoreInfo
@@ -30,8 +30,8 @@ class VerdictWords:
     Args:
         sides: both targets of a run that judges pairs; empty for other runs.
         infos: what scorers declare of their scores.
-        verdicts: scores whose only values are 0 and 1, shown as wrong and right: a value of 1 of a rating from 1 to 5,
-            or of a count, is shown as 1.
+        verdicts: scores whose only values are 0 and 1, shown by the words of their verdicts: a value of 1 of a rating
+            from 1 to 5, or of a count, is shown as 1.
     """
 
     sides: tuple[str, ...]
@@ -52,8 +52,10 @@ class VerdictWords:
 
     @classmethod
     def plain(cls, run: Run) -> VerdictWords:
-        """Those of a run without its summary: every score is shown as its value."""
-        return cls(_sides(run), run.score_infos, frozenset())
+        """Those of a run without its summary: only what is declared as 0 or 1 is shown by the words of a verdict."""
+        infos = run.score_infos
+        declared = (name for name, info in infos.items() if info.threshold == 1 and info.range == (0.0, 1.0))
+        return cls(_sides(run), infos, frozenset(declared))
 
     def cell(self, record: Record, name: str) -> Cell:
         """State, value and reason of a score of a record."""
@@ -66,11 +68,13 @@ class VerdictWords:
 
     def _value(self, score: Score) -> str:
         """The name of the verdict where there is one, else the value."""
+        if score.outcome == "unparsed":
+            return outcome_word(score.outcome)
         if score.value is None or verdict_name(score):
             verdict = verdict_name(score) or kind_text(score.outcome)
             return named_verdict(verdict, self.sides) if self.sides else verdict
-        if score.passed is not None and score.name in self.verdicts:
-            return "✓ right" if score.passed else "✗ wrong"
+        if score.passed is not None and score.name in self.verdicts and score.value in {0, 1}:
+            return verdict_words(self.infos.get(score.name))[0 if score.passed else 1]
         return record_value_text(score.value, self.infos.get(score.name))
 
 

@@ -31,10 +31,10 @@ _MOST_KEPT: Final = 5_000
 
 
 VERDICTS: Final[Mapping[Verdict, str]] = {
-    "better": "▲ better",
-    "worse": "▼ worse",
-    "no_evidence": "≈ no evidence",
-    "inconclusive": "? cannot tell",
+    "better": "better",
+    "worse": "worse",
+    "no_evidence": "not decided",
+    "inconclusive": "not decided",
     "none": "",
 }
 """Text next to a difference, as not everybody can tell the colours apart."""
@@ -48,16 +48,20 @@ class RunFigures:
         score: name of the headline score.
         headline: its value.
         interval: its 95 % CI.
+        value: its value as a number, None where there is none or it is not a share; likewise `limits`.
+        limits: its 95 % CI as numbers.
         cost: of all its replies; "" where it is not known.
         tokens: in and out.
-        latency: median and 95th percentile; "" where nothing was measured.
-        latency_of: what was measured.
+        latency: median; "" where nothing was measured.
+        latency_of: what was measured, and its 95th percentile.
         fault: why there are none of the others.
     """
 
     score: str = ""
     headline: str = ""
     interval: str = ""
+    value: float | None = None
+    limits: tuple[float, float] | None = None
     cost: str = ""
     tokens: str = ""
     latency: str = ""
@@ -82,6 +86,11 @@ class BaselineDifference:
     text: str = ""
     interval: str = ""
     reason: str = ""
+
+
+def stored_figures(runs: Sequence[Run]) -> Mapping[str, ListFigures]:
+    """Run id -> the figures that are stored with it."""
+    return read_figures(runs[0].store, runs) if runs else {}
 
 
 class FigureCache:
@@ -112,7 +121,7 @@ class FigureCache:
             baselines: (suite, kind) -> the pinned baseline.
             patience_s: how long to wait for what was never computed.
         """
-        stored = read_figures(runs[0].store, runs) if runs else {}
+        stored = stored_figures(runs)
         figures = {run.id: figures_of(run, stored[run.id]) for run in runs if run.id in stored}
         figures |= {run.id: _counted_figures(run) for run in runs if run.id not in stored and run.state != "finished"}
         missing = {run.id: self._future(state_of(run), self._figures, run) for run in runs if run.id not in figures}
@@ -196,13 +205,15 @@ def figures_of(run: Run, values: ListFigures) -> RunFigures:
         score=values.score,
         headline=value_text(values.value, share=values.is_share) if values.score else "",
         interval=interval_text(values.interval, share=values.is_share),
+        value=values.value if values.is_share else None,
+        limits=(values.interval[0], values.interval[1]) if values.interval and values.is_share else None,
         cost=cost_text(values.money),
         tokens=f"{values.input_tokens:,} tokens in, {values.output_tokens:,} out" if run.replies else "",
-        latency=f"{seconds_text(values.latency.p50)} / {seconds_text(values.latency.p95)}" if values.latency else "",
+        latency=seconds_text(values.latency.p50) if values.latency else "",
         latency_of=_latency_of(values.latency) if values.latency else "",
     )
 
 
 def _latency_of(latency: Latency) -> str:
     measured = "answered attempts of the target's models" if latency.of_models else "a record, scoring included"
-    return f"seconds of {measured}, median and 95th percentile of {latency.n:,} samples"
+    return f"median of {latency.n:,} samples, {measured}; 95th percentile {seconds_text(latency.p95)}"

@@ -30,7 +30,9 @@ _SIGNS: Final[Mapping[str, Callable[[Any, Any], bool]]] = MappingProxyType(
     }
 )
 STATES: Final = ("running", "finished", "interrupted", "broken")
-_WORDS: Final = (*STATES, "errors", "archived", "baseline", "tagged")
+STATE_WORDS: Final[Mapping[str, str]] = MappingProxyType({"broken": "failed"})
+"""What a page calls a state, where it is not the state's own name."""
+_WORDS: Final = (*STATES, "failed", "errors", "archived", "baseline", "tagged")
 _TEXTS: Final = ("suite", "target", "id", "state", "tag")
 _NUMBERS: Final = ("done", "planned", "errors", "age")
 
@@ -55,7 +57,9 @@ class MarkedRun:
     def text(self) -> str:
         """The text that words are searched in, in lower case."""
         tags = map("=".join, self.target_tags.items())
-        return " ".join([self.run.id, self.run.suite, self.run.target, self.state, *tags, *self.marks.tags]).lower()
+        return " ".join(
+            [self.run.id, self.run.suite, self.run.target, *self.texts("state"), *tags, *self.marks.tags]
+        ).lower()
 
     def has(self, word: str) -> bool:
         """Whether a word of `_WORDS` is true of it."""
@@ -64,14 +68,16 @@ class MarkedRun:
             "archived": self.marks.archived,
             "baseline": self.marks.baseline,
             "tagged": bool(self.marks.tags),
-        }.get(word, self.state == word)
+        }.get(word, word in self.texts("state"))
 
     def texts(self, name: str) -> Collection[str]:
         """The values of a name of `_TEXTS` or of a tag of the target; none where it has no such tag."""
         run = self.run
         if name == "tag":
             return self.marks.tags
-        own_texts = {"suite": run.suite, "target": run.target, "id": run.id, "state": self.state}
+        if name == "state":
+            return (self.state, STATE_WORDS.get(self.state, self.state))
+        own_texts = {"suite": run.suite, "target": run.target, "id": run.id}
         return (own_texts[name],) if name in own_texts else self.target_tag(name)
 
     def target_tag(self, name: str) -> Collection[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from steelyard.analysis.conditions import (
     quoted_value,
 )
 from steelyard.analysis.judging_manifest import SIDES, is_judging
-from steelyard.analysis.numbers import value_text
+from steelyard.analysis.numbers import value_text, verdict_words
 from steelyard.analysis.preferences.win_rates import preferences
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError
@@ -31,9 +32,11 @@ from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.render.html import contents_of
 from steelyard.report.run_texts import one_line, unfinished
 from steelyard.report.section import KeyFigure, Section
-from steelyard.report.sections.conclusion import VERDICT_WORDS, preference_figures, run_figure
+from steelyard.report.sections.conclusion import preference_figures, run_figure
 from steelyard.report.sections.preferences import NO_PAIRS, Pairwise
+from steelyard.stats.corrected import CorrectedMean
 from steelyard.store import Run
+from steelyard.store.reading.pages import RecordPage
 from steelyard.types import Label, Record
 from steelyard.viewer.compare_page import refuse_unlike
 from steelyard.viewer.named_address import sample_address
@@ -41,8 +44,8 @@ from steelyard.viewer.notes import author_of
 from steelyard.viewer.open_datasets import OpenDatasets
 from steelyard.viewer.pages import Pages
 from steelyard.viewer.record_verdicts import Cell, VerdictWords, counted_cells
-from steelyard.viewer.run_figures import BaselineDifference
 from steelyard.viewer.sample_columns import SampleColumn, sample_columns
+from steelyard.viewer.what_was_run import run_facts
 
 _ROWS: Final = 50
 """Records on a page of samples; the other repeats of the last sample are added."""
@@ -60,6 +63,8 @@ _MOST_LABELS: Final = 50
 _MOST_LETTERS: Final = 60
 _MOST_OTHERS: Final = 50
 """Runs offered for a comparison with this one; an address may name any."""
+_MOST_IN_STRIP: Final = 6
+"""Scores beside the figure; the section on scores has all."""
 _NOT_HERE: Final = frozenset({"conclusion", "targets"})
 """Sections of the report that the head of the page shows in another form."""
 
@@ -81,13 +86,14 @@ class SampleRow:
 
 
 @dataclass(frozen=True, slots=True)
-class CountCard:
-    """How many records have an outcome, the condition that lists them, and whether they make the score uncertain."""
+class CountChip:
+    """A filter of the list of samples: its name, how many it lists, its condition, and the state for its mark."""
 
     name: str
     count: int
     where: str
-    is_doubt: bool = True
+    state: str = ""
+    against: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +114,15 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
         given = {name: request.query_params.get(name, "") for name in _QUERY}
         chosen = request.query_params.getlist("columns")
         summary = pages.summary(found)
-        columns = sample_columns(summary, tuple(found.score_order), chosen)
         try:
-            samples = _samples(pages, found, given, SampleView(columns, chosen, VerdictWords.of(found, summary)))
-            fault = ""
+            page, fault = _page(pages, found, given), ""
         except ConfigError as error:
-            samples, fault = None, str(error)
+            page, fault = None, str(error)
+        has_references = page is None or any(record.sample.reference is not None for record in page.records)
+        columns = sample_columns(summary, tuple(found.score_order), chosen, has_references=has_references)
+        view = SampleView(columns, chosen, VerdictWords.of(found, summary))
+        samples = _samples(pages, found, given, view, page) if page else None
+        baseline = pages.baselines().get((found.suite, found.kind))
         part: dict[str, Any] = {
             "run": found,
             "given": given,
@@ -121,6 +130,7 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             "fault": fault,
             "columns": columns,
             "chosen": chosen,
+            "chips": list(_chips(pages, found, summary, given, baseline)),
         }
         if request.headers.get("hx-target", "").endswith("#samples"):
             return pages.page(request, "samples.html.j2", status=422 if fault else 200, **part)
@@ -130,19 +140,20 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             request,
             "run.html.j2",
             pairwise=bool(pairwise.preferences),
-            figures=key_figures(summary, pairwise, difference),
+            facts=run_facts(found, summary),
+            figures=key_figures(summary, pairwise),
+            corrected=_corrected(summary),
+            strip=[score for score in summary.scores if score.headline.value is not None][:_MOST_IN_STRIP],
             unfinished=unfinished(summary),
-            cards=list(_cards(found, summary)),
             groups=(groups := _groups(summary)),
             sections=[section for section in sections if section.key != "alarms"],
             alarms=next((section for section in sections if section.key == "alarms"), None),
-            contents=contents_of(
-                [Section("Samples", key="samples-title"), *sections, Section("Notes", key="notes-title")]
-            ),
+            contents=contents_of([*sections, Section("Notes", key="notes-title")]),
             words=_completions(found, groups, found.labels(), compared=bool(given["against"])),
             marks=marks_of(pages.store, found.num),
             no_baseline=baseline_refusal(found),
             difference=difference,
+            baseline=baseline,
             beside=runs_beside(pages, found),
             others=_others(pages, found),
             summary=summary,
@@ -180,11 +191,12 @@ class SampleList:
     comparable: bool
 
 
-def _samples(pages: Pages, run: Run, query: Mapping[str, str], view: SampleView) -> SampleList:
+def _page(pages: Pages, run: Run, query: Mapping[str, str]) -> RecordPage:
+    """The records of a page of samples."""
     against = pages.run_of(query["against"]) if query["against"] else None
     if against is not None:
         refuse_unlike(list({compared.id: compared for compared in (against, run)}.values()))
-    page = run.page(
+    return run.page(
         query["after"],
         _ROWS,
         before=query["before"],
@@ -194,6 +206,10 @@ def _samples(pages: Pages, run: Run, query: Mapping[str, str], view: SampleView)
         against=against,
         by_sample=True,
     )
+
+
+def _samples(pages: Pages, run: Run, query: Mapping[str, str], view: SampleView, page: RecordPage) -> SampleList:
+    against = pages.run_of(query["against"]) if query["against"] else None
     list_query: dict[str, str | Sequence[str]] = {
         name: query[name] for name in ("where", "search", "sort", "against") if query[name]
     }
@@ -237,52 +253,65 @@ def _cell(record: Record, column: SampleColumn, words: VerdictWords) -> Cell:
             return "", "" if sample.reference is None else one_line(cell_text(sample.reference), _OUTPUT), ""
         case "seconds":
             return "", f"{record.seconds:.3g}", ""
-    return "", _output(record, words.sides), ""
+    return _output(record, words.sides)
 
 
-def _output(record: Record, sides: tuple[str, ...]) -> str:
-    """The beginning of the output; of a judged pair of both answers, each behind its target."""
+def _output(record: Record, sides: tuple[str, ...]) -> Cell:
+    """The beginning of the output; of a judged pair of both answers, each behind its target; else what failed."""
     if record.output is None:
-        return ""
+        return ("failed", one_line(record.failure.message, _OUTPUT), "") if record.failure else ("", "", "")
     value = record.output.value
     if sides and isinstance(value, Mapping):
-        return " · ".join(
+        answers = (
             f"{name}: {one_line(cell_text(value.get(side)), _ANSWER)}" for name, side in zip(sides, SIDES, strict=True)
         )
-    return one_line(cell_text(value), _OUTPUT)
+        return "", " · ".join(answers), ""
+    return "", one_line(cell_text(value), _OUTPUT), ""
 
 
-def _cards(run: Run, summary: RunSummary) -> Iterator[CountCard]:
-    """The cards of outcomes that occur."""
-    score = summary.score(summary.primary)
-    name = quoted_name(summary.primary)
+def _chips(
+    pages: Pages, run: Run, summary: RunSummary, given: Mapping[str, str], baseline: Run | None
+) -> Iterator[CountChip]:
+    """The filters that list something: by the verdict of the main score, what has none, and what became worse."""
+    yield CountChip("All", run.done, "", against=given["against"])
+    score, name = summary.score(summary.primary), quoted_name(summary.primary)
     if not is_judging(run.manifest):
-        yield from _wrong_cards(run, summary.primary)
+        yield from _verdict_chips(run, summary.primary)
     counts = (
-        ("unparsed", score.unparsed if score else 0, f"{name} = unparsed"),
-        ("refused", score.refused if score else 0, f"{name} = refused"),
-        ("not applicable", score.not_applicable if score else 0, f"{name} = not-applicable"),
-        ("errors", summary.counts.errors, "errors"),
+        ("Unreadable", score.unparsed if score else 0, f"{name} = unparsed", "unparsed"),
+        ("Refused", score.refused if score else 0, f"{name} = refused", "refused"),
+        ("Not applicable", score.not_applicable if score else 0, f"{name} = not-applicable", ""),
+        ("Errors", summary.counts.errors, "errors", "error"),
     )
-    yield from (CountCard(title, count, where) for title, count, where in counts if count)
+    yield from (CountChip(title, count, where, state) for title, count, where, state in counts if count)
+    if baseline is not None and pages.figures.compares(run, {(run.suite, run.kind): baseline}):
+        with suppress(ConfigError):  # runs without a score in common
+            count = pages.kept("regressions", [baseline, run], "", lambda: _count(run, "regression", baseline))
+            if count:
+                yield CountChip("Regressions", count, "regression", "worse", baseline.id)
 
 
-def _wrong_cards(run: Run, name: str) -> Iterator[CountCard]:
-    """Cards of records that are wrong by the main score, and of those that are wrong by any score."""
-    wrong = run.page(n=1, where="wrong").total or 0
+def _count(run: Run, where: str, against: Run | None = None) -> int:
+    return run.page(n=1, where=where, against=against).total or 0
+
+
+def _verdict_chips(run: Run, name: str) -> Iterator[CountChip]:
+    """What passes and fails the main score, and what fails any score where that is more."""
     info = run.score_infos.get(name)
-    by_main, where = wrong, "wrong"
-    if wrong and len(run.score_order) > 1:
-        if info is None or info.threshold is None:  # no condition is about the verdict of one score alone
-            yield CountCard("wrong in any score", wrong, "wrong", is_doubt=False)
-            return
-        condition = f"{quoted_name(name)} {'>' if info.lower_is_better else '<'} {info.threshold:g}"
-        count = run.page(n=1, where=condition).total or 0
-        by_main, where = (count, condition) if count != wrong else (wrong, "wrong")
-    if by_main:
-        yield CountCard("wrong", by_main, where, is_doubt=False)
-    if wrong != by_main:
-        yield CountCard("wrong in any score", wrong, "wrong", is_doubt=False)
+    passed, failed = verdict_words(info)
+    wrong = by_main = _count(run, "wrong")
+    if info is not None and info.threshold is not None:
+        signs = ("<=", ">") if info.lower_is_better else (">=", "<")
+        right, fails = (f"{quoted_name(name)} {sign} {info.threshold:g}" for sign in signs)
+        by_main = _count(run, fails)
+        for word, count, where, state in (
+            (passed, _count(run, right), right, "right"),
+            (failed, by_main, fails, "wrong"),
+        ):
+            if count:
+                yield CountChip(word.capitalize(), count, where, state)
+    if wrong != by_main or info is None or info.threshold is None:
+        yield from [CountChip("Fails some score", wrong, "wrong", "wrong")] if wrong else []
 
 
 def _groups(summary: RunSummary) -> list[GroupLink]:
@@ -363,24 +392,16 @@ def _without_state(section: Section) -> Section:
     return replace(section, notes=notes) if section.key == "alarms" else section
 
 
-def key_figures(
-    summary: RunSummary, pairwise: Pairwise, difference: BaselineDifference | None
-) -> tuple[KeyFigure, ...]:
-    """The result of a run as one large figure, coloured by its difference to the pinned baseline.
+def key_figures(summary: RunSummary, pairwise: Pairwise) -> tuple[KeyFigure, ...]:
+    """The result of a run as one large figure; of a run that judges pairs, which is preferred."""
+    return preference_figures(pairwise.preferences) if pairwise.preferences else (run_figure(summary, summary.target),)
 
-    Args:
-        summary: of the run.
-        pairwise: the result of a run that judges pairs.
-        difference: to the baseline; None where there is none, or it is not computed yet.
-    """
-    if pairwise.preferences:
-        return preference_figures(pairwise.preferences)
-    figure = run_figure(summary, summary.target)
-    if difference is None or difference.verdict is None:
-        return (figure,)
-    interval = f" ({difference.interval})" if difference.interval else ""
-    words = f"{VERDICT_WORDS[difference.verdict]}: {difference.text}{interval} to the baseline"
-    return (replace(figure, state=difference.verdict, words=words),)
+
+def _corrected(summary: RunSummary) -> CorrectedMean | None:
+    """What people would say of the main score, estimated from their labels; None where nothing is corrected."""
+    found = (each.corrected for each in summary.raters.held_to_people if each.score == summary.primary)
+    corrected = next(found, None)
+    return corrected if corrected is not None and corrected.value is not None and corrected.raw is not None else None
 
 
 def pairwise_of(run: Run, summary: RunSummary) -> Pairwise:

@@ -1,10 +1,10 @@
-"""The list of runs: the progress, result and cost of each; and a form that marks the chosen ones."""
+"""The list of runs by suite: state, result and cost of each; and a form that compares or marks the ticked ones."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, Final
 
@@ -12,18 +12,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from steelyard.analysis.numbers import score_title
+from steelyard.analysis.numbers import count_text
 from steelyard.errors import ConfigError
 from steelyard.people.marks import NO_MARKS, RunMarks, baseline_refusal, baselines, read_marks
 from steelyard.store import Run
 from steelyard.viewer.pages import Pages, asks_for_file
-from steelyard.viewer.run_figures import PATIENCE_S, VERDICTS, BaselineDifference, RunFigures
-from steelyard.viewer.run_filter import STATES, MarkedRun, completions, filtered
+from steelyard.viewer.run_figures import PATIENCE_S, VERDICTS, BaselineDifference, RunFigures, stored_figures
+from steelyard.viewer.run_filter import STATE_WORDS, STATES, MarkedRun, completions, filtered
 
 _SHOWN: Final = 50
 """Runs on one page."""
+_HISTORY: Final = 20
+"""Runs of a suite in its line of past results."""
+_GRID: Final = ("prompt", "model")
+"""Tags by which an evaluation's runs are a grid."""
 _PATIENCE_OF_A_FILE_S: Final = 60.0
-_GIVEN: Final = ("filter", "suite", "state", "archived", "group", "page")
+_GIVEN: Final = ("filter", "suite", "state", "archived", "page")
 """Parameters of the query that select the runs."""
 
 
@@ -39,8 +43,7 @@ class RunRow:
         figures: None where they are not computed yet.
         difference: to the pinned baseline; None where there is none to compare with, or it is not computed yet.
         computing: whether the difference is not computed yet.
-        age: since its start.
-        started: the moment.
+        words: what its state is called, with counts where it has not finished all samples; "" where it has.
         no_baseline: why it cannot be pinned as a baseline; "" where it can.
     """
 
@@ -51,9 +54,31 @@ class RunRow:
     figures: RunFigures | None
     difference: BaselineDifference | None
     computing: bool
-    age: str
-    started: str
+    words: str
     no_baseline: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunGroup:
+    """The runs of a suite in the list.
+
+    Args:
+        suite: its title.
+        score: the headline of its runs.
+        rows: of the page.
+        history: that headline in the suite's last runs, oldest first.
+        words: what its newest evaluation ran: `2 prompts × 3 models`; "" where it ran one target.
+        compared: ids of these runs.
+        baseline: headline of the pinned baseline; None where none is pinned or it is not on the page.
+    """
+
+    suite: str
+    score: str
+    rows: list[RunRow]
+    history: tuple[float, ...]
+    words: str
+    compared: tuple[str, ...]
+    baseline: float | None
 
 
 def runs_routes(pages: Pages) -> list[Route]:
@@ -67,26 +92,25 @@ def runs_routes(pages: Pages) -> list[Route]:
             matches, fault = filtered(_chosen(listed, given), given["filter"], now), ""
         except ConfigError as error:
             matches, fault = [], str(error)
-        if given["group"]:
-            matches.sort(key=lambda marked: marked.run.suite)  # the order within a suite stays
+        newest = list(dict.fromkeys(marked.run.suite for marked in matches))
+        matches.sort(key=lambda marked: newest.index(marked.run.suite))  # the order within a suite stays
         page = _number_of(given["page"], -(-len(matches) // _SHOWN))
         # A file cannot have its figures filled in later.
         patience_s = _PATIENCE_OF_A_FILE_S if asks_for_file(request) else PATIENCE_S
-        rows = _rows(pages, matches[(page - 1) * _SHOWN : page * _SHOWN], listed, now, patience_s)
-        scores = {row.figures.score for row in rows if row.figures and row.figures.score}
+        rows = _rows(pages, matches[(page - 1) * _SHOWN : page * _SHOWN], listed, patience_s)
         part: dict[str, Any] = {
-            "title": score_title(next(iter(scores))) if len(scores) == 1 else "Score",
-            "several": len(scores) > 1,
             "costs": any(row.figures.cost for row in rows if row.figures),
             "has_baseline": any(row.marks.baseline or row.difference or row.computing for row in rows),
-            "has_errors": any(row.run.errors for row in rows),
-            "has_tags": any(row.marks.tags or row.target_tags or row.marks.archived for row in rows),
-            "groups": _groups(rows, grouped=bool(given["group"])),
+            "groups": [
+                _group(suite, list(of_suite), listed)
+                for suite, of_suite in groupby(rows, key=lambda row: row.run.suite)
+            ],
             "given": given,
             "verdicts": VERDICTS,
             "fault": fault,
             "waiting": any(row.figures is None or row.computing for row in rows),
             "compared": any(row.difference for row in rows),
+            "state_words": STATE_WORDS,
             "found": len(matches),
             "total": len(listed),
             "hidden": sum(marked.marks.archived for marked in listed) if not given["archived"] else 0,
@@ -103,6 +127,7 @@ def runs_routes(pages: Pages) -> list[Route]:
             suites=sorted({marked.run.suite for marked in listed}),
             states=STATES,
             words=completions(listed),
+            suites_shown=len(newest),
             query=pages.query(**{name: value for name, value in given.items() if value}),
             **part,
         )
@@ -135,9 +160,7 @@ def _number_of(page: str, most: int) -> int:
     return min(max(1, int(page) if page.isascii() and page.isdecimal() and len(page) < 10 else 1), max(1, most))
 
 
-def _rows(
-    pages: Pages, shown: Sequence[MarkedRun], listed: Sequence[MarkedRun], now: datetime, patience_s: float
-) -> list[RunRow]:
+def _rows(pages: Pages, shown: Sequence[MarkedRun], listed: Sequence[MarkedRun], patience_s: float) -> list[RunRow]:
     pinned = baselines((marked.run for marked in listed), {marked.run.num: marked.marks for marked in listed})
     figures, differences = pages.figures.of([marked.run for marked in shown], pinned, patience_s=patience_s)
     return [
@@ -149,29 +172,32 @@ def _rows(
             figures.get(marked.run.id),
             differences.get(marked.run.id),
             pages.figures.compares(marked.run, pinned) and marked.run.id not in differences,
-            age_text(now - marked.run.created),
-            marked.run.created.isoformat(timespec="seconds"),
+            _state_words(marked.run, marked.state),
             baseline_refusal(marked.run),
         )
         for marked in shown
     ]
 
 
-def _groups(rows: Sequence[RunRow], *, grouped: bool) -> list[tuple[str, list[RunRow]]]:
-    """(suite, rows) in the order of the rows; all under "" where they are not grouped."""
-    if not grouped:
-        return [("", list(rows))]
-    return [(suite, list(of_suite)) for suite, of_suite in groupby(rows, key=lambda row: row.run.suite)]
+def _state_words(run: Run, state: str) -> str:
+    counts = f"{run.done:,} of {run.planned:,}"
+    if state == "finished":
+        return f"stopped early, {counts}" if run.done < run.planned else ""
+    return f"{STATE_WORDS.get(state, state)}, {counts}"
 
 
-def age_text(age: timedelta) -> str:
-    """How long ago, in the largest unit.
-
-    >>> age_text(timedelta(minutes=90))
-    '1 h'
-    """
-    seconds = max(0, int(age.total_seconds()))
-    for unit, length in (("d", 86_400), ("h", 3600), ("min", 60)):
-        if seconds >= length:
-            return f"{seconds // length} {unit}"
-    return "now" if seconds < 10 else f"{seconds} s"
+def _group(suite: str, rows: list[RunRow], listed: Sequence[MarkedRun]) -> RunGroup:
+    """The rows of a suite, with the history of its headline and the comparison of its newest evaluation."""
+    runs = [marked.run for marked in listed if marked.run.suite == suite and marked.state == "finished"][:_HISTORY]
+    figures = stored_figures(runs)
+    score = next((row.figures.score for row in rows if row.figures and row.figures.score), "")
+    past = (figures[run.id] for run in reversed(runs) if run.id in figures)
+    values = tuple(each.value for each in past if each.score == score and each.is_share and each.value is not None)
+    evaluated = [marked for marked in listed if marked.run.evaluation == rows[0].run.evaluation]
+    kinds = ({marked.target_tags[name] for marked in evaluated if name in marked.target_tags} for name in _GRID)
+    sizes = [len(kind) for kind in kinds]
+    names = (count_text(size, name) for size, name in zip(sizes, _GRID, strict=True))
+    words = " × ".join(names) if min(sizes) > 0 and max(sizes) > 1 else count_text(len(evaluated), "target")
+    compared = tuple(marked.run.id for marked in reversed(evaluated)) if len(evaluated) > 1 else ()
+    pinned = (row.figures.value for row in rows if row.marks.baseline and row.figures)
+    return RunGroup(suite, score, rows, values, words if compared else "", compared, next(pinned, None))

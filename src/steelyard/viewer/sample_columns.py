@@ -16,8 +16,8 @@ from steelyard.analysis.summary.run_summary_values import RunSummary
 
 SCORE: Final = "score."
 """Prefix of scores in keys, as a score may have the name of another column, such as `input`."""
-_MOST_AT_FIRST: Final = 3
-"""Further scores that are shown at first: more would push the output off a screen of 1280 pixels."""
+_MOST_AT_FIRST: Final = 5
+"""Further scores that are shown at first, as a mark each: more would leave the texts too little of 1280 pixels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,20 @@ class SampleColumn:
         """The score whose values it has; "" for a column of something else."""
         return self.key.removeprefix(SCORE) if self.key.startswith(SCORE) else ""
 
+    @property
+    def sort(self) -> str:
+        """What the table is sorted by where its heading is pressed; "" where it cannot be."""
+        return self.score or (self.key if self.key in {"group", "seconds"} else "")
 
-def sample_columns(summary: RunSummary, scores: Collection[str], chosen: Sequence[str]) -> tuple[SampleColumn, ...]:
+    @property
+    def is_text(self) -> bool:
+        """Whether its cells are texts, which are cut to the width that is left."""
+        return self.key in {"input", "reference", "output"}
+
+
+def sample_columns(
+    summary: RunSummary, scores: Collection[str], chosen: Sequence[str], *, has_references: bool
+) -> tuple[SampleColumn, ...]:
     """All columns that the table of a run can have, in order.
 
     Args:
@@ -50,19 +62,20 @@ def sample_columns(summary: RunSummary, scores: Collection[str], chosen: Sequenc
         scores: of the run, in the order that its scorers declared.
         chosen: keys of the columns that a reader chose; what the run does not have is passed over, and none at all
             means those that are shown at first.
+        has_references: whether any sample has an expected answer.
     """
     has_groups = any(score.group for groups in summary.groups.values() for score in groups)
     other_scores = [name for name in scores if name != summary.primary]
     empty = {name: _why_empty(summary.score(name)) for name in other_scores}
     at_first = [name for name in other_scores if not empty[name]][:_MOST_AT_FIRST]
     columns = (
-        SampleColumn("group", "Group", has_groups, "" if has_groups else "empty"),
-        SampleColumn("input", "Input", shown=True),
-        SampleColumn("reference", "Reference", shown=False),
-        SampleColumn("output", "Output", shown=True),
         SampleColumn(f"{SCORE}{summary.primary}", score_title(summary.primary), shown=True),
         *(SampleColumn(f"{SCORE}{name}", score_title(name), name in at_first, empty[name]) for name in other_scores),
+        SampleColumn("group", "Group", shown=False, empty="" if has_groups else "empty"),
         SampleColumn("seconds", "Seconds", shown=False),
+        SampleColumn("input", "Input", shown=True),
+        SampleColumn("reference", "Expected", shown=has_references, empty="" if has_references else "empty"),
+        SampleColumn("output", "Output", shown=True),
     )
     return as_chosen(columns, chosen)
 

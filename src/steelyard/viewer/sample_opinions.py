@@ -16,8 +16,9 @@ from steelyard.types import Label, Score
 
 @dataclass(frozen=True, slots=True)
 class ShownLabel:
-    """A label on a record: its name, value, author and time."""
+    """A label on a record: its name as stored and as a heading, value, author and time."""
 
+    about: str
     name: str
     value: str
     author: str
@@ -63,8 +64,7 @@ def _other(run: Run, sample: str) -> OtherVerdicts | None:
 
 
 def _shown(label: Label) -> ShownLabel:
-    name = score_title(label.name)
-    return ShownLabel(name, _value(label), label.author, label.at.strftime("%Y-%m-%d"))
+    return ShownLabel(label.name, score_title(label.name), _value(label), label.author, label.at.strftime("%Y-%m-%d"))
 
 
 def _value(label: Label) -> str:

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from steelyard.analysis.comparison.settings import WordChange, word_changes
 from steelyard.analysis.judging_manifest import SIDES, is_judging, sides_of
-from steelyard.analysis.numbers import record_value_text, score_title
+from steelyard.analysis.numbers import record_value_text, score_title, seconds_text, verdict_words
 from steelyard.analysis.retrieval_matches import WAYS
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text
@@ -25,7 +25,7 @@ from steelyard.prompts.passages import without_passage
 from steelyard.prompts.trajectory import TURNS
 from steelyard.report.judge_reasons import named_verdict, preference_reason
 from steelyard.report.progress import fault_text
-from steelyard.report.run_texts import kind_text
+from steelyard.report.run_texts import kind_text, outcome_word
 from steelyard.report.sample_evidence import (
     JUDGED,
     STEPS,
@@ -43,9 +43,11 @@ from steelyard.store.reading.page_query import cursor
 from steelyard.store.reading.search import SearchMatches, search_run
 from steelyard.types import Message, Record, Reply, Score, ScoreInfo
 from steelyard.viewer.named_address import given_name, sample_address
+from steelyard.viewer.notes import author_of
 from steelyard.viewer.pages import Pages
 from steelyard.viewer.sample_opinions import sample_opinions
 from steelyard.viewer.side_by_side import outputs_beside, pinned_id
+from steelyard.viewer.what_was_run import ShownRequest, shown_request
 
 _STEP_NAMES: Final[Mapping[str, str]] = {
     "trace": "Steps of the judge",
@@ -94,8 +96,8 @@ class ShownScore:
 
     Args:
         title: as people write its name.
-        state: for the colour: right, wrong, scored, or an outcome other than scored.
-        value: the value or the outcome.
+        state: for the mark: right, wrong, scored, or an outcome other than scored.
+        value: the verdict in the score's words, the value, or the outcome.
         reason: whole.
         reading: what was read and by which rule.
         how: how a judge computed it.
@@ -159,6 +161,9 @@ class ShownRecord:
     sql: SqlEvidence
     turns: tuple[Turn, ...]
     passages: tuple[ShownPassage, ...]
+    request: ShownRequest | None
+    reply: str
+    reply_figures: str
     calls: tuple[ShownCall, ...]
     metadata: tuple[tuple[str, str], ...]
     seconds: str
@@ -186,7 +191,15 @@ def sample_routes(pages: Pages) -> list[Route]:
             outputs=outputs_beside(pages, run, records, request.query_params.get("against", "")),
             pinned=pinned_id(pages, run),
             **read_sample(run, records),
-            **sample_opinions(run, ident),
+            **(opinions := sample_opinions(run, ident)),
+            reader=(reader := author_of(request)),
+            given={
+                label.about: label.value
+                for label in (label for several in opinions["labels"].values() for label in several)
+                if label.author == reader
+            },
+            primary=str(run.manifest.get("primary", "")),
+            back=request.url.query,
         )
 
     return [Route("/run/{run}/s/{sample:any}", sample)]
@@ -315,10 +328,18 @@ def _shown(record: Record, sides: Sequence[str], run: Run) -> ShownRecord:
         sql,
         _messages(output.metadata if output else {}),
         tuple(_passages(record)),
+        shown_request(run, record),
+        *_reply_of(record),
         tuple(shown_calls(record, text, _prompts(run, record))),
         _kept(without_sources(output.metadata)) if output else (),
-        f"{record.seconds:.3g} s",
+        seconds_text(record.seconds),
     )
+
+
+def _reply_of(record: Record) -> tuple[str, str]:
+    """The text of the target's last reply and its figures; "" where it asked no model."""
+    replies = record.replies.get("target", ())
+    return (replies[-1].text, _figures(replies[-1])) if replies else ("", "")
 
 
 def _prompts(run: Run, record: Record) -> Mapping[str, Sequence[Message]]:
@@ -366,10 +387,9 @@ def _options(records: Sequence[Record]) -> list[ShownOption]:
 def _score(score: Score, info: ScoreInfo | None, sides: Sequence[str]) -> ShownScore:
     detail = score.detail
     verdict = named_verdict(verdict_name(score), sides) if sides else verdict_name(score)
+    rule = f" (rule: {kind_text(cell_text(detail['rule']))})" if detail.get("rule") else ""
     reading = [
-        f"read {cell_text(detail['letters'])}" if detail.get("letters") else "",
-        f"by the rule “{kind_text(cell_text(detail['rule']))}”" if detail.get("rule") else "",
-        cell_text(detail.get("confidence")),
+        f"answer read as {cell_text(detail['letters'])}{rule}" if detail.get("letters") else "",
         "" if sides else verdict,
     ]
     other_details = {
@@ -381,7 +401,9 @@ def _score(score: Score, info: ScoreInfo | None, sides: Sequence[str]) -> ShownS
         if isinstance(entries := detail.get(key), list) and entries
     )
     state = score.outcome if score.outcome != "scored" or score.passed is None else "right" if score.passed else "wrong"
-    value = kind_text(score.outcome) if score.value is None else record_value_text(score.value, info)
+    value = outcome_word(score.outcome) if score.value is None else record_value_text(score.value, info)
+    if score.passed is not None and score.value in {0, 1} and (info is None or info.range in {None, (0.0, 1.0)}):
+        value = verdict_words(info)[0 if score.passed else 1]
     if sides and verdict:
         value = verdict
     return ShownScore(
@@ -541,7 +563,7 @@ def _figures(reply: Reply) -> str:
     estimated = " (estimated)" if usage.estimated else ""
     parts = [
         cell_text(metadata.get("model")),
-        f"{reply.latency:.3g} s",
+        seconds_text(reply.latency),
         f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out{estimated}",
         f"{len(reply.attempts)} attempts" if len(reply.attempts) > 1 else "",
         f"ended by {reply.finish}" if reply.finish != "stop" else "",

@@ -36,6 +36,7 @@ from steelyard.viewer.delete_page import delete_routes
 from steelyard.viewer.filtered_export import export_routes
 from steelyard.viewer.guard import LOOPBACK, Access, RequestGuard, host_name, kept_token, new_token
 from steelyard.viewer.history_page import history_routes
+from steelyard.viewer.labels_in_view import label_routes
 from steelyard.viewer.live_page import live_routes
 from steelyard.viewer.marks import mark_routes
 from steelyard.viewer.notes import note_routes
@@ -47,13 +48,14 @@ from steelyard.viewer.run_page import run_routes
 from steelyard.viewer.runs_page import runs_routes
 from steelyard.viewer.sample_page import sample_routes
 from steelyard.viewer.saved_page import saved_routes
+from steelyard.viewer.search_page import search_routes
+from steelyard.viewer.what_was_run import what_routes
 
 _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _IMMUTABLE: Final = {"Cache-Control": "private, max-age=31536000, immutable"}
 _HTMX: Final = "viewer.static.htmx"
 _FILES: Final = {
-    "report.css": (("report.templates", "report.css"),),
-    "viewer.css": (("viewer.static", "viewer.css"),),
+    "style.css": (("report.templates", "style.css"),),
     "viewer.js": (("viewer.static", "viewer.js"),),
     # One file: htmx processes the page right after its script has run, so a script that arrives later extends nothing.
     "htmx.js": ((_HTMX, "htmx.min.js"), (_HTMX, "hx-csp.min.js"), (_HTMX, "hx-sse.min.js")),
@@ -64,7 +66,7 @@ _ATTEMPTS: Final = 10
 _NO_SUCH_ADDRESS: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 _PREFIX: Final = re.compile(r"(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9._~-]+)+")
 _OWN_PATHS: Final = frozenset(
-    {"codes", "compare", "data", "export", "history", "live", "marks", "queue", "run", "save", "static"}
+    {"codes", "compare", "data", "export", "history", "live", "marks", "queue", "run", "save", "search", "static"}
 )
 """First parts of paths. With the prefix `/run` it would be unclear whether a proxy has removed it from `/run/ID`."""
 
@@ -141,11 +143,14 @@ def viewer_app(store: Store, access: Access, *, read_only: bool = False) -> ASGI
     datasets, codings = OpenDatasets(pages), OpenCodings(pages)
     routes = [
         *runs_routes(pages),
+        *search_routes(pages, datasets),
         *run_routes(pages, datasets),
+        *what_routes(pages, datasets),
         *sample_routes(pages),
-        *export_routes(pages),
+        *label_routes(pages),
         *note_routes(pages),
         *mark_routes(pages),
+        *export_routes(pages),
         *delete_routes(pages),
         *live_routes(pages),
         *compare_routes(pages, datasets),

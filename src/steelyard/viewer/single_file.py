@@ -6,24 +6,12 @@ It is for pages that are no report: the list of runs, a sample, a moment of runs
 from __future__ import annotations
 
 import re
-from base64 import b64encode
-from functools import cache
-from hashlib import sha256
-from importlib.resources import files
 from typing import Final
 from urllib.parse import quote
 
 _FORM: Final = re.compile(r"<form\b.*?</form>", re.DOTALL)
 _LINK: Final = re.compile(r'(<a\b[^>]*?) href="[^"#][^"]*"')
 """Both match markup only: text on a page is escaped, and has no `<`."""
-
-
-@cache
-def style() -> tuple[str, str]:
-    """The style of all pages, and its hash as a policy names it."""
-    parts = (("report.templates", "report.css"), ("viewer.static", "viewer.css"))
-    text = "\n".join(files(f"steelyard.{folder}").joinpath(name).read_text(encoding="utf-8") for folder, name in parts)
-    return text, f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
 def to_be_read(page: str) -> str:

@@ -148,6 +148,16 @@ def target_differences(before: Any, after: Any) -> tuple[SettingDifference, ...]
     return tuple(_differences(_settings(before), _settings(after)))
 
 
+def settings_of(described: Any) -> dict[str, str]:
+    """The settings of a target or a scorer that have a value, by what they are called.
+
+    >>> settings_of({"prompt": {"model": {"openai_compatible": {"name": "a", "api_key": ""}}, "text": "Be brief."}})
+    {'target': 'prompt', 'kind of model': 'openai_compatible', 'model': 'a', 'prompt': 'Be brief.'}
+    """
+    settings = _settings(described)
+    return {_name(path): _text(value) for path, value in settings.items() if _is_set(settings, path)}
+
+
 def scorer_differences(before: Any, after: Any) -> tuple[SettingDifference, ...]:
     """In which scorers, or settings of scorers that both runs have, two runs differ.
 

@@ -162,7 +162,7 @@ def _sample_addresses(runs: Sequence[str]) -> LinkAddress:
 def _render(template: str, *, scripted: bool, link_address: LinkAddress = _no_address, **page: Any) -> str:
     from markupsafe import Markup
 
-    style = _part("report.css")
+    style, style_hash = page_style()
     script = _script() if scripted else ""
     # Marked as safe: our own files, and JSON in which nothing can end the script.
     if "samples" in page:
@@ -172,7 +172,7 @@ def _render(template: str, *, scripted: bool, link_address: LinkAddress = _no_ad
         .get_template(template)
         .render(
             style=Markup(style),  # noqa: S704  # see above
-            style_hash=_hash(style),
+            style_hash=style_hash,
             script=Markup(script),  # noqa: S704  # see above
             script_hash=_hash(script),
             version=version("steelyard"),
@@ -255,6 +255,12 @@ def _for_page(table: SectionTable) -> SectionTable:
     """The columns that say something; a histogram of several runs has a row per run."""
     shown = table.without_zeros().without_empty()
     return shown.on_its_side() if shown.layout == "histogram" else shown
+
+
+def page_style() -> tuple[str, str]:
+    """The style of all pages, and its hash as a policy names it."""
+    text = _part("style.css")
+    return text, _hash(text)
 
 
 def _script() -> str:

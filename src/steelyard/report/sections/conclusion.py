@@ -27,10 +27,10 @@ from steelyard.report.section import ConclusionState, KeyFigure, Section, senten
 
 VERDICT_WORDS: Final[Mapping[ConclusionState, str]] = MappingProxyType(
     {
-        "better": "▲ improvement",
-        "worse": "▼ regression",
-        "no_evidence": "cannot tell: no evidence of a difference",
-        "inconclusive": "nothing can be concluded",
+        "better": "better",
+        "worse": "worse",
+        "no_evidence": "Not decided",
+        "inconclusive": "Not decided",
         "none": "not comparable",
     }
 )

@@ -47,5 +47,5 @@ function resultTable(title, result) {
 
 function resultCell(text, differs) {
   if (!differs) return element("td", {}, shown(text));
-  return element("td", { class: "differs" }, element("span", { class: "hidden-text" }, "differs: "), shown(text));
+  return element("td", { class: "differs" }, element("span", { class: "vh" }, "differs: "), shown(text));
 }

@@ -44,7 +44,7 @@ function plainly(text) {
 function marked(text, span) {
   if (!span) return shown(text);
   const parts = document.createDocumentFragment();
-  const label = element("span", { class: "hidden-text" }, "read here: ");
+  const label = element("span", { class: "vh" }, "read here: ");
   parts.append(shown(text.slice(0, span[0])), element("mark", {}, label, shown(text.slice(span[0], span[1]))));
   parts.append(shown(text.slice(span[1])));
   return parts;

@@ -22,7 +22,7 @@
     if ((key === "j" || key === "k") && rows().length) return choose(key === "j" ? 1 : -1);
     if (key === "Enter") return false; // the focused link follows by itself
     for (const element of document.querySelectorAll("[data-key]")) {
-      if (element.dataset.key !== key) continue;
+      if (element.dataset.key !== key || !element.checkVisibility()) continue;
       if (element.matches("input, select, textarea")) element.focus();
       else if (element.matches(".picker > summary")) openPicker(element.parentElement);
       else element.click();
@@ -104,7 +104,7 @@
     if (!reason) return;
     reason.textContent = boxes().find((box) => box.checked && box.dataset.noBaseline)?.dataset.noBaseline ?? "";
     reason.hidden = !reason.textContent;
-    document.querySelector(".chosen button[value=pin]").hidden = !reason.hidden;
+    document.querySelector(".ticked button[value=pin]").hidden = !reason.hidden;
   }
   document.addEventListener("change", offerPin);
   offerPin(); // a browser that goes back ticks again what was ticked

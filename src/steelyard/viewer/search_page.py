@@ -1,0 +1,104 @@
+"""One search over everything: pages, runs by name, target and tag, and samples of the newest run of each suite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from steelyard.errors import ConfigError
+from steelyard.people.marks import NO_MARKS, read_marks
+from steelyard.people.queues import queues
+from steelyard.prompts.conversation import input_text
+from steelyard.report.run_texts import one_line
+from steelyard.store import Run
+from steelyard.viewer.named_address import named_address
+from steelyard.viewer.open_datasets import OpenDatasets
+from steelyard.viewer.pages import Pages
+from steelyard.viewer.run_filter import MarkedRun
+
+_RUNS: Final = 20
+"""Runs that are listed, newest first."""
+_SAMPLES: Final = 5
+"""Samples that are listed of a run; a link leads to all."""
+_SEARCHED: Final = 5
+"""Suites whose newest run is searched: each takes a query of its own."""
+_SCANNED: Final = 20_000
+"""Records of the runs that are searched, in all; the first run is searched whatever its size."""
+_INPUT: Final = 120
+_PAGES: Final = (("Runs", "/"), ("Datasets", "/data"), ("Queues", "/queue"), ("Error analysis", "/codes"))
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSamples:
+    """Samples of a run that hold the words: id and beginning of the input, how many there are, and a note on it."""
+
+    run: Run
+    samples: tuple[tuple[str, str], ...]
+    total: int
+    note: str
+
+
+def search_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
+    """The route of the page."""
+
+    def search(request: Request) -> Response:
+        text = request.query_params.get("q", "").strip()
+        words = text.lower().split()
+        runs = _runs(pages, words) if words else []
+        return pages.page(
+            request,
+            "search.html.j2",
+            find=text,
+            runs=runs[:_RUNS],
+            total=len(runs),
+            samples=list(_samples(pages, text)) if words else [],
+            places=[place for place in _places(pages, datasets) if words and _has(place[0], words)],
+        )
+
+    return [Route("/search", search)]
+
+
+def _has(name: str, words: list[str]) -> bool:
+    return all(word in name.lower() for word in words)
+
+
+def _runs(pages: Pages, words: list[str]) -> list[Run]:
+    marks = read_marks(pages.store)
+    listed = (
+        MarkedRun(run, marks.get(run.num, NO_MARKS), run.state, pages.target_tags(run)) for run in pages.store.runs()
+    )
+    return [marked.run for marked in listed if _has(marked.text, words)]
+
+
+def _samples(pages: Pages, text: str) -> Iterator[FoundSamples]:
+    newest: dict[str, Run] = {}
+    for run in pages.store.runs():
+        newest.setdefault(run.suite, run)
+    scanned = 0
+    for run in list(newest.values())[:_SEARCHED]:
+        scanned += run.done
+        if run.done < scanned > _SCANNED:
+            continue  # of several runs without an index, each may take as long as a page may
+        try:
+            page = run.search(text, n=_SAMPLES)
+        except ConfigError:  # signs alone: no word that a sample could have
+            return
+        samples = {record.sample.id: one_line(input_text(record.sample.input), _INPUT) for record in page.records}
+        if samples:
+            yield FoundSamples(run, tuple(samples.items()), page.total or 0, page.note)
+
+
+def _places(pages: Pages, datasets: OpenDatasets) -> Iterator[tuple[str, str]]:
+    """Name and address of each page that is of no run."""
+    yield from ((name, pages.address(path)) for name, path in _PAGES)
+    for suite in dict.fromkeys(run.suite for run in pages.store.runs()):
+        yield f"{suite}: history", named_address(pages.address, "/history", suite)
+    for queue in queues(pages.store):
+        yield f"Queue {queue.design.title}", pages.address(f"/queue/{queue.id}")
+    for dataset in datasets.all():
+        yield f"Dataset {dataset.name}", pages.address(f"/data/{dataset.id}")

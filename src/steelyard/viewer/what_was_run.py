@@ -1,0 +1,175 @@
+"""What a run was made of: a line of facts, a page of prompt, settings and dataset; and what was sent for a sample."""
+
+# Why it is so, and what was rejected: docs/decisions/viewer-look.md
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from steelyard.analysis.comparison.settings import PROMPT, SYSTEM_PROMPT, settings_of
+from steelyard.analysis.numbers import cost_text, count_text, duration_text, score_title
+from steelyard.analysis.summary.run_summary_values import RunSummary
+from steelyard.escaping import cell_text
+from steelyard.prompts.template import placeholders
+from steelyard.store import Run
+from steelyard.store.list_figures import money_of
+from steelyard.types import Record
+from steelyard.viewer.open_datasets import OpenDatasets
+from steelyard.viewer.pages import Pages
+
+_OF_OPTIONS: Final = ("concurrency", "repeats", "seed", "max_errors", "sample_timeout_s")
+"""Options that the page names; all are in the manifest below them."""
+
+Piece = tuple[str, bool]
+"""A part of a text, and whether it is a placeholder, or the value that was put into one."""
+
+
+def what_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
+    """The route of the page."""
+
+    def what_was_run(request: Request) -> Response:
+        run = pages.run(request)
+        manifest = run.manifest
+        settings = _settings(manifest.get("target"))
+        prompts = [(name, settings.pop(name)) for name in (SYSTEM_PROMPT, PROMPT) if name in settings]
+        options = manifest.get("options") or {}
+        return pages.page(
+            request,
+            "what_was_run.html.j2",
+            run=run,
+            facts=run_facts(run, pages.summary(run)),
+            prompts=[(name, list(template_pieces(text))) for name, text in prompts],
+            settings=settings,
+            tags=run.tags,
+            scorers=[(score_title(name), _settings(scorer)) for name, scorer in manifest.get("scorers", {}).items()],
+            source=_flat((manifest.get("samples") or {}).get("source") or {}),
+            samples=manifest.get("samples") or {},
+            notes=manifest.get("notes") or (),
+            options={name.replace("_", " "): options[name] for name in _OF_OPTIONS if name in options},
+            dataset=datasets.of_run(run),
+            manifest=json.dumps(manifest, ensure_ascii=False, indent=2),
+        )
+
+    return [Route("/run/{run}/what", what_was_run)]
+
+
+def _settings(described: Any) -> dict[str, str]:
+    """The settings of a target or a scorer, without flags that are off."""
+    words = {"target": "kind", "kind of model": "endpoint kind"}
+    settings = settings_of(described)
+    return {words.get(key, key): "yes" if text == "True" else text for key, text in settings.items() if text != "False"}
+
+
+def _flat(value: Any, path: str = "") -> dict[str, str]:
+    """The values of nested mappings that are not empty, by their keys."""
+    if isinstance(value, Mapping):
+        parts = (_flat(below, f"{path} {key}".strip().replace("_", " ")) for key, below in value.items())
+        return {name: text for part in parts for name, text in part.items()}
+    return {path or "source": cell_text(value)} if value not in (None, "", [], False) else {}
+
+
+def run_facts(run: Run, summary: RunSummary) -> list[str]:
+    """Model, prompt, date, duration, samples, tokens and cost of a run, as far as it has them."""
+    settings = settings_of(run.manifest.get("target"))
+    counts = summary.counts
+    tokens = counts.input_tokens + counts.output_tokens
+    model = settings.get("model") or settings.get("target", "")
+    prompt = run.tags.get("prompt", "")
+    facts = (
+        model,
+        f"prompt {prompt}" if prompt else "",
+        run.created.strftime("%d %b %Y, %H:%M UTC"),
+        duration_text(run.seconds) if run.seconds >= 1 else "",
+        count_text(counts.planned // max(1, repeats_of(run)), "sample"),
+        f"{repeats_of(run)} repeats" if repeats_of(run) > 1 else "",
+        f"{tokens:,} tokens" if tokens else "",
+        cost_text(money_of(summary.calls.stages)) if tokens else "",
+    )
+    return [fact for fact in facts if fact]
+
+
+def repeats_of(run: Run) -> int:
+    """How often each sample was asked."""
+    return int((run.manifest.get("options") or {}).get("repeats", 1))
+
+
+def template_pieces(template: str) -> Iterator[Piece]:
+    """A template cut at its placeholders.
+
+    >>> list(template_pieces("Q: {{question}}"))
+    [('Q: ', False), ('{{question}}', True)]
+    """
+    at = 0
+    for _, start in placeholders(template):
+        end = template.index("}}", start) + 2
+        yield from ((template[at:start], False), (template[start:end], True))
+        at = end
+    yield template[at:], False
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRequest:
+    """What the target was sent for a record, or would be as its run is configured.
+
+    Args:
+        messages: role, text, and the text cut at what was put into placeholders.
+        tools: names of the tools that were offered.
+        parameters: of the call, without tools.
+        is_proven: whether the digest of the request is the key of the stored reply.
+    """
+
+    messages: tuple[tuple[str, tuple[Piece, ...]], ...]
+    tools: tuple[str, ...]
+    parameters: Mapping[str, str]
+    is_proven: bool
+
+
+def shown_request(run: Run, record: Record) -> ShownRequest | None:
+    """The request of a record; None where the target is code, whose requests a store does not hold."""
+    from steelyard.evaluation.judge_prompts import target_request  # imports what runs: 0.2 s, for samples alone
+
+    request = target_request(run, record)
+    if request is None:
+        return None
+    messages = tuple(
+        (str(message.get("role", "")), tuple(_filled(cell_text(message.get("content")), request.literals)))
+        for message in request.messages
+    )
+    parameters = dict(request.parameters)
+    tools = parameters.pop("tools", None) or ()
+    names = tuple(cell_text((tool.get("function") or tool).get("name")) for tool in tools if isinstance(tool, Mapping))
+    return ShownRequest(
+        messages, names, {key: cell_text(value) for key, value in parameters.items()}, request.is_proven
+    )
+
+
+def _filled(text: str, templates: Sequence[str]) -> Iterator[Piece]:
+    """A text cut at the values that filled the placeholders of one of the templates; whole where none fits."""
+    for template in templates:
+        pieces = list(template_pieces(template))
+        if len(pieces) > 1 and (cut := _cut_like(text, pieces)):
+            return iter(cut)
+    return iter([(text, False)])
+
+
+def _cut_like(text: str, pieces: Sequence[Piece]) -> list[Piece]:
+    """The text cut like a template: each value reaches to the next literal; [] where the literals do not occur."""
+    cut: list[Piece] = []
+    at, is_value = 0, False
+    for no, (literal, is_placeholder) in enumerate(pieces, 1):
+        if is_placeholder:
+            is_value = True
+            continue
+        found = (text.find(literal, at) if no < len(pieces) else len(text) - len(literal)) if is_value else at
+        if found < at or not text.startswith(literal, found):
+            return []
+        cut += [(text[at:found], True), (literal, False)]
+        at, is_value = found + len(literal), False
+    return [piece for piece in cut if piece[0]] if at == len(text) else []

@@ -1,0 +1,145 @@
+"""What a run was made of and what was sent, against what a server received; labels given with the verdict in view."""
+
+import html
+import json
+import re
+from dataclasses import replace
+from urllib.parse import urlencode
+
+import pytest
+from tests.logging_server import logging_server
+from tests.viewer.conftest import exam, first, second, serving
+
+from steelyard import OpenAICompatible, Options, Prompt, Sample, Suite, evaluate_suite
+from steelyard.evaluation.evaluate import RunConfig
+from steelyard.evaluation.judge_prompts import target_request
+from steelyard.models.http import ResponseMap
+from steelyard.people.labels import all_labels
+from steelyard.scorers.choice import Choice
+from steelyard.targets import HttpEndpoint
+from steelyard.viewer.what_was_run import template_pieces
+
+
+def endpoint():
+    """A chat endpoint on loopback that keeps what it was sent."""
+    return logging_server(lambda *_: "The answer is B.")
+
+
+def sent_texts(page):
+    """Role and text of the messages under "Sent"."""
+    sent = page.partition('id="sent-title"')[2].partition("</section>")[0]
+    turns = re.findall(r'<div class="turn"><span>(\w+)</span><div class="text">(.*?)</div></div>', sent, re.DOTALL)
+    return [(role, html.unescape(re.sub(r"<[^>]+>", "", text))) for role, text in turns]
+
+
+def asked(where, target, samples):
+    suite = Suite("S", "choice", samples, {"t": target}, (Choice(),), Options(concurrency=1))
+    (run,) = evaluate_suite(suite, how=RunConfig(store=where))
+    return run
+
+
+def test_the_page_shows_as_sent_what_the_server_received(tmp_path):
+    samples = [replace(sample, input="Which <b>boat</b>?\n{{options}}") for sample in exam(2)]
+    with endpoint() as log:
+        model = OpenAICompatible("m", log.url, parameters={"temperature": 0})
+        target = Prompt(model, "Choose.\n{{question}}\n{{options}}\nOne letter.", system="Be brief.")
+        run = asked(tmp_path / "s.db", target, samples)
+    with serving(tmp_path / "s.db") as viewer:
+        page = viewer.ask(f"/run/{run.id}/s/q0000")[2]
+    assert "rebuilt; its digest equals the stored key" in page
+    assert sent_texts(page) == [(message["role"], message["content"]) for message in log.messages[0]]
+    assert "temperature 0" in page
+    assert '<span class="ph">Which &lt;b&gt;boat&lt;/b&gt;?</span>' in page, "what the sample filled in"
+    assert "The answer is <mark" in page.partition("Raw reply")[2], "the reply with the span that was read"
+
+
+def test_what_another_version_of_the_prompt_would_send_is_not_called_sent(tmp_path):
+    with endpoint() as log:
+        run = asked(tmp_path / "s.db", Prompt(OpenAICompatible("m", log.url), "Choose.\n{{question}}"), exam(1))
+    (record,) = run.records()
+    assert target_request(run, record).is_proven
+    manifest = json.loads(json.dumps(dict(run.manifest)))
+    manifest["target"]["prompt"]["text"] = "Choose well.\n{{question}}"
+    run.__dict__["manifest"] = manifest
+    changed = target_request(run, record)
+    assert (changed.is_proven, changed.messages[0]["content"]) == (False, "Choose well.\nQuestion 0?")
+    manifest["target"]["prompt"]["text"] = "prompts/secret.txt"
+    assert target_request(run, record) is None, "a store may name any file"
+
+
+def test_a_request_to_an_application_is_rebuilt_too(tmp_path):
+    with logging_server(lambda *_: {"answer": "B"}) as log:
+        body, response = {"query": "{{prompt}}"}, ResponseMap(text="answer")
+        target = HttpEndpoint(log.url, body=body, response=response, template="Q: {{question}}")
+        run = asked(tmp_path / "s.db", target, exam(1))
+    (record,) = run.records()
+    request = target_request(run, record)
+    assert (request.is_proven, request.messages) == (True, [{"role": "user", "content": log.asked[0][1]["query"]}])
+
+
+def test_the_page_on_what_was_run_has_prompt_settings_scorers_and_dataset(tmp_path):
+    with endpoint() as log:
+        run = asked(tmp_path / "s.db", Prompt(OpenAICompatible("m-8b", log.url), "Choose.\n{{question}}"), exam(3))
+    with serving(tmp_path / "s.db") as viewer:
+        head = viewer.ask(f"/run/{run.id}")[2].partition('id="samples-title"')[0]
+        page = viewer.ask(f"/run/{run.id}/what")[2]
+    assert "<b>m-8b</b>" in head
+    assert "<span>3 samples</span>" in head
+    assert f'href="/run/{run.id}/what"' in head
+    assert '<span class="ph">{{question}}</span>' in page
+    for name, value in (("model", "m-8b"), ("endpoint", log.url), ("samples", "3"), ("rule", "steelyard")):
+        assert re.search(rf"<dt>{name}</dt><dd[^>]*>{value}", page), name
+
+
+@pytest.mark.parametrize(("template", "places"), [("no place", 0), ("{{question}}", 1), ("a {{x}} b {{ y }} c", 2)])
+def test_a_template_is_cut_at_its_placeholders(template, places):
+    pieces = list(template_pieces(template))
+    assert "".join(text for text, _ in pieces) == template
+    assert sum(filled for _, filled in pieces) == places
+
+
+def test_a_label_given_with_the_verdict_in_view_is_stored_and_counts_nowhere(tmp_path):
+    suite = Suite("S", "choice", exam(40), {"a": first, "b": second}, (Choice(),), Options(max_errors=0.5))
+    (run, _) = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    before = run.summary()
+    with serving(tmp_path / "s.db") as viewer:
+        for no in range(40):
+            fields = {"sample": f"q{no:04d}", "repeat": "0", "verdict": "fail", "author": "ann", "back": "where=wrong"}
+            status, headers, _ = viewer.post(f"/run/{run.id}/label", urlencode(fields | {"comment": "not so"}))
+            assert (status, headers["location"]) == (303, f"/run/{run.id}/s/q{no:04d}?where=wrong")
+        page = viewer.ask(f"/run/{run.id}/s/q0000")[2]
+        refused = viewer.post(f"/run/{run.id}/label", urlencode(fields | {"verdict": "perhaps"}))
+        labels = all_labels(viewer.store, run)
+        fresh = viewer.store.run(run.id)
+        counted = fresh.with_labels().summary()
+    assert {(label.name, label.value) for label in labels} == {("verdict in view", "fail"), ("comment", "not so")}
+    assert "never counts in agreement" in page
+    assert "<b>fail</b>" in page
+    assert (refused[0], "a label is pass or fail" in html.unescape(refused[2])) == (422, True)
+    assert counted.score().headline == before.score().headline
+    assert fresh.summary().raters.held_to_people == ()
+
+
+def test_the_second_press_withdraws_the_label(tmp_path):
+    suite = Suite("S", "choice", exam(2), {"a": first}, (Choice(),))
+    (run,) = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    with serving(tmp_path / "s.db") as viewer:
+        for verdict in ("pass", ""):
+            fields = {"sample": "q0001", "verdict": verdict, "author": "ann", "comment": ""}
+            assert viewer.post(f"/run/{run.id}/label", urlencode(fields))[0] == 303
+        assert viewer.store.run(run.id).labels() == ()
+
+
+def test_one_search_finds_pages_runs_and_samples(tmp_path):
+    samples = [Sample("a", "Which metal is liquid?", "B", choices=("iron", "mercury")), *exam(3)]
+    evaluate_suite(
+        Suite("Exam", "choice", samples, {"first": lambda _: "B"}, (Choice(),)), how=RunConfig(tmp_path / "s.db")
+    )
+    with serving(tmp_path / "s.db") as viewer:
+        (run,) = viewer.store.runs()
+        assert f'href="/run/{run.id}/s/a?search=metal"' in viewer.ask("/search?q=metal")[2]
+        assert f'href="/run/{run.id}"' in viewer.ask("/search?q=first+exam")[2]
+        assert 'href="/history/Exam">Exam: history' in viewer.ask("/search?q=history")[2]
+        assert "Nothing found" in viewer.ask("/search?q=zzz")[2]
+        assert "What are you looking for?" in viewer.ask("/search?q=")[2]
+        assert viewer.ask("/search?q=%3F%3F")[0] == 200, "signs alone are no word"
