@@ -100,7 +100,7 @@ def test_records_and_rows_of_the_run_say_the_same(made):
     run, _ = made(says("q5", "A"))
     record = next(one for one in run.records() if one.sample.id == "q5")
     score, beside = record.scores
-    assert (score.value, score.passed, score.reason) == (1.0, True, "A, says ann; A is right")
+    assert (score.value, score.passed, score.reason) == (1.0, True, "A, says ann · correct A")
     assert (score.detail["letters"], score.detail["rule"], "kind" in score.detail) == ("A", "label", False)
     assert beside.value == 0.0, "another tool's reading is not ours to change"
     judged = next(one for one in run.data().scores.judged_rows("solve_rate") if one.sample == "q5")

@@ -54,9 +54,9 @@ def section(runs, *labels):
 
 
 def test_a_line_per_figure_and_a_cell_per_run(runs):
-    figures = rows(section(runs), "Details of the rate")
-    assert figures["micro average, over questions"][1].startswith("25.0 %, ")
-    assert figures["solved by guessing"] == ["25.0 %", "25.0 %"]
+    figures = rows(section(runs), "More about this rate")
+    assert figures["all questions"][1].startswith("25.0 %, ")
+    assert figures["expected by guessing"] == ["25.0 %", "25.0 %"]
     assert figures["chance-corrected"][1].startswith("0.0 %, ")
     assert figures["independent questions"] == ["12", "12"]
     assert figures["all 4 orders right"][1].startswith("0.0 %")
@@ -85,7 +85,7 @@ def test_other_tools_rules_stand_beside_ours_and_in_no_other_table(runs):
 
 def test_page_and_markdown_carry_the_section(runs):
     page, text = html_report(runs, compare(*runs)), markdown_report(runs)
-    for words in ("macro average, over groups", "chance-corrected", "all 4 orders right"):
+    for words in ("mean of the categories", "chance-corrected", "all 4 orders right"):
         assert words in page
         assert words in text
     assert "last letter of the reply" in page

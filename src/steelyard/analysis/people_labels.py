@@ -88,7 +88,7 @@ class PeopleVerdicts:
         detail.pop("kind", None)
         if "original" in detail:
             detail["original"] = self.own_letters(record.sample.id, letters)
-        reason = f"{letters or 'no option'}, says {authors}; {right_letters} is right"
+        reason = f"{letters or 'no option'}, says {authors} · correct {right_letters}"
         return Score(score.name, float(solved), passed=solved, reason=reason, detail=detail)
 
 

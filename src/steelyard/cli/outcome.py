@@ -7,18 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from steelyard.analysis.judging_manifest import is_judging
 from steelyard.cli.options import store_option
 from steelyard.cli.output import while_read, write_lines, write_text
+from steelyard.errors import ConfigError
 from steelyard.models.refusals import NEVER_READ
 from steelyard.report.page import ReportContent, all_sections, report_sections
+from steelyard.report.render.short_result import print_short_result
 from steelyard.report.render.terminal import console, print_json, print_sections, say
+from steelyard.report.run_texts import passed_count
 from steelyard.report.section import section_json
 from steelyard.report.sections.gate import gate_of
 from steelyard.report.sections.preferences import NO_PAIRS, Pairwise
-from steelyard.store import Run
+from steelyard.store import Run, Store
 
 if TYPE_CHECKING:
     # Most commands show one run without labels: modules for comparing several runs are imported only when needed.
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 
 _MOST_NAMED: Final = 4
 """Maximum number of runs named in the suggested next command."""
+_ROOM: Final = 74
+"""Characters of a command and its remark that fit a line of 80."""
 _MOST_CELLS: Final = 12
 """The same of prompts x models, which are compared together."""
 
@@ -45,7 +50,6 @@ class EvaluatedRuns:
             only by the command `compare`, and only if they share a pair or one side of it.
         gate: None if the suite has no gate.
         store: as the user named it; "" is the default store.
-        in_full: whether a terminal shows breakdowns too.
         group_scores: further scores that a terminal shows by group.
         preferences: one per judging run, in order.
         standings: over all judging runs; None with fewer than two of them.
@@ -56,7 +60,6 @@ class EvaluatedRuns:
     comparison: Comparison | None
     gate: GateVerdict | None
     store: str = ""
-    in_full: bool = False
     group_scores: tuple[str, ...] = ()
     preferences: tuple[Preferences, ...] = ()
     standings: Standings | None = None
@@ -154,23 +157,27 @@ def _compared(summarised: Sequence[tuple[Run, RunSummary]], *, all_pairs: bool =
     return comparing(*(run for run, _ in summarised), summaries=[summary for _, summary in summarised], **options)
 
 
-def print_outcome(outcome: EvaluatedRuns, *, as_json: bool, detailed: bool = False, reported: bool = False) -> None:
-    """Print all results on standard output; for three targets they fit 80 columns and 24 lines.
+def print_outcome(outcome: EvaluatedRuns, *, as_json: bool, full: bool = False, compared: bool = False) -> None:
+    """Print all results on standard output.
 
     Args:
         outcome: what is printed.
         as_json: as JSON.
-        detailed: with the details behind the comparison.
-        reported: whether an HTML report is written, so that none needs to be suggested.
+        full: with every table that a terminal shows, in place of at most 15 lines.
+        compared: whether runs are compared on request: a comparison of judging runs is shown without what each of
+            them says.
     """
     if as_json:
         print_json(outcome)
         return
     to = console()
-    # A comparison of judging runs is shown without what each of them says.
-    content = replace(outcome.content, pairwise=NO_PAIRS) if detailed and outcome.comparison else outcome.content
-    print_sections(to, report_sections(content, "terminal"), in_full=outcome.in_full or detailed)
-    for line in _next_steps(outcome, detailed=detailed, reported=reported):
+    content = replace(outcome.content, pairwise=NO_PAIRS) if compared and outcome.comparison else outcome.content
+    steps = _next_steps(outcome, full=full, compared=compared)
+    if not full:
+        print_short_result(to, content, steps, compared=compared)
+        return
+    print_sections(to, report_sections(content, "terminal"), in_full=True)
+    for line in steps:
         say(to, line)
 
 
@@ -201,7 +208,7 @@ def write_pages(
                 say(console(stderr=True), f"wrote {path}")
 
 
-def _next_steps(outcome: EvaluatedRuns, *, detailed: bool, reported: bool) -> list[str]:
+def _next_steps(outcome: EvaluatedRuns, *, full: bool, compared: bool) -> list[str]:
     """Commands to copy: to resume what did not finish, or to see more."""
     where = store_option(outcome.store)
     stopped = next((run for run in outcome.runs if run.state not in {"finished", "running"}), None)
@@ -213,16 +220,44 @@ def _next_steps(outcome: EvaluatedRuns, *, detailed: bool, reported: bool) -> li
     if stopped is not None:
         spent = stopped.reason.startswith("the budget of ")
         return [f"{'raise options.budget, then ' if spent else ''}resume with: steelyard resume {stopped.id}{where}"]
-    ids = [run.id for run in outcome.runs]
-    steps = []
-    if len(ids) == 1:
+    names = _names(outcome.runs)
+    wrong, target = _wrong_of_best(outcome)
+    look = f"  # look at the {wrong:,} wrong {'one' if wrong == 1 else 'ones'} of {target}" if wrong else ""
+    view = f"steelyard view{where}"
+    look = look if len(view + look) <= _ROOM else ""
+    most = _MOST_CELLS if outcome.comparison and outcome.comparison.grid else _MOST_NAMED
+    compare = f"steelyard compare {' '.join(names if len(names) <= most else names[:2])}{where}"
+    if compared:
+        report = [f"steelyard report {' '.join(names)}{where}"] if len(names) <= _MOST_NAMED else []
+        steps = [view, *report] if full else [f"{compare} --full", view]
+    elif len(names) == 1:
         # A run that judges pairs, or that only collects answers for judging, has no right or wrong samples.
         kind = "wrong" if outcome.content.scored else "all"
         kind = "errors" if outcome.runs[0].errors == outcome.runs[0].done else kind
-        steps.append(f"steelyard show {ids[0]} --only {kind}{where}")
-    elif not detailed and outcome.comparison is not None:
-        most = _MOST_CELLS if outcome.comparison.grid else _MOST_NAMED
-        steps.append(f"steelyard compare {' '.join(ids if len(ids) <= most else ids[:2])}{where}")
-    if not reported and len(ids) <= _MOST_NAMED:
-        steps.append(f"steelyard report {' '.join(ids)}{where}")
-    return [f"{'      ' if at else 'more: '}{step}" for at, step in enumerate(steps)]
+        steps = [view + look, f"steelyard show {names[0]} --only {kind}{where}"]
+    else:
+        steps = [view + look, *([compare] if outcome.comparison else [])]
+    return [f"{'      ' if at else 'next: '}{step}" for at, step in enumerate(steps)]
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """The names of runs for a command: those of their targets where they mean exactly these runs, else their ids."""
+    targets, ids = [run.target for run in runs], [run.id for run in runs]
+    if any(quote(target) != target for target in targets):
+        return ids
+    try:
+        meant = cast("Store", runs[0].store).runs_named(targets)
+    except ConfigError:  # targets of several suites
+        return ids
+    return targets if [run.id for run, _ in meant] == ids else ids
+
+
+def _wrong_of_best(outcome: EvaluatedRuns) -> tuple[int, str]:
+    """How many samples the best run got wrong, and its target; 0 where the score has no right or wrong."""
+    content = outcome.content
+    scores = [(content.summaries[at].score(content.score), content.labels[at]) for at in content.scored]
+    rates = [(passed, score.headline.n, name) for score, name in scores if score and (passed := passed_count(score))]
+    if not rates or len(rates) < len(scores):
+        return 0, ""
+    passed, n, name = max(rates, key=lambda rate: rate[0] / rate[1])
+    return n - passed, name

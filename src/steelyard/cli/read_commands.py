@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from steelyard.cli.options import (
+    FullOption,
     HtmlOption,
     JsonOption,
     JUnitOption,
@@ -159,7 +160,7 @@ def show(
                 print_json({**outcome.summaries[0].json_fields(), **extras, "manifest": stored.manifest})
             else:
                 group_scores = _group_scores(outcome.summaries[0], by_group or ())
-                print_outcome(replace(outcome, in_full=True, group_scores=group_scores), as_json=False)
+                print_outcome(replace(outcome, group_scores=group_scores), as_json=False, full=True)
                 for note in notes:
                     say(console(), note_line(note))
             return
@@ -206,6 +207,7 @@ def compare(
         ),
     ] = False,
     with_labels: WithLabelsOption = False,
+    full: FullOption = False,
     as_json: JsonOption = False,
     html: HtmlOption = None,
     markdown: MarkdownOption = None,
@@ -236,7 +238,7 @@ def compare(
             raise ConfigError(
                 f"one of these runs has no scores, so there is nothing to compare: see steelyard runs{where}"
             )
-        print_outcome(outcome, as_json=as_json, detailed=True, reported=html is not None)
+        print_outcome(outcome, as_json=as_json, full=full, compared=True)
         write_pages(outcome, html=html, markdown=markdown)
 
 

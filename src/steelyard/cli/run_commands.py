@@ -18,6 +18,7 @@ from steelyard.cli.options import (
     ConfigArgument,
     DryRunOption,
     FreshOption,
+    FullOption,
     HtmlOption,
     JsonOption,
     JUnitOption,
@@ -83,6 +84,7 @@ def run(
     unsafe_code: UnsafeCodeOption = False,
     no_env: NoEnvOption = False,
     quiet: QuietOption = False,
+    full: FullOption = False,
     as_json: JsonOption = False,
     html: HtmlOption = None,
     markdown: MarkdownOption = None,
@@ -104,7 +106,7 @@ def run(
     from steelyard.cli.live_run import run_suite
     from steelyard.report.sections.gate import check_before
 
-    outlet = _Outlet(store, as_json, html, markdown, junit)
+    outlet = _Outlet(store, full, as_json, html, markdown, junit)
     outlet.check()
     check_before(loaded.suite.gate, loaded.suite.targets, store)
     allowed = _allowed(unsafe_sql, allow_commands, unsafe_code)
@@ -129,6 +131,7 @@ def resume(
     unsafe_code: UnsafeCodeOption = False,
     no_env: NoEnvOption = False,
     quiet: QuietOption = False,
+    full: FullOption = False,
     as_json: JsonOption = False,
     html: HtmlOption = None,
     markdown: MarkdownOption = None,
@@ -140,7 +143,7 @@ def resume(
     """
     from steelyard.store import Store
 
-    outlet = _Outlet(store, as_json, html, markdown, junit)
+    outlet = _Outlet(store, full, as_json, html, markdown, junit)
     outlet.check()
     with Store(store) as opened:
         unfinished = named_run(opened, run) if run else _unfinished(opened.runs())
@@ -263,6 +266,7 @@ class _Outlet:
     """Where results go: standard output, as a table or as JSON, and report files."""
 
     store: str | None
+    full: bool
     as_json: bool
     html: Path | None
     markdown: Path | None
@@ -283,7 +287,7 @@ class _Outlet:
 
         outcome = evaluate_runs(runs, store=self.store, baseline=str(baseline))
         with while_read():
-            print_outcome(outcome, as_json=self.as_json, reported=self.html is not None)
+            print_outcome(outcome, as_json=self.as_json, full=self.full)
         write_pages(outcome, html=self.html, markdown=self.markdown, junit=self.junit)
         if any(run.state == "broken" for run in runs):
             raise typer.Exit(BROKEN)

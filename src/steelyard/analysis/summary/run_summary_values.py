@@ -343,7 +343,7 @@ class RunSummary:
         counts = f"{self.counts.done} of {self.counts.planned} records, {n_errors} error{'s' * (n_errors != 1)}"
         warning = f"; warning: {text}" if (text := self.matching_warning()) else ""
         caption = f"{self.suite}: {self.target}, run {self.run}, {self.state}; {counts}{warning}"
-        head = ["score", "mean", "95 % CI", *(["bounds by unparsed"] if doubted else []), "n"]
+        head = ["score", "mean", "95 % CI", *(["counting unreadable"] if doubted else []), "n"]
         head += ["unparsed", "refused", "not applicable", "errors"]
         return table_html(caption, head, (_notebook_row(score, doubted=doubted) for score in self.scores))
 

@@ -43,7 +43,7 @@ _KIND_NAMES: Final[dict[SampleKind, str]] = {
     "regressions": "regressions",
     "improvements": "improvements",
     "errors": "errors",
-    "unparsed": "unparsed or refused",
+    "unparsed": "unreadable or refused",
     "wrong": "wrong in a run",
     "rest": "the rest",
 }

@@ -9,6 +9,8 @@ Control characters in texts of models and files are escaped.
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import re
 import sys
@@ -79,6 +81,18 @@ _TONES: Final[Mapping[ConclusionState, Tone]] = {
 }
 
 
+_AS_ASCII: Final = "steelyard_ascii"
+_ASCII: Final = dict(zip("✓✗·–→█▒░▓×±…", ("+", "x", "|", "-", "->", "#", "=", ".", "%", "x", "+-", "..."), strict=True))
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    """The replacement of signs that an encoding does not have, for `codecs.register_error`."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(_ASCII.get(letter, "?") for letter in text), error.end
+
+
 class _Console(Console):
     """A console that raises `BrokenPipeError` on a closed pipe, so that the command decides what to do."""
 
@@ -87,8 +101,14 @@ class _Console(Console):
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console without markup in texts; 80 columns where there is no terminal."""
+    """A console without markup in texts; 80 columns where there is no terminal.
+
+    Signs that the encoding of the stream does not have are replaced by ASCII.
+    """
     stream = sys.stderr if stderr else sys.stdout
+    if isinstance(stream, io.TextIOWrapper) and stream.errors != _AS_ASCII:
+        codecs.register_error(_AS_ASCII, _in_ascii)
+        stream.reconfigure(errors=_AS_ASCII)
     width = None if stream.isatty() else _WIDTH
     return _Console(file=stream, markup=False, emoji=False, highlight=False, soft_wrap=False, width=width)
 
@@ -418,10 +438,8 @@ def _table_blocks(full: SectionTable, title: str, width: int) -> Iterator[_Block
 
 
 def _left_out(full: SectionTable, shown: SectionTable) -> Iterator[str]:
-    """What a table had no space for: counts that are all 0, and the last of a series."""
+    """How many columns of a series a table had no space for."""
     columns = [column for column in full.columns if column.level == "essential" and column not in shown.columns]
-    if zeros := ", ".join(column.title for column in columns if column.count):
-        yield f"none: {zeros}"
     if n_series := sum(column.series for column in columns):
         yield f"and {n_series} more: the HTML report has all"
 

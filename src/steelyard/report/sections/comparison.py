@@ -8,7 +8,7 @@ from typing import Final
 from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison, PairedDifference
 from steelyard.analysis.comparison.costs import CostDifference
 from steelyard.analysis.comparison.multiplicity import all_pairs_note
-from steelyard.analysis.comparison.settings import short_digests
+from steelyard.analysis.comparison.settings import short_digests, without_digests
 from steelyard.analysis.numbers import (
     MISSING,
     interval_text,
@@ -75,8 +75,9 @@ def comparison_section(comparison: Comparison | None, runs: Sequence[Run], label
         return Section("Comparison", key="comparison")
     names = tuple(labels) or run_labels((comparison.baseline, *comparison.others))
     many = len(comparison.pairs) > _MOST_IN_FULL
+    timed = any(summary.calls.asks_itself for summary in (comparison.baseline, *comparison.others))
     pairs = [
-        _pair(pair, runs, f"{name} against {names[0]}", level="page" if many else "detail")
+        _pair(pair, runs, f"{name} against {names[0]}", level="page" if many else "detail", timed=timed)
         for name, pair in zip(names[1:], comparison.pairs, strict=True)
     ]
     return Section(
@@ -164,8 +165,8 @@ def _limits(difference: PairedDifference) -> str:
     return interval_text(difference.interval, share=difference.unit, sign=True) or MISSING
 
 
-def _pair(pair: PairComparison, runs: Sequence[Run], title: str, *, level: Level) -> Section:
-    """Everything behind the sentence of one pair."""
+def _pair(pair: PairComparison, runs: Sequence[Run], title: str, *, level: Level, timed: bool) -> Section:
+    """Everything behind the sentence of one pair; times only where a model, or code of the user's, was called."""
     aligned = "" if pair.overlap.aligned == "id" else f"Samples are paired by {_by(pair.overlap.aligned)}."
     return Section(
         title,
@@ -177,7 +178,7 @@ def _pair(pair: PairComparison, runs: Sequence[Run], title: str, *, level: Level
                 _differences(pair),
                 _other_scores(pair),
                 _turns(pair),
-                _costs(pair),
+                *([_costs(pair)] if timed or any(cost.measure != "seconds" for cost in pair.further.costs) else []),
             ]
         ),
         level=level,
@@ -193,7 +194,7 @@ def settings_section(pair: PairComparison) -> Section:
             setting.key,
             changes=setting.excerpt,
         )
-        for setting in pair.settings
+        for setting in without_digests(pair.settings)
     ]
     return Section("What differs between the runs" if notes else "", notes=tuple(notes))
 
@@ -229,7 +230,7 @@ def _contingency(pair: PairComparison, runs: Sequence[Run]) -> Section:
         "both wrong": unanswered.both_wrong,
     }
     named = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
-    notes = sentences([f"of these unparsed or refused: {named}" if named else ""])
+    notes = sentences([f"of these unreadable or refused: {named}" if named else ""])
     return Section("", SectionTable(columns, rows, layout="tiles"), notes=tuple(notes))
 
 
@@ -258,7 +259,6 @@ def _differences(pair: PairComparison) -> Section:
         "points" if difference.unit else "difference",
         f"{level_text(pair.level)} CI",
         "p",
-        TableColumn("relative change", level="page"),
         "n",
     )
     left_out = f"; {pair.overlap.left_out_errors} left out for errors" if pair.overlap.left_out_errors else ""
@@ -277,9 +277,6 @@ def _difference_row(name: str, difference: PairedDifference, *, strong: bool = F
         TableCell(signed_text(difference.difference, share=share), strong=strong, value=difference.difference),
         TableCell(_limits(difference)),
         TableCell(corrected, () if p == corrected else (f"{p} uncorrected",), value=difference.p),
-        TableCell(
-            MISSING if difference.relative is None else f"{100 * difference.relative:+.1f} %", value=difference.relative
-        ),
         TableCell(f"{difference.n:,}"),
     )
 
@@ -304,7 +301,8 @@ def _other_scores(pair: PairComparison) -> Section:
     changed = any(other.difference.improved is not None for other in scores)
     columns = (
         *_score_columns(pair),
-        TableColumn("changes", level="essential" if changed and not others else "detail"),
+        TableColumn("better", level="essential" if changed and not others else "detail"),
+        TableColumn("worse", level="essential" if changed and not others else "detail"),
         TableColumn("n", level="essential" if others else "detail"),
     )
     rows = tuple(_other_score_row(other.score, other.difference) for other in scores)
@@ -316,8 +314,7 @@ def _other_scores(pair: PairComparison) -> Section:
         f"mean 0 in both runs: {zeros}" if zeros else "",
         f"no sample with a value in both runs: {empty}" if empty else "",
     ]
-    over = "; changes are improvements and regressions" if changed else ""
-    table = SectionTable(columns, rows, f"Other scores over the samples of both runs{over}")
+    table = SectionTable(columns, rows, "Other scores over the samples of both runs")
     notes = (*sentences([note], level="page"), *sentences(without))
     return Section("Other scores", table, notes=notes)
 
@@ -357,9 +354,7 @@ def _turns(pair: PairComparison) -> Section:
 
 
 def _other_score_row(name: str, difference: PairedDifference) -> tuple[TableCell, ...]:
-    share, changes = difference.unit, MISSING
-    if difference.improved is not None:
-        changes = f"+{difference.improved} -{difference.regressed}"
+    share = difference.unit
     return (
         *text_row(
             score_title(name),
@@ -368,7 +363,7 @@ def _other_score_row(name: str, difference: PairedDifference) -> tuple[TableCell
             signed_text(difference.difference, share=share),
             _limits(difference),
             p_text(difference.decisive_p),
-            changes,
+            *(MISSING if n is None else f"{n:,}" for n in (difference.improved, difference.regressed)),
             f"{difference.n:,}",
         ),
     )
@@ -412,6 +407,17 @@ def cost_name(cost: CostDifference) -> str:
     """
     name = _COSTS.get(cost.measure, cost.measure)
     return name if cost.statistic == "mean" else f"{name} {cost.statistic}"
+
+
+def signed_cost(cost: CostDifference) -> str:
+    """A cost that changed, as short as it may be.
+
+    >>> signed_cost(CostDifference("input_tokens", "mean", 3, 95.0, 40.0, -55.0, None))
+    'tokens in 95 to 40'
+    """
+    if cost.measure in _TIMES:
+        return f"{cost_name(cost)} {_signed(cost.difference, cost)}"
+    return f"{cost_name(cost)} {cost.baseline:.3g} to {cost.other:.3g}"
 
 
 def _amount(value: float, cost: CostDifference) -> str:

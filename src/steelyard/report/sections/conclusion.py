@@ -24,8 +24,8 @@ VERDICT_WORDS: Final[Mapping[ConclusionState, str]] = MappingProxyType(
     {
         "better": "▲ improvement",
         "worse": "▼ regression",
-        "no_evidence": "cannot tell: no evidence of a difference",
-        "inconclusive": "nothing can be concluded",
+        "no_evidence": "Not decided",
+        "inconclusive": "Not decided",
         "none": "not comparable",
     }
 )
@@ -67,7 +67,7 @@ def conclusion_section(
         *sentences([*shared, *(standings.notes if standings else ())], "warning"),
         *sentences(comparison.notes if comparison and not is_grid else (), "warning", level="detail"),
     )
-    return Section("What may be concluded", notes=notes, figures=(*large, *figures), key="conclusion")
+    return Section("Result", notes=notes, figures=(*large, *figures), key="conclusion")
 
 
 def run_figures(summaries: Sequence[RunSummary], labels: Sequence[str]) -> tuple[KeyFigure, ...]:
@@ -122,7 +122,7 @@ def _preference_words(pair: Preferences) -> tuple[ConclusionState, str]:
         return "value", f"{_leading(pair)} is preferred"
     if pair.verdict == "none" or leaves_side_open(pair.bounds):
         return "inconclusive", VERDICT_WORDS["inconclusive"]
-    return "no_evidence", "cannot tell which is preferred"
+    return "no_evidence", "Not decided"
 
 
 def pair_figures(comparison: Comparison, labels: Sequence[str]) -> tuple[KeyFigure, ...]:

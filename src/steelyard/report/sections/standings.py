@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _LEFT_OUT: Final = {
     "no_answer": "without an answer of a side",
-    "unparsed": "unparsed",
+    "unparsed": "unreadable",
     "refused": "refused by the judge",
     "not_applicable": "not applicable",
     "errors": "failed",
