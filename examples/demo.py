@@ -1,4 +1,4 @@
-"""What `make demo` does: tickets, an exam, SQL, tables, a PDF, preferences, labels, judges, agents; no key or network."""
+"""What `make demo` does: tickets, an exam, SQL, tables, a PDF, preferences, labels, agents; no key or network."""
 
 from __future__ import annotations
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args, runtime_checkable
+from datetime import datetime
+from typing import Any, Final, Literal, Protocol, get_args, runtime_checkable
 
 from steelyard.errors import Attempt
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 Message = Mapping[str, Any]

@@ -9,7 +9,7 @@ from steelyard.plain_json import json_value
 @pytest.mark.parametrize(
     ("counts", "sentence"),
     [
-        ({"id": 1, "range": 2, "nothing": 0}, "t: an expected passage was retrieved for 3 of 3 records (by id in 1, by range in 2)"),
+        ({"id": 1, "range": 2, "nothing": 0}, "t: an expected passage was retrieved for 3 of 3 records (by id in 1, by range in 2)"),  # noqa: E501
         ({"words": 1200, "not compared": 30}, "t: an expected passage was retrieved for 1,200 of 1,230 records (by words in 1,200); 30 cannot be compared"),  # noqa: E501
         ({"nothing": 4, "not applicable": 7}, "t: an expected passage was retrieved for 0 of 4 records"),
     ],

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
+from typing import Any, Final, Literal, Self, get_args
+
+from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.stats.binomial import clopper_pearson, jeffreys
+from steelyard.stats.bootstrap import bca_bootstrap, percentile_bootstrap
 from steelyard.stats.intervals import Interval, clustered_spread, wilson
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +110,6 @@ class Intervals:
         """The 95 % CI of a rate over n >= 1 independent samples."""
         if self.rates == "wilson":
             return wilson(successes, n)
-        from steelyard.stats.binomial import clopper_pearson, jeffreys
-
         return (jeffreys if self.rates == "jeffreys" else clopper_pearson)(successes, n)
 
     def resampled(self, values: NDArray[Any], units: NDArray[Any]) -> Interval | None:
@@ -122,8 +121,6 @@ class Intervals:
         """
         if self.means == "t":
             return None
-        from steelyard.stats.bootstrap import bca_bootstrap, percentile_bootstrap
-
         return (bca_bootstrap if self.means == "bca" else percentile_bootstrap)(values, clusters=units)
 
     @property

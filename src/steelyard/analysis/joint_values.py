@@ -10,15 +10,14 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import NDArray
 
 from steelyard.stats.intervals import Interval, interval_of_influence, mean_interval, wilson, wilson_clustered
 from steelyard.stats.paired import newcombe_clustered, newcombe_paired
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from steelyard.analysis.intervals import Mean
 from steelyard.escaping import visible
-
-if TYPE_CHECKING:
-    from steelyard.analysis.intervals import Mean
-    from steelyard.stats.intervals import Interval
-    from steelyard.types import ScoreInfo
+from steelyard.stats.intervals import Interval
+from steelyard.types import ScoreInfo
 
 MISSING: Final = "–"
 """Shown where there is no number; never 0."""

@@ -12,7 +12,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.scores.score_columns import ScoreColumns, ScoreRow
 from steelyard.analysis.scores.score_infos import score_infos
@@ -21,10 +24,7 @@ from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.usage import FrameworkUsage, StageCost
 from steelyard.types import Label, Record, Reply, Sample, ScoreInfo
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 TARGET: Final = "target"
 """The stage of the target's replies."""
@@ -105,8 +105,6 @@ class RecordColumns:
 
         Only the last one is the answer: two runs may share an earlier one, such as an embedding, and still differ.
         """
-        import numpy as np
-
         # Replies come in the order of their records: the last of a record is followed by another record's.
         is_last = np.diff(self.replies.owner, append=-1) != 0
         return self.sample[self.replies.owner[is_last]], self.replies.key[is_last]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.numbers import level_text
 from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Question = Literal["full", "population"]
 DecidedSide = Literal["above", "below", "equal", ""]
@@ -129,8 +129,6 @@ class Used:
         >>> Used.of([0, 9]).among(np.array([0, 8, 9, 900])).tolist()
         [True, False, True, False]
         """
-        import numpy as np
-
         bits = np.unpackbits(np.frombuffer(self.bits, dtype=np.uint8), bitorder="little").astype(bool)
         inside = positions < len(bits)
         among = np.zeros(len(positions), dtype=bool)

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hi
 
 from steelyard.building.wrapped import WRAPPER_KEYS, Adapted
 from steelyard.errors import ConfigError
+from steelyard.models.base import Model
 from steelyard.registry import Kind
 from steelyard.types import Json, Scorer, Target
 
@@ -90,8 +91,6 @@ def kind_of(hint: Any) -> Kind | None:
     >>> kind_of(Scorer), kind_of(str)
     ('scorer', None)
     """
-    from steelyard.models.base import Model
-
     if hint is Model:
         return "model"
     if hint == Target:

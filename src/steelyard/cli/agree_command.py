@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import math
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from steelyard.analysis.judges.findings import JudgeAgreement
+from steelyard.analysis.judges.raters import held_to_people
+from steelyard.analysis.judging_manifest import jury_scores_of
+from steelyard.analysis.scores.running_score import headline_score
+from steelyard.analysis.scores.score_infos import jury_score, rated_thing, scores_rating
 from steelyard.cli.options import JsonOption, RunArgument, StoreOption, named_run, store_option
 from steelyard.errors import ConfigError, did_you_mean
-
-if TYPE_CHECKING:
-    from steelyard.analysis.judges.findings import JudgeAgreement
-    from steelyard.store import Run
+from steelyard.report.render.terminal import console, print_json, print_sections
+from steelyard.report.run_texts import unfinished
+from steelyard.report.section import Section, sentences
+from steelyard.report.sections.judge_agreement import difference_section, held_to_people_parts
+from steelyard.stats.corrected import corrected_difference
+from steelyard.stats.labels_needed import labels_to_decide
+from steelyard.store import Run, Store
 
 
 def agree(
@@ -45,12 +53,6 @@ def agree(
     Agreement, TPR and TNR, the corrected mean with its interval, and how many more labels would help. Below 30 labelled
     records there are only counts.
     """
-    from steelyard.report.render.terminal import console, print_json, print_sections
-    from steelyard.report.run_texts import unfinished
-    from steelyard.report.section import Section, sentences
-    from steelyard.report.sections.judge_agreement import held_to_people_parts
-    from steelyard.store import Store
-
     options: dict[str, Any] = {"score": score, "against": against, "half_width": _requested_half_width(half_width)}
     with Store(store) as opened:
         first = named_run(opened, run)
@@ -93,10 +95,6 @@ def _held_to_people(run: Run, store: str | None, *, score: str, **options: Any) 
     Raises:
         ConfigError: there is no such score, nobody labelled it, or its labels cannot be compared with it.
     """
-    from steelyard.analysis.judges.raters import held_to_people
-    from steelyard.analysis.judging_manifest import jury_scores_of
-    from steelyard.analysis.scores.score_infos import scores_rating
-
     data = run.data()
     columns, of_jury = data.scores, score in jury_scores_of(run.manifest)
     if score and not of_jury and not scores_rating(score, run.score_infos, columns.scores):
@@ -142,10 +140,6 @@ def _labelled_name(run: Run, score: str) -> str:
         run: the run.
         score: its score, or that of its jury; "" is the headline, which a queue is about by default.
     """
-    from steelyard.analysis.judging_manifest import jury_scores_of
-    from steelyard.analysis.scores.running_score import headline_score
-    from steelyard.analysis.scores.score_infos import jury_score, rated_thing, scores_rating
-
     score = score or headline_score(run.manifest)
     if score in jury_scores_of(run.manifest):
         return score.removesuffix(jury_score(""))
@@ -162,10 +156,6 @@ def _difference(
     Raises:
         ConfigError: they have none in common.
     """
-    from steelyard.report.sections.judge_agreement import difference_section
-    from steelyard.stats.corrected import corrected_difference
-    from steelyard.stats.labels_needed import labels_to_decide
-
     by_score = {agreement.score: agreement for agreement in other_agreements}
     for agreement in agreements:
         other = by_score.get(agreement.score)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Annotated, Any, Final
@@ -13,10 +14,11 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
-from steelyard.cli.options import BROKEN, INTERRUPTED, USER_MISTAKE
+from steelyard.cli.exit_codes import BROKEN, INTERRUPTED, USER_MISTAKE
 from steelyard.cli.output import while_read
 from steelyard.cli.plain_parameters import skip_pydantic
 from steelyard.errors import ConfigError, DataError, SteelyardError, bounded
+from steelyard.escaping import visible
 
 _HEADINGS: Final = {
     "Daily": (
@@ -87,6 +89,39 @@ _GROUPS: Final = {
 }
 """Group of two-word commands -> its line in `--help`."""
 
+_SUMMARIES: Final = {
+    "test": "whether a difference is real.",
+    "init": "Write a first configuration, also for a dataset of your own.",
+    "check": "Check configurations, or a dataset, without sending anything.",
+    "diagnose": "Show the settings in effect and their origin; probe endpoints.",
+    "generate": "Generate questions with answers and sources from documents.",
+    "run": "Evaluate every target of a configuration and compare them.",
+    "resume": "Resume interrupted or failed runs.",
+    "rescore": "Score stored outputs again without calling any model.",
+    "runs": "List the runs in the store, newest first.",
+    "show": "Show one run: scores, groups, replies without a score.",
+    "compare": "Compare runs with the first one and draw a conclusion.",
+    "history": "Show one score over the runs of a suite, with their notes.",
+    "view": "Show runs in a browser, also while they run.",
+    "report": "Write a report of one run, or a comparison of several.",
+    "export": "Write the records of a run as rows.",
+    "review": "List records to review, or let a model explain failures.",
+    "label": "Store people's verdicts on records from a sheet.",
+    "agree": "Compare a run's judge with people's labels.",
+    "judges": "Compare several judges on the stored answers of a run.",
+    "baseline": "Save a run's scores in a file as the baseline of later runs.",
+    "promote": "Add samples of a run to a test set, with their origin.",
+    "note": "Add a note to a run, or list its notes.",
+    "mark": "Pin the baseline of a suite, archive runs, or tag them.",
+    "verify": "Check a store for damage.",
+    "delete": "Delete runs and their data.",
+    "convert": "Convert a configuration of another tool, with its dataset.",
+    "prompts": "List the packaged prompts, print one, or copy one into a file.",
+    "schema": "Print the JSON schema of a configuration, for editors.",
+    "completion": "Print a script that makes a shell complete what you type.",
+}
+"""Command -> its line in `--help`, the first line of its description: a list of commands imports none of them."""
+
 
 class CommandsByHeading(TyperGroup):
     """The application's commands under the headings of `_HEADINGS`."""
@@ -111,7 +146,7 @@ def build_app(only: str = "", *, names_only: bool = False) -> typer.Typer:
 
     Args:
         only: a command's first word. Describing all the others to typer takes longer than listing a hundred runs.
-        names_only: leave out the options and arguments: a list of commands needs only names and descriptions.
+        names_only: only names and descriptions, for a list of commands, without importing them.
     """
     app = typer.Typer(
         cls=CommandsByHeading,
@@ -133,13 +168,16 @@ def build_app(only: str = "", *, names_only: bool = False) -> typer.Typer:
     ) -> None:
         pass
 
+    if names_only:
+        for name, summary in (_SUMMARIES | _GROUPS).items():
+            app.command(name, help=summary)(_listed)
+        return app
     groups: dict[str, typer.Typer] = {}
     for name, module in _COMMANDS:
         first, _, second = name.partition(" ")
         if only not in {"", first}:
             continue
-        function = getattr(import_module(f"steelyard.cli.{module}"), name.replace(" ", "_"))
-        function = _without_options(function) if names_only else _while_read(function)
+        function = _while_read(getattr(import_module(f"steelyard.cli.{module}"), name.replace(" ", "_")))
         if not second:
             app.command(name)(function)
             continue
@@ -150,14 +188,8 @@ def build_app(only: str = "", *, names_only: bool = False) -> typer.Typer:
     return app
 
 
-def _without_options(function: Callable[..., Any]) -> Callable[[], None]:
-    """A command with the description of another, but without its options."""
-
-    def command() -> None:
-        pass
-
-    command.__doc__ = function.__doc__
-    return command
+def _listed() -> None:
+    pass
 
 
 def _while_read(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -212,15 +244,11 @@ def _command_in(words: Sequence[str]) -> str:
 
 def _explain(error: Exception, *, debug: bool) -> None:
     """Print an error for a person on standard error."""
-    from steelyard.escaping import visible
-
     if isinstance(error, SteelyardError):
         message = visible(str(error))
     else:
         message = visible(f"{type(error).__name__}: {bounded(str(error))} (this is a defect; --debug shows where)")
     if debug:
-        import traceback
-
         print(visible("".join(traceback.format_exception(error))), file=sys.stderr)  # noqa: T201  # asked for
     print(f"error: {message}", file=sys.stderr)  # noqa: T201  # the message of a failed command
 

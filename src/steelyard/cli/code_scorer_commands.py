@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 import typer
 
+from steelyard.analysis.numbers import count_text
 from steelyard.cli.codes_commands import AuthorOption, CodeArgument
+from steelyard.cli.estimates import Evaluating, print_estimate
+from steelyard.cli.exit_codes import exit_code
 from steelyard.cli.options import (
     BaseUrlOption,
     BudgetOption,
@@ -24,18 +27,22 @@ from steelyard.cli.options import (
     NoEnvOption,
     QuietOption,
     StoreOption,
-    exit_code,
     model_and_config,
     store_option,
 )
+from steelyard.cli.output import print_lines, write_text
 from steelyard.errors import ConfigError
+from steelyard.escaping import visible
+from steelyard.generate.code_trial import CodeTrial, TrialPlan, trial_suite, try_code
+from steelyard.people.code_scorer import judge_config, pattern_config, score_name, scorer_yaml
+from steelyard.people.codings import NamedCode, change_code, find_code
 from steelyard.plain_json import field_values
-
-if TYPE_CHECKING:
-    from steelyard.generate.code_trial import CodeTrial
-    from steelyard.people.codings import NamedCode
-    from steelyard.report.coding_page import CodingPage
-    from steelyard.store import Store
+from steelyard.report.coding_page import CodingPage
+from steelyard.report.render.markdown import markdown_page
+from steelyard.report.render.terminal import console, print_json, print_sections, say
+from steelyard.report.run_texts import reason_suffix
+from steelyard.scorers.judges.judge import Judge
+from steelyard.store import Store
 
 
 def codes_try(
@@ -77,11 +84,6 @@ def codes_try(
     examples. A judge calls its model; a pattern needs none. Repeating the command resumes an interrupted trial; no
     reply is paid for twice.
     """
-    from steelyard.cli.estimates import Evaluating, print_estimate
-    from steelyard.generate.code_trial import TrialPlan, trial_suite, try_code
-    from steelyard.scorers.judges.judge import Judge
-    from steelyard.store import Store
-
     judge_model, how = model_and_config((model, base_url, api_key_env), model_config, store, fresh=fresh, no_env=no_env)
     judge = None if judge_model is None else Judge(judge_model, language=cast("Literal['auto', 'en', 'zh']", language))
     with Store(store) as opened:
@@ -109,13 +111,6 @@ def codes_install(
 
     The scorer must have been tried before (codes try). No configuration is changed: copy the printed lines into yours.
     """
-    from steelyard.cli.output import print_lines
-    from steelyard.people.code_scorer import scorer_yaml
-    from steelyard.people.codings import change_code, find_code
-    from steelyard.report.coding_page import CodingPage
-    from steelyard.report.render.terminal import console, print_json, say
-    from steelyard.store import Store
-
     with Store(store) as opened:
         named = find_code(opened, code)
         scorer = named.code.scorer
@@ -147,9 +142,6 @@ def _new_scorer(
     Raises:
         ConfigError: both kinds of scorer, no author, or an unknown code.
     """
-    from steelyard.people.code_scorer import judge_config, pattern_config, score_name
-    from steelyard.people.codings import find_code
-
     pattern, examples, definition = options
     if not pattern and examples is None:
         return None, ()
@@ -170,15 +162,6 @@ def _new_scorer(
 
 
 def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, bool]) -> None:
-    from steelyard.analysis.numbers import count_text
-    from steelyard.cli.output import write_text
-    from steelyard.people.codings import find_code
-    from steelyard.report.coding_page import CodingPage
-    from steelyard.report.render.markdown import markdown_page
-    from steelyard.report.render.terminal import console, print_json, say
-    from steelyard.report.run_texts import reason_suffix
-    from steelyard.store import Store
-
     markdown, as_json = to
     with Store(store) as opened:
         named = find_code(opened, f"{trial.analysis}/{trial.code}")
@@ -201,8 +184,6 @@ def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, boo
 
 
 def _print_sections(page: CodingPage, named: NamedCode) -> None:
-    from steelyard.report.render.terminal import console, print_sections
-
     if named.code.id in page.trials:
         print_sections(console(), [page.trial_section(named.code.id)])
 
@@ -214,8 +195,6 @@ def _confirm(named: NamedCode) -> None:
         ConfigError: there is no terminal to ask on.
         Abort: the user says no.
     """
-    from steelyard.escaping import visible
-
     if not sys.stdin.isatty():
         raise ConfigError("installing a scorer needs confirmation: answer on a terminal, or add --yes")
     typer.confirm(f"mark the scorer of {visible(named.code.name)} as installed?", abort=True)

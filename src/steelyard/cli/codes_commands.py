@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
+from steelyard.analysis.numbers import count_text
 from steelyard.cli.options import (
     JsonOption,
     MarkdownOption,
     OutOption,
     RunsArgument,
     StoreOption,
+    named_run,
     named_runs,
     store_option,
 )
+from steelyard.cli.output import print_lines, write_text
+from steelyard.people.coding_sheet import coding_sheet, read_coding_sheet, store_notes
+from steelyard.people.codings import codings, draw_coding, find_coding, read_coding
+from steelyard.report.coding_page import CodingPage
+from steelyard.report.render.markdown import markdown_page
+from steelyard.report.render.terminal import console, print_json, print_sections, say
+from steelyard.store import Store
 
 _DRAWN: Final = 100
 CodingArgument = Annotated[
@@ -46,11 +56,6 @@ def codes_draw(
     The same number of records is drawn from each run: equally many failures, passes and unparsed replies. The sizes of
     these groups are kept, so that shares of codes are estimates for all records.
     """
-    from steelyard.analysis.numbers import count_text
-    from steelyard.people.codings import draw_coding
-    from steelyard.report.render.terminal import console, print_json, say
-    from steelyard.store import Store
-
     with Store(store) as opened:
         coding = draw_coding(opened, named_runs(opened, runs), n=n, seed=seed, author=author)
     if as_json:
@@ -72,11 +77,6 @@ def codes_list(
     as_json: JsonOption = False,
 ) -> None:
     """List error analyses and their progress."""
-    from steelyard.cli.options import named_run
-    from steelyard.people.codings import codings, read_coding
-    from steelyard.report.render.terminal import console, print_json, say
-    from steelyard.store import Store
-
     with Store(store) as opened:
         analyses = codings(opened, named_run(opened, run) if run else None)
         states = [(coding, read_coding(opened, coding)) for coding in analyses]
@@ -117,13 +117,6 @@ def codes_show(
 
     Shares are estimates for all records of the run that have an output.
     """
-    from steelyard.cli.output import write_text
-    from steelyard.people.codings import find_coding
-    from steelyard.report.coding_page import CodingPage
-    from steelyard.report.render.markdown import markdown_page
-    from steelyard.report.render.terminal import console, print_json, print_sections, say
-    from steelyard.store import Store
-
     with Store(store) as opened:
         page = CodingPage.of(opened, find_coding(opened, analysis))
     title = f"error analysis {page.coding.id}"
@@ -146,13 +139,6 @@ def codes_sheet(
     Note the first thing that is wrong, or ok if nothing is. Notes with the same name in the column code belong to one
     code. Steelyard reads the sheet back with codes note.
     """
-    from steelyard.analysis.numbers import count_text
-    from steelyard.cli.output import print_lines, write_text
-    from steelyard.people.coding_sheet import coding_sheet
-    from steelyard.people.codings import find_coding, read_coding
-    from steelyard.report.render.terminal import console, say
-    from steelyard.store import Store
-
     with Store(store) as opened:
         coding = find_coding(opened, analysis)
         text = coding_sheet(opened, coding, read_coding(opened, coding))
@@ -177,14 +163,6 @@ def codes_note(
 
     Notes that are stored already stay as they are. A sheet with a mistake is rejected as a whole.
     """
-    from dataclasses import asdict
-
-    from steelyard.analysis.numbers import count_text
-    from steelyard.people.coding_sheet import read_coding_sheet, store_notes
-    from steelyard.people.codings import find_coding
-    from steelyard.report.render.terminal import console, print_json, say
-    from steelyard.store import Store
-
     with Store(store) as opened:
         coding = find_coding(opened, analysis)
         result = store_notes(opened, coding, read_coding_sheet(coding, from_file), author=author)

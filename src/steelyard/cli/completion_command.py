@@ -12,8 +12,11 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from steelyard.cli.app import build_app
 from steelyard.cli.options import StoreOption
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.store import Store
+from steelyard.store.store import LATEST
 
 _SHELLS: Final = ("bash", "zsh", "fish")
 _RUNS: Final = "runs"
@@ -86,9 +89,6 @@ def completion(
 
 def _names_of_runs(where: str | None) -> list[str]:
     """Ids and targets of the newest runs, and `latest`; not names with spaces, which the shell would split."""
-    from steelyard.store import Store
-    from steelyard.store.store import LATEST
-
     with Store(where) as store:
         runs = store.runs()[:_MOST_RUNS]
     names = [LATEST, *(run.target for run in runs), *(run.id for run in runs)]
@@ -97,8 +97,6 @@ def _names_of_runs(where: str | None) -> list[str]:
 
 def _completed_commands() -> dict[str, CompletedCommand]:
     """Every command by name, and "" with the possible first words."""
-    from steelyard.cli.app import build_app
-
     app: Any = typer.main.get_command(build_app())
     commands = {"": _completed(app), **{name: _completed(command) for name, command in app.commands.items()}}
     return {**commands, "completion": replace(commands["completion"], words=_SHELLS)}

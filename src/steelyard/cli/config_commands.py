@@ -10,15 +10,29 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from steelyard.cli.options import USER_MISTAKE, JsonOption, NoEnvOption, OutOption, load_config
+from steelyard.analysis.numbers import count_text
+from steelyard.cli.exit_codes import USER_MISTAKE
+from steelyard.cli.options import JsonOption, NoEnvOption, OutOption, load_config
 from steelyard.cli.output import write_text
+from steelyard.config.check_dataset import check_dataset, check_references, parse_columns, reference_lines
+from steelyard.config.conversion import converted
+from steelyard.config.first_configuration import CONFIGURATION, first_configuration
+from steelyard.config.given import note_given
+from steelyard.config.load import SUFFIXES, Loaded
+from steelyard.config.schema import json_schema
+from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, SteelyardError, bounded, did_you_mean
+from steelyard.escaping import visible
+from steelyard.evaluation.judge_calls import judge_calls
+from steelyard.evaluation.scorer_infos import prompt_hints
+from steelyard.prompts.reply_schema import packaged_replies
+from steelyard.prompts.template import packaged_prompts, placeholders
+from steelyard.registry import describe
+from steelyard.report.render.terminal import print_json
+from steelyard.scorers.reference_checks import ReferenceFinding
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
-
-    from steelyard.config.load import Loaded
-    from steelyard.scorers.reference_checks import ReferenceFinding
 
 _RENAMED: Final = {"gitignore": ".gitignore"}
 """Name in the package -> name that is written: a .gitignore in the package would hide files of it from git."""
@@ -79,11 +93,6 @@ def _init_for(
     files: tuple[Path, ...], folder: Path, *, columns: Sequence[str], models: Sequence[str], endpoint: str
 ) -> None:
     """Write a first configuration for a dataset, and show its columns."""
-    from steelyard.config.check_dataset import parse_columns
-    from steelyard.config.first_configuration import CONFIGURATION, first_configuration
-    from steelyard.config.given import note_given
-    from steelyard.data.sample_files import SampleFiles
-
     first = first_configuration(
         SampleFiles(files, columns=parse_columns(columns)), folder, models=models, endpoint=endpoint
     )
@@ -181,9 +190,6 @@ def check(
     200; --json has all). Every SQL reference is run; those that fail are errors, and those that return nothing, have no
     unique result, ask for the time or sort doubtfully are warnings. Exit code 2 if anything is wrong.
     """
-    from steelyard.config.check_dataset import check_dataset, parse_columns
-    from steelyard.config.given import note_given
-
     paths = tuple(file or ())
     options = {"split": split, "subset": subset, "columns": columns, "sheet": sheet, "skip-bad": skip_bad}
     options_given = [f"--{name}" for name, value in options.items() if value] + (
@@ -193,8 +199,6 @@ def check(
         if options_given:
             raise ConfigError(f"{options_given[0]} is for datasets; a configuration has it under samples")
         return _check_configurations(paths, references=not no_references, no_env=no_env, as_json=as_json)
-    from steelyard.data.sample_files import SampleFiles
-
     if not paths and not dataset:
         raise ConfigError("name a file to check, or a dataset of the Hugging Face hub with --dataset owner/name")
     samples = SampleFiles(
@@ -215,9 +219,6 @@ def check(
 
 def _check_configurations(paths: Sequence[Path], *, references: bool, no_env: bool, as_json: bool) -> int:
     """Check all configurations, also after an invalid one: a commit hook passes all changed files."""
-    from steelyard.config.check_dataset import check_references
-    from steelyard.report.render.terminal import print_json
-
     plain: list[dict[str, Any]] = []
     errors: list[SteelyardError] = []
     broken = False
@@ -251,8 +252,6 @@ def _header(text: str) -> Literal["auto", "none"] | int:
 
 def is_configuration(file: Path) -> bool:
     """Whether `file` is a configuration and not a dataset: by its suffix; a JSON file if it is not an array."""
-    from steelyard.config.load import SUFFIXES
-
     suffix = file.suffix.lower()
     if suffix != ".json" or not file.is_file():
         return suffix in SUFFIXES
@@ -261,8 +260,6 @@ def is_configuration(file: Path) -> bool:
 
 
 def _show(value: Any, lines: Iterator[str], *, as_json: bool) -> None:
-    from steelyard.report.render.terminal import print_json
-
     if as_json:
         print_json(value)
     else:
@@ -270,16 +267,11 @@ def _show(value: Any, lines: Iterator[str], *, as_json: bool) -> None:
 
 
 def _print_lines(lines: Iterator[str]) -> None:
-    from steelyard.escaping import visible
-
     for line in lines:
         typer.echo(visible(bounded(line)))
 
 
 def _plain_configuration(loaded: Loaded, findings: Sequence[ReferenceFinding]) -> dict[str, Any]:
-    from steelyard.evaluation.judge_calls import judge_calls
-    from steelyard.registry import describe
-
     suite = loaded.suite
     return {
         "file": str(loaded.path),
@@ -296,8 +288,6 @@ def _plain_configuration(loaded: Loaded, findings: Sequence[ReferenceFinding]) -
 
 
 def _notes(loaded: Loaded) -> list[str]:
-    from steelyard.evaluation.scorer_infos import prompt_hints
-
     return list(dict.fromkeys((*loaded.suite.notes, *prompt_hints(loaded.suite.all_scorers))))
 
 
@@ -306,10 +296,6 @@ def _count(samples: Any) -> int:
 
 
 def _configuration_lines(loaded: Loaded, findings: Sequence[ReferenceFinding]) -> Iterator[str]:
-    from steelyard.analysis.numbers import count_text
-    from steelyard.config.check_dataset import reference_lines
-    from steelyard.evaluation.judge_calls import judge_calls
-
     suite = loaded.suite
     yield f"{loaded.path} is valid: suite {suite.kind}, {count_text(_count(suite.samples), 'sample')}"
     for name in suite.targets:
@@ -342,8 +328,6 @@ def convert(
     to FILE as NAME.steelyard.yaml, or to --out, and the dataset beside it as .jsonl. What was not taken over is named
     in comments at its head.
     """
-    from steelyard.config.conversion import converted
-
     result = converted(file, more or (), root=root)
     if isinstance(result, str) and out is None:
         sys.stdout.write(result)
@@ -398,9 +382,6 @@ def prompts(
 
 
 def _prompt_names() -> tuple[str, ...]:
-    from steelyard.prompts.reply_schema import packaged_replies
-    from steelyard.prompts.template import packaged_prompts
-
     return (*packaged_prompts(), *(f"{_REPLIES}{name}" for name in packaged_replies()))
 
 
@@ -414,8 +395,6 @@ def _prompt_text(name: str) -> str:
 
 def _list_prompts(names: tuple[str, ...]) -> None:
     """A line per prompt: its name and its placeholders."""
-    from steelyard.prompts.template import placeholders
-
     width = max(map(len, names)) + 2
     for name in names:
         fields = dict.fromkeys(placeholder for placeholder, _ in placeholders(_prompt_text(name)))
@@ -427,7 +406,4 @@ def schema() -> None:
 
     For YAML in VS Code: steelyard schema > schema.json, and a first line `# yaml-language-server: $schema=schema.json`.
     """
-    from steelyard.config.schema import json_schema
-    from steelyard.report.render.terminal import print_json
-
     print_json(json_schema())

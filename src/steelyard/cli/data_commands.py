@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
 from steelyard.cli.options import JsonOption, StoreOption
-
-if TYPE_CHECKING:
-    from steelyard.data.dataset_difference import DatasetDifference
-    from steelyard.data.dataset_file import DatasetFile
-    from steelyard.people.dataset_drafts import DatasetDraft
-    from steelyard.people.named_datasets import DatasetVersion, NamedDataset
-    from steelyard.store import Store
+from steelyard.config.dataset_versions import draft_difference, open_version, save_draft
+from steelyard.data.dataset_difference import DatasetDifference, dataset_difference
+from steelyard.data.dataset_file import DatasetFile
+from steelyard.data.new_version import edited_rows
+from steelyard.people.dataset_drafts import DatasetDraft, read_draft
+from steelyard.people.named_datasets import DatasetVersion, NamedDataset, dataset_named, named_datasets
+from steelyard.report.render.terminal import console, print_json, say
+from steelyard.report.run_texts import one_line
+from steelyard.store import Store
 
 _CELL: Final = 300
 """Maximum number of characters shown of a cell in a list of rows."""
@@ -31,10 +33,6 @@ _VersionOption = Annotated[
 
 def data_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the datasets of a store's runs, with their versions."""
-    from steelyard.people.named_datasets import named_datasets
-    from steelyard.report.render.terminal import console, print_json, say
-    from steelyard.store import Store
-
     with Store(store) as opened:
         datasets = named_datasets(opened)
         if as_json:
@@ -59,11 +57,6 @@ def data_show(
     as_json: JsonOption = False,
 ) -> None:
     """Show the rows of a dataset, with the draft's changes marked."""
-    from steelyard.data.new_version import edited_rows
-    from steelyard.report.render.terminal import console, print_json, say
-    from steelyard.report.run_texts import one_line
-    from steelyard.store import Store
-
     with Store(store) as opened:
         _, _, file, draft = _opened(opened, dataset, version)
     needle = search.casefold()
@@ -98,11 +91,6 @@ def data_diff(
     as_json: JsonOption = False,
 ) -> None:
     """Show what changed between two versions; by default what the draft, else the newest version, changed."""
-    from steelyard.config.dataset_versions import draft_difference, open_version
-    from steelyard.data.dataset_difference import dataset_difference
-    from steelyard.report.render.terminal import console, print_json, say
-    from steelyard.store import Store
-
     with Store(store) as opened:
         named, later, file, draft = _opened(opened, dataset, b)
         if draft.rows and not a and not b:
@@ -129,11 +117,6 @@ def data_save(
     as_json: JsonOption = False,
 ) -> None:
     """Save the draft as a new file next to its version; no file is overwritten."""
-    from steelyard.config.dataset_versions import save_draft
-    from steelyard.people.dataset_drafts import read_draft
-    from steelyard.report.render.terminal import console, print_json, say
-    from steelyard.store import Store
-
     with Store(store) as opened:
         named, base = _named(opened, dataset, version)
         seen = read_draft(opened, named.id, base.digest).last
@@ -146,16 +129,11 @@ def data_save(
 
 
 def _named(store: Store, name: str, digest: str) -> tuple[NamedDataset, DatasetVersion]:
-    from steelyard.people.named_datasets import dataset_named, named_datasets
-
     dataset = dataset_named(named_datasets(store), name)
     return dataset, dataset.version(digest)
 
 
 def _opened(store: Store, name: str, digest: str) -> tuple[NamedDataset, DatasetVersion, DatasetFile, DatasetDraft]:
-    from steelyard.config.dataset_versions import open_version
-    from steelyard.people.dataset_drafts import read_draft
-
     dataset, version = _named(store, name, digest)
     return dataset, version, open_version(version), read_draft(store, dataset.id, version.digest)
 

@@ -8,15 +8,21 @@ import platform
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
-from steelyard.cli.options import BROKEN, JsonOption, NoEnvOption, StoreOption, load_config
-
-if TYPE_CHECKING:
-    from steelyard.config.load import Loaded
-    from steelyard.evaluation.probe import Probe
+from steelyard.cli.exit_codes import BROKEN
+from steelyard.cli.options import JsonOption, NoEnvOption, StoreOption, load_config
+from steelyard.config.effective import settings
+from steelyard.config.load import Loaded
+from steelyard.errors import ConfigError, SteelyardError
+from steelyard.escaping import visible
+from steelyard.evaluation.probe import Probe, cost_line, not_probed, plan_probes, send_probes
+from steelyard.evaluation.survey import prices_of
+from steelyard.report.render.terminal import print_json
+from steelyard.store import Store
+from steelyard.store.database.address import locate
 
 _EXTRAS: Final = {
     "duckdb": "duckdb",
@@ -49,11 +55,6 @@ def diagnose(
     probes and their cost are shown before they are sent. Nothing is stored, and your own engines are not built. Exit
     code 4 if an endpoint does not answer.
     """
-    from steelyard.escaping import visible
-    from steelyard.evaluation.probe import cost_line, not_probed, plan_probes, send_probes
-    from steelyard.evaluation.survey import prices_of
-    from steelyard.report.render.terminal import print_json
-
     loaded = load_config(config, no_env=no_env) if config is not None else None
     suite = None if loaded is None else loaded.suite
     planned = plan_probes(suite) if suite is not None and not no_probe else []
@@ -93,9 +94,6 @@ def _installed() -> dict[str, str]:
 
 def _store(where: str | None) -> dict[str, Any]:
     """Where the store is and how many runs it holds; None if there is no store or it cannot be read."""
-    from steelyard.errors import SteelyardError
-    from steelyard.store import Store
-
     try:
         with Store(where) as opened:
             return {"where": str(opened.path), "runs": len(opened.runs())}
@@ -105,9 +103,6 @@ def _store(where: str | None) -> dict[str, Any]:
 
 def _address(where: str | None) -> str:
     """Where a store would be, without a password; "" if the address is malformed."""
-    from steelyard.errors import ConfigError
-    from steelyard.store.database.address import locate
-
     try:
         return str(locate(where))
     except ConfigError:
@@ -117,8 +112,6 @@ def _address(where: str | None) -> str:
 def _settings(loaded: Loaded | None) -> dict[str, Any]:
     if loaded is None:
         return {}
-    from steelyard.config.effective import settings
-
     effective = settings(loaded.described, loaded.tree)
     return {
         "settings": [{"key": entry.key, "value": entry.value, "origin": entry.origin} for entry in effective],

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from steelyard.evaluation import RunConfig, Suite
-    from steelyard.evaluation.dry_run import Estimate
-    from steelyard.report.section import Section, TableCell
-    from steelyard.store import Run
+from steelyard.analysis.numbers import count_text, money_text
+from steelyard.cli.live_run import run_suite
+from steelyard.evaluation import RunConfig, Suite
+from steelyard.evaluation.dry_run import Estimate, estimate
+from steelyard.evaluation.scorer_infos import prompt_hints
+from steelyard.report.render.terminal import console, print_json, print_sections, say
+from steelyard.report.section import Section, SectionTable, TableCell, TableColumn, sentences, text_row
+from steelyard.store import Run
 
 _HEADS = ("stage", "records", "calls", "cached", "tokens in", "tokens out")
 
 
 def print_estimate(suites: Sequence[Suite], store: str | None, *, fresh: bool, as_json: bool) -> None:
     """Print the calls, tokens and cost expected of running the suites."""
-    from steelyard.evaluation.dry_run import estimate
-    from steelyard.evaluation.scorer_infos import prompt_hints
-    from steelyard.report.render.terminal import console, print_json, print_sections
-
     estimates = [entry for suite in suites for entry in asyncio.run(estimate(suite, store=store, fresh=fresh))]
     if as_json:
         print_json(estimates)
@@ -31,10 +29,6 @@ def print_estimate(suites: Sequence[Suite], store: str | None, *, fresh: bool, a
 
 def say_cost(suite: Suite, store: str | None, *, fresh: bool) -> None:
     """Print on standard error what running a suite will cost; nothing if it calls no model."""
-    from steelyard.analysis.numbers import count_text
-    from steelyard.evaluation.dry_run import estimate
-    from steelyard.report.render.terminal import console, say
-
     stages = [stage for entry in asyncio.run(estimate(suite, store=store, fresh=fresh)) for stage in entry.stages]
     calls, cached = sum(stage.calls for stage in stages), sum(stage.in_journal for stage in stages)
     if calls:
@@ -54,16 +48,12 @@ class Evaluating:
 
     def __call__(self, suite: Suite, *, how: RunConfig) -> Sequence[Run]:
         """The runs of a suite."""
-        from steelyard.cli.live_run import run_suite
-
         if not self._quiet:
             say_cost(suite, self._store, fresh=self._fresh)
         return run_suite(suite, how, quiet=self._quiet)
 
 
 def _section(estimates: Sequence[Estimate], hints: Iterable[str] = ()) -> Section:
-    from steelyard.report.section import Section, SectionTable, TableColumn, sentences
-
     # Without any price the column of costs would hold only question marks.
     priced = any(stage.money is not None for entry in estimates for stage in entry.stages)
     heads = [*_HEADS, "cost"] if priced else _HEADS
@@ -94,8 +84,6 @@ def _notes(estimates: Sequence[Estimate]) -> Iterator[str]:
 
 def _cost(estimates: Sequence[Estimate]) -> str:
     """The total cost at the suite's prices; "" without prices."""
-    from steelyard.analysis.numbers import money_text
-
     stages = [(entry, stage) for entry in estimates for stage in entry.stages]
     priced = [stage.money for _, stage in stages if stage.money is not None]
     if not priced:
@@ -109,9 +97,6 @@ def _cost(estimates: Sequence[Estimate]) -> str:
 
 def _rows(estimate: Estimate) -> Iterator[tuple[TableCell, ...]]:
     """A row for the target and one for each judge."""
-    from steelyard.analysis.numbers import money_text
-    from steelyard.report.section import text_row
-
     if not estimate.asks:
         yield text_row(estimate.target, "target", str(estimate.records), "none", "0", "0", "0", "0")
     for stage in estimate.stages:

@@ -6,10 +6,12 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
+from steelyard.analysis.comparison.baseline import baseline_text, check_replaceable, read_baseline
+from steelyard.analysis.conditions import parse_condition
 from steelyard.cli.options import (
     JsonOption,
     OutOption,
@@ -17,14 +19,23 @@ from steelyard.cli.options import (
     StoreOption,
     named_run,
     named_runs,
+    say_unfinished,
     store_option,
 )
-from steelyard.cli.output import print_lines, say_unfinished, write_lines, write_text
+from steelyard.cli.output import print_lines, write_lines, write_text
+from steelyard.cli.salvage import save
 from steelyard.errors import ConfigError
 from steelyard.files import make_private_folder
-
-if TYPE_CHECKING:
-    from steelyard.store import Run, Store
+from steelyard.generate.dataset_additions import add_records
+from steelyard.people.label_files import labels_csv, labels_jsonl
+from steelyard.people.labels import all_labels
+from steelyard.report.exports import records as rows
+from steelyard.report.exports.records import write_parquet
+from steelyard.report.exports.workbook import write_workbook
+from steelyard.report.legacy import legacy_files
+from steelyard.report.render.terminal import console, print_json, say
+from steelyard.store import Run, Store
+from steelyard.store.reading.pages import matching_records
 
 _FORMATS: Final = ("jsonl", "csv", "xlsx", "parquet")
 
@@ -82,11 +93,7 @@ def export(
     copy of a damaged store file row by row, and exits with code 4 if anything is missing. --labels writes the labels of
     people and models, replaced and withdrawn ones too; steelyard label --from reads the file back.
     """
-    from steelyard.store import Store
-
     if salvage:
-        from steelyard.cli.salvage import save
-
         return save(run or [], store, out)
     if not run:
         raise ConfigError(f"name the run to export: steelyard runs{store_option(store)} lists them")
@@ -123,9 +130,6 @@ def baseline(
     One line per sample, so it diffs well in git; it holds no questions and no answers. A configuration names it under
     gate: as baseline, with no_regression.
     """
-    from steelyard.analysis.comparison.baseline import baseline_text, check_replaceable, read_baseline
-    from steelyard.store import Store
-
     check_replaceable(to)
     with Store(store) as opened:
         write_text(to, baseline_text(named_run(opened, run).data()))
@@ -156,12 +160,6 @@ def promote(
     Samples that the file already has are not added again, and its lines stay as they are. The run's suite reads the
     file: samples: {file: FILE}.
     """
-    from steelyard.analysis.conditions import parse_condition
-    from steelyard.generate.dataset_additions import add_records
-    from steelyard.report.render.terminal import console, print_json, say
-    from steelyard.store import Store
-    from steelyard.store.reading.pages import matching_records
-
     with Store(store) as opened:
         stored = named_run(opened, run)
         say_unfinished(stored)
@@ -203,8 +201,6 @@ def _format(option: str, out: Path | None) -> str:
 
 
 def _write_rows(runs: Sequence[Run], form: str, out: Path | None, *, raw: bool) -> None:
-    from steelyard.report.exports import records as rows
-
     if form in {"xlsx", "parquet"}:
         _write_binary(runs, form, out)
         return
@@ -222,9 +218,6 @@ def _write_binary(runs: Sequence[Run], form: str, out: Path | None) -> None:
     Raises:
         ConfigError: no file was named, or it cannot be written.
     """
-    from steelyard.report.exports.records import write_parquet
-    from steelyard.report.exports.workbook import write_workbook
-
     if out is None:
         raise ConfigError(f"{form} is a binary format: name a file with --out")
     try:
@@ -244,9 +237,6 @@ def _write_labels(store: Store, runs: Sequence[Run], form: str, out: Path | None
     Raises:
         ConfigError: several runs, or another format than JSON lines and CSV.
     """
-    from steelyard.people.label_files import labels_csv, labels_jsonl
-    from steelyard.people.labels import all_labels
-
     if len(runs) > 1 or form not in {"jsonl", "csv"}:
         raise ConfigError("--labels writes the labels of one run as jsonl or csv")
     labels = all_labels(store, runs[0])
@@ -264,13 +254,11 @@ def _write_json_dir(runs: Sequence[Run], folder: Path, source: str, *, overwrite
     Raises:
         ConfigError: a run has no questions of that source, or a file holds other rows already.
     """
-    from steelyard.report.legacy import legacy_files
-
     files = legacy_files(list({run.id: run for run in runs}.values()), source)
     texts = {folder / name: json.dumps(rows, ensure_ascii=False, indent=2) + "\n" for name, rows in files.items()}
     for path, text in texts.items():
         if not overwrite and path.is_file() and path.read_bytes() != text.encode("utf-8", "replace"):
             raise ConfigError(f"{path} holds other rows: name another folder, or --overwrite; nothing was written")
-    for (path, text), rows in zip(texts.items(), files.values(), strict=True):
+    for (path, text), written in zip(texts.items(), files.values(), strict=True):
         write_text(path, text)
-        typer.echo(f"wrote {path}: {len(rows)} row{'' if len(rows) == 1 else 's'}")
+        typer.echo(f"wrote {path}: {len(written)} row{'' if len(written) == 1 else 's'}")

@@ -6,12 +6,15 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+from typing import Annotated, Any, Final, NoReturn
 
 import typer
 
+from steelyard.analysis.numbers import count_text
+from steelyard.cli.estimates import print_estimate
+from steelyard.cli.exit_codes import INTERRUPTED, exit_code
+from steelyard.cli.live_run import run_suite
 from steelyard.cli.options import (
-    INTERRUPTED,
     BaseUrlOption,
     BudgetOption,
     DryRunOption,
@@ -24,18 +27,23 @@ from steelyard.cli.options import (
     NoEnvOption,
     QuietOption,
     StoreOption,
-    exit_code,
     load_model,
     store_option,
 )
 from steelyard.cli.output import while_read
+from steelyard.cli.question_review import review_rows
+from steelyard.cli.stored_configuration import check_trusted
+from steelyard.config.environment import Environment
+from steelyard.config.given import note_given, was_given
+from steelyard.config.model_file import model_of_flags
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
-
-if TYPE_CHECKING:
-    from steelyard.config.environment import Environment
-    from steelyard.evaluation import Suite
-    from steelyard.generate.question_set import QaReport, QaSet, ShortChunk
-    from steelyard.store import Run
+from steelyard.evaluation import Options, RunConfig, Suite
+from steelyard.generate.qa import CHUNK_TIMEOUT_S, QaSettings, newest_run, qa_suite, questions_of, writer_of
+from steelyard.generate.question_set import QaReport, QaSet, ShortChunk, check_target, read_rows
+from steelyard.models.budget import Budget
+from steelyard.report.render.terminal import console, print_json, say, table
+from steelyard.report.run_texts import reason_suffix
+from steelyard.store import Run
 
 _MOST_LINES: Final = 8
 
@@ -145,8 +153,6 @@ def generate(
     Repeating the command resumes an interrupted run; no reply is paid for twice. Exit code 4 if no question was
     generated or too many calls failed; questions that were generated are saved in any case.
     """
-    from steelyard.config.model_file import model_of_flags
-
     _check_kind(kind)
     settings = {"chunk_tokens": chunk_tokens, "seed": seed, "language": language, "check_answerable": check_answerable}
     settings |= {"show_metadata": metadata, "pages": pages or [], "exclude_pages": exclude_pages or []}
@@ -176,8 +182,6 @@ def _check_kind(kind: str) -> None:
 
 
 def _print_estimate(suite: Suite, store: str | None, *, fresh: bool, as_json: bool) -> None:
-    from steelyard.cli.estimates import print_estimate
-
     print_estimate([suite], store, fresh=fresh, as_json=as_json)
 
 
@@ -193,9 +197,6 @@ def _begin(
     as_json: bool,
 ) -> NoReturn:
     """Run the suite or resume its newest run, and exit with the code; a finished one is only reviewed."""
-    from steelyard.config.given import note_given
-    from steelyard.generate.qa import newest_run, questions_of
-
     note_given(asdict(request))
     earlier = None if fresh else newest_run(suite, store)
     if earlier is not None and earlier.state == "finished" and not request.review:
@@ -216,9 +217,6 @@ def resume_generate(
         ConfigError: it was started from Python, its request is none of this person's and the store is not trusted, its
             inputs have changed, or its file holds other rows now.
     """
-    from steelyard.cli.stored_configuration import check_trusted
-    from steelyard.config.given import was_given
-
     stored = run.manifest.get("config")
     if stored is None:
         raise ConfigError(f"run {run.id} was started from Python: call generate_qa() there again to resume it")
@@ -270,10 +268,6 @@ class _QaRequest:
             ConfigError: arguments that contradict each other, or a mistake in the model's description.
             DataError: a document cannot be read.
         """
-        from steelyard.evaluation import Options
-        from steelyard.generate.qa import CHUNK_TIMEOUT_S, QaSettings, qa_suite, writer_of
-        from steelyard.models.budget import Budget
-
         file = Path(self.model_config) if self.model_config else None
         model, values = load_model(self.model, file, no_env=no_env)
         settings = QaSettings(**self.settings)
@@ -310,9 +304,6 @@ def _check_out(path: Path, earlier: Run | None, suite: Suite, *, overwrite: bool
     Raises:
         ConfigError: it exists, or could not be written.
     """
-    from steelyard.generate.qa import questions_of
-    from steelyard.generate.question_set import check_target, read_rows
-
     check_target(path)
     if overwrite or not path.exists():
         return
@@ -329,10 +320,6 @@ def _generate(
     request: _QaRequest, suite: Suite, run_options: Mapping[str, Any], *, quiet: bool, as_json: bool
 ) -> NoReturn:
     """Run, save, report, and exit with the code of the run."""
-    from steelyard.cli.live_run import run_suite
-    from steelyard.evaluation import RunConfig
-    from steelyard.generate.qa import questions_of
-
     (run,) = run_suite(suite, RunConfig(**run_options, config={"generate": asdict(request)}), quiet=quiet)
     _report(request, questions_of(run, suite), suite, store=run_options["store"], as_json=as_json)
 
@@ -346,19 +333,13 @@ def _report(request: _QaRequest, questions: QaSet, suite: Suite, *, store: str |
         questions.save(out)
     with while_read():
         _print(questions, None if request.review else out, suite, store=store, as_json=as_json)
-    if reviewed:
-        from steelyard.cli.question_review import review_rows
-        from steelyard.report.render.terminal import console
-
-        if not review_rows(questions.rows, out, console()):
-            raise typer.Exit(INTERRUPTED)
+    if reviewed and not review_rows(questions.rows, out, console()):
+        raise typer.Exit(INTERRUPTED)
     raise typer.Exit(exit_code(state, has_result=bool(questions.rows)))
 
 
 def _print(questions: QaSet, out: Path | None, suite: Suite, *, store: str | None, as_json: bool) -> None:
     """Print how many questions were generated and dropped; `out` is None if they are reviewed next."""
-    from steelyard.report.render.terminal import console, print_json, say, table
-
     report = questions.report
     if as_json:
         print_json({"file": str(out) if questions.rows else None, **report.json_fields(), "notes": list(suite.notes)})
@@ -377,9 +358,6 @@ def _print(questions: QaSet, out: Path | None, suite: Suite, *, store: str | Non
 
 
 def _lines(questions: QaSet, out: Path | None, suite: Suite) -> Iterator[str]:
-    from steelyard.analysis.numbers import count_text
-    from steelyard.report.run_texts import reason_suffix
-
     report = questions.report
     written = f"{out.name}: " if out else ""
     what = written if questions.rows else "nothing was written: "

@@ -7,10 +7,15 @@ import pwd
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from steelyard.analysis.comparison.history import PAIRED_RECORDS, history_of
+from steelyard.analysis.judging_manifest import only_answers
+from steelyard.analysis.run_data import RunData
+from steelyard.analysis.summary.run_summary import summarize_run
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.cli.options import (
     HtmlOption,
     JsonOption,
@@ -22,11 +27,16 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.output import check_writable, write_text
 from steelyard.errors import ConfigError, did_you_mean
-
-if TYPE_CHECKING:
-    from steelyard.analysis.run_data import RunData
-    from steelyard.analysis.summary.run_summary_values import RunSummary
-    from steelyard.store import Run
+from steelyard.people.labels import add_note, read_notes
+from steelyard.report.exports.records import plain_note
+from steelyard.report.record_lines import note_line
+from steelyard.report.render.html import html_history
+from steelyard.report.render.markdown import markdown_history
+from steelyard.report.render.terminal import console, print_json, print_sections, say
+from steelyard.report.section import section_json
+from steelyard.report.sections.history import history_sections, history_title
+from steelyard.store import Run, Store
+from steelyard.store.reading.run_reading import read, read_head
 
 
 def note(
@@ -46,12 +56,6 @@ def note(
 
     Finished runs accept notes too. Notes are shown by show, history and report, and cannot be deleted.
     """
-    from steelyard.people.labels import add_note, read_notes
-    from steelyard.report.exports.records import plain_note
-    from steelyard.report.record_lines import note_line
-    from steelyard.report.render.terminal import console, print_json, say
-    from steelyard.store import Store
-
     if list_notes == bool(text):
         raise ConfigError(
             'give the text of the note after the run (steelyard note RUN "TEXT"), or --list without a text'
@@ -100,13 +104,6 @@ def history(
 
     Runs are listed from the oldest to the newest. Each is compared with the previous run of the same target.
     """
-    from steelyard.analysis.comparison.history import history_of
-    from steelyard.people.labels import read_notes
-    from steelyard.report.render.terminal import console, print_json, print_sections, say
-    from steelyard.report.section import section_json
-    from steelyard.report.sections.history import history_sections, history_title
-    from steelyard.store import Store
-
     check_writable(html, markdown)
     with Store(store) as opened:
         matching = _with_scores(_of_target(_of_suite(opened.runs(), suite, store_option(store)), target))
@@ -122,19 +119,12 @@ def history(
         print_sections(console(), history_sections(past))
     for path in (html, markdown):
         if path is not None:
-            from steelyard.report.render.html import html_history
-            from steelyard.report.render.markdown import markdown_history
-
             write_text(path, html_history(past) if path is html else markdown_history(past))
             say(console(stderr=True), f"wrote {path}")
 
 
 def _past(run: Run) -> tuple[RunData, RunSummary]:
     """A run, without the rows of one that is too large to be paired, and its summary; the handle keeps neither."""
-    from steelyard.analysis.comparison.history import PAIRED_RECORDS
-    from steelyard.analysis.summary.run_summary import summarize_run
-    from steelyard.store.reading.run_reading import read, read_head
-
     data = read(run)
     return data if run.done <= PAIRED_RECORDS else read_head(run), summarize_run(data)
 
@@ -184,6 +174,4 @@ def _of_target(runs: list[Run], target: str) -> list[Run]:
 
 def _with_scores(runs: list[Run]) -> list[Run]:
     """Without runs that only gave the answers for a pairwise comparison, as they have no scores; all if none has."""
-    from steelyard.analysis.judging_manifest import only_answers
-
     return [run for run in runs if not only_answers(run.manifest)] or runs

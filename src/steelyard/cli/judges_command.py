@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from steelyard.analysis.judging_manifest import JUDGES
+from steelyard.cli.estimates import print_estimate, say_cost
+from steelyard.cli.exit_codes import exit_code
+from steelyard.cli.live_run import run_suite
 from steelyard.cli.options import (
     DryRunOption,
     FreshOption,
@@ -16,19 +20,19 @@ from steelyard.cli.options import (
     QuietOption,
     RunArgument,
     StoreOption,
-    exit_code,
     load_judges_file,
     named_run,
     store_option,
 )
+from steelyard.config.environment import Environment
 from steelyard.errors import ConfigError
-
-if TYPE_CHECKING:
-    from steelyard.config.environment import Environment
-    from steelyard.evaluation import Suite
-    from steelyard.evaluation.judge_panel import JudgesFile
-    from steelyard.store import Run
-    from steelyard.types import Sample
+from steelyard.evaluation import RunConfig, Suite
+from steelyard.evaluation.judge_panel import JudgesFile, answered_samples, canary_suite, judges_suite
+from steelyard.report.render.terminal import console, print_json, print_sections
+from steelyard.report.section import Section, sentences
+from steelyard.report.sections.judge_panel import checks_section, panels_section, reply_form_texts
+from steelyard.store import Run, Store
+from steelyard.types import Sample
 
 
 def judges(
@@ -64,9 +68,6 @@ def judges(
     Each judge's agreement with people's labels, how they differ, what they cost, the cheapest that is not worse, and
     checks of each. What it will cost is printed first; replies in the journal are not paid for again.
     """
-    from steelyard.cli.estimates import print_estimate, say_cost
-    from steelyard.store import Store
-
     judges_file, values = load_judges_file(file, no_env=no_env)
     with Store(store) as opened:
         judged = _judged(named_run(opened, run))
@@ -89,8 +90,6 @@ def _judged(run: Run) -> Run:
     Raises:
         ConfigError: it is itself a run of judges, or still running.
     """
-    from steelyard.analysis.judging_manifest import JUDGES
-
     if run.kind == JUDGES:
         raise ConfigError(f"run {run.id} is itself a run of judges: name the run whose answers it judges")
     if run.state == "running":
@@ -104,8 +103,6 @@ def _suites(judged: Run, file: JudgesFile, *, labelled_only: bool, canary: float
     Raises:
         ConfigError: there is no answer to judge, or no label.
     """
-    from steelyard.evaluation.judge_panel import answered_samples, canary_suite, judges_suite
-
     samples: list[Sample] = answered_samples(judged)
     if labelled_only:
         labelled = {label.sample for label in judged.labels()}
@@ -118,17 +115,10 @@ def _suites(judged: Run, file: JudgesFile, *, labelled_only: bool, canary: float
 
 
 def _run(suite: Suite, values: Environment, store: str | None, *, fresh: bool, quiet: bool) -> Run:
-    from steelyard.cli.live_run import run_suite
-    from steelyard.evaluation import RunConfig
-
     return run_suite(suite, RunConfig(store=store, environment=values, fresh=fresh), quiet=quiet)[0]
 
 
 def _print(judged: Run, runs: Sequence[Run], store: str | None, *, as_json: bool) -> None:
-    from steelyard.report.render.terminal import console, print_json, print_sections
-    from steelyard.report.section import Section, sentences
-    from steelyard.report.sections.judge_panel import checks_section, panels_section, reply_form_texts
-
     summary = runs[0].summary()
     plain: dict[str, Any] = {
         "run": judged.id,

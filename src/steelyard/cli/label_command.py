@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from steelyard.analysis.label_forms import LabelForm, counted_forms, label_form
+from steelyard.analysis.numbers import count_text
 from steelyard.cli.options import JsonOption, LabelKindOption, LabelScoreOption, RunArgument, StoreOption, named_run
 from steelyard.errors import ConfigError, DataError
-
-if TYPE_CHECKING:
-    from steelyard.analysis.label_forms import LabelForm
-    from steelyard.store import Run
-    from steelyard.types import Label
+from steelyard.people.label_files import REQUIRED, read_labels
+from steelyard.people.labels import add_labels
+from steelyard.people.queues import checked_rater
+from steelyard.people.review_sheet import GivenBy, read_sheet, verdict_labels
+from steelyard.people.sheets import table_rows
+from steelyard.report.render.terminal import console, print_json, say
+from steelyard.store import Run, Store
+from steelyard.types import Label
 
 
 def label(
@@ -45,11 +50,6 @@ def label(
     one by one in the browser (steelyard queue create). No score changes; --with-labels counts labels, in every run
     alike.
     """
-    from steelyard.analysis.label_forms import label_form
-    from steelyard.people.labels import add_labels
-    from steelyard.report.render.terminal import print_json
-    from steelyard.store import Store
-
     with Store(store) as opened:
         stored = named_run(opened, run)
         form = label_form(stored.manifest, stored.score_infos, score=score, kind=kind)
@@ -65,11 +65,6 @@ def label(
 
 def _read(run: Run, form: LabelForm, path: Path, author: str) -> list[Label]:
     """The labels of an export, or of a sheet that `author` filled in."""
-    from steelyard.people.label_files import REQUIRED, read_labels
-    from steelyard.people.queues import checked_rater
-    from steelyard.people.review_sheet import GivenBy, read_sheet, verdict_labels
-    from steelyard.people.sheets import table_rows
-
     try:
         next(table_rows(path, REQUIRED, ""), None)
     except DataError:  # a sheet of `review --csv` has other columns
@@ -81,9 +76,6 @@ def _read(run: Run, form: LabelForm, path: Path, author: str) -> list[Label]:
 
 
 def _print_result(run: Run, form: LabelForm, stored: tuple[Sequence[Label], int], authors: str) -> None:
-    from steelyard.analysis.numbers import count_text
-    from steelyard.report.render.terminal import console, say
-
     labels, written = stored
     same = f"; {count_text(len(labels) - written, 'verdict')} stored already" if written < len(labels) else ""
     say(console(), f"run {run.id} ({run.target}): {count_text(written, 'verdict')} by {authors} stored{same}")
@@ -97,8 +89,6 @@ def _print_result(run: Run, form: LabelForm, stored: tuple[Sequence[Label], int]
 
 def _counted_scores(run: Run, form: LabelForm, labels: Sequence[Label]) -> list[str]:
     """The scores that count the labels; labels from a file may belong to other scores than `form`."""
-    from steelyard.analysis.label_forms import counted_forms
-
     forms = counted_forms(run.manifest, run.score_infos) | ({form.name: form} if form.counted else {})
     names = dict.fromkeys(label.name for label in labels)
     return [name for name in names if name in forms and forms[name].kind != "choice"]

@@ -12,7 +12,7 @@ import signal
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import typer
 from rich.console import Console, Group
@@ -32,14 +32,12 @@ from steelyard.analysis.numbers import (
 from steelyard.cli.options import store_option
 from steelyard.cli.output import while_read
 from steelyard.escaping import visible
+from steelyard.evaluation import RunConfig, RunHandle, Suite, aevaluate_suite
 from steelyard.report.progress import budget_use, retry_text
 from steelyard.report.render.terminal import console, fitting_columns, say, table
 from steelyard.report.run_texts import one_line
 from steelyard.runner import Progress
-
-if TYPE_CHECKING:
-    from steelyard.evaluation import RunConfig, RunHandle, Suite
-    from steelyard.store import Run
+from steelyard.store import Run
 
 _REFRESH_S: Final = 0.25
 _PLAIN_S: Final = 10.0
@@ -60,7 +58,6 @@ def run_suite(suite: Suite, how: RunConfig, *, quiet: bool) -> tuple[Run, ...]:
     Raises:
         KeyboardInterrupt: a second Ctrl-C stopped it at once.
     """
-    from steelyard.evaluation import RunHandle, aevaluate_suite
 
     async def work() -> tuple[Run, ...]:
         control = RunHandle()

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from steelyard.cli.options import JsonOption, RunsArgument, StoreOption, named_runs
 from steelyard.errors import ConfigError
+from steelyard.people.marks import MarkChange, RunMarks, mark_run, marks_of
 from steelyard.plain_json import field_values
-
-if TYPE_CHECKING:
-    from steelyard.people.marks import RunMarks
-    from steelyard.store import Run
+from steelyard.report.render.terminal import console, print_json, say
+from steelyard.store import Run, Store
 
 
 def mark(
@@ -39,10 +38,6 @@ def mark(
     Without an option the marks of the runs are shown. Marks change no result: they say with which run the viewer
     compares the others of a suite, and which runs lists leave out.
     """
-    from steelyard.people.marks import MarkChange, mark_run, marks_of
-    from steelyard.report.render.terminal import console, print_json, say
-    from steelyard.store import Store
-
     change = MarkChange(pin, archive, tuple(tag or ()), tuple(untag or ()))
     with Store(store) as opened:
         named = named_runs(opened, runs)

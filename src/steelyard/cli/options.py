@@ -1,45 +1,37 @@
-"""Options, arguments and exit codes that several commands share; looking up runs, configurations and models by them."""
+"""Options and arguments that several commands share; looking up runs, configurations and models by them."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
+from steelyard.config.environment import Environment
+from steelyard.config.given import note_given
+from steelyard.config.judges_file import load_judges
+from steelyard.config.load import Loaded, load
+from steelyard.config.model_file import build_model, model_of_flags
 from steelyard.errors import ConfigError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from steelyard.config.environment import Environment
-    from steelyard.config.load import Loaded
-    from steelyard.evaluation import RunConfig
-    from steelyard.evaluation.judge_panel import JudgesFile
-    from steelyard.models.base import Model
-    from steelyard.store import Run, Store
-
-USER_MISTAKE: Final = 2
-UNDECIDED: Final = 3
-BROKEN: Final = 4
-INTERRUPTED: Final = 130
-"""Exit codes; 1 (the gate does not hold) and 3 (undecided) come from the gate itself."""
+from steelyard.evaluation import RunConfig
+from steelyard.evaluation.judge_panel import JudgesFile
+from steelyard.models.base import Model
+from steelyard.report.render.terminal import console, say
+from steelyard.store import Run, Store
+from steelyard.store.database.address import has_password, locate
 
 
 def _warn_of_password(store: str | None) -> str | None:
     """Warn that other users can read a password that was typed: `ps` shows the arguments of every process."""
-    if store and "://" in store:
-        from steelyard.store.database.address import has_password
-
-        if has_password(store):
-            typer.echo(
-                "warning: other users of this machine can read the password in --store; write ${NAME} for the value of "
-                "an environment variable (in single quotes), or use PGPASSWORD or ~/.pgpass",
-                err=True,
-            )
+    if store and "://" in store and has_password(store):
+        typer.echo(
+            "warning: other users of this machine can read the password in --store; write ${NAME} for the value of "
+            "an environment variable (in single quotes), or use PGPASSWORD or ~/.pgpass",
+            err=True,
+        )
     return store
 
 
@@ -173,18 +165,9 @@ def store_option(store: str | Path | None) -> str:
     >>> store_option("postgresql://me:abc@h/exams"), store_option("my exams.db"), store_option(None)
     (' --store postgresql://me@h/exams', " --store 'my exams.db'", '')
     """
-    from steelyard.store.database.address import has_password, locate
-
     if not store:
         return ""
     return f" --store {shlex.quote(str(locate(store) if has_password(store) else store))}"
-
-
-def exit_code(state: str, *, has_result: bool = True) -> int:
-    """The exit code of a command whose run ended in `state`; a finished run without any result counts as broken."""
-    if state == "broken" or (state == "finished" and not has_result):
-        return BROKEN
-    return 0 if state == "finished" else INTERRUPTED
 
 
 def named_run(store: Store, name: str) -> Run:
@@ -202,8 +185,6 @@ def named_runs(store: Store, names: Sequence[str]) -> list[Run]:
     Raises:
         ConfigError: no run has such a name, or several do and none can be preferred.
     """
-    from steelyard.report.render.terminal import console, say
-
     choices = store.runs_named(names)
     for choice in dict.fromkeys(choice for _, choice in choices if choice):
         say(console(stderr=True), choice)
@@ -225,9 +206,6 @@ def load_config(path: Path, *, no_env: bool, **overrides: Any) -> Loaded:
         ConfigError: every mistake with its position.
         DataError: the dataset cannot be read.
     """
-    from steelyard.config.given import note_given
-    from steelyard.config.load import load
-
     loaded = load(path, environ=os.environ, use_dotenv=not no_env, **overrides)
     note_given(*loaded.files)
     return loaded
@@ -244,8 +222,6 @@ def load_model(flags: Mapping[str, Any], file: Path | None, *, no_env: bool) -> 
     Raises:
         ConfigError: every mistake with its position.
     """
-    from steelyard.config.model_file import build_model
-
     return build_model(flags, file, environ=os.environ, use_dotenv=not no_env)
 
 
@@ -257,9 +233,6 @@ def model_and_config(
     Raises:
         ConfigError: both, or a mistake in one of them.
     """
-    from steelyard.config.model_file import model_of_flags
-    from steelyard.evaluation import RunConfig
-
     described = model_of_flags(*flags)
     if described and file:
         raise ConfigError("--model NAME or --model-config FILE: give one of them")
@@ -277,6 +250,10 @@ def load_judges_file(path: Path, *, no_env: bool) -> tuple[JudgesFile, Environme
     Raises:
         ConfigError: every mistake with its position.
     """
-    from steelyard.config.judges_file import load_judges
-
     return load_judges(path.absolute(), environ=os.environ, use_dotenv=not no_env)
+
+
+def say_unfinished(run: Run) -> None:
+    """Warn on standard error that a run is unfinished, for commands whose own output cannot show it."""
+    if run.state != "finished":
+        say(console(stderr=True), f"{run.target}: {run.state}, {run.done} of {run.planned} done")

@@ -7,14 +7,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
+from steelyard.analysis.comparison.compare_runs import compare, compare_all_pairs
+from steelyard.analysis.comparison.comparison_values import Comparison
+from steelyard.analysis.gate.gate_results import GateVerdict
 from steelyard.analysis.judging_manifest import is_judging
+from steelyard.analysis.preferences.preferences_values import Preferences
+from steelyard.analysis.preferences.standings import Standings, standings
+from steelyard.analysis.preferences.win_rates import preferences
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.cli.options import store_option
 from steelyard.cli.output import while_read, write_lines, write_text
+from steelyard.config.given import was_given
 from steelyard.errors import ConfigError
 from steelyard.models.refusals import NEVER_READ
 from steelyard.report.page import ReportContent, all_sections, report_sections
+from steelyard.report.render.html import html_report
+from steelyard.report.render.junit import junit as junit_lines
+from steelyard.report.render.markdown import markdown_report
 from steelyard.report.render.short_result import print_short_result
 from steelyard.report.render.terminal import console, print_json, print_sections, say
 from steelyard.report.run_texts import passed_count
@@ -22,14 +33,7 @@ from steelyard.report.section import section_json
 from steelyard.report.sections.gate import gate_of
 from steelyard.report.sections.preferences import NO_PAIRS, Pairwise
 from steelyard.store import Run, Store
-
-if TYPE_CHECKING:
-    # Most commands show one run without labels: modules for comparing several runs are imported only when needed.
-    from steelyard.analysis.comparison.comparison_values import Comparison
-    from steelyard.analysis.gate.gate_results import GateVerdict
-    from steelyard.analysis.preferences.preferences_values import Preferences
-    from steelyard.analysis.preferences.standings import Standings
-    from steelyard.analysis.summary.run_summary_values import RunSummary
+from steelyard.store.related_runs import refuse_other_suites
 
 _MOST_NAMED: Final = 4
 """Maximum number of runs named in the suggested next command."""
@@ -112,8 +116,6 @@ def evaluate_runs(
     compared = summarised if comparing else others
     comparable = len(compared) > 1 and all(summary.scores for _, summary in compared)
     if comparable:
-        from steelyard.store.related_runs import refuse_other_suites
-
         refuse_other_suites([run for run, _ in compared])
     # A judging run without records has no preferences to show yet.
     judged = [run for run, summary in judging if summary.counts.done]
@@ -129,14 +131,10 @@ def evaluate_runs(
 
 
 def _preferences(judged: Sequence[Run]) -> tuple[Preferences, ...]:
-    from steelyard.analysis.preferences.win_rates import preferences
-
     return tuple(map(preferences, judged))
 
 
 def _standings(judged: Sequence[Run]) -> Standings:
-    from steelyard.analysis.preferences.standings import standings
-
     return standings(judged)
 
 
@@ -144,15 +142,11 @@ def _gate(
     stored: Sequence[Run], summaries: Sequence[RunSummary], baseline: str, *, with_labels: bool
 ) -> GateVerdict | None:
     """The gate's verdict on scores without labels: otherwise a label could make a failing build pass."""
-    from steelyard.config.given import was_given
-
     unlabelled = tuple(run.summary() for run in stored) if with_labels else summaries
     return gate_of(stored, unlabelled, may_open=lambda path: str(path) == baseline or was_given(path))
 
 
 def _compared(summarised: Sequence[tuple[Run, RunSummary]], *, all_pairs: bool = False, **options: Any) -> Comparison:
-    from steelyard.analysis.comparison.compare_runs import compare, compare_all_pairs
-
     comparing = compare_all_pairs if all_pairs else compare
     return comparing(*(run for run, _ in summarised), summaries=[summary for _, summary in summarised], **options)
 
@@ -191,16 +185,10 @@ def write_pages(
     """
     pairwise = outcome.content.pairwise
     if html is not None:
-        from steelyard.report.render.html import html_report
-
         write_text(html, html_report(outcome.runs, outcome.comparison, outcome.gate, pairwise=pairwise))
     if markdown is not None:
-        from steelyard.report.render.markdown import markdown_report
-
         write_text(markdown, markdown_report(outcome.runs, outcome.comparison, outcome.gate, pairwise=pairwise))
     if junit is not None:
-        from steelyard.report.render.junit import junit as junit_lines
-
         write_lines(junit, junit_lines(outcome.runs, outcome.gate))
     with while_read():
         for path in (html, markdown, junit):

@@ -1,4 +1,4 @@
-"""Output of commands: printing to a pipe that may be closed, writing files, and the warning about an unfinished run."""
+"""Output of commands: printing to a pipe that may be closed, and writing files."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from steelyard.errors import ConfigError
 from steelyard.files import make_private_folder, open_private
-
-if TYPE_CHECKING:
-    from steelyard.store import Run
 
 
 @contextlib.contextmanager
@@ -95,14 +92,6 @@ def print_lines(lines: Iterable[str]) -> None:
     """Write lines to standard output; lone surrogates, which occur in replies of models, are replaced."""
     for line in lines:
         sys.stdout.write(line.encode("utf-8", "replace").decode())
-
-
-def say_unfinished(run: Run) -> None:
-    """Warn on standard error that a run is unfinished, for commands whose own output cannot show it."""
-    from steelyard.report.render.terminal import console, say
-
-    if run.state != "finished":
-        say(console(stderr=True), f"{run.target}: {run.state}, {run.done} of {run.planned} done")
 
 
 def _unwritable(path: Path, error: OSError) -> ConfigError:

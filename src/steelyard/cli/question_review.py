@@ -8,11 +8,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
 
+from steelyard.generate.decisions import DecisionLog, decisions_path
+from steelyard.generate.question_set import QaRow, save_rows
+
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from steelyard.generate.decisions import DecisionLog
-    from steelyard.generate.question_set import QaRow
 
 _PROMPT: Final = "[a]ccept  [r]eject  [s]ource  [u]ndo  [q]uit: "
 _Key = Literal["a", "r", "u", "q"]
@@ -31,9 +31,6 @@ def review_rows(rows: Sequence[QaRow], out: Path, to: Console) -> bool:
         ConfigError: a decision or the set cannot be written.
         DataError: the file of the decisions has other content.
     """
-    from steelyard.generate.decisions import DecisionLog, decisions_path
-    from steelyard.generate.question_set import save_rows
-
     log = DecisionLog(decisions_path(out))
     try:
         _ask_all(rows, log, to)

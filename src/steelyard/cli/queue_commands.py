@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
+from steelyard.analysis.judges.findings import FEWEST
+from steelyard.analysis.judges.rater_agreement import label_agreement
+from steelyard.analysis.label_forms import LabelForm, label_form
+from steelyard.analysis.numbers import count_text
 from steelyard.cli.options import (
     JsonOption,
     LabelKindOption,
@@ -18,17 +24,30 @@ from steelyard.cli.options import (
     named_runs,
     store_option,
 )
+from steelyard.cli.output import print_lines, write_text
 from steelyard.errors import ConfigError, DataError
+from steelyard.people.blind_record import BlindRecord, read_queue_sheet
+from steelyard.people.blind_record import queue_sheet as sheet_of
+from steelyard.people.draw import DrawMethod, DrawnItem, DrawnRecord, draw_records, item_record
+from steelyard.people.queue_values import LabelQueue, QueueDesign, QueueProgress, RaterVerdict
+from steelyard.people.queues import (
+    check_verdict,
+    checked_rater,
+    create_queue,
+    disagreements,
+    label_item,
+    named_queue,
+    open_items,
+    queue_item,
+    queues,
+    rater_order,
+    read_progress,
+    run_of,
+)
 from steelyard.plain_json import field_values
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from steelyard.analysis.label_forms import LabelForm
-    from steelyard.people.blind_record import BlindRecord
-    from steelyard.people.draw import DrawMethod, DrawnItem, DrawnRecord
-    from steelyard.people.queue_values import LabelQueue, QueueProgress
-    from steelyard.store import Run, Store
+from steelyard.report.render.terminal import console, print_json, print_sections, say
+from steelyard.report.sections.agreement import rater_sections
+from steelyard.store import Run, Store
 
 _CANNOT_TELL: Final = "?"
 _QueueArgument = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's id (steelyard queue list).")]
@@ -78,12 +97,6 @@ def queue_create(
     Raters see question and answer without target, scores and other people's labels, each rater in a different order.
     How the records were drawn is stored with the queue.
     """
-    from steelyard.people.draw import draw_records
-    from steelyard.people.queue_values import QueueDesign
-    from steelyard.people.queues import create_queue
-    from steelyard.report.render.terminal import print_json
-    from steelyard.store import Store
-
     method = _draw_method(runs, draw, stratified=stratified, uncertain=uncertain)
     with Store(store) as opened:
         named = named_runs(opened, runs)
@@ -114,9 +127,6 @@ def _draw_method(runs: Sequence[str], draw: int, *, stratified: bool, uncertain:
 
 
 def _print_created(queue: LabelQueue, items: Sequence[DrawnItem], store: str | None) -> None:
-    from steelyard.analysis.numbers import count_text
-    from steelyard.report.render.terminal import console, say
-
     form, to, where = queue.design.form, console(), store_option(store)
     say(to, f"queue {queue.id}: {count_text(len(items), 'record')}, {form.name} ({form.kind.replace('_', ' ')})")
     for name, count in Counter(item.stratum for item in items if item.stratum).items():
@@ -133,8 +143,6 @@ def _common_form(runs: Sequence[Run], score: str, kind: str) -> LabelForm:
     Raises:
         ConfigError: the runs take labels of different forms.
     """
-    from steelyard.analysis.label_forms import label_form
-
     forms = {run.id: label_form(run.manifest, run.score_infos, score=score, kind=kind) for run in runs}
     if len(set(forms.values())) > 1:
         listed = ", ".join(f"{ident} {form.name} ({form.kind})" for ident, form in forms.items())
@@ -144,10 +152,6 @@ def _common_form(runs: Sequence[Run], score: str, kind: str) -> LabelForm:
 
 def queue_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the queues of a store and their progress."""
-    from steelyard.people.queues import queues, read_progress
-    from steelyard.report.render.terminal import console, print_json, say
-    from steelyard.store import Store
-
     with Store(store) as opened:
         listed = [(queue, read_progress(opened, queue)[0]) for queue in queues(opened)]
     if as_json:
@@ -165,14 +169,6 @@ def queue_show(queue: _QueueArgument, store: StoreOption = None, as_json: JsonOp
 
     Agreement is shown from 30 records with labels of two or more people.
     """
-    from steelyard.analysis.judges.findings import FEWEST
-    from steelyard.analysis.judges.rater_agreement import label_agreement
-    from steelyard.analysis.numbers import count_text
-    from steelyard.people.queues import named_queue, read_progress
-    from steelyard.report.render.terminal import console, print_json, print_sections, say
-    from steelyard.report.sections.agreement import rater_sections
-    from steelyard.store import Store
-
     with Store(store) as opened:
         shown = named_queue(opened, queue)
         progress, verdicts = read_progress(opened, shown)
@@ -208,13 +204,6 @@ def queue_disagreements(
     as_json: JsonOption = False,
 ) -> None:
     """Create a queue of the records on which raters disagree; one more person decides each."""
-    from dataclasses import replace
-
-    from steelyard.analysis.numbers import count_text
-    from steelyard.people.queues import create_queue, disagreements, named_queue
-    from steelyard.report.render.terminal import console, print_json, say
-    from steelyard.store import Store
-
     with Store(store) as opened:
         original = named_queue(opened, queue)
         items = disagreements(opened, original)
@@ -240,11 +229,6 @@ def queue_sheet(
 
     Steelyard reads it back with queue label --from. Records in a sheet are not reserved: others may label them as well.
     """
-    from steelyard.cli.output import print_lines, write_text
-    from steelyard.people.blind_record import queue_sheet as sheet_of
-    from steelyard.people.queues import checked_rater, named_queue, open_items
-    from steelyard.store import Store
-
     with Store(store) as opened:
         named, rater = named_queue(opened, queue), checked_rater(author)
         text = sheet_of(named.id, [_blind(opened, named, item, rater) for item in open_items(opened, named, rater)])
@@ -255,10 +239,6 @@ def queue_sheet(
 
 
 def _blind(store: Store, queue: LabelQueue, item: DrawnRecord, rater: str) -> BlindRecord:
-    from steelyard.people.blind_record import BlindRecord
-    from steelyard.people.draw import item_record
-    from steelyard.people.queues import rater_order, run_of
-
     record = item_record(run_of(store, item), item)
     return BlindRecord.of(queue.design, item, record, rater_order(queue, item, rater))
 
@@ -276,20 +256,11 @@ def queue_label(
 
     A sheet with a mistake is rejected as a whole.
     """
-    from steelyard.people.queues import checked_rater, named_queue
-    from steelyard.store import Store
-
     with Store(store) as opened:
         _store_sheet(opened, named_queue(opened, queue), checked_rater(author), from_file)
 
 
 def _store_sheet(store: Store, queue: LabelQueue, rater: str, path: Path) -> None:
-    from steelyard.analysis.numbers import count_text
-    from steelyard.people.blind_record import read_queue_sheet
-    from steelyard.people.queue_values import RaterVerdict
-    from steelyard.people.queues import check_verdict, label_item, queue_item
-    from steelyard.report.render.terminal import console, say
-
     rows = read_queue_sheet(queue.id, path)
     verdicts = []
     for number, verdict, comment, location in rows:

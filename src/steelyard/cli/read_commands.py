@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from steelyard.analysis.judging_manifest import is_judging, only_answers, sides_of
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.cli.options import (
     FullOption,
     HtmlOption,
@@ -23,9 +26,11 @@ from steelyard.cli.options import (
     WithLabelsOption,
     named_run,
     named_runs,
+    say_unfinished,
     store_option,
 )
-from steelyard.cli.output import check_writable, say_unfinished
+from steelyard.cli.outcome import evaluate_runs, print_outcome, write_pages
+from steelyard.cli.output import check_writable
 from steelyard.cli.record_list import (
     AgainstOption,
     ListRequest,
@@ -37,14 +42,16 @@ from steelyard.cli.record_list import (
     show_records,
 )
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.people.marks import NO_MARKS, baselines, read_marks
+from steelyard.report.exports.records import plain_note
+from steelyard.report.page import all_sections
+from steelyard.report.record_lines import note_line
+from steelyard.report.render.terminal import console, fitting_columns, print_json, say, table
+from steelyard.report.section import section_json
+from steelyard.store import Run, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import Console
-
-    from steelyard.analysis.summary.run_summary_values import RunSummary
-    from steelyard.store import Run, Store
 
 
 def runs(
@@ -60,10 +67,6 @@ def runs(
 
     Archived runs are left out (steelyard mark).
     """
-    from steelyard.people.marks import NO_MARKS, read_marks
-    from steelyard.report.render.terminal import console, print_json
-    from steelyard.store import Store
-
     with Store(store) as opened:
         marks = read_marks(opened)
         tagged = [run for run in opened.runs() if set(tag or ()).issubset(marks.get(run.num, NO_MARKS).tags)]
@@ -82,8 +85,6 @@ def runs(
 
 def print_runs(to: Console, shown: Sequence[Run]) -> None:
     """Print a line for each run; columns that do not fit are left out and named: a truncated number would mislead."""
-    from steelyard.report.render.terminal import fitting_columns, say, table
-
     rows = [
         [
             run.id,
@@ -138,14 +139,6 @@ def show(
     Notes on the run follow. With a sample, --only, --where, --search or --sort, records are listed with their labels
     instead, --most on a page.
     """
-    from steelyard.cli.outcome import evaluate_runs, print_outcome
-    from steelyard.report.exports.records import plain_note
-    from steelyard.report.page import all_sections
-    from steelyard.report.record_lines import note_line
-    from steelyard.report.render.terminal import console, print_json, say
-    from steelyard.report.section import section_json
-    from steelyard.store import Store
-
     request = ListRequest(only, most, sample, where, sort, page, against, search)
     _ = request.kinds  # rejects an unknown kind before the store is opened
     with Store(store) as opened:
@@ -217,10 +210,6 @@ def compare(
     A single run is compared with the pinned baseline of its suite (steelyard mark RUN --pin). Every score that two runs
     share is compared over the samples that they share, and so are time, calls and tokens.
     """
-    from steelyard.cli.outcome import evaluate_runs, print_outcome, write_pages
-    from steelyard.cli.output import check_writable
-    from steelyard.store import Store
-
     if not 0 < level < 1:
         raise ConfigError(f"--level {level:g}: a confidence level is between 0 and 1 (0.95 for 95 %)")
     check_writable(html, markdown)
@@ -254,9 +243,6 @@ def report(
 
     The report is written to report.html unless another file is given.
     """
-    from steelyard.cli.outcome import evaluate_runs, write_pages
-    from steelyard.store import Store
-
     if html is None and markdown is None and junit is None:
         html = Path("report.html")
     check_writable(html, markdown, junit)
@@ -271,8 +257,6 @@ def _pinned_baseline(store: Store, run: Run, where: str) -> Run:
     Raises:
         ConfigError: there is none, or it is the run itself.
     """
-    from steelyard.people.marks import baselines, read_marks
-
     baseline = baselines(store.runs(), read_marks(store)).get((run.suite, run.kind))
     if baseline is None:
         raise ConfigError(
@@ -290,8 +274,6 @@ def _started_together(store: Store, run: Run) -> list[Run]:
     Raises:
         ConfigError: it started no other run that has scores.
     """
-    from steelyard.analysis.judging_manifest import is_judging, only_answers
-
     together = [other for other in store.runs() if other.evaluation == run.evaluation]
     same_kind = [other for other in together if is_judging(other.manifest) == is_judging(run.manifest)]
     scored = [other for other in reversed(same_kind) if not only_answers(other.manifest)]
@@ -306,8 +288,6 @@ def _check_comparable(runs: Sequence[Run], where: str) -> None:
     Raises:
         ConfigError: which runs, and which command shows their preferences.
     """
-    from steelyard.analysis.judging_manifest import is_judging, only_answers, sides_of
-
     answering = [_name(run) for run in runs if only_answers(run.manifest)]
     if answering:
         raise ConfigError(

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from steelyard.analysis.judging_manifest import is_judging, sides_of
+from steelyard.cli.options import named_run
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.report.exports.records import plain_record
+from steelyard.report.record_lines import label_line, sample_lines
+from steelyard.report.render.terminal import console, print_json, say
+from steelyard.store import Run, Store
+from steelyard.store.labels import by_record
+from steelyard.store.reading.pages import RecordPage
+from steelyard.store.reading.search import index_run
+from steelyard.store.records import DAMAGED
+from steelyard.types import Label, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from steelyard.store import Run, Store
-    from steelyard.store.reading.pages import RecordPage
-    from steelyard.types import Label, Record
-
     _Labels = Mapping[tuple[str, int], Sequence[Label]]
 
 OnlyOption = Annotated[
@@ -116,8 +122,6 @@ def show_records(store: Store, run: Run, request: ListRequest, *, as_json: bool)
     if request.in_pages:
         _show_page(store, run, request, as_json=as_json)
     elif as_json:
-        from steelyard.report.render.terminal import print_json
-
         labels = _labels(run)
         print_json([_plain(record, labels) for record in _listed(run, request)])
     else:
@@ -127,10 +131,6 @@ def show_records(store: Store, run: Run, request: ListRequest, *, as_json: bool)
 
 
 def _show_page(store: Store, run: Run, request: ListRequest, *, as_json: bool) -> None:
-    from steelyard.cli.options import named_run
-    from steelyard.report.render.terminal import print_json
-    from steelyard.store.reading.search import index_run
-
     if run.counts_labels:
         raise ConfigError("--where, --search and --sort use the stored scores: leave out --with-labels")
     if request.sample or "damaged" in request.kinds:
@@ -181,14 +181,10 @@ def _position_line(run: Run, request: ListRequest, page: RecordPage, skip: int) 
 
 
 def _say(line: str) -> None:
-    from steelyard.report.render.terminal import console, say
-
     say(console(), line)
 
 
 def _labels(run: Run) -> _Labels:
-    from steelyard.store.labels import by_record
-
     return by_record(run.remarks().labels)
 
 
@@ -215,8 +211,6 @@ def _listed(run: Run, request: ListRequest) -> Iterator[Record]:
 
 
 def _kinds_of(record: Record) -> set[str]:
-    from steelyard.store.records import DAMAGED
-
     kinds = {score.outcome.replace("_", "-") for score in record.scores if score.outcome != "scored"}
     wrong = {"wrong" for score in record.scores if score.outcome == "scored" and score.passed is False}
     failed = {"damaged" if record.failure.kind == DAMAGED else "errors"} if record.failure else set()
@@ -224,17 +218,11 @@ def _kinds_of(record: Record) -> set[str]:
 
 
 def _plain(record: Record, labels: _Labels) -> dict[str, Any]:
-    from steelyard.report.exports.records import plain_record
-
     return plain_record(record, labels.get((record.sample.id, record.repeat), ()))
 
 
 def _print_records(run: Run, records: Iterable[Record], *, passages: bool = False) -> int:
     """Print records with their labels; returns their number."""
-    from steelyard.analysis.judging_manifest import is_judging, sides_of
-    from steelyard.report.record_lines import label_line, sample_lines
-    from steelyard.report.render.terminal import console, say
-
     to = console()
     labels = _labels(run)
     sides = sides_of(run.manifest) if is_judging(run.manifest) else ()

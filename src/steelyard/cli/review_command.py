@@ -7,10 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal, cast
+from typing import Annotated, Final, Literal, cast
 
 import typer
 
+from steelyard.analysis.conditions import label_condition, parse_condition
+from steelyard.analysis.label_forms import label_form
+from steelyard.analysis.numbers import count_text, percent_text
+from steelyard.analysis.review_reasons import REASONS
+from steelyard.cli.estimates import Evaluating, print_estimate
+from steelyard.cli.exit_codes import exit_code
 from steelyard.cli.options import (
     BaseUrlOption,
     BudgetOption,
@@ -29,22 +35,25 @@ from steelyard.cli.options import (
     QuietOption,
     RunArgument,
     StoreOption,
-    exit_code,
     model_and_config,
     named_run,
     store_option,
 )
 from steelyard.cli.output import while_read, write_text
 from steelyard.errors import ConfigError, did_you_mean
-
-if TYPE_CHECKING:
-    from steelyard.evaluation import RunConfig
-    from steelyard.generate.review import Review, ReviewPlan
-    from steelyard.generate.reviewer import Reviewer
-    from steelyard.models.base import Model
-    from steelyard.people.review_list import ReviewEntry
-    from steelyard.people.review_sheet import ReviewView
-    from steelyard.store import Run
+from steelyard.evaluation import RunConfig
+from steelyard.generate.review import Review, ReviewPlan, planned_suites
+from steelyard.generate.review import review as review_run
+from steelyard.generate.reviewer import Reviewer
+from steelyard.models.base import Model
+from steelyard.people.review_list import ReviewEntry, review_entries
+from steelyard.people.review_sheet import ReviewView, author_verdicts, sheet
+from steelyard.report.render.markdown import markdown_page
+from steelyard.report.render.terminal import console, print_json, say, table
+from steelyard.report.review_lines import entry_lines, plain_entry, reason_counts, review_section
+from steelyard.report.run_texts import reason_suffix
+from steelyard.store import Run, Store
+from steelyard.store.labels import by_record
 
 _MOST: Final = 100
 _FAILED: Final = "failed"
@@ -103,8 +112,6 @@ class _ListRequest:
         Raises:
             ConfigError: the message suggests the nearest one.
         """
-        from steelyard.analysis.review_reasons import REASONS
-
         for reason in self.reasons:
             if reason not in REASONS:
                 raise ConfigError(f"--reason {reason!r}{did_you_mean(reason, REASONS)}")
@@ -149,10 +156,6 @@ def review(
     changes. With a model and an error analysis in place of a run, the notes without a code are grouped, and each group
     is proposed as a code. Repeating the command resumes an interrupted review; no reply is paid for twice.
     """
-    from steelyard.generate.review import ReviewPlan
-    from steelyard.generate.reviewer import Reviewer
-    from steelyard.store import Store
-
     request = _ListRequest(only, tuple(reason or ()), unlabelled, everything, most, as_json, csv, markdown)
     if not any((model, base_url, api_key_env, model_config)):
         _refuse_without_model(dry_run=dry_run, budget_calls=budget_calls is not None, fresh=fresh)
@@ -173,13 +176,6 @@ def _show_list(
     run: Run, request: _ListRequest, where: str, *, kind: str, score: str, show_key: bool, seed: int
 ) -> None:
     """List the records of a run that people should look at, in the order of the samples."""
-    from steelyard.analysis.label_forms import label_form
-    from steelyard.analysis.numbers import count_text
-    from steelyard.people.review_sheet import ReviewView, author_verdicts, sheet
-    from steelyard.report.render.markdown import markdown_page
-    from steelyard.report.render.terminal import console, print_json, say
-    from steelyard.report.review_lines import plain_entry, review_section
-
     form = label_form(run.manifest, run.score_infos, score=score, kind=kind)
     view = ReviewView(form, author_verdicts(run.labels(), form), show_key=show_key, seed=seed)
     entries = list(_entries(run, request, view))
@@ -202,10 +198,6 @@ def _show_list(
 
 def _entries(run: Run, request: _ListRequest, view: ReviewView) -> Iterator[ReviewEntry]:
     """The entries that meet the conditions of the request."""
-    from steelyard.analysis.conditions import parse_condition
-    from steelyard.people.review_list import review_entries
-    from steelyard.store.labels import by_record
-
     condition = parse_condition(request.only, run.manifest) if request.only else None
     labels = by_record(run.labels())
     for entry in review_entries(run, everything=request.everything):
@@ -218,10 +210,6 @@ def _entries(run: Run, request: _ListRequest, view: ReviewView) -> Iterator[Revi
 
 
 def _print_list(run: Run, entries: Sequence[ReviewEntry], view: ReviewView, where: str, *, most: int) -> None:
-    from steelyard.analysis.numbers import count_text
-    from steelyard.report.render.terminal import console, say
-    from steelyard.report.review_lines import entry_lines, reason_counts
-
     to = console()
     if not entries:
         say(to, f"run {run.id} ({run.target}): no record needs human review; --all lists every record")
@@ -257,12 +245,6 @@ def _review_by_model(
     plan: ReviewPlan, reviewer: Reviewer, how: RunConfig, *, dry_run: bool, quiet: bool, as_json: bool
 ) -> None:
     """Review, report, and exit with the code of the review's runs; of a dry run print the calls of both steps."""
-    from steelyard.cli.estimates import Evaluating, print_estimate
-    from steelyard.generate.review import planned_suites
-    from steelyard.generate.review import review as review_run
-    from steelyard.report.render.terminal import print_json
-    from steelyard.store import Store
-
     reviewer.check()
     where = None if how.store is None else str(how.store)
     if dry_run:
@@ -281,9 +263,6 @@ def _review_by_model(
 
 
 def _print_review(result: Review, plan: ReviewPlan, where: str | None) -> None:
-    from steelyard.analysis.numbers import percent_text
-    from steelyard.report.render.terminal import console, say, table
-
     to = console()
     for line in _review_lines(result, plan):
         say(to, line)
@@ -301,9 +280,6 @@ def _print_review(result: Review, plan: ReviewPlan, where: str | None) -> None:
 
 
 def _review_lines(result: Review, plan: ReviewPlan) -> Iterator[str]:
-    from steelyard.analysis.numbers import count_text
-    from steelyard.report.run_texts import reason_suffix
-
     if result.analysis:
         proposed = f"{count_text(len(result.codes), 'code')} proposed for {count_text(result.asked, 'note')}"
         yield f"error analysis {result.analysis}: {proposed}, by {result.author}"
@@ -329,8 +305,6 @@ def _review_lines(result: Review, plan: ReviewPlan) -> Iterator[str]:
 
 
 def _next_steps(result: Review, store: str | None) -> Iterator[str]:
-    from steelyard.analysis.conditions import label_condition
-
     where = store_option(store)
     if result.state == "interrupted" and "budget" in result.reason:
         yield "resume with: the same command and a larger --budget-calls"

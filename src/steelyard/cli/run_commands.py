@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
+from steelyard.analysis.conditions import parse_condition
+from steelyard.cli.estimates import print_estimate
+from steelyard.cli.exit_codes import BROKEN, INTERRUPTED, UNDECIDED
+from steelyard.cli.generate_command import resume_generate
+from steelyard.cli.live_run import run_suite
 from steelyard.cli.options import (
-    BROKEN,
-    INTERRUPTED,
-    UNDECIDED,
     AllowCommandsOption,
     ConfigArgument,
     DryRunOption,
@@ -36,15 +38,23 @@ from steelyard.cli.options import (
     load_config,
     named_run,
 )
+from steelyard.cli.outcome import evaluate_runs, print_outcome, write_pages
 from steelyard.cli.output import check_writable, while_read
 from steelyard.cli.stored_configuration import load_own, reload, scorers_of
+from steelyard.config.load import Loaded
 from steelyard.errors import ConfigError
-
-if TYPE_CHECKING:
-    from steelyard.config.load import Loaded
-    from steelyard.evaluation import RunConfig
-    from steelyard.evaluation.rescore import ScoresElsewhere
-    from steelyard.store import Run
+from steelyard.evaluation import RunConfig
+from steelyard.evaluation.objects import with_chosen
+from steelyard.evaluation.rescore import ScoresElsewhere, changed_readings, with_reading
+from steelyard.evaluation.rescore import rescore as score_again
+from steelyard.evaluation.survey import check_stop, notes_of
+from steelyard.report.render.terminal import console, print_json, print_sections, say
+from steelyard.report.sections.gate import check_before
+from steelyard.report.sections.rescored import changed_readings_section, rescored_section
+from steelyard.sql.sandbox import permits_of
+from steelyard.store import Run, Store
+from steelyard.store.reading.pages import matching_records
+from steelyard.workers.executors import executor_of, named_executor
 
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="The configuration, if its file has moved.")
@@ -99,13 +109,8 @@ def run(
     if not quiet:
         _say_notes(loaded)
     if dry_run:
-        from steelyard.cli.estimates import print_estimate
-
         print_estimate([loaded.suite], store, fresh=fresh, as_json=as_json)
         return
-    from steelyard.cli.live_run import run_suite
-    from steelyard.report.sections.gate import check_before
-
     outlet = _Outlet(store, full, as_json, html, markdown, junit)
     outlet.check()
     check_before(loaded.suite.gate, loaded.suite.targets, store)
@@ -141,8 +146,6 @@ def resume(
 
     Questions that were answered are not sent again.
     """
-    from steelyard.store import Store
-
     outlet = _Outlet(store, full, as_json, html, markdown, junit)
     outlet.check()
     with Store(store) as opened:
@@ -153,11 +156,7 @@ def resume(
         outlet.finish(together)
     trust = {"trust_store": trust_store, "no_env": no_env}
     if unfinished.kind == "generate":
-        from steelyard.cli.generate_command import resume_generate
-
         resume_generate(unfinished, store=store, allow_changed=allow_changed, quiet=quiet, as_json=as_json, **trust)
-    from steelyard.cli.live_run import run_suite
-
     loaded = _with_stop_rule(reload(unfinished, config, **trust), **_stored_stop_rule(unfinished))
     loaded, chosen = _choose(loaded, (unfinished.manifest["config"] or {}).get("chosen", {}), store)
     run_config = _run_config(
@@ -217,13 +216,6 @@ def rescore(
 
     The replies of judges are taken from the journal.
     """
-    from steelyard.evaluation.rescore import changed_readings, with_reading
-    from steelyard.evaluation.rescore import rescore as score_again
-    from steelyard.report.render.terminal import console, print_json, print_sections, say
-    from steelyard.report.sections.rescored import changed_readings_section, rescored_section
-    from steelyard.sql.sandbox import permits_of
-    from steelyard.store import Store
-
     with Store(store) as opened:
         stored = named_run(opened, run)
         scorers, environment = scorers_of(stored, config, no_env=no_env, trust_store=trust_store)
@@ -256,8 +248,6 @@ def _scores_elsewhere(
     """What scores in other processes; None where no workers were asked for."""
     if not workers and working_dir is None:
         return None
-    from steelyard.workers.executors import named_executor
-
     return partial(named_executor(workers, working_dir).score, store, environment)
 
 
@@ -283,8 +273,6 @@ class _Outlet:
             runs: of one evaluation.
             baseline: as the configuration that was run names it; its file may be opened.
         """
-        from steelyard.cli.outcome import evaluate_runs, print_outcome, write_pages
-
         outcome = evaluate_runs(runs, store=self.store, baseline=str(baseline))
         with while_read():
             print_outcome(outcome, as_json=self.as_json, full=self.full)
@@ -308,11 +296,7 @@ def _allowed(*given: bool) -> dict[str, bool]:
 def _run_config(
     loaded: Loaded, store: str | None, chosen: Mapping[str, str], *, workers: tuple[str, Path | None], **options: Any
 ) -> RunConfig:
-    from steelyard.evaluation import RunConfig
-
     if any(workers):
-        from steelyard.workers.executors import executor_of
-
         options["executor"] = executor_of(*workers)
 
     config = {"path": str(loaded.path.absolute()), "plain": loaded.plain} | ({"chosen": chosen} if chosen else {})
@@ -321,9 +305,6 @@ def _run_config(
 
 def _say_notes(loaded: Loaded) -> None:
     """Print warnings about the samples before any call is paid for: skipped rows, a template that does not fit."""
-    from steelyard.evaluation.survey import notes_of
-    from steelyard.report.render.terminal import console, say
-
     to = console(stderr=True)
     for note in notes_of(loaded.suite):
         say(to, f"note: {note}")
@@ -335,8 +316,6 @@ def _with_stop_rule(loaded: Loaded, **rule: Any) -> Loaded:
     Raises:
         ConfigError: the rule cannot be applied to this suite.
     """
-    from steelyard.evaluation.survey import check_stop
-
     options = loaded.suite.options
     options = replace(options, stop_when_decided=replace(options.stop_when_decided, **rule))
     options.check()
@@ -377,11 +356,6 @@ def _choose(loaded: Loaded, choice: Mapping[str, str], store: str | None) -> tup
     """
     if not choice:
         return loaded, {}
-    from steelyard.analysis.conditions import parse_condition
-    from steelyard.evaluation.objects import with_chosen
-    from steelyard.store import Store
-    from steelyard.store.reading.pages import matching_records
-
     with Store(store) as opened:
         earlier = named_run(opened, choice["from"])
         condition = parse_condition(choice["only"], earlier.manifest)

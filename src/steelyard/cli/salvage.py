@@ -8,16 +8,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from steelyard.cli.options import BROKEN
+from steelyard.cli.exit_codes import BROKEN
 from steelyard.cli.output import print_lines
 from steelyard.errors import ConfigError
+from steelyard.escaping import json_line
 from steelyard.files import make_private_folder, open_private
-
-if TYPE_CHECKING:
-    from steelyard.store import Run
-    from steelyard.store.repair.salvaged import Salvaged
+from steelyard.report.exports.records import plain_record
+from steelyard.report.render.terminal import console, say
+from steelyard.store import Run
+from steelyard.store.database.address import Address, locate
+from steelyard.store.database.sqlite_locks import is_locked
+from steelyard.store.labels import by_record
+from steelyard.store.records import DAMAGED
+from steelyard.store.repair.salvaged import Salvaged, salvage
 
 _MOST_NAMED: Final = 20
 
@@ -49,10 +54,6 @@ def save(names: Sequence[str], store: str | None, out: Path | None) -> int:
         ConfigError: there is no such store or run, or the file cannot be written.
         StoreError: nothing of the store can be read.
     """
-    from steelyard.store.database.address import Address, locate
-    from steelyard.store.database.sqlite_locks import is_locked
-    from steelyard.store.repair.salvaged import salvage
-
     where = locate(store)
     if isinstance(where, Address):
         raise ConfigError(
@@ -97,11 +98,6 @@ def _lines_to(out: Path | None) -> Iterator[Callable[[str], object]]:
 
 
 def _save_run(salvaged: Salvaged, run: Run, write: Callable[[str], object]) -> _SavedRun:
-    from steelyard.escaping import json_line
-    from steelyard.report.exports.records import plain_record
-    from steelyard.store.labels import by_record
-    from steelyard.store.records import DAMAGED
-
     count = _SavedRun(unchanged=salvaged.is_unchanged(run))
     head = {"run": run.id, "target": run.target, "tags": dict(run.tags)}
     labels = by_record(run.remarks().labels)
@@ -117,8 +113,6 @@ def _save_run(salvaged: Salvaged, run: Run, write: Callable[[str], object]) -> _
 
 def _print_result(salvaged: Salvaged, counts: dict[Run, _SavedRun], out: Path | None) -> bool:
     """Print what was saved and every record that was not; returns whether nothing is missing."""
-    from steelyard.report.render.terminal import console, say
-
     to = console(stderr=True)
     lines = [f"note: {note}" for note in salvaged.rows.notes]
     for run, count in counts.items():

@@ -7,18 +7,19 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
-from steelyard.cli.options import BROKEN, JsonOption, StoreOption, named_run
+from steelyard.cli.exit_codes import BROKEN
+from steelyard.cli.options import JsonOption, StoreOption, named_run
 from steelyard.errors import ConfigError, StoreError
 from steelyard.plain_json import field_values
-
-if TYPE_CHECKING:
-    from steelyard.store import Run, Store
-    from steelyard.store.delete import Deletion
-    from steelyard.store.repair.verify import Verification
+from steelyard.report.render.terminal import console, print_json, say
+from steelyard.store import Run, Store
+from steelyard.store.delete import Deletion, delete_runs, preview_deletion
+from steelyard.store.repair.verify import Verification
+from steelyard.store.repair.verify import verify as verify_store
 
 _MOST_SHOWN: Final = 20
 _MOST_DAYS: Final = 36_500
@@ -38,10 +39,6 @@ def verify(
     Everything is read, decompressed, counted again and compared with its checksums; nothing is changed. Exit code 4 if
     anything is wrong.
     """
-    from steelyard.report.render.terminal import console, print_json, say
-    from steelyard.store import Store
-    from steelyard.store.repair.verify import verify as verify_store
-
     try:
         with Store(store) as opened:
             where = str(opened.path)
@@ -99,10 +96,6 @@ def delete(
     Scores, samples, labels and notes are deleted with them, all or nothing. Replies stay in the journal unless
     --replies is given, and the budget spent stays counted.
     """
-    from steelyard.report.render.terminal import console, print_json, say
-    from steelyard.store import Store
-    from steelyard.store.delete import delete_runs, preview_deletion
-
     with Store(store) as opened:
         chosen = _chosen(opened, runs or [], older_than)
         deletion = preview_deletion(opened, chosen)

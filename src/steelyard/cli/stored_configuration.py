@@ -10,19 +10,21 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import typer
 
 from steelyard.cli.options import load_config
+from steelyard.config.given import note_given, was_given
+from steelyard.config.load import Loaded, load_plain
+from steelyard.config.stored_needs import is_shown_whole, stored_needs
+from steelyard.config.stored_scorers import stored_scorers
 from steelyard.errors import ConfigError
+from steelyard.escaping import visible
+from steelyard.store import Run
+from steelyard.types import Scorer
 
 _LONGEST: Final = 500
-
-if TYPE_CHECKING:
-    from steelyard.config.load import Loaded
-    from steelyard.store import Run
-    from steelyard.types import Scorer
 
 
 def reload(run: Run, config: Path | None, *, no_env: bool, trust_store: bool, sends: bool = True) -> Loaded:
@@ -58,8 +60,6 @@ def reload(run: Run, config: Path | None, *, no_env: bool, trust_store: bool, se
         "name your file with --config FILE",
         trust_store=trust_store,
     )
-    from steelyard.config.load import load_plain
-
     loaded = load_plain(_mapping(plain), path.parent, environ=os.environ, use_dotenv=False, sends=sends)
     return replace(loaded, path=path)  # as the run has it, so that a later resume finds the same folder
 
@@ -71,8 +71,6 @@ def load_own(path: Path, *, no_env: bool, **overrides: Any) -> Loaded:
         ConfigError: every mistake with its position.
         DataError: the dataset cannot be read.
     """
-    from steelyard.config.given import note_given
-
     loaded = load_config(path, no_env=no_env, **overrides)
     note_given(path)
     return loaded
@@ -96,8 +94,6 @@ def scorers_of(
         and not trust_store
         and not _is_own_file(Path(str(stored.get("path", ""))))
     ):
-        from steelyard.config.stored_scorers import stored_scorers
-
         try:
             return stored_scorers(_mapping(run.manifest.get("scorers"))), {}
         except ConfigError as error:
@@ -124,9 +120,6 @@ def check_trusted(stored: Any, why: str, instead: str, *, trust_store: bool) -> 
     Raises:
         ConfigError: it is not trusted, or is more than can be shown; the message lists what would be used.
     """
-    from steelyard.config.stored_needs import is_shown_whole, stored_needs
-    from steelyard.escaping import visible
-
     needs = "".join(f"\n  {line}" for line in stored_needs(stored))
     if trust_store and is_shown_whole(stored):
         typer.echo(f"--trust-store: {visible(why, keep='')[:_LONGEST]}. Used from the store:{needs}", err=True)
@@ -160,6 +153,4 @@ def _mapping(stored: Any) -> Mapping[str, Any]:
 
 
 def _is_own_file(path: Path) -> bool:
-    from steelyard.config.given import was_given
-
     return was_given(path) and path.is_file()

@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.options import StoreOption
+from steelyard.viewer.browser_start import start_browser
+from steelyard.viewer.server import ViewerOptions, serve
 
 
 def view(
@@ -40,9 +42,6 @@ def view(
 
     Anybody who knows the address, which contains a token, can read every run of the store. Ctrl-C ends the viewer.
     """
-    from steelyard.viewer.browser_start import start_browser
-    from steelyard.viewer.server import ViewerOptions, serve
-
     options = ViewerOptions(
         store=store,
         host=host,

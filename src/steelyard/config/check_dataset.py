@@ -7,17 +7,28 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
+from unicodedata import east_asian_width
 
+from steelyard.config.dataset_suite import suite_of
+from steelyard.data.rows import left_out_note
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect
 from steelyard.errors import ConfigError, bounded, did_you_mean
-
-if TYPE_CHECKING:
-    from steelyard.evaluation.objects import Suite
-    from steelyard.scorers.reference_checks import ReferenceFinding
-    from steelyard.scorers.reference_memory import ReferenceMemory
-    from steelyard.types import Sample
+from steelyard.evaluation.objects import Suite
+from steelyard.scorers.reference_checks import ERRORS, TITLES, ReferenceFinding
+from steelyard.scorers.reference_memory import ReferenceMemory
+from steelyard.scorers.sql import SqlResult
+from steelyard.scorers.tables import TableMetrics
+from steelyard.suites.choice.dataset_warnings import warnings_of
+from steelyard.suites.choice.rows import examine_choice
+from steelyard.suites.general.defaults import default_name
+from steelyard.suites.general.rows import load_general
+from steelyard.suites.pairwise.rows import load_pairwise
+from steelyard.suites.rag.rows import count_documents, load_rag
+from steelyard.suites.tables.rows import load_tables
+from steelyard.suites.text2sql.rows import load_text2sql
+from steelyard.types import Sample
 
 _WIDTH: Final = 80
 _MOST_COUNTS: Final = 60
@@ -136,8 +147,6 @@ def reference_lines(findings: Sequence[ReferenceFinding]) -> Iterator[str]:
     """List what is wrong with references, each with its location: errors first, then warnings."""
     if not findings:
         return
-    from steelyard.scorers.reference_checks import ERRORS, TITLES
-
     for kind, title in TITLES.items():
         of_kind = [finding for finding in findings if finding.kind == kind]
         if of_kind:
@@ -164,8 +173,6 @@ def check_references(suite: Suite) -> list[ReferenceFinding]:
 
 def _with_memory(scorer: RunsReferences, located: Iterable[tuple[str, Sample]]) -> list[ReferenceFinding]:
     """Check references with what this person's earlier checks found: `$XDG_CACHE_HOME/steelyard/references.db`."""
-    from steelyard.scorers.reference_memory import ReferenceMemory
-
     cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
     try:
         folder = cache if cache.is_absolute() else Path.home() / ".cache"
@@ -217,8 +224,6 @@ def packed(label: str, counts: Mapping[str, int]) -> Iterator[str]:
 
 def _cells(text: str) -> int:
     """The width of a text on a terminal; Chinese characters are two columns wide."""
-    from unicodedata import east_asian_width
-
     return sum(2 if east_asian_width(character) in {"W", "F"} else 1 for character in text)
 
 
@@ -257,8 +262,6 @@ def check_dataset(suite: str, files: SampleFiles, databases: Path | None, *, ref
         ConfigError: there is no such suite, or it has no databases.
         DataError: the file cannot be read.
     """
-    from steelyard.config.dataset_suite import suite_of
-
     name = suite or suite_of(files)
     if name not in _READERS:
         raise ConfigError(f"there is no suite {suite!r} that reads datasets{did_you_mean(suite, _READERS)}")
@@ -276,9 +279,6 @@ def check_dataset(suite: str, files: SampleFiles, databases: Path | None, *, ref
 
 
 def _general(files: SampleFiles, databases: Path | None) -> CheckedData:
-    from steelyard.suites.general.defaults import default_name
-    from steelyard.suites.general.rows import load_general
-
     if databases is not None:
         raise ConfigError(_NO_DATABASES)
     data = load_general(_lenient(files)).data
@@ -291,9 +291,6 @@ def _general(files: SampleFiles, databases: Path | None) -> CheckedData:
 
 
 def _choice(files: SampleFiles, databases: Path | None) -> CheckedData:
-    from steelyard.suites.choice.dataset_warnings import warnings_of
-    from steelyard.suites.choice.rows import examine_choice
-
     if databases is not None:
         raise ConfigError(_NO_DATABASES)
     data = examine_choice(files)
@@ -324,9 +321,6 @@ def _choice(files: SampleFiles, databases: Path | None) -> CheckedData:
 
 
 def _text2sql(files: SampleFiles, databases: Path | None, *, references: bool = True) -> CheckedData:
-    from steelyard.scorers.sql import SqlResult
-    from steelyard.suites.text2sql.rows import load_text2sql
-
     data = load_text2sql(_lenient(files), databases=databases)
     groups = _groups(sample.group for sample in data.samples)
     checked = _checked(files, data, ("databases", data.databases), groups)
@@ -335,9 +329,6 @@ def _text2sql(files: SampleFiles, databases: Path | None, *, references: bool = 
 
 
 def _tables(files: SampleFiles, databases: Path | None, *, references: bool = True) -> CheckedData:
-    from steelyard.scorers.tables import TableMetrics
-    from steelyard.suites.tables.rows import load_tables
-
     data = load_tables(_lenient(files), task="QA", databases=databases)
     counts = Counter(str(sample.metadata.get("db_id", "")) for sample in data.samples)
     checked = _checked(files, data, ("databases", counts), _groups(sample.group for sample in data.samples))
@@ -347,8 +338,6 @@ def _tables(files: SampleFiles, databases: Path | None, *, references: bool = Tr
 
 
 def _rag(files: SampleFiles, databases: Path | None) -> CheckedData:
-    from steelyard.suites.rag.rows import count_documents, load_rag
-
     if databases is not None:
         raise ConfigError(_NO_DATABASES)
     data = load_rag(_lenient(files))
@@ -358,8 +347,6 @@ def _rag(files: SampleFiles, databases: Path | None) -> CheckedData:
 
 
 def _pairwise(files: SampleFiles, databases: Path | None) -> CheckedData:
-    from steelyard.suites.pairwise.rows import load_pairwise
-
     if databases is not None:
         raise ConfigError(_NO_DATABASES)
     data = load_pairwise(_lenient(files))
@@ -375,8 +362,6 @@ def _lenient(files: SampleFiles) -> SampleFiles:
 def _checked(
     files: SampleFiles, data: Any, counted: tuple[str, Mapping[str, int]], groups: Mapping[str, int]
 ) -> CheckedData:
-    from steelyard.data.rows import left_out_note
-
     what, counts = counted
     # Defects are collected in any case; only with --skip-bad a run would leave their rows out.
     skipped = "" if files.skip_bad else left_out_note(len(data.defects))

@@ -14,6 +14,7 @@ from steelyard.data.table import Column, Row, Table, render
 from steelyard.errors import ConfigError
 from steelyard.registry import DEFAULT_SUITE
 from steelyard.suites.choice.reading import ROLES as CHOICE
+from steelyard.suites.choice.rows import examine_choice
 from steelyard.suites.rag.rows import ROLES as RAG
 from steelyard.suites.tables.rows import ROLES as TABLES
 from steelyard.suites.text2sql.reading import ROLES as SQL
@@ -77,8 +78,6 @@ def _is_exam_by_position(table: Table, files: SampleFiles) -> bool:
 
 def _is_exam(files: SampleFiles) -> bool:
     """Whether a table without a column of options is an exam, with the options inside the question."""
-    from steelyard.suites.choice.rows import examine_choice
-
     try:
         data = examine_choice(files)
     except ConfigError:

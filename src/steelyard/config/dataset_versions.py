@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from steelyard.config.check_dataset import check_dataset
 from steelyard.config.given import note_given, was_given
@@ -16,17 +16,17 @@ from steelyard.data.dataset_difference import DatasetDifference, dataset_differe
 from steelyard.data.dataset_file import DatasetFile, read_dataset_file
 from steelyard.data.headers import Role
 from steelyard.data.new_version import RowEdit, edited_rows, write_new_version
+from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect
 from steelyard.errors import ConfigError, DataError
+from steelyard.escaping import cell_text
 from steelyard.people.dataset_drafts import SavedVersion, check_unchanged, read_draft, record_saved
 from steelyard.people.events import checked_author
+from steelyard.people.named_datasets import DatasetVersion, NamedDataset
 from steelyard.prompts.passages import own_question, passage_of
-
-if TYPE_CHECKING:
-    from steelyard.data.sample_files import SampleFiles
-    from steelyard.people.named_datasets import DatasetVersion, NamedDataset
-    from steelyard.store import Store
-    from steelyard.types import Record
+from steelyard.store import Store
+from steelyard.suites.choice.rows import examine_choice
+from steelyard.types import Record
 
 _ROLES: Final = MappingProxyType(
     {
@@ -134,8 +134,6 @@ def _checked(version: DatasetVersion, files: SampleFiles) -> DatasetFile:
 
 def _defects(kind: str, files: SampleFiles) -> Sequence[Defect]:
     if kind == "choice":
-        from steelyard.suites.choice.rows import examine_choice
-
         return examine_choice(files).defects  # without the search for near-duplicates, which takes long
     return check_dataset(kind, files, None, references=False).defects
 
@@ -178,8 +176,6 @@ def suggested_cells(file: DatasetFile, record: Record, *, take_output: bool = Fa
 
 
 def _as_text(value: Any) -> str:
-    from steelyard.escaping import cell_text
-
     return "" if value is None else cell_text(value)
 
 

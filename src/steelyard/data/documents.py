@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from steelyard.data.documents_html import html_text
+from steelyard.data.documents_office import read_office
+from steelyard.data.documents_pdf import read_pdf
 from steelyard.data.encoding import examine_text
 from steelyard.data.paths import files_below, require_file
 from steelyard.errors import ConfigError, DataError
@@ -104,16 +107,10 @@ def _read(path: Path) -> Document:
     if not size:
         return Document(path.name, "")
     if suffix == ".pdf":
-        from steelyard.data.documents_pdf import read_pdf
-
         return Document(path.name, *read_pdf(path))
     if suffix in _OFFICE:
-        from steelyard.data.documents_office import read_office
-
         return Document(path.name, *read_office(path))
     if suffix in _PAGES:
-        from steelyard.data.documents_html import html_text
-
         return Document(path.name, html_text(_decoded(path), path.name))
     return Document(path.name, path.read_text(examine_text(path).encoding))
 

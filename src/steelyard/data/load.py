@@ -14,6 +14,7 @@ from steelyard.data.paths import distinct_names, files_in, is_folder, require_fi
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import SHEET, SOURCE, Table
 from steelyard.data.text_tables import read_delimited, read_json_lines, read_json_list, read_sql_lines
+from steelyard.data.workbook import read_workbook
 from steelyard.errors import ConfigError
 
 _WORKBOOKS: Final = (".xlsx", ".xlsm", ".xls", ".ods")
@@ -104,8 +105,6 @@ def _folder(folder: Path, files: SampleFiles) -> Iterator[TablesAndNotes]:
 def _read(path: Path, files: SampleFiles) -> TablesAndNotes:
     suffix = path.suffix.lower()
     if suffix in _WORKBOOKS:
-        from steelyard.data.workbook import read_workbook  # five modules for files of other programs
-
         return read_workbook(path, files.named_sheets)
     if suffix in _READERS:
         if files.named_sheets:

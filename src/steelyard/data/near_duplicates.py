@@ -14,13 +14,12 @@ J. Ullman, "Mining of Massive Datasets", section 3.4.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.normal_form import nfkc
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 LEAST_SIMILARITY: Final = 0.7
 
@@ -90,8 +89,6 @@ def _jaccard(question: tuple[str, Sequence[str]], other: tuple[str, Sequence[str
 
 def _minima(questions: Sequence[tuple[str, Sequence[str]]]) -> NDArray[np.uint32]:
     """MinHash signatures: for each question the minima of its trigrams under 64 permutations, in batches."""
-    import numpy as np
-
     count = _BANDS * _ROWS
     factors = np.random.default_rng(_SEED).integers(0, 1 << 63, size=count, dtype=np.uint64) * 2 + 1
     minima = np.empty((len(questions), count), dtype=np.uint32)
@@ -106,8 +103,6 @@ def _minima(questions: Sequence[tuple[str, Sequence[str]]]) -> NDArray[np.uint32
 
 def _hashes(texts: Sequence[str]) -> tuple[NDArray[np.uint64], Any]:
     """Hashes of all character trigrams of all texts, and the offset where each text's trigrams begin."""
-    import numpy as np
-
     codes = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
     sizes = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
     ends = np.cumsum(sizes)
@@ -124,8 +119,6 @@ def _hashes(texts: Sequence[str]) -> tuple[NDArray[np.uint64], Any]:
 
 def _partners(minima: NDArray[np.uint32]) -> Iterator[tuple[int, int]]:
     """Yield (later, earlier) pairs that agree in at least half of their minima, the best for each question."""
-    import numpy as np
-
     best = np.full(len(minima), -1, dtype=np.int64)
     agreed = np.full(len(minima), minima.shape[1] // 2 - 1, dtype=np.int64)
     for band in range(_BANDS):
@@ -140,8 +133,6 @@ def _partners(minima: NDArray[np.uint32]) -> Iterator[tuple[int, int]]:
 
 def _neighbours(part: NDArray[Any]) -> Iterator[tuple[Any, Any]]:
     """Questions with an equal band: paired with the first such question, then with the latest."""
-    import numpy as np
-
     _, group = np.unique(part, return_inverse=True)
     order = np.argsort(group, kind="stable")
     same = group[order][1:] == group[order][:-1]

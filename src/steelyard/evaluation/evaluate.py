@@ -35,6 +35,7 @@ from steelyard.evaluation.survey import (
 )
 from steelyard.registry import describe
 from steelyard.runner import Progress, stage_name
+from steelyard.scorers.judges.judge import with_stored_prompts
 from steelyard.session.secrets import Secrets, references
 from steelyard.session.session import Session
 from steelyard.sql.sandbox import Permit, Sandbox, permits_of
@@ -253,8 +254,6 @@ def _progress(store: Store, run: Run, planned: int) -> Progress:
 
 def _with_stored_prompts(suite: Suite, runs: Iterable[Run]) -> Suite:
     """The suite with the packaged prompts of its unfinished runs: a later version may have changed them."""
-    from steelyard.scorers.judges.judge import with_stored_prompts  # 0.15 s, for resumed runs alone
-
     described: dict[str, Any] = {}
     for run in runs:
         described |= run.first_manifest.get("scorers", {})

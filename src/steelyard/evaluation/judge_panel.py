@@ -12,11 +12,14 @@ from math import ceil
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal
 
+import numpy as np
+
 from steelyard.analysis.judging_manifest import CANARY, JUDGES
 from steelyard.errors import ConfigError, expect_number
 from steelyard.evaluation.objects import Options, Suite
 from steelyard.prompts.language import prompt_language
 from steelyard.replies.answer_text import answer_of
+from steelyard.scorers.judges.judge import judged_by
 from steelyard.store import Run
 from steelyard.store.record_reader import RecordReader
 from steelyard.types import INLINE, Asks, Output, Record, Sample, Scorer, StageInfo
@@ -68,8 +71,6 @@ class JudgesFile:
 
 
 def _named(name: str, scorer: Any) -> Scorer:
-    from steelyard.scorers.judges.judge import judged_by  # 0.15 s, for panels alone
-
     renamed: Scorer = judged_by(scorer, replace(scorer.judge, name=name))
     return renamed
 
@@ -152,8 +153,6 @@ def canary_suite(run: Run, file: JudgesFile, samples: Sequence[Sample], *, share
         share: how many, in (0, 1].
         seed: of the draw.
     """
-    import numpy as np
-
     n = min(len(samples), max(1, ceil(share * len(samples))))
     places = np.sort(np.random.default_rng(seed).choice(len(samples), n, replace=False)).tolist()
     suite = judges_suite(run, file, [samples[at] for at in places])

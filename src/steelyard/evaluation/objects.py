@@ -25,7 +25,8 @@ from steelyard.evaluation.sample_ids import with_ids
 from steelyard.models.base import ModelInfo, is_model
 from steelyard.models.budget import Budget
 from steelyard.models.limits import Retry
-from steelyard.models.prices import PriceTable
+from steelyard.models.litellm import cost_map
+from steelyard.models.prices import PriceTable, read_prices
 from steelyard.models.rate_limit import Rates
 from steelyard.registry import name_of
 from steelyard.runner import Step
@@ -284,11 +285,7 @@ def price_table(prices: PriceTable | Path | str) -> PriceTable:
     if isinstance(prices, PriceTable):
         return prices
     if prices == "litellm":
-        from steelyard.models.litellm import cost_map
-
         return cost_map()
-    from steelyard.models.prices import read_prices
-
     return read_prices(Path(prices))
 
 

@@ -14,23 +14,23 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from steelyard.analysis.numbers import money_text
 from steelyard.errors import ModelError, SteelyardError, boundary
-from steelyard.models.base import Fault, ModelInfo
+from steelyard.evaluation import Suite
+from steelyard.evaluation.survey import calls_in, models_in
+from steelyard.models.base import Fault, ModelInfo, Request
+from steelyard.models.prices import PriceTable, units
 from steelyard.plain_json import to_json
 from steelyard.prompts.sample_values import sample_values
 from steelyard.runner import Step
 from steelyard.session.parameter_findings import CHANGED_PARAMETERS, ParameterFindings, with_changes
 from steelyard.session.replies import EndpointNotes
+from steelyard.session.secrets import Secrets
 from steelyard.session.session import Keys
-from steelyard.types import Output, Usage
-
-if TYPE_CHECKING:
-    from steelyard.evaluation import Suite
-    from steelyard.models.base import Request
-    from steelyard.models.prices import PriceTable
-    from steelyard.types import Reply, Sample
+from steelyard.session.wire import HttpWire
+from steelyard.types import Output, Reply, Sample, Usage
 
 _GREETING: Final = "Reply with the word ok."
 _MOST_CHARACTERS: Final = 200
@@ -124,8 +124,6 @@ def plan_probes(suite: Suite) -> list[PlannedProbe]:
 
 def cost_line(planned: Sequence[PlannedProbe], prices: PriceTable | None) -> str:
     """The number of probes and their cost, as a sentence to show before they are sent."""
-    from steelyard.analysis.numbers import money_text
-
     count = f"{len(planned)} probe{'s' if len(planned) != 1 else ''} will be sent, one call each"
     tokens = sum(probe.request.input_tokens for probe in planned)
     costs = [_least_money(probe, prices) for probe in planned]
@@ -151,13 +149,9 @@ def send_probes(
     Raises:
         ConfigError: a reference without a value.
     """
-    from steelyard.session.secrets import Secrets
-
     secrets = Secrets(environment, environment)
 
     async def work() -> list[Probe]:
-        from steelyard.session.wire import HttpWire
-
         wire = HttpWire(secrets)
         try:
             return list(await asyncio.gather(*(_probe(wire, probe, prices) for probe in planned)))
@@ -169,8 +163,6 @@ def send_probes(
 
 def not_probed(suite: Suite) -> list[str]:
     """Targets without an endpoint that could be probed, because they run the user's own code."""
-    from steelyard.evaluation.survey import models_in
-
     return [name for name, target in suite.targets.items() if hasattr(target, "unwrap") and not [*models_in(target)]]
 
 
@@ -183,8 +175,6 @@ class _ProbeCall(NamedTuple):
 
 def _calls(suite: Suite, sample: Sample) -> Iterator[tuple[str, Any, _ProbeCall]]:
     """(name of the part, model, call) for all models of targets and scorers."""
-    from steelyard.evaluation.survey import calls_in
-
     parts = [*suite.targets.items(), *((type(scorer).__name__, scorer) for scorer in suite.scorers)]
     parts += [(name, scorer) for name, scorers in suite.scorers_of.items() for scorer in scorers]
     for name, part in parts:
@@ -279,8 +269,6 @@ def _least_money(planned: PlannedProbe, prices: PriceTable | None) -> float | No
 
 
 def _money(planned: PlannedProbe, prices: PriceTable | None, usage: Any) -> float | None:
-    from steelyard.models.prices import units
-
     price = None if prices is None else prices.price(planned.model)
     return None if price is None else units(price.cost(usage))
 

@@ -23,6 +23,8 @@ from steelyard.evaluation.survey import prepare
 from steelyard.models.base import Model, Request
 from steelyard.models.refused_parameters import adjusted
 from steelyard.runner import Step, distinct, with_calls
+from steelyard.scorers.choice import Choice
+from steelyard.scorers.judges.judge import with_stored_prompts
 from steelyard.session.parameter_findings import CHANGED_PARAMETERS, Changes, change_of, finding_digests
 from steelyard.session.readings import stored_reading
 from steelyard.session.reply_schemas import Finding, schema_digest
@@ -111,8 +113,6 @@ def rescore(
     if run.state == "running":
         raise ConfigError(f"run {run.id} is still running")
     described = run.manifest.get("scorers", {})
-    from steelyard.scorers.judges.judge import with_stored_prompts  # 0.15 s, for rescoring alone
-
     scorers = know_references(scorers, (record.sample for record in run.records()))
     stages = {name: with_stored_prompts(scorer, described.get(name)) for name, scorer in scorer_stages(scorers).items()}
     scoring = scoring_manifest(stages)
@@ -184,8 +184,6 @@ def with_reading(scorers: Sequence[Scorer], **changed: str) -> tuple[Scorer, ...
     Raises:
         ConfigError: there is no such rule, a pattern cannot be used, or no scorer reads multiple-choice replies.
     """
-    from steelyard.scorers.choice import Choice
-
     if not any(isinstance(scorer, Choice) for scorer in scorers):
         options = " and ".join(f"--{name}" for name in changed)
         raise ConfigError(f"{options}: the run has no scorer of multiple-choice replies")

@@ -15,18 +15,16 @@ import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from steelyard.analysis.scores.score_infos import over_of, range_of, score_infos
 from steelyard.analysis.stopping import Stopped, Used
 from steelyard.errors import ConfigError
+from steelyard.evaluation.decision import Decision, DrawnOrder, Hypothesis
 from steelyard.evaluation.objects import Suite
 from steelyard.runner import Task
 from steelyard.store import Run
 from steelyard.types import Record, Sample
-
-if TYPE_CHECKING:
-    # Only early stopping needs the statistics of a decision, every run a feed.
-    from steelyard.evaluation.decision import Decision, DrawnOrder, Hypothesis
 
 _AHEAD: Final = 2
 """Targets that a judge compares may be ahead of it by this many times the concurrency, so that it need not wait."""
@@ -47,9 +45,6 @@ def hypotheses_of(suite: Suite, manifests: Mapping[str, Mapping[str, Any]]) -> l
 
 
 def _hypothesis(suite: Suite, manifests: Mapping[str, Mapping[str, Any]], targets: tuple[str, ...]) -> Hypothesis:
-    from steelyard.analysis.scores.score_infos import over_of, range_of, score_infos
-    from steelyard.evaluation.decision import Hypothesis
-
     rule, manifest = suite.options.stop_when_decided, manifests[targets[-1]]
     score = rule.score or str(manifest["primary"])
     info = score_infos(manifest).get(score)
@@ -93,8 +88,6 @@ class StoppingScheduler:
         """Build the scheduler of a suite with a stopping rule."""
         options = suite.options
         clustered = options.stop_when_decided.question == "population"
-        from steelyard.evaluation.decision import Decision, DrawnOrder
-
         order = DrawnOrder.of(samples, options.seed, clustered=clustered)
         decisions = [Decision(hypothesis, order, options.repeats) for hypothesis in hypotheses_of(suite, manifests)]
         sides = {

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from steelyard.analysis.judges.jury import JuryVote
 from steelyard.building.plain_scorers import build_scorer
@@ -22,11 +22,11 @@ from steelyard.evaluation.sample_ids import content_ids
 from steelyard.models.base import Model, is_model
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.language import language_of
+from steelyard.scorers.judges.judge import Judge
+from steelyard.scorers.judges.suite_judges import in_language, with_judge
 from steelyard.suites.general.grid import Grid, models_by_name
+from steelyard.suites.general.suite import GeneralSuite
 from steelyard.types import Sample, Scorer, Target
-
-if TYPE_CHECKING:
-    from steelyard.scorers.judges.judge import Judge
 
 _KIND: Final = "general"
 _NAME: Final = "evaluation"
@@ -91,8 +91,6 @@ class GivenEvaluation:
         options: Options,
     ) -> Suite:
         """The general suite of a table, as a configuration describes it."""
-        from steelyard.suites.general.suite import GeneralSuite  # with the judges, which plain functions do not need
-
         return GeneralSuite(
             samples,
             prompts=grid.prompts,
@@ -120,16 +118,12 @@ class GivenEvaluation:
             for name, target, of_grid in grid.targets({key: f"metadata.{key}" for key in keys}, "the metadata"):
                 targets[name], tags[name] = target, of_grid
         if self.judge is not None:
-            from steelyard.scorers.judges.suite_judges import in_language, with_judge  # 0.15 s, where a judge is given
-
             language = language_of(*(transcript_of(sample.input) for sample in samples))
             scorers = with_judge(scorers, in_language(self._judge(), language))
         jury = {"vote": self.jury} if self.jury else {}
         return Suite(self.name or _NAME, _KIND, samples, targets, scorers, options, tags, jury=jury)
 
     def _judge(self) -> Judge:
-        from steelyard.scorers.judges.judge import Judge  # as above
-
         judge = self.judge if isinstance(self.judge, Judge) else Judge(self.judge)
         if judge.model is not None and not is_model(judge.model):
             raise ConfigError(f"judge: expected a model or a Judge, but got {judge.model!r:.80}")

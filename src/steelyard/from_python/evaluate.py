@@ -5,29 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, Unpack, overload
+from typing import Any, Final, Literal, TypedDict, Unpack, overload
 
+from steelyard.analysis.intervals import Intervals
+from steelyard.analysis.judges.jury import JuryVote
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.evaluation import Options
 from steelyard.evaluation.evaluate import wait_for
+from steelyard.evaluation.executor import Executor
+from steelyard.evaluation.objects import StopWhen
 from steelyard.from_python.described import GivenEvaluation
 from steelyard.from_python.runs import Runs
+from steelyard.models.base import Model
+from steelyard.models.budget import Budget
+from steelyard.models.limits import Retry
+from steelyard.models.prices import PriceTable
+from steelyard.models.rate_limit import Rates
+from steelyard.scorers import Judge
+from steelyard.store import Run
+from steelyard.types import Sample, Scorer, Target
 from steelyard.workers.evaluation import aevaluate_suite
-
-if TYPE_CHECKING:
-    from steelyard.analysis.intervals import Intervals
-    from steelyard.analysis.judges.jury import JuryVote
-    from steelyard.evaluation.executor import Executor
-    from steelyard.evaluation.objects import StopWhen
-    from steelyard.models.base import Model
-    from steelyard.models.budget import Budget
-    from steelyard.models.limits import Retry
-    from steelyard.models.prices import PriceTable
-    from steelyard.models.rate_limit import Rates
-    from steelyard.scorers import Judge
-    from steelyard.store import Run
-    from steelyard.types import Sample, Scorer, Target
-    from steelyard.workers.executors import Workers
+from steelyard.workers.executors import Workers
 
 
 class EvaluationOptions(TypedDict, total=False):

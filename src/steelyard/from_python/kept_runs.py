@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from steelyard.config.load import load
 from steelyard.errors import ConfigError
@@ -15,11 +16,7 @@ from steelyard.evaluation.survey import changed_keys, check_suite, manifests, su
 from steelyard.from_python.described import GivenEvaluation
 from steelyard.from_python.runs import Runs
 from steelyard.models.budget import Budget
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from steelyard.store import Run, Store
+from steelyard.store import Run, Store
 
 _OWN = ("model", "judge", "name", "jury")
 

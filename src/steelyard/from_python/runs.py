@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from steelyard.analysis.comparison.compare_runs import compare
+from steelyard.analysis.comparison.comparison_values import Comparison, GridComparison
 from steelyard.analysis.notebook import table_html
 from steelyard.analysis.numbers import MISSING, mean_text, score_title
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, did_you_mean
-
-if TYPE_CHECKING:
-    from steelyard.analysis.comparison.comparison_values import Comparison, GridComparison
-    from steelyard.analysis.summary.run_summary_values import RunSummary
-    from steelyard.store import Run
+from steelyard.report.charts.svg import svg
+from steelyard.report.sections.targets import rate_chart
+from steelyard.store import Run
 
 
 class Runs(Sequence["Run"]):
@@ -91,9 +91,6 @@ class Runs(Sequence["Run"]):
         summaries = [run.summary() for run in self._runs]
         if not _comparable(summaries):
             return "".join(summary._repr_html_() for summary in summaries)
-        from steelyard.report.charts.svg import svg  # templates: 0.1 s, in notebooks alone
-        from steelyard.report.sections.targets import rate_chart
-
         comparison = self._comparison(summaries)
         table = comparison._repr_html_() if comparison.grid is None else _matrix(comparison.grid)
         return f"{table}{svg(rate_chart(summaries, score=comparison.score))}"

@@ -34,6 +34,7 @@ from steelyard.generate.reviewer import (
     reviewed_record,
 )
 from steelyard.models.base import ModelInfo
+from steelyard.models.budget import Budget
 from steelyard.people.codings import Coding, codings, propose_codes, read_coding
 from steelyard.people.error_codes import ErrorCode, ErrorNote
 from steelyard.people.labels import add_labels
@@ -241,8 +242,6 @@ def _reasons(chosen: _Chosen, plan: ReviewPlan, reviewer: Reviewer) -> Suite:
 
 
 def _options(calls: int | None) -> Options:
-    from steelyard.models.budget import Budget
-
     return Options(budget=Budget(calls=calls))
 
 

@@ -16,7 +16,10 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.errors import ConfigError, ModelError, expect_number
 from steelyard.models.base import Answer, Fault, Request, Wire, usage_of
@@ -25,11 +28,6 @@ from steelyard.models.mismatches import keys_named, mismatch
 from steelyard.models.openai_compatible import check_endpoint, mapping_or_empty, post
 from steelyard.prompts.conversation import content_text
 from steelyard.types import Asks, Message, Reply, Usage, estimate_tokens
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 _REHEARSED: Final = 1
 """Length of a vector in a dry run; no real one is so short."""
@@ -151,8 +149,6 @@ async def embed(ask: Asks, model: Embeddings, texts: Sequence[str]) -> NDArray[n
     Raises:
         ModelError: a call failed for good, or did not give as many vectors as texts, or of another dimension.
     """
-    import numpy as np
-
     rows = {text: index for index, text in enumerate(dict.fromkeys(texts))}
     if not rows:
         return np.zeros((0, 0), dtype=np.float32)
@@ -184,8 +180,6 @@ def vectors_of(reply: Reply, n: int) -> NDArray[np.float32]:
     >>> vectors_of(Embeddings("m").mock_reply(Embeddings("m").request(["a", "b"], {})), 2).tolist()
     [[1.0], [1.0]]
     """
-    import numpy as np
-
     dimension = reply.metadata.get("dimension", 0)
     if not dimension:
         raise ModelError(f"the reply holds no vectors (finish: {reply.finish})", kind="malformed")

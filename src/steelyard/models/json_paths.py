@@ -10,6 +10,10 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from typing import Any, Final
 
+from jmespath import compile as compiled
+from jmespath.exceptions import JMESPathError
+from jmespath.visitor import TreeInterpreter
+
 from steelyard.errors import ConfigError
 
 MAX_EXPRESSION: Final = 2_000
@@ -74,9 +78,6 @@ def check_path(expression: str, what: str) -> None:
 
 @lru_cache(maxsize=256)
 def _parsed(expression: str) -> Any:
-    from jmespath import compile as compiled
-    from jmespath.exceptions import JMESPathError
-
     if len(expression) > MAX_EXPRESSION:
         length = f"{len(expression):,} characters; at most {MAX_EXPRESSION:,} are read"
         raise ConfigError(f"{expression[:80]!r} is not a JMESPath expression: it has {length}")
@@ -90,7 +91,6 @@ def _parsed(expression: str) -> Any:
 @cache
 def _interpreter_class() -> Any:
     """The interpreter of jmespath, which is imported on first use, with a count of its work."""
-    from jmespath.visitor import TreeInterpreter
 
     class CountingInterpreter(TreeInterpreter):  # type: ignore[misc]
         def __init__(self) -> None:

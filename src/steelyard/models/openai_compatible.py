@@ -38,6 +38,7 @@ from steelyard.models.faults import (
 from steelyard.models.json_bodies import encode_body
 from steelyard.models.mismatches import keys_named, mismatch, said_nothing
 from steelyard.models.references import check_key, check_secrets, masked
+from steelyard.models.streaming import completion_in, send_streamed, streamed_text
 from steelyard.prompts.conversation import content_text
 from steelyard.types import Message, Reply, Usage, estimate_tokens
 
@@ -214,8 +215,6 @@ class OpenAICompatible:
         """Send it once."""
         if not self.stream:
             return await wire.exchange(request)
-        from steelyard.models.streaming import send_streamed
-
         return await send_streamed(request, wire, idle_s=self.idle_s)
 
     def read(self, answer: Answer) -> Reply:
@@ -240,11 +239,8 @@ def read_completion(answer: Answer, *, streamed: bool = False) -> Reply:
     """
     if (filtered := filtered_reply(answer)) is not None:
         return filtered
-    if streamed:
-        from steelyard.models.streaming import completion_in, streamed_text
-
-        if (text := streamed_text(answer)) is not None:
-            return reply_of(completion_in(text, answer), answer)
+    if streamed and (text := streamed_text(answer)) is not None:
+        return reply_of(completion_in(text, answer), answer)
     return reply_of(parse_json(answer), answer)
 
 

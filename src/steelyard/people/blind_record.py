@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from steelyard.analysis.label_forms import SideOrder
 from steelyard.errors import DataError
 from steelyard.escaping import cell_text
+from steelyard.people.draw import DrawnRecord
+from steelyard.people.queue_values import QueueDesign
 from steelyard.people.sheets import filled_rows, row_number, sheet_text
 from steelyard.prompts.conversation import input_text
-
-if TYPE_CHECKING:
-    from steelyard.analysis.label_forms import SideOrder
-    from steelyard.people.draw import DrawnRecord
-    from steelyard.people.queue_values import QueueDesign
-    from steelyard.types import Record
+from steelyard.types import Record
 
 _COLUMNS: Final = ("queue", "item", "question", "options", "expected", "answer", "A", "B", "verdict", "comment")
 _REQUIRED: Final = ("queue", "item", "verdict")

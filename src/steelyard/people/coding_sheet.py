@@ -9,21 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from steelyard.errors import ConfigError, DataError
 from steelyard.escaping import cell_text, csv_cell
-from steelyard.people.codings import assign_code, new_code, read_coding, write_notes
-from steelyard.people.error_codes import LONGEST_NAME, LONGEST_NOTE, checked_text
+from steelyard.people.codings import Coding, assign_code, new_code, read_coding, write_notes
+from steelyard.people.draw import DrawnRecord
+from steelyard.people.error_codes import LONGEST_NAME, LONGEST_NOTE, CodingState, checked_text
 from steelyard.people.sheets import filled_rows, row_number, sheet_text
 from steelyard.prompts.conversation import input_text
-
-if TYPE_CHECKING:
-    from steelyard.people.codings import Coding
-    from steelyard.people.draw import DrawnRecord
-    from steelyard.people.error_codes import CodingState
-    from steelyard.store.store import Store
-    from steelyard.types import Record
+from steelyard.store.store import Store
+from steelyard.types import Record
 
 NOTHING_WRONG: Final = "ok"
 """The note of a record with which nothing is wrong."""

@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from steelyard.analysis.label_forms import MODEL
 from steelyard.errors import ConfigError, did_you_mean
@@ -26,12 +26,10 @@ from steelyard.people.error_codes import (
 )
 from steelyard.people.events import Event, append, encodable, event_of, newest_event, read_events
 from steelyard.people.queues import checked_rater
-
-if TYPE_CHECKING:
-    from steelyard.store.database.connection import Connection
-    from steelyard.store.run import Run
-    from steelyard.store.store import Store
-    from steelyard.types import Json
+from steelyard.store.database.connection import Connection
+from steelyard.store.run import Run
+from steelyard.store.store import Store
+from steelyard.types import Json
 
 MOST_DRAWN: Final = 10_000
 

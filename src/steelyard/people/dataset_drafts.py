@@ -14,15 +14,13 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast
 
 from steelyard.data.new_version import RowEdit
 from steelyard.errors import ConfigError
 from steelyard.people.events import Event, append, checked_author, newest_event, read_events
-
-if TYPE_CHECKING:
-    from steelyard.store.database.connection import Connection
-    from steelyard.store.open_store import OpenStore
+from steelyard.store.database.connection import Connection
+from steelyard.store.open_store import OpenStore
 
 MOST_ROWS: Final = 10_000
 """Rows that a draft changes at most."""

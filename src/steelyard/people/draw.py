@@ -8,20 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
+import numpy as np
+
+from steelyard.analysis.judges.judge_uncertainty import judge_uncertainty
 from steelyard.errors import ConfigError
 from steelyard.people.events import Event, Topic
+from steelyard.stats.labels_needed import draw_by_chance, labelling_chances
 from steelyard.store.database import schema
 from steelyard.store.database.connection import Connection
 from steelyard.store.reading.pages import matching_places
-from steelyard.store.store import new_id
+from steelyard.store.run import Run
+from steelyard.store.store import Store, new_id
 from steelyard.store.writer import Batch
 from steelyard.types import Json, Record
-
-if TYPE_CHECKING:
-    from steelyard.store.run import Run
-    from steelyard.store.store import Store
 
 DrawMethod = Literal["random", "stratified", "uncertain"]
 _STRATA: Final[Mapping[str, tuple[str, ...]]] = {"unparsed": ("unparsed", "refused"), "failures": ("wrong",)}
@@ -154,11 +155,6 @@ def _uncertain(
     run: Run, places: Sequence[_Place], samples: Mapping[int, str], *, n: int, score: str, seed: int
 ) -> tuple[str, _Chosen]:
     """The score whose judges' uncertainty decides, and the records."""
-    import numpy as np
-
-    from steelyard.analysis.judges.judge_uncertainty import judge_uncertainty
-    from steelyard.stats.labels_needed import draw_by_chance, labelling_chances
-
     name, uncertain = judge_uncertainty(run.data().scores, run.score_infos, (score, run.data().primary))
     chances = labelling_chances(
         [uncertain.get((samples[no], repeat), 0.0) for _, no, repeat in places], min(n, len(places))

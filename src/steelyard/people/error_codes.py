@@ -16,6 +16,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Literal
 
+import numpy as np
+
 from steelyard.errors import ConfigError
 from steelyard.people.events import Event
 from steelyard.types import Json
@@ -309,8 +311,6 @@ def saturation(codes: Sequence[str]) -> Saturation | None:
     >>> curve.seen, [round(value, 2) for value in curve.expected], curve.next_is_new
     ((1, 1, 2, 3), [1.0, 1.83, 2.5, 3.0], 0.5)
     """
-    import numpy as np
-
     if not codes:
         return None
     seen: list[int] = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from steelyard.errors import ConfigError
 from steelyard.normal_form import stream_safe
@@ -16,11 +16,9 @@ from steelyard.people.events import INSERT_EVENT, Event, read_events, take_turn
 from steelyard.people.labels import gone
 from steelyard.plain_json import field_values
 from steelyard.store.database.connection import Connection
+from steelyard.store.open_store import OpenStore
+from steelyard.store.run import Run
 from steelyard.store.writer import Batch
-
-if TYPE_CHECKING:
-    from steelyard.store.open_store import OpenStore
-    from steelyard.store.run import Run
 
 MOST_CHARACTERS: Final = 40
 """Of a tag."""

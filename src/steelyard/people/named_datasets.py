@@ -12,17 +12,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from steelyard.data.paths import base_name
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.people.dataset_drafts import SavedVersion, saved_versions
 from steelyard.plain_json import to_json
-
-if TYPE_CHECKING:
-    from steelyard.store.run import Run
-    from steelyard.store.store import Store
+from steelyard.store.run import Run
+from steelyard.store.store import Store
 
 _READING: Final = ("sheets", "columns", "header", "skip_bad")
 """Settings of `samples:` that say how a file is read, not which rows of it."""

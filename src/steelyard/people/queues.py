@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from steelyard.analysis.label_forms import CANNOT_TELL, COMMENT, MODEL, NO_OPTION, SideOrder, shown_order
 from steelyard.errors import ConfigError, did_you_mean
@@ -36,12 +36,10 @@ from steelyard.people.queue_values import (
 )
 from steelyard.store.database import schema
 from steelyard.store.database.connection import Connection, portions
+from steelyard.store.run import Run
+from steelyard.store.store import Store
 from steelyard.store.writer import Batch
 from steelyard.types import Label, Sample
-
-if TYPE_CHECKING:
-    from steelyard.store.run import Run
-    from steelyard.store.store import Store
 
 RESERVED_S: Final = 15 * 60
 MOST_ITEMS: Final = 100_000

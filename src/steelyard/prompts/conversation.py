@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from steelyard.escaping import cell_text
+from steelyard.prompts.agent_messages import tool_call
 from steelyard.prompts.language import language_of
 from steelyard.prompts.message_parts import is_text_part, is_typed_text, shown_content, without_files
 from steelyard.types import Message
@@ -224,8 +225,6 @@ def _turn_text(message: Message) -> str:
 
 
 def _call_text(call: Mapping[str, Any]) -> str:
-    from steelyard.prompts.agent_messages import tool_call
-
     plain = tool_call(call)
     arguments = without_files(plain["arguments"])
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False, default=str)

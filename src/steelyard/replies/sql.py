@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from steelyard.replies.clean import JSON_WORDS, SQL_WORDS, blocks_of, readable, unfenced
 from steelyard.replies.grammar import pattern, source, words
@@ -360,8 +360,6 @@ def _problem_of(value: Mapping[str, Any], form: str) -> str:
 @cache
 def _validator(form: str) -> Any:
     """The pydantic model of a form: texts that are not blank, and no further keys."""
-    from typing import Annotated
-
     from pydantic import ConfigDict, StringConstraints, create_model
 
     text = Annotated[str, StringConstraints(strict=True, strip_whitespace=True, min_length=1)]

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from steelyard.analysis.numbers import count_text
 from steelyard.people.code_shares import CodeShare, TrialResult, code_shares, trial_result
-from steelyard.people.codings import read_coding
+from steelyard.people.codings import Coding, read_coding
+from steelyard.people.error_codes import CodeScorer, CodingState, ErrorCode
 from steelyard.report.section import Section, SectionTable, Sentence, TableColumn, columns_of, non_empty, text_row
 from steelyard.report.sections.error_codes import codes_section, run_labels_of, saturation_chart, trial_section
-
-if TYPE_CHECKING:
-    from steelyard.people.codings import Coding
-    from steelyard.people.error_codes import CodeScorer, CodingState, ErrorCode
-    from steelyard.store.run import Run
-    from steelyard.store.store import Store
+from steelyard.store.run import Run
+from steelyard.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
+from steelyard.analysis.comparison.comparison_values import Comparison
+from steelyard.analysis.gate.gate_results import GateVerdict
 from steelyard.analysis.judging_manifest import JUDGES, is_judging, only_answers
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.run_texts import run_labels
@@ -16,6 +18,7 @@ from steelyard.report.section import (
 )
 from steelyard.report.sections.agreement import agreement_section
 from steelyard.report.sections.classification import classification_section
+from steelyard.report.sections.comparison import comparison_section
 from steelyard.report.sections.conclusion import conclusion_section
 from steelyard.report.sections.costs import cached_sentence, costs_section, read_again_sentence, saved_calls
 from steelyard.report.sections.exam import exam_section
@@ -26,6 +29,7 @@ from steelyard.report.sections.judge_panel import checks_section, panels_section
 from steelyard.report.sections.pass_rates import pass_rates_section
 from steelyard.report.sections.people_labels import labels_section
 from steelyard.report.sections.preferences import NO_PAIRS, Pairwise, answers_section, preferences_section
+from steelyard.report.sections.regressions import regressions_section
 from steelyard.report.sections.scores import (
     breakdowns_section,
     further_groups_section,
@@ -33,14 +37,11 @@ from steelyard.report.sections.scores import (
     groups_section,
     scores_section,
 )
+from steelyard.report.sections.sql_results import wrong_results_section
 from steelyard.report.sections.standings import standings_section
 from steelyard.report.sections.targets import alarms_section, run_remarks, targets_section
 from steelyard.report.sections.turns import turns_section
 from steelyard.store import Run
-
-if TYPE_CHECKING:
-    from steelyard.analysis.comparison.comparison_values import Comparison
-    from steelyard.analysis.gate.gate_results import GateVerdict
 
 Medium = Literal["terminal", "markdown", "html"]
 _RATERS: Final = (
@@ -242,24 +243,18 @@ def _wrong_results(content: ReportContent) -> Section:
     compared = next((run for run in content.runs if _WITH_RESULTS & {*run.manifest.get("scores", ())}), None)
     if compared is None:
         return Section("", key="wrong_results")
-    from steelyard.report.sections.sql_results import wrong_results_section
-
     return wrong_results_section(compared.records())
 
 
 def _regressions(content: ReportContent) -> Section:
     if content.comparison is None:
         return Section("", key="regressions")
-    from steelyard.report.sections.regressions import regressions_section
-
     return _behind_grid(regressions_section(content.runs, content.comparison), content.comparison)
 
 
 def _comparison(content: ReportContent, names: Sequence[str]) -> Section:
     if content.comparison is None:
         return Section("", key="comparison")
-    from steelyard.report.sections.comparison import comparison_section
-
     return _behind_grid(comparison_section(content.comparison, content.runs, names), content.comparison)
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from steelyard.analysis.comparison.comparison_values import Comparison
 from steelyard.analysis.numbers import count_text, interval_text, score_phrase, score_title, value_text
 from steelyard.analysis.scores.score_summary_values import Consistency, ScoreSummary
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.section import TableCell
-
-if TYPE_CHECKING:
-    from steelyard.store import Run
+from steelyard.store import Run
 
 _STATES: Final = {"broken": "failed", "interrupted": "was interrupted"}
 _MOST_DAMAGED: Final = 3

@@ -16,6 +16,8 @@ from steelyard.prompts.agent_messages import MESSAGES, is_answered_conversation,
 from steelyard.prompts.trajectory import TURNS
 from steelyard.report.run_texts import kind_text
 from steelyard.report.sections.sql_results import sql_json
+from steelyard.scorers.passages import SourcePassage, match
+from steelyard.scorers.retrieval import retrieved
 from steelyard.types import Output, Record, Sample, Score
 
 STEPS: Final = ("trace", "claims", "contexts", "guidelines", TURNS)
@@ -144,9 +146,6 @@ def passage_matches(record: Record, output: Output) -> Sequence[str]:
     scored = (score.detail.get("passages") for score in record.scores if score.name == RETRIEVAL_SCORES[0])
     if isinstance(ways := next(scored, None), list | tuple):
         return [*map(cell_text, ways), *[""] * (n - len(ways))]
-    from steelyard.scorers.passages import SourcePassage, match
-    from steelyard.scorers.retrieval import retrieved
-
     metadata = record.sample.metadata
     expected = [SourcePassage.of(source, document=metadata.get("document")) for source in sources_in(metadata)]
     matches = ({match(passage, source) for source in expected} for passage in retrieved(output))

@@ -5,12 +5,11 @@ It is separate from `html` because charts are templates too, with or without a p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import jinja2
 
 from steelyard.escaping import visible
-
-if TYPE_CHECKING:
-    import jinja2
 
 
 def environment(*packages: str) -> jinja2.Environment:

@@ -13,13 +13,12 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from steelyard.retrieval.index_files import write_whole
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
 
 _FORMAT: Final = "1"
 _BLOCK: Final = 4096
@@ -63,8 +62,6 @@ class VectorIndex:
         >>> [(position, round(cosine, 2)) for position, cosine in index.search([2.0, 0.0], 3)]
         [(0, 1.0), (1, 0.6)]
         """
-        import numpy as np
-
         direction = unit_rows(query).ravel()
         if direction.shape[0] != self.dimension:
             raise ValueError(f"a query of {direction.shape[0]} dimensions; the index has {self.dimension}")
@@ -79,8 +76,6 @@ class VectorIndex:
 
 def _largest(values: NDArray[np.float32], k: int) -> NDArray[np.intp]:
     """Positions of the `k` largest, in order; equal ones by position."""
-    import numpy as np
-
     positions = np.arange(len(values))
     if k < len(values):
         least = np.partition(values, len(values) - k)[len(values) - k]
@@ -96,8 +91,6 @@ def unit_rows(rows: ArrayLike) -> NDArray[np.float32]:
     Raises:
         ValueError: rows of different lengths, or a number that is not finite.
     """
-    import numpy as np
-
     matrix = np.atleast_2d(np.asarray(rows, dtype=None if isinstance(rows, np.ndarray) else np.float64))
     if matrix.ndim != 2 or not np.isfinite(matrix).all():
         raise ValueError("vectors are rows of equally many finite numbers")
@@ -129,8 +122,6 @@ def vectors_path(folder: Path, texts: Sequence[str], model: str) -> Path:
 
 def keep_vectors(path: Path, rows: NDArray[np.float32]) -> bool:
     """Store rows of `unit_rows`; returns False if that is not possible."""
-    import numpy as np
-
     head = BytesIO()
     matrix = np.ascontiguousarray(rows, dtype="<f4")
     np.lib.format.write_array_header_1_0(head, np.lib.format.header_data_from_array_1_0(matrix))
@@ -139,8 +130,6 @@ def keep_vectors(path: Path, rows: NDArray[np.float32]) -> bool:
 
 def kept_vectors(path: Path, count: int) -> NDArray[np.float32] | None:
     """The rows stored at `path`, mapped into memory; None if the file is missing or does not have `count` rows."""
-    import numpy as np
-
     try:
         rows = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError, SyntaxError):

@@ -11,15 +11,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from steelyard.errors import ConfigError
 from steelyard.normal_form import nfkc
+from steelyard.replies.closed_set import closed_set, read_one
+from steelyard.scorers.overlap import Overlap, answer_words, chrf, rouge_l, token_f1, words_of
 from steelyard.types import INLINE, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
-
-if TYPE_CHECKING:
-    # Compiles patterns that equality has no use for.
-    from steelyard.scorers.overlap import Overlap
 
 _WIDE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff]")
 
@@ -64,8 +62,6 @@ class TokenF1:
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Compare one output with its references."""
-        from steelyard.scorers.overlap import answer_words, token_f1
-
         texts, problem = with_words(sample, answer_words)
         if (score := unscored("token_f1", problem, output)) is not None:
             return score
@@ -109,8 +105,6 @@ class RougeL:
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Compare one output with its references."""
-        from steelyard.scorers.overlap import rouge_l, words_of
-
         texts, problem = with_words(sample, words_of)
         if (score := unscored("rouge_l", problem, output)) is not None:
             return score
@@ -163,8 +157,6 @@ class ChrF:
         texts, problem = references_of(sample)
         if (score := unscored("chrf", problem, output)) is not None:
             return score
-        from steelyard.scorers.overlap import chrf
-
         answer = text_of(output)
         measure = partial(chrf, answer=answer, n=self.n, beta=self.beta, word_order=self.word_order)
         values = [measure(text) for text in texts]
@@ -227,8 +219,6 @@ class Contains:
 
     def with_references(self, references: Sequence[tuple[str, Any]]) -> Contains:
         """Return a copy that knows the answers among which a dataset chooses, as far as they are words."""
-        from steelyard.replies.closed_set import closed_set
-
         if self.closed or self.mode != "any":
             return self
         closed = closed_set(reference for _, reference in references)
@@ -255,8 +245,6 @@ class Contains:
 
     def _hedge(self, texts: Sequence[str], answer: str) -> str:
         """Another answer of the closed set that the output names, unless it is read as the expected one."""
-        from steelyard.replies.closed_set import read_one
-
         expected = {self._comparable(text) for text in texts}
         others = [other for other in self.closed if self._comparable(other) not in expected]
         named = [other for other in others if self._names(other, answer)]
@@ -385,8 +373,6 @@ class ExactMatch:
         if not isinstance(value, str):
             return value
         if self.normalise:
-            from steelyard.scorers.overlap import answer_words
-
             return answer_words(value)
         return value.strip().casefold() if self.ignore_case else value.strip()
 

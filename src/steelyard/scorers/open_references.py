@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from steelyard.scorers.sql_runs import Bench
+from steelyard.sql.bare_columns import bare_columns, bare_elsewhere, nearest_choice
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.results import Database, ResultTable
 from steelyard.sql.shown_rows import shown_results
@@ -53,8 +54,6 @@ async def decided_parts(bench: Bench, database: Database, query: str, reference:
     parts = list(open_parts(query, database.engine, reference.columns))
     found: list[DecidedPart] = []
     if may_have_bare_columns(query, database.engine):
-        from steelyard.sql.bare_columns import bare_columns, bare_elsewhere  # sqlglot, for such queries alone
-
         bare = bare_columns(query, database.engine, reference.columns)
         candidates = await bench.table(database, bare.query) if bare is not None else None
         if bare is not None and candidates is not None:
@@ -131,8 +130,6 @@ def _chosen(
     choices: Sequence[Sequence[tuple[Any, ...]]], results: tuple[ResultTable, ResultTable], before: ResultVerdict
 ) -> ResultTable:
     """The result that the reference may return which has most rows of the prediction."""
-    from steelyard.sql.bare_columns import nearest_choice
-
     reference, predicted = results
     rows: Sequence[tuple[Any, ...]] = predicted.rows
     partners = before.differences.get("columns") or []

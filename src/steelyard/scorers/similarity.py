@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from steelyard.errors import ConfigError
 from steelyard.models.base import Model
 from steelyard.models.embeddings import Embeddings, embed
@@ -45,8 +47,6 @@ class Similarity:
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Compare one output."""
-        import numpy as np
-
         texts, problem = references_of(sample)
         answer = text_of(output).strip()
         if (score := unscored("similarity", problem, output)) is not None:

@@ -17,6 +17,7 @@ from steelyard.models.limits import Limits, Retry
 from steelyard.models.refused_parameters import LIMIT_NAMES
 from steelyard.session.deadlines import Deadlines
 from steelyard.session.parameter_findings import Call, Changes, ParameterFindings, with_changes
+from steelyard.session.readings import Kept, read_again, read_again_key, read_unread, unread_key
 from steelyard.session.replies import EndpointNotes, pack_output, pack_reply, unpack_output, unpack_reply, without_kept
 from steelyard.session.reply_schemas import Finding, ReplySchemas, schema_digest
 from steelyard.session.secrets import Secrets
@@ -234,8 +235,6 @@ class Session:
         reply = unpack_reply(key.hex(), stored)
         if not request.reading:
             return reply
-        from steelyard.session.readings import Kept, read_again, read_again_key
-
         kept = Kept.of(stored)
         if kept is None or kept.reading == request.reading:
             return reply
@@ -266,8 +265,6 @@ class Session:
         stored = await self.journal.claim(key) if for_all else None
         if stored is not None or not request.reading:
             return stored
-        from steelyard.session.readings import read_unread, unread_key
-
         stored = await self.journal.find(unread_key(key))
         reply = None if stored is None else read_unread(model, request, key, stored)
         return None if reply is None else await self.journal.commit(key, pack_reply(self._redacted(reply, changes)))

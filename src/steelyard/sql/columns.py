@@ -13,14 +13,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
 
 from steelyard.sql.extent import check_time
-from steelyard.sql.fingerprints import Bag, HashedTable, Rows, checksum, fingerprints, mix, row_hashes
-
-if TYPE_CHECKING:
-    from steelyard.sql.fingerprints import Hashes
-
+from steelyard.sql.fingerprints import Bag, HashedTable, Hashes, Rows, checksum, fingerprints, mix, row_hashes
 
 _MOST_NODES: Final = 3000
 """Limit of pairs of columns that are fixed on trial."""
@@ -104,8 +102,6 @@ class _Pair:
 
         Both are sorted by a hash of their rows and then compared cell by cell, which is quicker than counting rows.
         """
-        import numpy as np
-
         check_time()
         reference_hashes, prediction_hashes = (
             row_hashes(self.left, range(len(columns))),
@@ -178,8 +174,6 @@ class _Search:
         return Match(columns)
 
     def _begin(self, sheet: HashedTable, twins: Sequence[Sequence[int]]) -> _Colours:
-        import numpy as np
-
         sizes = [len(group) if self._equal_width else 0 for group in twins]
         rows = mix(sheet.start + sheet.counts) if self._equal_width else sheet.start
         return _Colours(rows, mix(np.array(sizes, dtype=np.uint64)))
@@ -214,8 +208,6 @@ class _Search:
 
     def _refine(self, left: _Colours, right: _Colours) -> tuple[_Colours, _Colours] | None:
         """Colour rows by their columns and columns by their rows until nothing new is told apart; None: they differ."""
-        import numpy as np
-
         told_apart = 0
         while True:
             check_time()

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    Hashes = NDArray[np.uint64]
+Hashes = NDArray[np.uint64]
 
 Rows = Sequence[tuple[int, ...]]
 """Rows of `steelyard.sql.cells.intern_tables`, all of one width."""
@@ -38,8 +37,6 @@ class HashedTable:
     """
 
     def __init__(self, bag: Bag) -> None:
-        import numpy as np
-
         flat = np.fromiter(chain.from_iterable(bag.rows), dtype=np.uint64, count=len(bag.rows) * len(bag.rows[0]))
         self.ids = flat.reshape(len(bag.rows), -1)
         self.cells = mix(self.ids)
@@ -48,8 +45,6 @@ class HashedTable:
 
     def join_twins(self) -> list[list[int]]:
         """Keep one of several identical columns; returns, for each that is kept, all columns that it represents."""
-        import numpy as np
-
         by_content: dict[bytes, list[int]] = {}
         for index, column in enumerate(np.ascontiguousarray(self.cells.T)):
             by_content.setdefault(column.tobytes(), []).append(index)

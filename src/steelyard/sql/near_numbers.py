@@ -17,6 +17,8 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from steelyard.sql.equality import Number, is_integer, numbers_equal
 
 _FEW: Final = 200
@@ -147,8 +149,6 @@ def _runs_of_few(distinct: Iterable[Number], tolerance: float) -> _Runs:
 
 def _runs_of_many(distinct: Collection[Number], tolerance: float) -> _Runs:
     """The same of floats alone, with the formula of `numbers_equal` over whole arrays."""
-    import numpy as np
-
     floats = np.unique(np.fromiter(distinct, dtype=float, count=len(distinct)))
     floats = floats[np.isfinite(floats)]
     is_whole = (floats == np.rint(floats)) & (np.abs(floats) < _WHOLE_FLOATS)

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from steelyard.sql.layout import QueryLayout, layout_of
+from steelyard.sql.order_keys import OrderKey, keys_of, top_of
 from steelyard.sql.results import EngineName
 from steelyard.sql.syntax import parsed
-
-if TYPE_CHECKING:
-    from steelyard.sql.order_keys import OrderKey
 
 _UNPARSED: Final = "the query could not be parsed, so the keys of its ORDER BY are unknown"
 
@@ -76,8 +74,6 @@ def ordering_of(query: str, *, engine: EngineName = "sqlite", columns: Sequence[
     tree = parsed(engine, layout)
     if tree is None:
         return _with_queries(Ordering((), note=_UNPARSED), layout) if layout.orders() else None
-    from steelyard.sql.order_keys import keys_of, top_of
-
     top = top_of(tree)
     keys = keys_of(top, columns, engine) if top is not None else ()
     if keys is None:

@@ -9,13 +9,11 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 from steelyard.errors import expect_number
 from steelyard.sql.results import Database, EngineName, Execution, SqlLimits
-
-if TYPE_CHECKING:
-    from steelyard.sql.workers.pool import Pool
+from steelyard.sql.workers.pool import Call, Pool, RunRequest
 
 Permit = Literal["commands", "code"]
 
@@ -77,16 +75,12 @@ class Sandbox:
             ConfigError: the file does not exist or is not a database, or the engine is refused.
         """
         # Most evaluations have a sandbox and no SQL: what runs SQL is imported with the first statement.
-        from steelyard.sql.workers.pool import Call, RunRequest
-
         return self._opened().run(RunRequest(database, query, create, limits), Call())
 
     async def arun(
         self, database: Database, query: str, *, create: str = "", limits: SqlLimits = SqlLimits()
     ) -> Execution:
         """The same as `run`, without blocking the event loop. Cancelled, it ends the query's worker."""
-        from steelyard.sql.workers.pool import Call, RunRequest
-
         call = Call()
         pool = self._opened()
         request = RunRequest(database, query, create, limits)
@@ -103,8 +97,6 @@ class Sandbox:
         end()
 
     def _opened(self) -> Pool:
-        from steelyard.sql.workers.pool import Pool
-
         with self._lock:
             # After a fork of the caller's process the workers are its parent's, which goes on using them.
             if self._pool is None or self._pool.owner != os.getpid():

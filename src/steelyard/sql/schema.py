@@ -18,13 +18,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from steelyard.errors import DataError
 from steelyard.sql.results import Database, SqlLimits
-
-if TYPE_CHECKING:
-    from steelyard.sql.sandbox import Sandbox
+from steelyard.sql.sandbox import Sandbox
 
 _SHOWN: Final = 60
 _KINDS: Final = frozenset({"PRIMARY", "UNIQUE", "FOREIGN", "CHECK", "EXCLUDE", "NOT"})

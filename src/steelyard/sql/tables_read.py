@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from steelyard.sql.results import Database, EngineName, ResultTable
+from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.syntax import syntax_of
-
-if TYPE_CHECKING:
-    from steelyard.sql.sandbox import Sandbox
 
 _AT_ONCE: Final = 100
 """Tables that one query asks about: engines limit how deep its conditions are nested."""

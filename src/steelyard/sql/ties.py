@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from steelyard.sql.cells import intern_tables
 from steelyard.sql.columns import match_columns, project
@@ -19,10 +19,8 @@ from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import check_time
 from steelyard.sql.fingerprints import Rows
 from steelyard.sql.order import Ordering
+from steelyard.sql.order_keys import OrderKey
 from steelyard.sql.results import ResultTable
-
-if TYPE_CHECKING:
-    from steelyard.sql.order_keys import OrderKey
 
 _MOST_COLUMNS: Final = 7
 """A wider result is looked at with its columns in place only, where a LIMIT cuts through a tie."""

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.stats.correlation import as_numbers, centred_ranks, level_counts
 from steelyard.stats.rating_bootstrap import Coefficient, Ratings, Statistic, bootstrap, collapse
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 KappaWeights = Literal["linear", "quadratic"]
 RatingScale = Literal["nominal", "ordinal", "interval"]
@@ -82,8 +82,6 @@ def cohen_kappa(  # noqa: PLR0913  # two lists, what the ratings are, and how th
 
 
 def _kappa(ratings: Ratings, positions: Array, weights: KappaWeights | None) -> Statistic:
-    import numpy as np
-
     codes = ratings.patterns.astype(int)
     distances = np.abs(positions[:, None] - positions)
     cost = (distances > 0).astype(float) if weights is None else distances if weights == "linear" else distances**2
@@ -143,8 +141,6 @@ def krippendorff_alpha(
     >>> round(krippendorff_alpha([first, second]).value, 3)  # Krippendorff 2011, section A: 1 - 19 * 8 / (2 * 14 * 6)
     0.095
     """
-    import numpy as np
-
     if scale not in get_args(RatingScale):
         raise ValueError(f"scale is one of {', '.join(get_args(RatingScale))}, not {scale!r}")
     raters = [list(rater) for rater in ratings]
@@ -167,8 +163,6 @@ class _Coded(NamedTuple):
 
 
 def _coded(raters: Sequence[Sequence[Any]], categories: Sequence[Any] | None, *, ordered: bool) -> _Coded:
-    import numpy as np
-
     lengths = [len(rater) for rater in raters]
     if len(set(lengths)) > 1:
         raise ValueError(f"all raters need a rating (or None) per unit, but they have {lengths}")
@@ -192,8 +186,6 @@ def _coded(raters: Sequence[Sequence[Any]], categories: Sequence[Any] | None, *,
 
 
 def _nominal(ratings: Ratings) -> Statistic:
-    import numpy as np
-
     values, codes = _levels(ratings)
     present = codes >= 0
     # Patterns x categories: how many raters of the unit chose each.
@@ -211,8 +203,6 @@ def _nominal(ratings: Ratings) -> Statistic:
 
 
 def _interval(ratings: Ratings) -> Statistic:
-    import numpy as np
-
     present = ~np.isnan(ratings.patterns)
     # Centred, as sums of squares of large numbers cancel.
     numbers = np.where(present, ratings.patterns - np.nanmean(ratings.patterns) if present.any() else 0.0, 0.0)
@@ -227,8 +217,6 @@ def _interval(ratings: Ratings) -> Statistic:
 
 
 def _ordinal(ratings: Ratings) -> Statistic:
-    import numpy as np
-
     values, codes = _levels(ratings)
     present = codes >= 0
     raters = present.sum(axis=1)
@@ -252,8 +240,6 @@ def _ordinal(ratings: Ratings) -> Statistic:
 
 def _levels(ratings: Ratings) -> tuple[Array, Array]:
     """The different ratings in order, and for each pattern and rater the number of its rating, -1 where it has none."""
-    import numpy as np
-
     present = ~np.isnan(ratings.patterns)
     values = np.unique(ratings.patterns[present])
     return values, np.where(present, np.searchsorted(values, ratings.patterns), -1)
@@ -261,7 +247,5 @@ def _levels(ratings: Ratings) -> tuple[Array, Array]:
 
 def _one_less(observed: Array, expected: Array) -> Array:
     """1 - observed / expected; NaN where no disagreement is expected."""
-    import numpy as np
-
     defined = expected > 1e-9 * np.maximum(np.abs(observed), 1e-3)
     return np.where(defined, 1 - observed / np.where(defined, expected, 1.0), np.nan)

@@ -5,16 +5,16 @@ A mean of paired differences is a mean, so these are intervals of a paired diffe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
 
 from steelyard.stats.intervals import Interval, check_level, check_values
 from steelyard.stats.quantiles import normal_quantile, normal_share
 
-if TYPE_CHECKING:
-    from numpy.random import Generator
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 RESAMPLES: Final = 9_999
 _DRAWS: Final = 20_000_000
@@ -46,8 +46,6 @@ def percentile_bootstrap(
     >>> percentile_bootstrap([1] * 16 + [-1] * 6 + [0] * 78).rounded(2)
     (0.01, 0.19)
     """
-    import numpy as np
-
     check_level(level)
     means = resampled_means(*cluster_sums(values, clusters), seed=seed)
     if means is None:
@@ -84,8 +82,6 @@ def bca_bootstrap(
     >>> bca_bootstrap([1] * 16 + [-1] * 6 + [0] * 78).rounded(2)
     (0.01, 0.19)
     """
-    import numpy as np
-
     check_level(level)
     sums, sizes = cluster_sums(values, clusters)
     means = resampled_means(sums, sizes, seed=seed)
@@ -102,8 +98,6 @@ def bca_bootstrap(
 
 
 def _acceleration(sums: Array, sizes: Array) -> float:
-    import numpy as np
-
     without = (sums.sum() - sums) / (sizes.sum() - sizes)
     deviations = without.mean() - without
     squares = float((deviations**2).sum())
@@ -120,8 +114,6 @@ def _shifted(z: float, bias: float, skewness: float) -> float:
 
 def resampled_means(sums: Array, sizes: Array, *, seed: int) -> Array | None:
     """The mean over each resample of clusters with these sums and sizes; None when all clusters have one mean."""
-    import numpy as np
-
     # Clusters of one mean, whatever their sizes: resampling them would give an interval without width.
     deviations = np.abs(sums - sums.sum() / sizes.sum() * sizes)
     if float(deviations.max()) <= _ROUNDING * float(np.abs(sums).max()):
@@ -156,8 +148,6 @@ def cluster_sums(values: ArrayLike, clusters: ArrayLike | None) -> tuple[Array, 
     Raises:
         ValueError: no value, or one that is not finite.
     """
-    import numpy as np
-
     data = np.asarray(values, dtype=float)
     check_values(data)
     if clusters is None:

@@ -8,15 +8,15 @@ kappa.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from steelyard.stats.intervals import Interval, check_level, score_interval, wilson
 from steelyard.stats.quantiles import normal_quantile
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 LEAST_REFERENCES: Final = 10
 """References that each class needs for an interval of a figure over all classes: with fewer its coverage falls."""
@@ -108,8 +108,6 @@ def classification_figures(
     >>> figures.accuracy, round(figures.classes[0].f1, 3), round(figures.macro_f1, 3), round(figures.micro_f1, 3)
     (0.8, 0.8, 0.821, 0.821)
     """
-    import numpy as np
-
     counts = np.asarray(confusion, dtype=float)
     check_level(level)
     if counts.ndim != 2 or counts.shape[1] != counts.shape[0] + 1 or (counts < 0).any() or not counts.sum():
@@ -145,8 +143,6 @@ def _number(value: Any) -> float | None:
 
 def _values(counts: Array) -> dict[str, Array]:
     """The figures of many matrices at once: NaN where there is nothing to divide by."""
-    import numpy as np
-
     right = np.diagonal(counts, axis1=1, axis2=2)
     support, read = counts.sum(axis=2), counts[:, :, :-1].sum(axis=1)
     n = counts.sum(axis=(1, 2))
@@ -161,16 +157,12 @@ def _values(counts: Array) -> dict[str, Array]:
 
 def _mean(values: Array) -> Array:
     """Means over the classes that have a value; 0 where none has."""
-    import numpy as np
-
     known = ~np.isnan(values)
     mean: Array = np.where(known, values, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
     return mean
 
 
 def _by_formula(counts: Array, level: float) -> dict[str, Any]:
-    import numpy as np
-
     right, support, read = np.diag(counts), counts.sum(axis=1), counts[:, :-1].sum(axis=0)
 
     def rates(of: Array) -> list[Interval | None]:
@@ -208,8 +200,6 @@ def _smoothed(counts: Array) -> Array:
 
 def _f1_gradient(p: Array) -> Array:
     """Per cell: mean over i of (2 [a = b = i] s_i - 2 p_ii ([a = i] + [b = i])) / s_i^2, with s_i = p_i. + p_.i."""
-    import numpy as np
-
     k = len(p)
     right, total = np.diag(p), p.sum(axis=1) + p[:, :-1].sum(axis=0)
     missed = 2 * right / total**2
@@ -222,8 +212,6 @@ def _f1_gradient(p: Array) -> Array:
 
 def _recall_gradient(p: Array) -> Array:
     """Per cell: mean over i of ([a = b = i] p_i. - p_ii [a = i]) / p_i.^2."""
-    import numpy as np
-
     k, support = len(p), p.sum(axis=1)
     gradient: Array = np.zeros((k, k + 1)) - (np.diag(p) / support**2)[:, None]
     gradient[range(k), range(k)] += 1 / support
@@ -233,8 +221,6 @@ def _recall_gradient(p: Array) -> Array:
 
 def _by_bootstrap(clusters: Array, level: float, seed: int) -> dict[str, Any]:
     """Percentile intervals over resamples of clusters; of equal clusters only their number is drawn."""
-    import numpy as np
-
     g, k = clusters.shape[:2]
     alike, times = np.unique(clusters.reshape(g, -1), axis=0, return_counts=True)
     drawn = np.random.default_rng(seed).multinomial(g, times / g, size=_RESAMPLES)

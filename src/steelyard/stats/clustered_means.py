@@ -6,7 +6,10 @@ Conversations of two systems are of different length: their turns make no pairs,
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from steelyard.stats.intervals import (
     Interval,
@@ -18,10 +21,7 @@ from steelyard.stats.intervals import (
 )
 from steelyard.stats.paired import difference_reach, sign_flip
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 
 class ClusteredDifference(NamedTuple):
@@ -77,8 +77,6 @@ def clustered_difference(
     >>> clustered_difference(([1, 1, 0, 1], [0, 0, 1, 2]), ([0, 0, 1], [0, 1, 2]), rate=True).difference.__round__(4)
     0.4167
     """
-    import numpy as np
-
     check_level(level)
     (values1, at1, n1), (values2, at2, n2), count = _sides(first, second)
     mean1, mean2 = float(values1.mean()), float(values2.mean())
@@ -100,8 +98,6 @@ def _sides(
     first: tuple[ArrayLike, ArrayLike], second: tuple[ArrayLike, ArrayLike]
 ) -> tuple[tuple[Array, Array, int], tuple[Array, Array, int], int]:
     """Of each side the values, their cluster numbers (0 to G - 1) and their count; then G."""
-    import numpy as np
-
     values = [np.asarray(side[0], dtype=float) for side in (first, second)]
     for data in values:
         check_values(data)

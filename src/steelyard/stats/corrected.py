@@ -11,8 +11,12 @@ several intervals lowers the coverage. Measured coverage is in docs/explanation/
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.plain_json import field_values
 from steelyard.stats.intervals import (
@@ -33,12 +37,7 @@ from steelyard.stats.judged import (
 )
 from steelyard.stats.quantiles import normal_quantile, t_quantile
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 CorrectionMethod = Literal["post-stratified", "ppi++", "labels alone"]
 
@@ -117,8 +116,6 @@ def corrected_mean(
     >>> mean.method, round(mean.raw, 2), round(mean.value, 3)  # 0.65 * 0.8 + 0.35 * 0.1
     ('post-stratified', 0.65, 0.555)
     """
-    import numpy as np
-
     check_level(level)
     labels, _, _, units = labelled_part(data)
     if not len(labels):
@@ -151,8 +148,6 @@ def corrected_mean(
 
 def _raw_interval(data: JudgedLabels, level: float, scale: tuple[float, float] | None) -> Interval | None:
     """The interval of the mean of all verdicts, by cluster; None without a verdict."""
-    import numpy as np
-
     verdicts = np.asarray(data.verdicts)
     has_verdict = ~np.isnan(verdicts)
     if not has_verdict.any():
@@ -169,8 +164,6 @@ def _raw_interval(data: JudgedLabels, level: float, scale: tuple[float, float] |
 
 def _method(data: JudgedLabels, *, rate: bool) -> tuple[CorrectionMethod, str]:
     """The method, and the reason for it."""
-    import numpy as np
-
     labels, verdicts, _, _ = labelled_part(data)
     judged = np.asarray(data.verdicts)
     if 2 * (len(judged) - len(labels)) < len(labels):
@@ -199,8 +192,6 @@ def _rate_method(labels: Array, verdicts: Array, *, missing: bool) -> tuple[Corr
 
 
 def _alike(values: Array) -> bool:
-    import numpy as np
-
     known = values[~np.isnan(values)]
     return not len(known) or float(np.ptp(known)) == 0
 
@@ -227,8 +218,6 @@ def _post_stratified(data: JudgedLabels, level: float) -> _Corrected:
     limits for weights and clusters as in `weighted_share`. The factor D is ours; so is
     the rule that equal labels of a stratum count as dependent within clusters as much as all labels do.
     """
-    import numpy as np
-
     labels, _, weights, units = labelled_part(data)
     judged, all_units = np.asarray(data.verdicts), data.units
     overall = weighted_share(labels, weights, units)
@@ -287,8 +276,6 @@ def _mix_limits(predicted: Array, units: Array | None, level: float) -> Interval
 
 def _variance(influence: Array, units: Array | None) -> float:
     """The variance of a sum of independent parts with mean 0, from the parts: G / (G - 1) sum of squares."""
-    import numpy as np
-
     sums = influence if units is None else np.bincount(units, weights=influence)
     sums = sums[sums != 0]
     return len(sums) / max(1, len(sums) - 1) * float(sums @ sums) if len(sums) else 0.0
@@ -312,8 +299,6 @@ def _ppi(data: JudgedLabels, level: float, scale: tuple[float, float] | None) ->
     6. Deviations: variances divide by n - 1, covariance and variance of c alike and over labelled
     records alone (ppi_py divides one by n, and takes the variance over all), t in place of z, weights, clusters.
     """
-    import numpy as np
-
     labels, _, weights, units = labelled_part(data)
     judged, all_units = np.asarray(data.verdicts), data.units
     judged = np.where(np.isnan(judged), np.nanmean(judged), judged)
@@ -356,8 +341,6 @@ def _tuned_slope(labels: Array, verdicts: Array, share: Array, others: int) -> f
 
 def _labels_alone(data: JudgedLabels, level: float, scale: tuple[float, float] | None, *, rate: bool) -> _Corrected:
     """The weighted mean of the labels: exact limits for a rate, Student's t for other means."""
-    import numpy as np
-
     labels, _, weights, units = labelled_part(data)
     share = weights / weights.sum()
     value = float(share @ labels)

@@ -7,14 +7,14 @@ correlation: the value is None, with a reason, and never NaN.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.stats.rating_bootstrap import Coefficient, Ratings, bootstrap, collapse
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 _CONSTANT: Final = "one of the two lists does not vary"
 _MOST_PATTERNS: Final = 2_000
@@ -51,8 +51,6 @@ def pearson(
     >>> round(r.value, 4), r.n, r.missing
     (0.6, 4, 1)
     """
-    import numpy as np
-
     ratings = number_pairs(first, second, clusters)
     x, y = (_unit_scaled(side, ratings.counts) for side in ratings.patterns.T)
     sums = np.stack([np.ones(len(x)), x, y, x * x, y * y, x * y], axis=1)
@@ -93,8 +91,6 @@ def spearman(
     >>> spearman([10, 20, 30, 40], [1, 3, 2, 100]).value  # 1 - 6 * (0 + 1 + 1 + 0) / (4 * 15)
     0.8
     """
-    import numpy as np
-
     ratings = number_pairs(first, second, clusters)
     levels = [np.unique(side, return_inverse=True) for side in ratings.patterns.T]
 
@@ -143,8 +139,6 @@ def kendall_tau_b(
     >>> round(kendall_tau_b([1, 2, 2, 3], [1, 2, 3, 3]).value, 4)  # C = 4, D = 0, n0 = 6, n1 = n2 = 1: 4 / 5
     0.8
     """
-    import numpy as np
-
     ratings = number_pairs(first, second, clusters)
     levels = [np.unique(side, return_inverse=True) for side in ratings.patterns.T]
     codes = [numbers.reshape(-1) for _, numbers in levels]
@@ -168,8 +162,6 @@ def kendall_tau_b(
 
 def _signs(codes: Sequence[Array], rows: slice) -> Array:
     """For two patterns 1 where they are concordant, -1 where they are discordant, 0 where they tie."""
-    import numpy as np
-
     first, second = ((side[rows, None] > side).astype(np.int8) - (side[rows, None] < side) for side in codes)
     signs: Array = (first * second).astype(float)
     return signs
@@ -177,8 +169,6 @@ def _signs(codes: Sequence[Array], rows: slice) -> Array:
 
 def _balances(codes: Sequence[Array], counts: Array) -> Array:
     """For each pattern its concordant less its discordant pairs with all others; in blocks of 1,000 patterns."""
-    import numpy as np
-
     blocks = range(0, len(counts), 1000)
     return np.concatenate([_signs(codes, slice(start, start + 1000)) @ counts for start in blocks])
 
@@ -189,8 +179,6 @@ def number_pairs(first: Iterable[Any], second: Iterable[Any], clusters: Sequence
     Raises:
         ValueError: lists of different lengths, something else than numbers, or infinity.
     """
-    import numpy as np
-
     sides = [as_numbers(side) for side in (first, second)]
     if len(sides[0]) != len(sides[1]):
         raise ValueError(f"both lists need the same length, but have {len(sides[0])} and {len(sides[1])} values")
@@ -203,8 +191,6 @@ def as_numbers(values: Iterable[Any]) -> Array:
     Raises:
         ValueError: which value is not a number, or is infinite.
     """
-    import numpy as np
-
     listed = list(values)
     try:
         numbers = np.array([np.nan if value is None else value for value in listed], dtype=float).reshape(len(listed))
@@ -218,8 +204,6 @@ def as_numbers(values: Iterable[Any]) -> Array:
 
 def level_counts(weights: Array, codes: Array, levels: int) -> Array:
     """How often each level of a rater occurs, resamples x levels."""
-    import numpy as np
-
     order = np.argsort(codes, kind="stable")
     starts = np.searchsorted(codes[order], np.arange(levels))
     counts: Array = np.add.reduceat(weights[:, order], starts, axis=1)
@@ -234,8 +218,6 @@ def centred_ranks(counts: Array) -> Array:
 
 def _unit_scaled(numbers: Array, counts: Array) -> Array:
     """The numbers less their mean, as shares of the largest: sums of squares of large numbers cancel or overflow."""
-    import numpy as np
-
     if not len(numbers) or np.ptp(numbers) == 0:
         return np.zeros(len(numbers))
     centred = numbers - np.average(numbers, weights=counts)
@@ -245,8 +227,6 @@ def _unit_scaled(numbers: Array, counts: Array) -> Array:
 
 def _ratio(shared: Array, spread_first: Array, spread_second: Array, *, least: float = 0.0) -> Array:
     """Shared / sqrt(product of the spreads), kept within [-1, 1] against rounding; NaN where a spread is 0."""
-    import numpy as np
-
     defined = (spread_first > least) & (spread_second > least)
     product = np.where(defined, spread_first, 1.0) * np.where(defined, spread_second, 1.0)
     return np.where(defined, np.clip(shared / np.sqrt(product), -1.0, 1.0), np.nan)

@@ -6,12 +6,12 @@ For position bias of multiple-choice answers a place is the letter of the right 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 _FEWEST_EXPECTED: Final = 5.0
 """Cochran 1954; see `between_places`."""
@@ -81,8 +81,6 @@ def between_places(values: ArrayLike, places: ArrayLike) -> HomogeneityTest:
     >>> between_places([1] * 8 + [0] * 2 + [1] * 3 + [0] * 7, [0] * 10 + [1] * 10).statistic.__round__(4)
     5.0505
     """
-    import numpy as np
-
     data = np.asarray(values, dtype=float)
     index = np.unique(np.asarray(places), return_inverse=True)[1]
     counts = np.bincount(index) if len(index) else np.zeros(0, dtype=int)
@@ -133,8 +131,6 @@ def within_samples(values: ArrayLike, places: ArrayLike, samples: ArrayLike) -> 
     >>> round(test.statistic, 3), test.df
     (12.8, 2)
     """
-    import numpy as np
-
     table = _table(values, places, samples)
     tried = ~np.isnan(table)
     several = tried.sum(axis=1) > 1
@@ -162,8 +158,6 @@ def within_samples(values: ArrayLike, places: ArrayLike, samples: ArrayLike) -> 
 
 def _table(values: ArrayLike, places: ArrayLike, samples: ArrayLike) -> Array:
     """A row per sample and a column per place with the mean of its values; NaN where it was not tried."""
-    import numpy as np
-
     data = np.asarray(values, dtype=float)
     names, column = np.unique(np.asarray(places), return_inverse=True)
     _, row = np.unique(np.asarray(samples), return_inverse=True)
@@ -177,8 +171,6 @@ def _table(values: ArrayLike, places: ArrayLike, samples: ArrayLike) -> Array:
 
 def _shuffled(centred: Array, tried: Array, rng: Any) -> Array:
     """Sums by place for all draws; each draw permutes the values of a row among its own places."""
-    import numpy as np
-
     sums = np.zeros((_DRAWS, centred.shape[1]))
     for values, places in zip(centred, tried, strict=True):
         sums[:, places] += rng.permuted(np.tile(values[places], (_DRAWS, 1)), axis=1)

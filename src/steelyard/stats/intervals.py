@@ -5,13 +5,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from steelyard.stats.quantiles import normal_quantile, t_quantile
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
 
 _ROUNDING: Final = 1e-12
 
@@ -97,8 +96,6 @@ def clustered_spread(values: ArrayLike, clusters: ArrayLike | None = None) -> Sp
     >>> clustered_spread([1, 1, 0, 1, 0, 1, 1, 1, 0, 0, 1, 0], [0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 3, 3]).error.__round__(6)
     0.178226
     """
-    import numpy as np
-
     data = np.asarray(values, dtype=float)
     check_values(data)
     n = len(data)
@@ -143,8 +140,6 @@ def mean_interval(
     >>> mean_interval([5, 5, 5, 5, 5, 5, 5, 5, 5, 5], scale=(1, 5)).rounded(2)
     (3.65, 5.0)
     """
-    import numpy as np
-
     check_level(level)
     spread = clustered_spread(values, clusters)
     return interval_of_spread(spread, float(np.abs(np.asarray(values, dtype=float)).max()), level=level, scale=scale)
@@ -189,8 +184,6 @@ def interval_of_influence(
     >>> interval_of_influence(0.75, np.array([-3, 1, 1, 1]) / 16).rounded(3), mean_interval([0, 1, 1, 1]).rounded(3)
     ((-0.046, 1.0), (-0.046, 1.546))
     """
-    import numpy as np
-
     sums = influence if clusters is None else np.bincount(np.asarray(clusters), weights=influence)
     if len(sums) < 2 or not sums.any():
         return None
@@ -200,8 +193,6 @@ def interval_of_influence(
 
 def is_without_spread(values: ArrayLike, spread: Spread) -> bool:
     """Whether all clusters have the same mean up to rounding, so that `spread` does not measure the error."""
-    import numpy as np
-
     return spread.error <= _ROUNDING * float(np.abs(np.asarray(values, dtype=float)).max())
 
 
@@ -250,8 +241,6 @@ def wilson_clustered(values: ArrayLike, *, clusters: ArrayLike, level: float = 0
 
 def balanced_clusters(clusters: ArrayLike) -> float:
     """The number of clusters of equal size with the same effective weight, after Kish."""
-    import numpy as np
-
     sizes = np.unique(np.asarray(clusters), return_counts=True)[1].astype(float)
     return float(sizes.sum() ** 2 / (sizes @ sizes))
 
@@ -264,8 +253,6 @@ def check_values(data: NDArray[Any]) -> None:
     Raises:
         ValueError: no value, or one that is not finite.
     """
-    import numpy as np
-
     if len(data) == 0:
         raise ValueError("a mean needs at least one value")
     if not np.isfinite(data).all():

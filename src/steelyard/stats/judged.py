@@ -7,19 +7,18 @@ been drawn with unequal probability, and records may come in clusters; shares an
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval, check_level, score_interval
 from steelyard.stats.quantiles import beta_quantile, normal_quantile, t_quantile
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,8 +45,6 @@ class JudgedLabels:
     units: Array | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        import numpy as np
-
         labels, verdicts = (np.asarray(side, dtype=float) for side in (self.labels, self.verdicts))
         weights = np.ones(len(labels)) if self.weights is None else np.asarray(self.weights, dtype=float)
         if not len(labels) == len(verdicts) == len(weights):
@@ -122,8 +119,6 @@ def weighted_share(
     >>> weighted_share([1, 0, 1, 1], [1, 1, 1, 1], None)
     WeightedShare(share=0.75, effective=4.0, n=4, df=inf)
     """
-    import numpy as np
-
     data, drawn = np.asarray(values, dtype=float), np.asarray(weights, dtype=float)
     total = float(drawn.sum())
     share = float(drawn @ data) / total
@@ -198,8 +193,6 @@ def verdict_rates(data: JudgedLabels, *, level: float = 0.95) -> VerdictRates:
     >>> round(rates.tpr.value, 2), rates.tpr.interval.rounded(2), rates.tnr.n
     (0.67, (0.21, 0.94), 1)
     """
-    import numpy as np
-
     check_level(level)
     check_binary(data)
     labels, verdicts, weights, units = labelled_part(data)
@@ -223,16 +216,12 @@ def verdict_rates(data: JudgedLabels, *, level: float = 0.95) -> VerdictRates:
 
 
 def _is(verdicts: Array, verdict: int | None) -> Array:
-    import numpy as np
-
     missing: Array = np.isnan(verdicts)
     return missing if verdict is None else verdicts == verdict
 
 
 def is_binary(data: JudgedLabels) -> bool:
     """Whether every label and every verdict is 0 or 1."""
-    import numpy as np
-
     return all(bool(np.isin(side[~np.isnan(side)], (0.0, 1.0)).all()) for side in _sides(data))
 
 
@@ -248,8 +237,6 @@ def check_binary(data: JudgedLabels) -> None:
 
 def labelled_part(data: JudgedLabels) -> tuple[Array, Array, Array, Array | None]:
     """Labels, verdicts, weights and cluster numbers of the labelled records."""
-    import numpy as np
-
     labels, verdicts = _sides(data)
     rows = np.flatnonzero(~np.isnan(labels))
     units = data.units
@@ -258,14 +245,10 @@ def labelled_part(data: JudgedLabels) -> tuple[Array, Array, Array, Array | None
 
 
 def _cluster_numbers(clusters: Sequence[Any]) -> Array | None:
-    import numpy as np
-
     numbers: dict[Any, int] = {}
     units = np.array([numbers.setdefault(name, len(numbers)) for name in clusters], dtype=int)
     return None if len(numbers) == len(units) else units
 
 
 def _sides(data: JudgedLabels) -> tuple[Array, Array]:
-    import numpy as np
-
     return np.asarray(data.labels), np.asarray(data.verdicts)

@@ -10,7 +10,11 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
 
 from steelyard.stats.corrected import CorrectedMean, corrected_difference, corrected_mean
 from steelyard.stats.intervals import check_level
@@ -18,11 +22,7 @@ from steelyard.stats.judged import JudgedLabels, is_binary, labelled_part
 from steelyard.stats.power import check_power
 from steelyard.stats.quantiles import normal_quantile
 
-if TYPE_CHECKING:
-    from numpy.random import Generator
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 _ADDED: Final = 1.0
 """Labels of each class that are added to every verdict: a judge without a mistake so far may still make some."""
@@ -183,8 +183,6 @@ class _Forecast:
 
 
 def _variance_parts(data: JudgedLabels, corrected: CorrectedMean) -> _VarianceParts:
-    import numpy as np
-
     n, total = corrected.n, corrected.total
     variance, left = _open_variance(data) if is_binary(data) else _regression_variance(data)
     fixed = max(0.0, variance - left) / total
@@ -198,8 +196,6 @@ def _variance_parts(data: JudgedLabels, corrected: CorrectedMean) -> _VariancePa
 
 def _open_variance(data: JudgedLabels) -> tuple[float, float]:
     """The variance of binary labels, and the part of it that remains within verdicts."""
-    import numpy as np
-
     labels, verdicts, weights, _ = labelled_part(data)
     judged = np.asarray(data.verdicts)
     mean = left = 0.0
@@ -218,8 +214,6 @@ def _open_variance(data: JudgedLabels) -> tuple[float, float]:
 
 def _regression_variance(data: JudgedLabels) -> tuple[float, float]:
     """The variance of labels, and the part of it that remains around their regression on the verdicts."""
-    import numpy as np
-
     labels, verdicts, weights, _ = labelled_part(data)
     known = ~np.isnan(verdicts)
     variance = float(np.cov(labels, aweights=weights)) if len(labels) > 1 else 0.0
@@ -252,8 +246,6 @@ def labelling_chances(uncertainty: ArrayLike, n: int, *, uniform: float = 0.3) -
     >>> labelling_chances([0, 0, 1, 1], 2, uniform=0.5).round(3).tolist()
     [0.25, 0.25, 0.75, 0.75]
     """
-    import numpy as np
-
     unsure = np.asarray(uncertainty, dtype=float)
     if not len(unsure) or not np.isfinite(unsure).all() or (unsure < 0).any():
         raise ValueError("an uncertainty is a finite number of at least 0, one per record")
@@ -283,8 +275,6 @@ def draw_by_chance(chances: ArrayLike, rng: Generator) -> Array:
 
     Source: W. G. Madow, "On the theory of systematic sampling, II", Annals of Mathematical Statistics 20, 1949.
     """
-    import numpy as np
-
     order = rng.permutation(len(np.asarray(chances)))
     ends = np.cumsum(np.asarray(chances, dtype=float)[order])
     # The chances sum to n up to rounding; without rounding the ends, the last point could lie beyond them.

@@ -7,16 +7,16 @@ difference is 0.046, that of two independent sets of 100 would be 0.064.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from steelyard.stats.binomial import binomial_test, log_chance
 from steelyard.stats.bootstrap import bca_bootstrap, blocks_of, cluster_sums, percentile_bootstrap, worth_grouping
 from steelyard.stats.intervals import Interval, check_level, clustered_spread, wilson, wilson_clustered
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 _COUNTED_OUT: Final = 13
 """Most clusters for which all signs are tried: 2^13 = 8,192 ways, fewer than would be drawn at random."""
@@ -188,8 +188,6 @@ def bca_difference(
 
 
 def _expect_pairs(differences: ArrayLike) -> None:
-    import numpy as np
-
     if len(np.asarray(differences)) == 0:
         raise ValueError("a difference needs at least one pair")
 
@@ -213,8 +211,6 @@ def sign_flip(differences: ArrayLike, *, clusters: ArrayLike | None = None, seed
     >>> sign_flip([0, 0, 0])
     1.0
     """
-    import numpy as np
-
     _expect_pairs(differences)
     signed = cluster_sums(differences, clusters)[0]
     sums = np.abs(signed[signed != 0])
@@ -236,8 +232,6 @@ def sign_flip(differences: ArrayLike, *, clusters: ArrayLike | None = None, seed
 
 def _every_sign(clusters: int) -> Array:
     """A row of -1 and 1 for each way to sign so many numbers."""
-    import numpy as np
-
     bits = np.arange(1 << clusters)[:, None] >> np.arange(clusters)
     signs: Array = 2.0 * (bits & 1) - 1
     return signs

@@ -7,13 +7,13 @@ share that holds a pass (pass@k), or nothing but passes (pass^k). They are avera
 from __future__ import annotations
 
 from math import comb
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from steelyard.stats.bootstrap import percentile_bootstrap
 from steelyard.stats.intervals import Interval, check_level, mean_interval
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 def pass_at_k(n: int, passed: int, k: int) -> float:
@@ -80,8 +80,6 @@ def mean_pass(chances: ArrayLike, *, clusters: ArrayLike | None = None, level: f
     >>> mean_pass([1.0] * 10).interval.rounded(2)
     (0.66, 1.0)
     """
-    import numpy as np
-
     check_level(level)
     interval = percentile_bootstrap(chances, clusters=clusters, level=level)
     if interval is None:

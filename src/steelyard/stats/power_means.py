@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from steelyard.stats.intervals import check_level, clustered_spread
 from steelyard.stats.power import check_power, crossing, detectable_paired_rates, pairs_for_rates
 from steelyard.stats.quantiles import normal_quantile, normal_share, t_quantile
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 _MOST: Final = 1 << 40
 """The first power of two above the 1e12 of the message; `_fewest` doubles."""
@@ -147,8 +147,6 @@ def smallest_detectable_difference(
     >>> round(smallest_detectable_difference([1] * 16 + [-1] * 6 + [0] * 78), 2)
     0.13
     """
-    import numpy as np
-
     check_level(level)
     check_power(power)
     values = np.asarray(differences, dtype=float)
@@ -181,8 +179,6 @@ def samples_to_show(
     >>> samples_to_show([1] * 15 + [-1] * 10 + [0] * 145)
     1332
     """
-    import numpy as np
-
     values = np.asarray(differences, dtype=float)
     mean = float(values.mean()) if len(values) else 0.0
     if abs(mean) < _NEGLIGIBLE:

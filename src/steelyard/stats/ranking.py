@@ -7,14 +7,13 @@ for one table of wins or many. Intervals, rank ranges and shared places are in `
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 PRIOR: Final = 0.5
 """Virtual ties per compared pair where the likelihood has no maximum."""
@@ -96,8 +95,6 @@ def coded(
         ValueError: columns of different lengths, a number out of range, a model against itself, a score outside
             [0, 1] or a weight that is not positive.
     """
-    import numpy as np
-
     codes = [np.asarray(side, dtype=np.int64).reshape(-1) for side in (first, second)]
     scores = np.asarray(score, dtype=float).reshape(-1)
     weights = None if weight is None else np.asarray(weight, dtype=float).reshape(-1)
@@ -130,8 +127,6 @@ def count_battles(battles: Battles) -> Array:
     >>> count_battles(coded([0, 0, 1], [1, 1, 0], [1, 0.5, 0])).tolist()
     [[0.0, 2.5], [0.5, 0.0]]
     """
-    import numpy as np
-
     n = battles.models
     pair = battles.first * n + battles.second
     won = battles.score if battles.weight is None else battles.score * battles.weight
@@ -163,8 +158,6 @@ def bradley_terry(wins: ArrayLike, *, prior: float | None = None) -> BradleyTerr
     >>> bradley_terry([[0, 3], [1, 0]]).strengths.round(4).tolist()
     [0.5493, -0.5493]
     """
-    import numpy as np
-
     table = np.array(wins, dtype=float)
     if table.ndim != 2 or table.shape[0] != table.shape[1]:
         raise ValueError(f"expected a square table of wins, models x models, not the shape {table.shape}")
@@ -239,8 +232,6 @@ def _peeled(forward: Array, backward: Array) -> tuple[tuple[int, ...], ...]:
 
     Source: L. Fleischer, B. Hendrickson and A. Pinar, "On identifying strongly connected components in parallel", 2000.
     """
-    import numpy as np
-
     components, pending = [], [np.arange(len(forward))]
     while pending:
         remaining = pending.pop()
@@ -256,8 +247,6 @@ def _peeled(forward: Array, backward: Array) -> tuple[tuple[int, ...], ...]:
 
 
 def _reached(edges: Array, start: int) -> Array:
-    import numpy as np
-
     seen = np.zeros(len(edges), dtype=bool)
     seen[start] = True
     new = seen.copy()
@@ -295,8 +284,6 @@ def solve(wins: Array, start: Array, *, tolerance: float = 1e-9) -> Solved:
     Source: R. A. Bradley and M. E. Terry, Biometrika 39, 1952; the step after T. Sun and Q. Tran-Dinh, "Generalized
     self-concordant functions", Mathematical Programming 178, 2019, theorem 2 with nu = 2.
     """
-    import numpy as np
-
     tables, models, _ = wins.shape
     strengths, converged, most = np.zeros((tables, models)), np.zeros(tables, dtype=bool), 0
     rows = max(1, _CELLS_AT_ONCE // models**2)
@@ -308,8 +295,6 @@ def solve(wins: Array, start: Array, *, tolerance: float = 1e-9) -> Solved:
 
 
 def _solve_block(wins: Array, start: Array, tolerance: float) -> tuple[Array, Array, int]:
-    import numpy as np
-
     strengths, moving, iteration = start.astype(float), np.arange(len(wins)), 0
     won, battles = wins.sum(axis=2), wins + wins.transpose(0, 2, 1)
     if wins.shape[1] < 2:
@@ -327,8 +312,6 @@ def _solve_block(wins: Array, start: Array, tolerance: float) -> tuple[Array, Ar
 
 def _step(strengths: Array, won: Array, battles: Array) -> tuple[Array, Array]:
     """The full Newton step, and the most that it moves a compared pair."""
-    import numpy as np
-
     deficits = strengths[:, None, :] - strengths[:, :, None]
     # Beyond e^700 a double overflows; such terms are 0 in every sum.
     share = 1 / (1 + np.exp(np.clip(deficits, -700, 700)))

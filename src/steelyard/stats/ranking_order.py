@@ -6,18 +6,17 @@ The uncertainty due to the choice of prompts comes from fits on clusters with ra
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.stats.intervals import Interval, check_level
 from steelyard.stats.quantiles import normal_quantile, t_quantile
 from steelyard.stats.ranking import Battles, BradleyTerry, bradley_terry, count_battles, solve
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 RESAMPLES: Final = 1000
 _FEWEST: Final = 200
@@ -79,8 +78,6 @@ def rank(battles: Battles, *, level: float = 0.95, resamples: int | None = None,
     "Inference for ranks", Review of Economic Studies 91, 2024; the sets are the lines of an underlined ranking, as in
     J. W. Tukey's procedure.
     """
-    import numpy as np
-
     check_level(level)
     wins = count_battles(battles)
     fit, n, clusters = bradley_terry(wins), battles.models, met(battles)
@@ -104,8 +101,6 @@ def rank(battles: Battles, *, level: float = 0.95, resamples: int | None = None,
 
 def _only(battles: Battles, models: Array) -> Battles:
     """The battles among these models, which are renumbered from 0."""
-    import numpy as np
-
     if len(models) == battles.models:
         return battles
     number = np.full(battles.models, -1)
@@ -134,8 +129,6 @@ def told_apart(draws: Array, clusters: Array, level: float) -> Array:
         clusters: per model, the number of clusters in which it has battles.
         level: at which all of them hold.
     """
-    import numpy as np
-
     n = draws.shape[1]
     middle, down, up = (np.zeros((n, n)) for _ in range(3))
     largest = np.zeros(len(draws))
@@ -157,8 +150,6 @@ def told_apart(draws: Array, clusters: Array, level: float) -> Array:
 
 def _halves(values: Array, level: float) -> tuple[Array, Array, Array]:
     """Median, and the standard deviations of the normal halves that have the level's quantiles below and above it."""
-    import numpy as np
-
     low, middle, high = np.quantile(values, [(1 - level) / 2, 0.5, (1 + level) / 2], axis=0)
     z = normal_quantile((1 + level) / 2)
     return middle, np.maximum((middle - low) / z, 1e-12), np.maximum((high - middle) / z, 1e-12)
@@ -166,8 +157,6 @@ def _halves(values: Array, level: float) -> tuple[Array, Array, Array]:
 
 def _reach(z: float, clusters: Array) -> Array:
     """t(G - 1) * sqrt(G / (G - 1)) of the same tail as `z`, for each number G >= 2 of clusters."""
-    import numpy as np
-
     counts, where = np.unique(np.maximum(clusters, 2), return_inverse=True)
     # A normal tail may be too small for a double; from 1e-12 on the t quantile is wide enough in any case.
     tail = max(math.erfc(z / math.sqrt(2)) / 2, 1e-12)
@@ -177,8 +166,6 @@ def _reach(z: float, clusters: Array) -> Array:
 
 def _closed(above: Array) -> Array:
     """The transitive closure of `above`: where a is above b and b above c, a is above c."""
-    import numpy as np
-
     while True:
         steps = above.astype(np.float32)
         further = above | (steps @ steps > 0)
@@ -261,8 +248,6 @@ def resample(battles: Battles, counts: Array, strengths: Array, *, resamples: in
     Source: D. B. Rubin, "The Bayesian bootstrap", Annals of Statistics 9, 1981; the virtual wins are ours, chosen by
     simulated coverage.
     """
-    import numpy as np
-
     n, rng = battles.models, np.random.default_rng(seed)
     units, virtual = _units(battles), _virtual(battles, counts)
     work = n**3 + 10 * len(units.unit)
@@ -289,8 +274,6 @@ def resample(battles: Battles, counts: Array, strengths: Array, *, resamples: in
 
 def met(battles: Battles) -> Met:
     """Count the clusters of each model and pair; battles without clusters are one cluster each."""
-    import numpy as np
-
     n = battles.models
     low, high = np.minimum(battles.first, battles.second), np.maximum(battles.first, battles.second)
     pair = low * n + high
@@ -312,8 +295,6 @@ class _Virtual(NamedTuple):
 
 
 def _virtual(battles: Battles, counts: Array) -> _Virtual:
-    import numpy as np
-
     clusters, fought = met(battles), counts + counts.T
     a, b = np.nonzero(clusters.pair)
     together = clusters.pair[a, b]
@@ -322,8 +303,6 @@ def _virtual(battles: Battles, counts: Array) -> _Virtual:
 
 
 def _units(battles: Battles) -> Units:
-    import numpy as np
-
     n = battles.models
     swapped = battles.first > battles.second
     low, high = np.where(swapped, (battles.second, battles.first), (battles.first, battles.second))
@@ -350,8 +329,6 @@ def _units(battles: Battles) -> Units:
 
 def _dense(units: Units) -> Array | None:
     """Units x cells, where enough of it is not 0 for a matrix product to be faster than sums over entries."""
-    import numpy as np
-
     size = len(units.shape) * len(units.cells)
     if size > min(_DENSE, 16 * len(units.unit)):
         return None

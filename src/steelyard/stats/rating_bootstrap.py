@@ -10,16 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
 
 from steelyard.stats.bootstrap import worth_grouping
 from steelyard.stats.intervals import Interval, check_level
 
-if TYPE_CHECKING:
-    from numpy.random import Generator
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 Statistic = Callable[["Array"], "Array"]
 """Weights (resamples x patterns) -> a value per resample, NaN where the coefficient is not defined."""
@@ -106,8 +106,6 @@ def collapse(table: Array, clusters: ArrayLike | Sequence[Any] | None, *, fewest
     Raises:
         ValueError: the number of clusters is not that of the units.
     """
-    import numpy as np
-
     used = (~np.isnan(table)).sum(axis=1) >= fewest
     cluster = None
     if clusters is not None:
@@ -144,8 +142,6 @@ def bootstrap(
         level: confidence level in (0, 1).
         seed: of numpy's default generator.
     """
-    import numpy as np
-
     check_level(level)
     counted = (ratings.n, ratings.missing, ratings.clusters)
     value = float(statistic(ratings.counts[None])[0]) if ratings.n else math.nan
@@ -170,8 +166,6 @@ def bootstrap(
 
 def _resampled(ratings: Ratings, seed: int) -> Iterator[Array]:
     """Blocks of weights, resamples x patterns: how often each pattern occurs when clusters are drawn again."""
-    import numpy as np
-
     rng = np.random.default_rng(seed)
     rows = max(1, _CELLS_AT_ONCE // ratings.n)
     resamples = min(_RESAMPLES, max(999, _DRAWS // ratings.n))
@@ -186,8 +180,6 @@ def _resampled(ratings: Ratings, seed: int) -> Iterator[Array]:
 
 def _draw(rng: Generator, rows: int, units: Array, counts: Array) -> Array:
     """How often each kind occurs in a resample of the same size; `counts` is how often it occurs in the data."""
-    import numpy as np
-
     if worth_grouping(counts, len(units)):
         return rng.multinomial(len(units), counts / len(units), size=rows).astype(float)
     drawn = units[rng.integers(0, len(units), size=(rows, len(units)))]
@@ -197,8 +189,6 @@ def _draw(rng: Generator, rows: int, units: Array, counts: Array) -> Array:
 
 def _pattern_weights(ratings: Ratings, drawn: Array) -> Array:
     """How often each pattern occurs where clusters (columns) are drawn so many times, a row per resample."""
-    import numpy as np
-
     order = np.argsort(ratings.pattern, kind="stable")
     starts = np.concatenate([[0], np.cumsum(ratings.counts)[:-1]]).astype(int)
     units: Array = drawn[:, ratings.cluster[order]].astype(float)  # type: ignore[index]  # there are clusters here

@@ -25,16 +25,15 @@ of the hedged sum, and the growth of the bets without replacement. Any bet that 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from steelyard.stats.intervals import Interval, check_level
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 Decision = Literal["", "above", "below", "equal"]
 
@@ -188,8 +187,6 @@ def confidence_sequence(
     >>> confidence_sequence([1] * 19)[0].rounded(5)
     (0.71803, 1.0)
     """
-    import numpy as np
-
     check_level(level)
     data = np.asarray(values, dtype=float)
     moments = [len(data)] if at is None else list(at)
@@ -284,8 +281,6 @@ class _Game(NamedTuple):
 
     @classmethod
     def of(cls, data: Array, total: int | None) -> _Game:
-        import numpy as np
-
         n = len(data)
         if total is None:
             return cls(1.0, data, np.zeros(n + 1), np.ones(n))
@@ -294,8 +289,6 @@ class _Game(NamedTuple):
 
     def factors(self, mean: float, start: int, end: int) -> tuple[Array, Array, Array]:
         """The factor of each bet's capital per step; the derivative of its log by the mean, in two factors."""
-        import numpy as np
-
         needed = self.total * mean - self.spent[start:end]
         bets = np.minimum(_LARGEST_BET, np.asarray(_BETS)[:, None] * self.growth[start:end])
         grown = bets * (self.gain[start:end] / needed - 1)
@@ -307,8 +300,6 @@ class _Game(NamedTuple):
 
     def skip(self, mean: float, end: int) -> tuple[Array, Array]:
         """Logs and slopes against `mean` after the first `end` steps."""
-        import numpy as np
-
         logs, slopes = np.zeros(len(_BETS)), np.zeros(len(_BETS))
         for start in range(0, end, _STEPS_AT_ONCE):
             grown, lean, rate = self.factors(mean, start, min(end, start + _STEPS_AT_ONCE))
@@ -323,8 +314,6 @@ def _advance(game: _Game, state: _State, start: int, end: int, goal: float) -> t
     The log of a mixture of convex falling functions of m is one too, and so is the largest over moments. Newton's
     steps from the left therefore never pass the root: each is a valid limit, and few are needed.
     """
-    import numpy as np
-
     mean, logs, slopes = state
     raised = False
     while True:

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from steelyard.stats.intervals import Interval, check_level, check_values
 from steelyard.stats.quantiles import t_quantile
 from steelyard.stats.ties import score_interval_with_ties
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 
 class StratifiedMean(NamedTuple):
@@ -77,8 +77,6 @@ def stratified_mean(
     >>> round(macro.mean, 2), macro.interval.rounded(2)
     (0.7, (0.28, 0.93))
     """
-    import numpy as np
-
     check_level(level)
     data = np.asarray(values, dtype=float)
     check_values(data)
@@ -120,8 +118,6 @@ class _Estimate(NamedTuple):
 
 def _parts_of_values(data: Array, groups: Array) -> _Parts:
     """The parts where each value is its own cluster."""
-    import numpy as np
-
     counts = np.bincount(groups)
     means = np.bincount(groups, weights=data) / counts
     factor = np.sqrt(counts / np.maximum(counts - 1, 1))
@@ -130,8 +126,6 @@ def _parts_of_values(data: Array, groups: Array) -> _Parts:
 
 
 def _parts_of_clusters(data: Array, groups: Array, clusters: ArrayLike) -> _Parts:
-    import numpy as np
-
     units = np.unique(np.asarray(clusters), return_inverse=True)[1]
     counts = np.bincount(groups)
     means = np.bincount(groups, weights=data) / counts
@@ -145,8 +139,6 @@ def _parts_of_clusters(data: Array, groups: Array, clusters: ArrayLike) -> _Part
 
 def _pool_singles(parts: _Parts, mean: float) -> None:
     """Give groups of one cluster the spread of their means; a single such group its distance from the mean."""
-    import numpy as np
-
     single = np.flatnonzero(parts.sizes == 1)
     if not len(single):
         return
@@ -161,8 +153,6 @@ def _flat(parts: _Parts, mean: float, ties: Array) -> Array:
 
     Two average values of all groups are added; with q and s the new mean and mean square, v = (s - q^2) / G_h.
     """
-    import numpy as np
-
     # The square of 0, 1/2 and 1 is the value itself, minus a quarter for a tie.
     squares = mean - float(ties.mean()) / 4
     shrunk = (parts.sizes * parts.means + 2 * mean) / (parts.sizes + 2)

@@ -9,7 +9,10 @@ Student's t is not used: one tie among wins gives a spread so small that 19 wins
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from steelyard.stats.intervals import (
     Interval,
@@ -21,9 +24,6 @@ from steelyard.stats.intervals import (
     wilson_clustered,
 )
 from steelyard.stats.quantiles import normal_quantile, t_quantile
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 _PRECISION: Final = 1e-13
 _LARGEST_CORRECTION: Final = 1.5
@@ -98,8 +98,6 @@ def wilson_with_ties_clustered(values: ArrayLike, *, clusters: ArrayLike, level:
     >>> wilson_with_ties_clustered([1, 1, 0.5, 1, 1, 0.5, 1, 0], clusters=[0, 0, 1, 1, 2, 2, 3, 3]).rounded(2)
     (0.25, 0.97)
     """
-    import numpy as np
-
     check_level(level)
     data = np.asarray(values, dtype=float)
     if not np.isin(data, (0.0, 0.5, 1.0)).all():

@@ -9,20 +9,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from steelyard.analysis.cut_inputs import InputCount, cut_inputs
 from steelyard.errors import SteelyardError
 from steelyard.plain_json import field_values, to_json
 from steelyard.session.parameter_findings import CHANGED_PARAMETERS
 from steelyard.store.database.checksums import head_digest, set_head_checksum
-from steelyard.types import Record
-
-if TYPE_CHECKING:
-    from steelyard.store.run import Run
-    from steelyard.store.store import Store
+from steelyard.store.run import Run
+from steelyard.store.store import Store
 from steelyard.store.usage import stage_costs
 from steelyard.store.writer import Batch
+from steelyard.types import Record
 
 _NOTE: Final = "UPDATE run SET manifest = :manifest WHERE num = :num"
 _FEW: Final = 50

@@ -9,18 +9,17 @@ import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from steelyard.errors import StoreError
 from steelyard.store.database import schema
 from steelyard.store.database.connection import Connection, portions
 from steelyard.store.leases import drop_leases
+from steelyard.store.reading.search import delete_index
 from steelyard.store.records import KEY_BYTES
+from steelyard.store.run import Run
+from steelyard.store.store import Store
 from steelyard.store.writer import Batch
-
-if TYPE_CHECKING:
-    from steelyard.store.run import Run
-    from steelyard.store.store import Store
 
 _LOCK_TABLES: Final = "LOCK TABLE reply, record, sample, run IN SHARE ROW EXCLUSIVE MODE"
 """On a server, where others write meanwhile; in the order in which a writer uses the tables, so that none deadlocks."""
@@ -89,8 +88,6 @@ def delete_runs(store: Store, runs: Sequence[Run], *, replies: bool = False) -> 
             f"run {deleted} is being written and may use these replies: wait for its end, or keep the replies"
         )
     if isinstance(store.path, Path):
-        from steelyard.store.reading.search import delete_index
-
         delete_index(store.path, numbers)
     return deleted
 

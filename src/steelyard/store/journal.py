@@ -7,10 +7,12 @@ A reply is committed before anything uses it, so that a process that is killed h
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+from asyncio import Future
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from steelyard.analysis.stopping import Stopped
 from steelyard.errors import StoreError
@@ -27,9 +29,6 @@ from steelyard.store.run import Run
 from steelyard.store.run_rows import InsertRecord, end_run
 from steelyard.store.writer import Batch, Ticket, Writer
 from steelyard.types import Record, Reply
-
-if TYPE_CHECKING:
-    from asyncio import Future
 
 _SPEND: Final = """UPDATE evaluation SET calls = calls + :calls, tokens = tokens + :tokens, money = money + :money,
     millis = millis + :millis WHERE num = :num"""
@@ -329,14 +328,10 @@ class SeenKeys:
 
 
 async def _sleep(seconds: float) -> None:
-    import asyncio  # as below
-
     await asyncio.sleep(seconds)
 
 
 def _ticket() -> Future[Any]:
-    import asyncio  # whoever calls this runs a loop; commands that only read are spared the import
-
     return asyncio.get_running_loop().create_future()
 
 

@@ -11,7 +11,7 @@ import contextlib
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.analysis.usage import StageCost
@@ -20,12 +20,10 @@ from steelyard.plain_json import field_values, from_json, to_json
 from steelyard.stats.intervals import Interval
 from steelyard.store.database import schema
 from steelyard.store.database.connection import portions
+from steelyard.store.open_store import OpenStore
 from steelyard.store.reading.latency import Latency, read_latency
 from steelyard.store.run import Run
 from steelyard.store.run_rows import is_stored
-
-if TYPE_CHECKING:
-    from steelyard.store.open_store import OpenStore
 
 _LIST: Final = "list"
 _MOST_BYTES: Final = 1 << 16

@@ -26,7 +26,9 @@ from steelyard.store.database.backend import (
     repair_hint,
 )
 from steelyard.store.database.connection import Connection, DatabaseError
+from steelyard.store.database.postgres import PostgresSchema
 from steelyard.store.database.schema_version import ROWS, check_version, create_tables
+from steelyard.store.database.sqlite import SqliteConnection, SqliteFile
 from steelyard.store.database.sqlite_objects import listed_names
 from steelyard.store.row_recovery import recover_rows
 from steelyard.store.writer import Writer
@@ -199,11 +201,7 @@ def open_backend(where: str | Path | None, *, durability: Durability = "normal")
     """
     location = locate(where)
     if isinstance(location, Address):
-        from steelyard.store.database.postgres import PostgresSchema
-
         return PostgresSchema(location, durability)
-    from steelyard.store.database.sqlite import SqliteFile
-
     return SqliteFile(location, durability, _recover)
 
 
@@ -261,8 +259,6 @@ def _refuse(where: Path | Address, objects: Sequence[str]) -> None:
 
 
 def _recover(source: Path, folder: Path, new: Path) -> None:
-    from steelyard.store.database.sqlite import SqliteConnection
-
     new.touch(0o600)
     with SqliteConnection(new, "normal", writes=True) as empty, empty.begin():
         create_tables(empty)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from steelyard.analysis.conditions import Condition
 from steelyard.analysis.people_labels import CountedLabels, labelled_record, with_labels
 from steelyard.analysis.run_data import RunData
 from steelyard.analysis.scores.score_columns import ScoreRow
@@ -19,7 +20,12 @@ from steelyard.errors import ConfigError, did_you_mean
 from steelyard.store.database.connection import portions
 from steelyard.store.labels import current_labels, label_source, remarks_on
 from steelyard.store.open_store import OpenStore
+from steelyard.store.reading.frame import to_frame
+from steelyard.store.reading.page_query import RecordOrder, place_of
+from steelyard.store.reading.pages import PageRequest, RecordPage, as_condition, read_page, repeats_of, searched_page
 from steelyard.store.reading.run_reading import all_records, label_state, read, records_of
+from steelyard.store.reading.search import SearchMatches
+from steelyard.store.reading.search_text import search_terms
 from steelyard.store.records import IN_ORDER, RECORDS, damage_lines, read_records, unpacker_of
 from steelyard.store.run_rows import read_first_manifest, read_manifest
 from steelyard.store.scores import (
@@ -35,11 +41,6 @@ from steelyard.store.scores import (
     scored_names,
 )
 from steelyard.types import Label, Record, Remarks, ScoreInfo
-
-if TYPE_CHECKING:
-    from steelyard.analysis.conditions import Condition
-    from steelyard.store.reading.pages import RecordPage
-    from steelyard.store.reading.search import SearchMatches
 
 
 class Run:
@@ -221,8 +222,6 @@ class Run:
         Raises:
             ConfigError: none of them is.
         """
-        from steelyard.store.reading.frame import to_frame
-
         return to_frame(self.data(), self.records(), self.remarks().labels)
 
     def _repr_html_(self) -> str:
@@ -310,9 +309,6 @@ class Run:
         Raises:
             ConfigError: a condition or order that is not valid, or the record that the page was to follow is gone.
         """
-        from steelyard.store.reading.page_query import RecordOrder, place_of
-        from steelyard.store.reading.pages import PageRequest, as_condition, read_page, repeats_of, searched_page
-
         condition = as_condition(self, where, against)
         order = RecordOrder.of(sort, self.score_order, by_sample=by_sample and repeats_of(self) > 1)
         request = PageRequest(
@@ -339,8 +335,6 @@ class Run:
         Raises:
             ConfigError: there is nothing to search for; and as `page`.
         """
-        from steelyard.store.reading.search_text import search_terms
-
         search_terms(text)  # refuses a text without a word, for which `page` would not search at all
         return self.page(after, n, search=text, **options)
 

@@ -6,6 +6,7 @@ one order, so that no two wait for each other.
 
 from __future__ import annotations
 
+from asyncio import get_running_loop
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeVar
@@ -49,8 +50,6 @@ async def changed(writer: Writer, locks: bytes, change: Callable[[Batch], T]) ->
     Raises:
         StoreError: it could not be written.
     """
-    from asyncio import get_running_loop  # commands that only read are spared it
-
     ticket = get_running_loop().create_future()
     writer.submit(SharedChange(locks, change, ticket))
     answer: T = await ticket

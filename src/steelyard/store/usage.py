@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from numpy.typing import NDArray
 
 from steelyard.analysis.numbers import money_text
 from steelyard.analysis.usage import FrameworkUsage, StageCost
@@ -18,10 +20,7 @@ from steelyard.store.database.connection import Connection
 from steelyard.store.writer import Batch
 from steelyard.types import Output
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 OF_RUN: Final = ("done", "errors", "replies", "from_journal", "input_tokens", "output_tokens")
 """Counters of a run."""

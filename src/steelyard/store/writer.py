@@ -10,21 +10,19 @@ is already in flight can still be stored.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
+from typing import Any, ClassVar, Final, Protocol, TypeAlias
 
 from steelyard.errors import StoreError
 from steelyard.store.codec import Packer, Unpacker, load_dictionary, save_dictionary
 from steelyard.store.database.backend import Backend, Reserve, cause_of, repair_hint
 from steelyard.store.database.connection import Connection, DatabaseError
-
-if TYPE_CHECKING:
-    import asyncio  # commands that only read are spared it
 
 _LATER_S: Final = 0.02
 """How long records wait for others to share a transaction: their replies are in the journal already, and a transaction

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import compress, count, islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.sql.columns import match_columns, project
 from steelyard.tables.counting import NumberedRows, Rows, number_rows
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 _MOST_COUNTS: Final = 500_000
 """Limit of counts that are stored to find the best order: of 20,000 bags of cells at five columns."""
@@ -72,8 +71,6 @@ def _may_gain(plain: NumberedRows, target: Rows, prediction: Rows) -> bool:
 
 
 def _common(rows: NumberedRows) -> int:
-    import numpy as np
-
     return int(np.minimum(*rows.counts()).sum())
 
 
@@ -108,8 +105,6 @@ def _most_agreeing(target: Rows, prediction: Rows) -> tuple[int, ...] | None:
 
 def _counts_by_column(cells: Sequence[int], distinct: int, width: int) -> NDArray[np.float64]:
     """How often each cell, taken with the cells of its row, occurs in each column; floats multiply faster."""
-    import numpy as np
-
     slots = np.array(cells, dtype=np.int64) * width + np.arange(len(cells)) % width
     return np.bincount(slots, minlength=distinct * width).reshape(distinct, width).astype(float)
 

@@ -6,13 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, count, filterfalse
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.sql.extent import check_time
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 Rows = Sequence[tuple[int, ...]]
 
@@ -29,8 +28,6 @@ class NumberedRows:
 
     def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """How often each row occurs in the target and in the prediction."""
-        import numpy as np
-
         target, prediction = (np.bincount(rows, minlength=self.distinct) for rows in (self.target, self.prediction))
         return target, prediction
 
@@ -41,8 +38,6 @@ def number_rows(target: Sequence[Hashable], prediction: Sequence[Hashable]) -> N
     >>> number_rows("aab", "ca").prediction.tolist()
     [2, 0]
     """
-    import numpy as np
-
     check_time()
     numbers: dict[Hashable, int] = defaultdict(count().__next__)
     first, second = (
@@ -57,8 +52,6 @@ def shared_cells(first: Rows, second: Rows) -> int:
     >>> shared_cells([(1, 1), (2, 3)], [(1, 2, 2)])
     2
     """
-    import numpy as np
-
     cells = [
         np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=sum(map(len, rows))) for rows in (first, second)
     ]
@@ -160,8 +153,6 @@ def rank_correlation(target: Sequence[Hashable], prediction: Sequence[Hashable])
 
 def numbered_correlation(rows: NumberedRows) -> float | None:
     """Compute `rank_correlation` of rows that are numbered already."""
-    import numpy as np
-
     common = np.minimum(*rows.counts())
     if np.count_nonzero(common) < 2:
         return None
@@ -195,8 +186,6 @@ def first_places_correlation(target: Iterable[Hashable], prediction: Iterable[Ha
 
 def _ranks_of_shared(rows: NDArray[np.int64], common: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The shared occurrences, sorted by row and then by place: their rows, and their places among each other."""
-    import numpy as np
-
     by_row = np.argsort(rows, kind="stable")
     sorted_rows = rows[by_row]
     nth = np.arange(len(rows)) - np.searchsorted(sorted_rows, sorted_rows, "left")
@@ -209,7 +198,5 @@ def _ranks_of_shared(rows: NDArray[np.int64], common: NDArray[np.int64]) -> tupl
 
 def _squares(target_ranks: NDArray[np.int64], prediction_ranks: NDArray[np.int64]) -> int:
     """The exact sum: a float would round it, and 64 bits are too few from three million rows on."""
-    import numpy as np
-
     parts = np.add.reduceat((target_ranks - prediction_ranks) ** 2, np.arange(0, len(target_ranks), 2**15))
     return sum(parts.tolist())

@@ -15,6 +15,8 @@ from decimal import Decimal
 from itertools import chain, count, islice
 from typing import Any, Final
 
+import numpy as np
+
 from steelyard.sql.extent import check_time
 from steelyard.sql.results import plain_cell
 from steelyard.tables.counting import (
@@ -179,8 +181,6 @@ def _at_two_decimals(floats: Sequence[float]) -> Sequence[float]:
     """
     if len(floats) < _FEW_FLOATS:
         return [round(number, 2) if math.isfinite(number) else number for number in floats]
-    import numpy as np
-
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = np.array(floats) * 100
         rounded_scaled = np.rint(scaled)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args
+from typing import Any, ClassVar, Final, Literal, get_args
 
 from steelyard.errors import ConfigError, did_you_mean, expect_number
 from steelyard.prompts.conversation import is_messages, search_text
@@ -21,12 +21,10 @@ from steelyard.prompts.message_parts import shown_content
 from steelyard.replies.answer_key import alternatives
 from steelyard.retrieval.chunk import CHUNK_TOKENS
 from steelyard.sql.schema import Schema, parse_schema
-from steelyard.targets.baseline_readers import Solver, open_solver
+from steelyard.targets.baseline_readers import ExtractiveReader, Solver, open_reader, open_solver
 from steelyard.targets.library import ChunkSize, digests_of, notes_on_documents, open_documents, paths_of
+from steelyard.targets.sql_rules.rules import read_question
 from steelyard.types import INLINE, Output, Sample, StageInfo
-
-if TYPE_CHECKING:
-    from steelyard.targets.baseline_readers import ExtractiveReader
 
 Kind = Literal["random", "longest", "retrieval", "rules", "extractive", "reference"]
 
@@ -152,8 +150,6 @@ class Baseline:
         return open_solver(self._paths)
 
     def _reader(self) -> ExtractiveReader:
-        from steelyard.targets.baseline_readers import open_reader
-
         return open_reader(self._paths, self._cut)
 
     def _draw(self, sample: Sample, options: Sequence[int]) -> str:
@@ -194,8 +190,6 @@ def _reference_of(sample: Sample) -> Output:
 
 
 def _read_as_sql(sample: Sample) -> Output:
-    from steelyard.targets.sql_rules.rules import read_question
-
     dialect = sample.metadata.get("dialect")
     dialect = dialect if isinstance(dialect, str) and dialect else "sqlite"
     ddl = sample.metadata.get("schema")

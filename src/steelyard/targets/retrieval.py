@@ -10,7 +10,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.errors import ConfigError, ModelError, did_you_mean, expect_number
 from steelyard.models.base import Model, check_parameters
@@ -50,10 +53,6 @@ from steelyard.targets.library import (
     stamps_of,
 )
 from steelyard.types import Asks, Message, Output, Sample
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 Search = Literal["bm25", "vectors"]
 

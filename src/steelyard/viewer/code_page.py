@@ -7,16 +7,18 @@ is read from the store.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from steelyard.errors import ConfigError
 from steelyard.people.code_scorer import PATTERN, judge_config, pattern_config, score_name, scorer_yaml
 from steelyard.people.codings import (
+    Coding,
     assign_code,
     change_code,
     edit_code,
@@ -26,22 +28,17 @@ from steelyard.people.codings import (
     read_coding,
     write_scorer,
 )
-from steelyard.people.error_codes import LONGEST_DEFINITION, LONGEST_NAME
+from steelyard.people.error_codes import LONGEST_DEFINITION, LONGEST_NAME, CodingState, ErrorCode, ErrorNote
 from steelyard.plain_json import digest_of
+from steelyard.report.section import Section
 from steelyard.report.sections.error_codes import trial_section
+from steelyard.scorers.judges.error_code import ErrorJudge, ErrorPattern
+from steelyard.types import Json
 from steelyard.viewer.codes_page import scorer_words, writer_of
 from steelyard.viewer.notes import author_of, remember_author
+from steelyard.viewer.open_codings import OpenCodings
 from steelyard.viewer.pages import Pages, fields_of, typed_text
 from steelyard.viewer.path_numbers import number_of
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from steelyard.people.codings import Coding
-    from steelyard.people.error_codes import CodingState, ErrorCode, ErrorNote
-    from steelyard.report.section import Section
-    from steelyard.types import Json
-    from steelyard.viewer.open_codings import OpenCodings
 
 _NOTES: Final = 100
 """Notes on one page: a form has at most 200 fields."""
@@ -237,8 +234,6 @@ def _scorer_config(state: CodingState, sent: SentChange) -> dict[str, Json]:
     Raises:
         ConfigError: what is wrong with it.
     """
-    from steelyard.scorers.judges.error_code import ErrorJudge, ErrorPattern  # imports what asks models
-
     name = sent.field("score")
     if sent.do == "pattern":
         if not sent.field("pattern"):

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from steelyard.errors import ConfigError
-from steelyard.people.codings import assign_code, named_coding, new_code, read_coding, withdraw_note, write_note
-from steelyard.people.draw import item_record
-from steelyard.people.error_codes import LONGEST_NAME, LONGEST_NOTE
+from steelyard.people.codings import Coding, assign_code, named_coding, new_code, read_coding, withdraw_note, write_note
+from steelyard.people.draw import DrawnRecord, item_record
+from steelyard.people.error_codes import LONGEST_NAME, LONGEST_NOTE, CodingState, ErrorNote
 from steelyard.people.queues import checked_rater
 from steelyard.viewer.codes_page import reading_mode, record_address
 from steelyard.viewer.notes import author_of
+from steelyard.viewer.open_codings import OpenCodings
 from steelyard.viewer.pages import Pages, form_of, typed_text
 from steelyard.viewer.path_numbers import number_of
 from steelyard.viewer.sample_page import read_sample
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from steelyard.people.codings import Coding
-    from steelyard.people.draw import DrawnRecord
-    from steelyard.people.error_codes import CodingState, ErrorNote
-    from steelyard.viewer.open_codings import OpenCodings
 
 _KEYS: Final = 9
 

@@ -7,29 +7,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from steelyard.errors import ConfigError
 from steelyard.people.code_scorer import PATTERN
-from steelyard.people.codings import MOST_DRAWN, change_code, codings, draw_coding, named_coding, new_code, read_coding
-from steelyard.people.error_codes import LONGEST_DEFINITION, LONGEST_NAME
+from steelyard.people.codings import (
+    MOST_DRAWN,
+    Coding,
+    change_code,
+    codings,
+    draw_coding,
+    named_coding,
+    new_code,
+    read_coding,
+)
+from steelyard.people.error_codes import LONGEST_DEFINITION, LONGEST_NAME, ErrorCode
 from steelyard.people.queues import checked_rater
+from steelyard.store import Run
 from steelyard.viewer.notes import author_of, remember_author
+from steelyard.viewer.open_codings import OpenCodings, ReadingMode
 from steelyard.viewer.pages import Pages, fields_of, form_of
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from steelyard.people.codings import Coding
-    from steelyard.people.error_codes import ErrorCode
-    from steelyard.store import Run
-    from steelyard.viewer.open_codings import OpenCodings, ReadingMode
 
 _DRAWN: Final = 100
 _MOST_RUNS: Final = 30

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -12,20 +12,18 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from steelyard.config.dataset_versions import like_cells, suggested_cells
+from steelyard.data.dataset_file import DatasetFile
 from steelyard.data.new_version import RowEdit, unwritable
 from steelyard.errors import ConfigError, DataError
 from steelyard.people.dataset_drafts import DatasetDraft, DraftConflictError, change_row, checked_row_id
 from steelyard.people.named_datasets import DatasetVersion, NamedDataset
 from steelyard.prompts.conversation import input_text
+from steelyard.store import Run
+from steelyard.types import Record
 from steelyard.viewer.notes import author_of, remember_author
 from steelyard.viewer.open_datasets import OpenDatasets, row_of
 from steelyard.viewer.pages import Pages, form_of
 from steelyard.viewer.path_numbers import number_of
-
-if TYPE_CHECKING:
-    from steelyard.data.dataset_file import DatasetFile
-    from steelyard.store import Run
-    from steelyard.types import Record
 
 _CELL: Final = "cell-"
 """Beginning of the names of fields; the number of the column follows."""

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from steelyard.report.exports.records import csv, jsonl
 from steelyard.store import Run
 from steelyard.store.reading.search import search_run
 from steelyard.types import Record
@@ -45,8 +46,6 @@ def export_routes(pages: Pages) -> list[Route]:
 
 
 def _lines(form: str) -> Callable[..., Iterator[str]]:
-    from steelyard.report.exports.records import csv, jsonl
-
     return csv if form == "csv" else jsonl
 
 

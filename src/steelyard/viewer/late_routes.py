@@ -7,16 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route, Router
+from starlette.types import Receive, Scope, Send
 
-if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
-
-    from steelyard.viewer.open_datasets import OpenDatasets
-    from steelyard.viewer.pages import Pages
+from steelyard.viewer.code_page import code_routes
+from steelyard.viewer.coded_record_page import coded_record_routes
+from steelyard.viewer.codes_page import codes_routes
+from steelyard.viewer.compare_page import compare_routes
+from steelyard.viewer.datasets_page import dataset_routes
+from steelyard.viewer.delete_page import delete_routes
+from steelyard.viewer.filtered_export import export_routes
+from steelyard.viewer.history_page import history_routes
+from steelyard.viewer.live_page import live_routes
+from steelyard.viewer.marks import mark_routes
+from steelyard.viewer.notes import note_routes
+from steelyard.viewer.open_codings import OpenCodings
+from steelyard.viewer.open_datasets import OpenDatasets
+from steelyard.viewer.pages import Pages
+from steelyard.viewer.queue_page import queue_routes
+from steelyard.viewer.run_page import run_routes
+from steelyard.viewer.sample_page import sample_routes
+from steelyard.viewer.saved_page import saved_routes
 
 
 class LateRoutes:
@@ -51,8 +64,6 @@ class SharedReadings:
     @cached_property
     def datasets(self) -> OpenDatasets:
         """The store's datasets."""
-        from steelyard.viewer.open_datasets import OpenDatasets
-
         return OpenDatasets(self._pages)
 
 
@@ -65,44 +76,22 @@ def late_routes(pages: Pages, shared: SharedReadings) -> list[Route]:
     """
 
     def of_runs() -> list[Route]:
-        from steelyard.viewer.delete_page import delete_routes
-        from steelyard.viewer.filtered_export import export_routes
-        from steelyard.viewer.marks import mark_routes
-        from steelyard.viewer.notes import note_routes
-        from steelyard.viewer.run_page import run_routes
-        from steelyard.viewer.sample_page import sample_routes
-
         routes = [*run_routes(pages, shared.datasets), *sample_routes(pages), *export_routes(pages)]
         return [*routes, *note_routes(pages), *mark_routes(pages), *delete_routes(pages)]
 
     def live() -> list[Route]:
-        from steelyard.viewer.live_page import live_routes
-
         return live_routes(pages)
 
     def of_several_runs() -> list[Route]:
-        from steelyard.viewer.compare_page import compare_routes
-        from steelyard.viewer.history_page import history_routes
-        from steelyard.viewer.saved_page import saved_routes
-
         return [*compare_routes(pages, shared.datasets), *history_routes(pages), *saved_routes(pages)]
 
     def queues() -> list[Route]:
-        from steelyard.viewer.queue_page import queue_routes
-
         return queue_routes(pages)
 
     def of_datasets() -> list[Route]:
-        from steelyard.viewer.datasets_page import dataset_routes
-
         return dataset_routes(pages, shared.datasets)
 
     def of_codings() -> list[Route]:
-        from steelyard.viewer.code_page import code_routes
-        from steelyard.viewer.coded_record_page import coded_record_routes
-        from steelyard.viewer.codes_page import codes_routes
-        from steelyard.viewer.open_codings import OpenCodings
-
         codings = OpenCodings(pages)
         return [*codes_routes(pages, codings), *coded_record_routes(pages, codings), *code_routes(pages, codings)]
 

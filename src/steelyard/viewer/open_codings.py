@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from steelyard.people.codings import newest_change, read_coding
+from steelyard.people.codings import Coding, newest_change, read_coding
+from steelyard.people.draw import DrawnRecord
+from steelyard.people.error_codes import CodingState
+from steelyard.report.charts.curve import CurveChart
 from steelyard.report.coding_page import CodingPage
+from steelyard.report.section import Section
 from steelyard.report.sections.error_codes import codes_section, saturation_chart
-
-if TYPE_CHECKING:
-    from steelyard.people.codings import Coding
-    from steelyard.people.draw import DrawnRecord
-    from steelyard.people.error_codes import CodingState
-    from steelyard.report.charts.curve import CurveChart
-    from steelyard.report.section import Section
-    from steelyard.store import Run
-    from steelyard.viewer.pages import Pages
+from steelyard.store import Run
+from steelyard.viewer.pages import Pages
 
 ReadingMode = Literal["", "group"]
 """What a reader goes through: records without a note (""), or notes without a code ("group")."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from starlette.requests import Request
 
@@ -26,10 +26,8 @@ from steelyard.people.named_datasets import (
     run_dataset,
 )
 from steelyard.report.run_texts import one_line
-
-if TYPE_CHECKING:
-    from steelyard.store import Run
-    from steelyard.viewer.pages import Pages
+from steelyard.store import Run
+from steelyard.viewer.pages import Pages
 
 _KEPT: Final = 2
 """Files whose rows are cached: 100,000 rows take some 12 megabytes, and as much again once they were searched."""

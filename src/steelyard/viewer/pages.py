@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from threading import Lock, RLock
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 from urllib.parse import parse_qsl, urlencode
 
+import jinja2
 from starlette.convertors import Convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from steelyard.analysis.comparison.compare_runs import compare
+from steelyard.analysis.comparison.comparison_values import Comparison
 from steelyard.analysis.numbers import score_title
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, DataError
@@ -29,11 +31,6 @@ from steelyard.viewer.named_address import named_address, sample_address, short_
 from steelyard.viewer.run_figures import BaselineDifference, FigureCache, state_of
 from steelyard.viewer.run_filter import tag_filter
 from steelyard.viewer.single_file import saved_as, style, to_be_read
-
-if TYPE_CHECKING:
-    import jinja2
-
-    from steelyard.analysis.comparison.comparison_values import Comparison
 
 _HTMX: Final = (
     "extensions:'hx-csp,sse', includeIndicatorCSS:false, defaultTimeout:60000"

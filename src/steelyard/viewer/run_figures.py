@@ -12,9 +12,10 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from steelyard.analysis.comparison.compare_runs import headline_difference
+from steelyard.analysis.comparison.comparison_values import Verdict
 from steelyard.analysis.numbers import cost_text, interval_text, seconds_text, signed_text, value_text
 from steelyard.analysis.scores.running_score import RunningScore, headline_score
 from steelyard.analysis.summary.run_summary import summarize_run
@@ -22,10 +23,7 @@ from steelyard.errors import SteelyardError, StoreError
 from steelyard.store import Run
 from steelyard.store.list_figures import ListFigures, compute_figures, read_figures, store_figures
 from steelyard.store.progress import running_scores
-
-if TYPE_CHECKING:
-    from steelyard.analysis.comparison.comparison_values import Verdict
-    from steelyard.store.reading.latency import Latency
+from steelyard.store.reading.latency import Latency
 
 PATIENCE_S: Final = 0.1
 """How long a page waits for figures that were never computed: enough for those of ten small runs."""

@@ -17,6 +17,7 @@ from steelyard.analysis.numbers import record_value_text, score_title
 from steelyard.analysis.retrieval_matches import WAYS
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text
+from steelyard.evaluation.judge_prompts import judge_prompts
 from steelyard.prompts.agent_messages import MESSAGES, is_answered_conversation, tool_call
 from steelyard.prompts.conversation import input_text, is_messages
 from steelyard.prompts.message_parts import images_in, without_files
@@ -324,8 +325,6 @@ def _prompts(run: Run, record: Record) -> Mapping[str, Sequence[Message]]:
     """Key of a judge's reply -> the messages that it answers."""
     if not record.replies.keys() - {"target"}:
         return {}
-    from steelyard.evaluation.judge_prompts import judge_prompts  # imports what runs: 0.2 s, for judged samples alone
-
     return judge_prompts(run, record)
 
 

@@ -13,7 +13,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import uvicorn
 from starlette.applications import Starlette
@@ -22,6 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from steelyard.errors import ConfigError, SteelyardError
 from steelyard.store import Store
@@ -30,9 +31,6 @@ from steelyard.viewer.guard import LOOPBACK, Access, RequestGuard, host_name, ke
 from steelyard.viewer.late_routes import SharedReadings, late_routes
 from steelyard.viewer.pages import AnyText, Pages
 from steelyard.viewer.runs_page import runs_routes
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
 
 _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _IMMUTABLE: Final = {"Cache-Control": "private, max-age=31536000, immutable"}

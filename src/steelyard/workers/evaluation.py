@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from steelyard import evaluation as in_suite
-
-if TYPE_CHECKING:
-    from steelyard.evaluation import RunConfig, RunHandle, Suite
-    from steelyard.evaluation.evaluate import BuildsSuite
-    from steelyard.store import Run
-    from steelyard.workers.executors import Workers
+from steelyard.evaluation import RunConfig, RunHandle, Suite
+from steelyard.evaluation.evaluate import BuildsSuite
+from steelyard.store import Run
+from steelyard.workers.executors import Workers, executor_of
 
 
 def evaluate_suite(
@@ -60,6 +58,4 @@ async def aevaluate_suite(
 def _with_workers(workers: Workers | None, options: dict[str, Any]) -> dict[str, Any]:
     if workers is None:
         return options
-    from steelyard.workers.executors import executor_of  # with what starts processes, for those who ask for it
-
     return {**options, "executor": executor_of(workers)}

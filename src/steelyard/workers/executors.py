@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from steelyard.errors import ConfigError, expect_number
 from steelyard.evaluation.executor import BegunEvaluation, Executor, RunHandle, is_executor
@@ -13,12 +13,10 @@ from steelyard.evaluation.objects import Suite
 from steelyard.evaluation.rescore import ScoredRecords, ScoringTask
 from steelyard.workers.local_process import StartsProcesses
 from steelyard.workers.processes import Leader
+from steelyard.workers.ray_cluster import RayWorkers
 from steelyard.workers.scoring_pool import scored_by_processes
 from steelyard.workers.scoring_process import packed_task
 from steelyard.workers.task import check_shared
-
-if TYPE_CHECKING:
-    from steelyard.workers.ray_cluster import RayWorkers
 
 Workers: TypeAlias = int | str | Executor
 """A number of processes, `ray`, `ray://HOST:10001`, or an executor such as `RayWorkers`."""
@@ -68,8 +66,6 @@ class ProcessWorkers:
 def named_executor(text: str, working_dir: str | Path | None = None) -> ProcessWorkers | RayWorkers:
     """The executor of workers as the command line names them; arguments and errors as for `executor_of`."""
     if text.startswith("ray"):
-        from steelyard.workers.ray_cluster import RayWorkers
-
         return RayWorkers.parse(text, working_dir)
     if working_dir is not None:
         raise ConfigError("a working directory is copied to workers of Ray alone: --workers ray or ray://HOST:10001")

@@ -30,6 +30,7 @@ from steelyard.session.secrets import environment_set
 from steelyard.store.database.address import Address, has_password, locate
 from steelyard.workers.local_process import StartedWorker, search_path
 from steelyard.workers.processes import Leader
+from steelyard.workers.ray_actor import RayWorker, score_range
 from steelyard.workers.scoring_process import packed_task, scored_of
 from steelyard.workers.task import NAME_ONE, WorkerTask, check_shared, packed
 from steelyard.workers.versions import Versions
@@ -169,8 +170,6 @@ class RayWorkers:
         with self._connected(environment) as n:
             import ray
 
-            from steelyard.workers.ray_actor import score_range
-
             arguments = (_search_path(self), Versions.here().to_json(), data, _only_on(where))
             task_of = ray.remote(score_range).options(max_retries=_RETRIES, **_PLACED)
             running: dict[Any, int] = {}
@@ -245,8 +244,6 @@ class _StartsActors:
 
     def __init__(self, settings: RayWorkers, only_on: str) -> None:
         import ray
-
-        from steelyard.workers.ray_actor import RayWorker
 
         self._folder = _absolute(settings.working_dir)
         self._search_path = _search_path(settings)

@@ -18,7 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.sample_costs import contents, hashes_by_id, metadata_keys, metadata_values
 from steelyard.analysis.comparison.sample_scores import RunScores, read_scores
@@ -26,10 +29,7 @@ from steelyard.analysis.run_data import RunData
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, did_you_mean
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 ID: Final = "id"
 CONTENT: Final = "content"
@@ -139,8 +139,6 @@ def align(baseline: ComparedRun, other: ComparedRun, by: str, names: tuple[str, 
 
 
 def _by_id(baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
-    import numpy as np
-
     samples = baseline.scores.samples
     if samples is other.scores.samples:
         indices = np.arange(len(samples))
@@ -182,8 +180,6 @@ def dataset_file(manifest: Mapping[str, Any]) -> tuple[str, str] | None:
 
 def _changed(baseline: ComparedRun, other: ComparedRun, first: Array, second: Array) -> Array:
     """Per pair with a common id, whether the content differs; group and metadata do not count as content."""
-    import numpy as np
-
     if baseline.run.bodies and other.run.bodies and baseline.run.hashes is not None and other.run.hashes is not None:
         hashes = baseline.run.hashes[baseline.scores.numbers[first]], other.run.hashes[other.scores.numbers[second]]
         changed = np.asarray(hashes[0] != hashes[1])
@@ -254,8 +250,6 @@ def _indices_by(scores: RunScores, values: Mapping[str, Any]) -> dict[Any, list[
 
 
 def _alignment(pairs: Sequence[tuple[int, int]], by: str, notes: tuple[str, ...] = ()) -> SampleAlignment:
-    import numpy as np
-
     indices = np.asarray(pairs, dtype=int).reshape(-1, 2)
     return SampleAlignment(indices[:, 0], indices[:, 1], by, notes)
 
@@ -389,8 +383,6 @@ def shared_replies(first: LastReplies, second: LastReplies, pairs: tuple[Array, 
     >>> shared_replies(first, second, (same, same)), shared_replies(first, second, (same, np.array([0, 2, 1])))
     (1, 3)
     """
-    import numpy as np
-
     # Most runs share no reply: the heads alone tell that, without a Python object per key.
     heads = [np.ascontiguousarray(side.keys[:, :_HEAD]).view(np.uint64)[:, 0] for side in (first, second)]
     all_heads = np.sort(np.concatenate(heads))
@@ -404,8 +396,6 @@ def shared_replies(first: LastReplies, second: LastReplies, pairs: tuple[Array, 
 
 def _keys_by_pair(side: LastReplies, samples: Array, chosen: Array) -> set[tuple[int, bytes]]:
     """(pair, key) of the chosen replies."""
-    import numpy as np
-
     pair = np.full(int(max(side.samples.max(initial=-1), samples.max(initial=-1))) + 1, -1)
     pair[samples] = np.arange(len(samples))
     numbers = pair[side.samples[chosen]].tolist()

@@ -28,6 +28,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, get_args
 
+import numpy as np
+
 from steelyard.analysis.comparison.sample_costs import hashes_by_id
 from steelyard.analysis.judges.jury_scores import with_jury
 from steelyard.analysis.run_data import RunCounts, RunData
@@ -164,8 +166,6 @@ def _problem(error: Exception) -> str:
 
 
 def _baseline(document: Any) -> RunData:
-    import numpy as np
-
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f'expected a mapping with "format": "{FORMAT}"')
     texts = {name: _typed(document[name], str, name) for name in _TEXTS}

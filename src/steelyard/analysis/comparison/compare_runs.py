@@ -16,7 +16,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.alignment import (
     AlignedRuns,
@@ -71,6 +74,7 @@ from steelyard.analysis.comparison.paired_scores import (
 )
 from steelyard.analysis.comparison.sample_costs import sample_costs
 from steelyard.analysis.comparison.settings import setting_differences
+from steelyard.analysis.comparison.turn_differences import turn_differences
 from steelyard.analysis.judges.jury_scores import with_jury
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_data import HoldsRunData, RunData, data_of
@@ -80,10 +84,7 @@ from steelyard.analysis.summary.run_summary import summarize_run, with_juries
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, did_you_mean
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 
 def compare(
@@ -345,8 +346,6 @@ def _turn_differences(runs: AlignedRuns, level: float, score: str = "") -> tuple
     names = [{turns.score.name for turns in summary.details.turns} for summary in summaries]
     if not names[0] & names[1] or (score and score not in names[0] & names[1]):
         return ()
-    from steelyard.analysis.comparison.turn_differences import turn_differences  # few runs are of conversations
-
     return tuple(turns for turns in turn_differences(runs, level) if not score or turns.score == score)
 
 
@@ -374,8 +373,6 @@ def _score_difference(runs: AlignedRuns, kind: ComparedScore, level: float) -> S
 
 def _compare_pair(pair: _TestedPair, *, level: float) -> PairComparison:
     """The full comparison of two runs, given the differences corrected for the tests of other runs."""
-    import numpy as np
-
     runs, kind, headline = pair.runs, pair.kind, pair.headline
     baseline, other, alignment = runs.baseline, runs.other, runs.alignment
     verdict = verdict_of(headline, level)

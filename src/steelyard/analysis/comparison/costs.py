@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Sized
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.sample_costs import SampleCost
 from steelyard.stats.intervals import Interval
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 MOST_SAMPLES: Final = 2_000
 """Most samples whose costs are read, in a seeded draw: each needs its replies from the journal, and this many give a
@@ -100,8 +100,6 @@ def time_quantile(
 
     Returns None without samples.
     """
-    import numpy as np
-
     if not costs:
         return None
     measure, values = times_of([cost for _, cost in costs])
@@ -111,15 +109,11 @@ def time_quantile(
 
 def times_of(costs: Sequence[SampleCost]) -> tuple[str, Array]:
     """`latency` and the seconds of each sample; where a target asked no model for some, `seconds`, the wall time."""
-    import numpy as np
-
     measure = "latency" if all(cost.latency is not None for cost in costs) else "seconds"
     return measure, np.asarray([getattr(cost, measure) for cost in costs], dtype=float)
 
 
 def _sides(pairs: Sequence[CostPair], measure: str) -> tuple[Array, Array]:
-    import numpy as np
-
     sides = ((pair.baseline for pair in pairs), (pair.other for pair in pairs))
     before, after = (np.asarray([getattr(costs, measure) for costs in side], dtype=float) for side in sides)
     return before, after
@@ -129,8 +123,6 @@ class _Resamples:
     """Draws of clusters with replacement, the same for every measure."""
 
     def __init__(self, clusters: Sequence[int], level: float, seed: int) -> None:
-        import numpy as np
-
         self._clusters = np.unique(np.asarray(clusters), return_inverse=True)[1]
         self._n = len(clusters)
         self._groups = int(self._clusters.max()) + 1
@@ -141,8 +133,6 @@ class _Resamples:
 
     def means(self, measure: str, sides: tuple[Array, Array], *, estimated: bool) -> CostDifference:
         """The difference of the means."""
-        import numpy as np
-
         # Not `@`: for so few numbers the threads of a BLAS cost more, half a second of CPU, than they save.
         sums = [np.einsum("ij,j->i", weights, sides[1] - sides[0]) for weights in self._weights]
         draws = [sums_drawn / weights.sum(axis=1) for sums_drawn, weights in zip(sums, self._weights, strict=True)]
@@ -161,8 +151,6 @@ class _Resamples:
     def _difference(
         self, names: tuple[str, str], before: float, after: float, draws: Sequence[Array], *, estimated: bool = False
     ) -> CostDifference:
-        import numpy as np
-
         interval = None
         if draws:
             low, high = np.quantile(np.concatenate(draws), self._ends)
@@ -171,8 +159,6 @@ class _Resamples:
 
     def _drawn_weights(self, rng: Any) -> Iterator[Array]:
         """How often each pair is drawn, some resamples at a time."""
-        import numpy as np
-
         rows = max(1, _AT_ONCE // self._n)
         for start in range(0, _RESAMPLES, rows):
             drawn = rng.integers(0, self._groups, size=(min(rows, _RESAMPLES - start), self._groups))
@@ -184,15 +170,11 @@ class _Resamples:
 
 def quantile(values: Array, rank: float) -> float:
     """The smallest value with at least `rank` of all values at or below it (nearest rank)."""
-    import numpy as np
-
     return float(np.quantile(values, rank, method="inverted_cdf"))
 
 
 def _weighted_quantiles(values: Array, weights: Array, ranks: Sequence[float]) -> list[Array]:
     """`quantile` for each row of weights and each rank; the values are sorted once, not once per draw."""
-    import numpy as np
-
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[:, order], axis=1, dtype=weights.dtype)
     # The same rule as in `quantile`; the small constant allows for rounding of the product.
@@ -201,8 +183,6 @@ def _weighted_quantiles(values: Array, weights: Array, ranks: Sequence[float]) -
 
 def drawn_samples(samples: Sized, most: int = MOST_SAMPLES, seed: int = 0) -> list[int]:
     """Indices of at most `most` samples, drawn without replacement and in order."""
-    import numpy as np
-
     if len(samples) <= most:
         return list(range(len(samples)))
     return sorted(np.random.default_rng(seed).choice(len(samples), size=most, replace=False).tolist())

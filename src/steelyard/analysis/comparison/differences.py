@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.comparison_values import MissingVerdicts, OutcomeTable, PairedDifference, Verdict
 from steelyard.analysis.intervals import standard_error
@@ -17,10 +20,7 @@ from steelyard.stats.paired import bootstrap_difference, mcnemar_exact, newcombe
 from steelyard.stats.power_means import samples_to_show, smallest_detectable_difference
 from steelyard.stats.quantiles import t_quantile
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 NEWCOMBE: Final = "Newcombe 1998, method 10"
 BOOTSTRAP: Final = "paired percentile bootstrap"
@@ -273,15 +273,11 @@ def _unchanged(n: int, clusters: Array | None, level: float) -> Interval:
     Where a share q of the clusters changes, and none by more than 1, the mean differs from 0 by q at most. Of G
     clusters none has changed, so q is at most the upper Clopper-Pearson limit of 0 in G: 1 - ((1 - level) / 2)^(1 / G).
     """
-    import numpy as np
-
     most = clopper_pearson(0, n if clusters is None else len(np.unique(clusters)), level).high
     return Interval(-most, most)
 
 
 def _table(pairs: PairedValues) -> OutcomeTable | None:
-    import numpy as np
-
     sides = np.stack([pairs.baseline, pairs.other])
     if not np.isin(sides, (0.0, 1.0)).all():
         return None
@@ -291,6 +287,4 @@ def _table(pairs: PairedValues) -> OutcomeTable | None:
 
 def _shared_clusters(clusters: Array | None) -> Array | None:
     """None where no two pairs share a cluster: then they are independent."""
-    import numpy as np
-
     return None if clusters is None or len(np.unique(clusters)) == len(clusters) else clusters

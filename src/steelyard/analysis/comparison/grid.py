@@ -13,27 +13,30 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from steelyard.analysis.comparison.comparison_values import CellState, GridCell, GridComparison, PromptDifference
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.analysis.comparison.alignment import ComparedRun
+from steelyard.analysis.comparison.comparison_values import (
+    CellState,
+    GridCell,
+    GridComparison,
+    PairedDifference,
+    PromptDifference,
+)
 from steelyard.analysis.comparison.costs import drawn_samples, quantile, times_of
-from steelyard.analysis.comparison.differences import PairedValues, paired_difference, verdict_of
+from steelyard.analysis.comparison.differences import PairedValues, ScoreMeaning, paired_difference, verdict_of
 from steelyard.analysis.comparison.multiplicity import adjust_groups, adjust_runs
 from steelyard.analysis.comparison.paired_scores import compared_score
 from steelyard.analysis.comparison.sample_costs import sample_costs
 from steelyard.analysis.joint_values import JointDifference, JointValues, advantages, is_not_worse
 from steelyard.analysis.numbers import count_text, money_text, points_text, value_text
 from steelyard.analysis.run_data import TARGET
+from steelyard.analysis.scores.score_summary_values import Over
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from steelyard.analysis.comparison.alignment import ComparedRun
-    from steelyard.analysis.comparison.comparison_values import PairedDifference
-    from steelyard.analysis.comparison.differences import ScoreMeaning
-    from steelyard.analysis.scores.score_summary_values import Over
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 PROMPT: Final = "prompt"
 MODEL: Final = "model"
@@ -130,8 +133,6 @@ def _times(side: ComparedRun) -> tuple[str, float | None, float | None]:
 
 def _shared_values(runs: Sequence[ComparedRun], score: str, over: Over) -> tuple[Array, Array | None]:
     """The values of the samples that have one in every run, a row per run; and their clusters, if any share one."""
-    import numpy as np
-
     places = [run.scores.index_of() for run in runs]
     shared = [sample for sample in runs[0].scores.samples if all(sample in place for place in places)]
     rows = [
@@ -149,8 +150,6 @@ def _prompt_differences(
     cells: Sequence[GridCell], values: Array, units: Array | None, meaning: ScoreMeaning, level: float
 ) -> tuple[PromptDifference, ...]:
     """Each prompt against the first one, over all models and on each model."""
-    import numpy as np
-
     row_of = {(cell.prompt, cell.model): row for row, cell in enumerate(cells)}
     prompts, models = (list(dict.fromkeys(names)) for names in zip(*row_of, strict=True))
     samples = np.arange(values.shape[1])

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.alignment import AlignedRuns, ComparedRun
 from steelyard.analysis.comparison.comparison_values import MissingVerdicts
@@ -14,10 +17,7 @@ from steelyard.analysis.scores.score_infos import parts_right_from_wrong, score_
 from steelyard.analysis.scores.score_summary_values import Over
 from steelyard.stats.intervals import Interval
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 _MAJORITY: Final = 0.5
 
@@ -55,8 +55,6 @@ def compared_score(name: str, runs: Sequence[ComparedRun]) -> ComparedScore:
 
 def paired_values(runs: AlignedRuns, score: str, over: Over) -> PairedValues:
     """The samples with a value on both sides; the group is the baseline's, the cluster as `clusters_of` says."""
-    import numpy as np
-
     before = runs.baseline.scores.sums_of(score).means(over)[runs.alignment.first]
     after = runs.other.scores.sums_of(score).means(over)[runs.alignment.second]
     indices = np.flatnonzero(~(np.isnan(before) | np.isnan(after)))
@@ -84,8 +82,6 @@ def n_differently_clustered(runs: AlignedRuns) -> int:
 
     What clusters are called does not matter, and one with a single sample is the same as none.
     """
-    import numpy as np
-
     if not has_clusters(runs.baseline) and not has_clusters(runs.other):
         return 0
     firsts = []
@@ -116,8 +112,6 @@ class MissingBySample:
     @classmethod
     def of(cls, runs: AlignedRuns, kind: ComparedScore) -> MissingBySample:
         """The missing verdicts of one score of two aligned runs."""
-        import numpy as np
-
         sums = [run.scores.sums_of(kind.name) for run in (runs.baseline, runs.other)]
         rows = (runs.alignment.first, runs.alignment.second)
         read = [side.read[indices_of_side] for side, indices_of_side in zip(sums, rows, strict=True)]
@@ -142,8 +136,6 @@ class MissingBySample:
         Source of the bounds: C. F. Manski, "Partial Identification of Probability Distributions", 2003, chapter 1:
         the mean of a bounded variable where some outcomes are missing, whatever the reason.
         """
-        import numpy as np
-
         at = np.ones(len(self.indices), dtype=bool) if chosen is None else chosen[self.indices]
         baseline, other = (int(side[at].sum()) for side in self.sides)
         if not baseline + other:

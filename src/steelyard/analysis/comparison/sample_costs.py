@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.run_data import RecordColumns, RunBodies
 from steelyard.escaping import cell_text
 from steelyard.plain_json import to_json
 from steelyard.types import Reply, Sample
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 
 class SampleCost(NamedTuple):
@@ -47,8 +47,6 @@ def sample_costs(records: RecordColumns, bodies: RunBodies, numbers: Sequence[in
         bodies: likewise.
         numbers: of the samples that are wanted.
     """
-    import numpy as np
-
     places = np.flatnonzero(np.isin(records.sample, numbers) & ~records.failed)
     begins, ends = (np.searchsorted(records.replies.owner, places, side=side) for side in ("left", "right"))
     keys_of_records = [

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.scores.score_columns import CODES, ScoreColumns, Texts, by_appearance
 from steelyard.analysis.scores.score_summary_values import Over
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 _READ: Final = [CODES["scored"], CODES["unparsed"], CODES["refused"]]
 
@@ -47,8 +47,6 @@ class ScoreSums:
 
     def means(self, over: Over) -> Array:
         """Per sample the mean over the repeats that count, NaN where none does; a failed repeat counts nowhere."""
-        import numpy as np
-
         n = self.read if over == "all" else self.scored
         means: Array = np.where(n > 0, self.total / np.maximum(n, 1), np.nan)
         return means
@@ -77,8 +75,6 @@ class RunScores:
 
     def units(self) -> Array:
         """A number per sample, equal within a cluster; one of its own for each sample that names none."""
-        import numpy as np
-
         alone = self.clusters.are("")
         units: Array = np.where(alone, -1 - np.arange(len(alone)), self.clusters.codes)
         return units
@@ -95,8 +91,6 @@ def read_scores(rows: ScoreColumns, groups: Sequence[str] = ()) -> RunScores:
         rows: in any order. An error without a score's name counts in every score.
         groups: only samples of these; empty for all.
     """
-    import numpy as np
-
     if groups:
         rows = rows.only(np.any([rows.groups.are(group) for group in groups], axis=0))
     where, numbers = by_appearance(rows.sample, len(rows.samples))
@@ -114,8 +108,6 @@ def read_scores(rows: ScoreColumns, groups: Sequence[str] = ()) -> RunScores:
 
 
 def _sums(rows: ScoreColumns, where: Array, size: int) -> dict[str, ScoreSums]:
-    import numpy as np
-
     zeros = np.zeros(size, dtype=np.int32)
     codes = {name: code for code, name in enumerate(rows.names)}
     nameless = _sums_of(rows, where, rows.name == codes.get("", -1), zeros)
@@ -125,8 +117,6 @@ def _sums(rows: ScoreColumns, where: Array, size: int) -> dict[str, ScoreSums]:
 
 def _sums_of(rows: ScoreColumns, where: Array, chosen_rows: Array, nameless: Array) -> ScoreSums:
     """Sums of the chosen rows, by the sample index in `where`, and of errors of whole records."""
-    import numpy as np
-
     size = len(nameless)
     if not chosen_rows.any():
         zeros = np.zeros_like(nameless)

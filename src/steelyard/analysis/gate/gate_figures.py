@@ -9,25 +9,23 @@ cost: "<= 0.001"           of the target's replies for one record, in the curren
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.costs import drawn_samples, time_quantile
 from steelyard.analysis.comparison.sample_costs import sample_costs
 from steelyard.analysis.comparison.sample_scores import read_scores
+from steelyard.analysis.gate.gate_rules import Rule
 from steelyard.analysis.numbers import count_text, interval_text, money_text, seconds_text, value_text
-from steelyard.analysis.run_data import TARGET
+from steelyard.analysis.run_data import TARGET, RunData
 from steelyard.analysis.scores.score_infos import over_of, range_of
 from steelyard.analysis.summary.pass_rates import pass_rates
 from steelyard.errors import did_you_mean
+from steelyard.stats.intervals import Interval
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from steelyard.analysis.gate.gate_rules import Rule
-    from steelyard.analysis.run_data import RunData
-    from steelyard.stats.intervals import Interval
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 _MOST_NAMED: Final = 3
 
@@ -60,8 +58,6 @@ def rule_figure(rule: Rule, data: RunData) -> RuleFigure:
 
 def _worst_sample(rule: Rule, data: RunData) -> RuleFigure:
     """The mean of the sample that is farthest from meeting the rule, and the samples that do not meet it."""
-    import numpy as np
-
     if rule.score not in data.scores.scores:
         near = did_you_mean(rule.score, data.scores.scores)
         return RuleFigure(None, None, f"the run has no score {rule.score!r}{near}")

@@ -44,13 +44,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from steelyard.analysis.comparison.comparison_values import PairComparison, PairedDifference
 from steelyard.analysis.gate.gate_figures import RuleFigure
 from steelyard.analysis.gate.gate_rules import USUAL_SCORED, Margin, Rule, parse_gate
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.judges.findings import FEWEST
+from steelyard.analysis.judges.findings import FEWEST, JudgeAgreement
 from steelyard.analysis.numbers import count_text, level_text
 from steelyard.analysis.scores.histograms import UNIT
 from steelyard.analysis.scores.score_infos import JURY
@@ -58,9 +58,6 @@ from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import did_you_mean
 from steelyard.stats.intervals import Interval
-
-if TYPE_CHECKING:
-    from steelyard.analysis.judges.findings import JudgeAgreement
 
 Decision = Literal["holds", "fails", "undecided"]
 RuleState = Decision | Literal["broken", "unlabelled", "unscored"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.joint_values import JointDifference
@@ -15,14 +15,12 @@ from steelyard.analysis.judges.jury import JuryVotes
 from steelyard.analysis.run_data import RecordPlace
 from steelyard.analysis.scores.score_summary_values import LabelEffect, ScoreSummary
 from steelyard.plain_json import field_values
+from steelyard.stats.agreement import RatingScale
+from steelyard.stats.corrected import CorrectedMean
 from steelyard.stats.intervals import Interval
-
-if TYPE_CHECKING:
-    from steelyard.stats.agreement import RatingScale
-    from steelyard.stats.corrected import CorrectedMean
-    from steelyard.stats.judged import JudgedLabels, VerdictRates
-    from steelyard.stats.labels_needed import LabelsNeeded
-    from steelyard.stats.rating_bootstrap import Coefficient
+from steelyard.stats.judged import JudgedLabels, VerdictRates
+from steelyard.stats.labels_needed import LabelsNeeded
+from steelyard.stats.rating_bootstrap import Coefficient
 
 RaterKind = Literal["score", "label"]
 CheckName = Literal["length", "self-preference", "repeat consistency", "scale use", "position", "injection canary"]

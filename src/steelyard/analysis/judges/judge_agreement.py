@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.judges.findings import FEWEST, Agreement, ConfusionCount, GroupAgreement, JudgeAgreement
@@ -21,10 +21,10 @@ from steelyard.analysis.numbers import count_text, score_phrase
 from steelyard.analysis.run_data import LabelDraw, RecordPlace
 from steelyard.analysis.scores.score_columns import ScoreColumns
 from steelyard.analysis.scores.score_infos import rated_thing, scores_rating
+from steelyard.stats.corrected import corrected_mean
+from steelyard.stats.judged import JudgedLabels, is_binary, verdict_rates
+from steelyard.stats.labels_needed import labels_for_half_width
 from steelyard.types import Label, ScoreInfo
-
-if TYPE_CHECKING:
-    from steelyard.stats.judged import JudgedLabels
 
 PEOPLE: Final = "people"
 """Name of all people of a record as one rater."""
@@ -198,10 +198,6 @@ def _scale_problem(judged: JudgedScore, labels: Sequence[Label], ratings: Iterab
 def _with_figures(
     blank: JudgeAgreement, judged: JudgedScore, people: _PeopleLabels, draw: LabelDraw, half_width: float | None
 ) -> JudgeAgreement:
-    from steelyard.stats.corrected import corrected_mean
-    from steelyard.stats.judged import is_binary, verdict_rates
-    from steelyard.stats.labels_needed import labels_for_half_width
-
     data = _judged_labels(judged, people.together, draw)
     binary = is_binary(data)
     limits = (0.0, 1.0) if binary else judged.limits
@@ -231,8 +227,6 @@ def _with_figures(
 
 
 def _judged_labels(judged: JudgedScore, labels: Mapping[RecordPlace, float], draw: LabelDraw) -> JudgedLabels:
-    from steelyard.stats.judged import JudgedLabels
-
     return JudgedLabels(
         [labels.get(record, math.nan) for record in judged.verdicts],
         [math.nan if verdict is None else verdict for verdict in judged.verdicts.values()],

@@ -13,12 +13,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+import numpy as np
+
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.judges.findings import FEWEST, JudgeAgreement, JudgeCheck
 from steelyard.analysis.judges.judged_score import JudgedScore, mean_over, units_of
+from steelyard.analysis.judges.position_bias import place_interval
 from steelyard.analysis.numbers import count_text
 from steelyard.analysis.run_data import RecordPlace
 from steelyard.analysis.scores.score_infos import rated_thing
+from steelyard.stats.intervals import interval_of_influence, mean_interval
 
 _MOST_PAIRED: Final = 2000
 """Most labelled records whose pairs are compared; more take time and add nothing."""
@@ -151,8 +155,6 @@ def _position(judge: CheckedJudge) -> JudgeCheck:
 
     Source: the figure after L. Zheng et al. 2023, as in `preferences`.
     """
-    from steelyard.analysis.judges.position_bias import place_interval
-
     meaning = "pairs on which it favours the answer shown first, less those on which it favours the second; 0 is fair"
     check = JudgeCheck(judge.name, "position", meaning, share=False)
     favoured = list(judge.places.values())
@@ -173,10 +175,6 @@ def _length(judge: CheckedJudge, lengths: Mapping[RecordPlace, int]) -> JudgeChe
     Source: R. H. Somers, "A new asymmetric measure of association for ordinal variables", American Sociological Review
     27, 1962, within labels; R. B. Newson, "Confidence intervals for rank statistics", Stata Journal 6, 2006.
     """
-    import numpy as np
-
-    from steelyard.stats.intervals import interval_of_influence
-
     meaning = "of two answers with the same label, how much more often the longer is rated higher than lower"
     if judge.of_pairs:
         meaning = "of two pairs with the same label, how much more often the one with the longer A is judged more for A"
@@ -241,8 +239,6 @@ def _self_preference(judges: Sequence[CheckedJudge], target_model: str) -> Itera
 
 def _above(check: JudgeCheck, judge: JudgedScore, rivals: Sequence[Mapping[RecordPlace, float]]) -> JudgeCheck:
     """The check with the mean difference of a judge's verdicts to those of its rivals on the same records."""
-    from steelyard.stats.intervals import mean_interval
-
     differences = {
         record: verdict - math.fsum(rival[record] for rival in rivals) / len(rivals)
         for record, verdict in judge.known.items()

@@ -9,7 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.joint_values import JointDifference, JointValues, is_not_worse
@@ -20,12 +23,11 @@ from steelyard.analysis.judges.jury import JuryVote, JuryVotes, jury_as_judge, j
 from steelyard.analysis.numbers import count_text, points_text
 from steelyard.analysis.run_data import LabelDraw
 from steelyard.analysis.scores.score_infos import JURY
+from steelyard.stats.intervals import wilson_clustered
+from steelyard.stats.judged import labelled_part
 from steelyard.types import Label
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 MARGIN: Final = 0.05
 
@@ -108,8 +110,6 @@ def _with_jury(
 
 def _with_verdicts(judge: JudgedScore, jury: JudgedScore) -> Mean | None:
     """The share of records on which a judge agrees with the jury."""
-    from steelyard.stats.intervals import wilson_clustered
-
     verdicts = judge.known
     same = {record: float(verdicts[record] == of_jury) for record, of_jury in jury.known.items() if record in verdicts}
     if not same:
@@ -122,10 +122,6 @@ def _with_verdicts(judge: JudgedScore, jury: JudgedScore) -> Mean | None:
 
 def _paired(agreements: Sequence[JudgeAgreement]) -> JointValues | None:
     """How close each judge comes to people on the records that all were asked about; None below 30 labelled ones."""
-    import numpy as np
-
-    from steelyard.stats.judged import labelled_part
-
     compared = [agreement.compared for agreement in agreements]
     records = [record for record in compared[0] if all(record in other for other in compared)] if compared else []
     data = agreements[0].data if agreements else None
@@ -146,8 +142,6 @@ def _paired(agreements: Sequence[JudgeAgreement]) -> JointValues | None:
 
 def _closeness(labels: Array, verdicts: Array, scale: tuple[float, float] | None) -> Array:
     """1 minus the distance as a share of the range; 0 where there is no verdict."""
-    import numpy as np
-
     low, high = scale or (float(np.nanmin([labels, verdicts])), float(np.nanmax([labels, verdicts])))
     distance = np.abs(labels - verdicts) / ((high - low) or 1.0)
     return np.where(np.isnan(distance), 0.0, 1 - np.minimum(1.0, distance))

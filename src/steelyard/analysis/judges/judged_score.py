@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.run_data import RecordPlace
 from steelyard.analysis.scores.score_columns import CODES, ScoreColumns
@@ -27,8 +29,6 @@ class JudgedScore(NamedTuple):
     @classmethod
     def of(cls, columns: ScoreColumns, score: str, info: ScoreInfo | None) -> JudgedScore:
         """The score as the columns of a run hold it."""
-        import numpy as np
-
         is_judged = np.isin(columns.outcome, [CODES[outcome] for outcome in _ASKED])
         rows = np.flatnonzero((columns.name == columns.names.index(score)) & is_judged)
         records = [

@@ -12,14 +12,12 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from steelyard.analysis.judges.judged_score import JudgedScore
 from steelyard.analysis.run_data import RecordPlace
 from steelyard.analysis.scores.score_infos import jury_score
 from steelyard.plain_json import field_values
-
-if TYPE_CHECKING:
-    from steelyard.analysis.judges.judged_score import JudgedScore
 
 JuryVote = Literal["majority", "mean"]
 

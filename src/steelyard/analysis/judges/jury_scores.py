@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+import numpy as np
+
 from steelyard.analysis.intervals import USUAL, Intervals
 from steelyard.analysis.judges.findings import JudgePanel
 from steelyard.analysis.judges.judged_score import JudgedScore
@@ -65,8 +67,6 @@ def jury_rows(
         members: the scores of its members.
         verdicts: record -> the jury's verdict; None where it has none.
     """
-    import numpy as np
-
     # A record that failed has one row without a name, which counts in every score.
     numbers = [columns.names.index(score) for score in ("", *members) if score in columns.names]
     by_record: dict[RecordPlace, list[ScoreRow]] = {}
@@ -132,8 +132,6 @@ def columns_with(columns: ScoreColumns, rows: Iterable[ScoreRow]) -> ScoreColumn
         columns: of a run.
         rows: of samples that it has.
     """
-    import numpy as np
-
     added = ScoreColumns.of(rows)
     numbers = {sample: number for number, sample in enumerate(columns.samples)}
     samples = np.array([numbers[sample] for sample in added.samples], dtype=columns.sample.dtype)
@@ -154,8 +152,6 @@ def columns_with(columns: ScoreColumns, rows: Iterable[ScoreRow]) -> ScoreColumn
 
 def _joined(names: Sequence[str], codes: Any, more: Sequence[str], more_codes: Any) -> tuple[tuple[str, ...], Any]:
     """Two columns of texts as one: each different text once, and the number of each entry's."""
-    import numpy as np
-
     numbers = {name: number for number, name in enumerate(names)}
     of_more = np.array([numbers.setdefault(name, len(numbers)) for name in more], dtype=codes.dtype)
     return tuple(numbers), np.concatenate([codes, of_more[more_codes]])

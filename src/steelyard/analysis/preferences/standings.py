@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.judges.jury_scores import with_jury
 from steelyard.analysis.judging_manifest import score_of, sides_of
@@ -24,10 +27,7 @@ from steelyard.stats.intervals import Interval
 from steelyard.stats.ranking import coded, elo
 from steelyard.stats.ranking_order import Ranking, rank
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,8 +308,6 @@ class _Battles:
 
 
 def _standings(verdicts: _Battles, ranking: Ranking, runs: tuple[str, ...], level: float) -> Standings:
-    import numpy as np
-
     names, fit = tuple(verdicts.targets), ranking.fit
     # Components that cannot be compared are listed one after the other, the largest first.
     parts = sorted(fit.components, key=lambda part: (-len(part), part))

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
+
 from steelyard.analysis.scores.score_columns import CODES, RowOutcome, ScoreColumns
 from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
@@ -67,8 +69,6 @@ def histogram(columns: ScoreColumns, score: str, scale: Interval = UNIT) -> Hist
     >>> ratings.bins, ratings.between
     (((1.0, 1), (2.0, 0), (3.0, 1), (4.0, 2), (5.0, 0)), 2)
     """
-    import numpy as np
-
     at = columns.rows_of(score)
     per_code = np.bincount(columns.outcome[at], minlength=len(CODES)).tolist()
     values = columns.value[at][~np.isnan(columns.value[at])]

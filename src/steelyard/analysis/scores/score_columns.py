@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.plain_json import to_json
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 
 RowOutcome = Literal["scored", "not_applicable", "unparsed", "refused", "error"]
@@ -165,8 +165,6 @@ class Texts(NamedTuple):
         >>> column.names, column.codes.tolist()
         (('b', 'a'), [0, 1, 0])
         """
-        import numpy as np
-
         numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
         codes = np.fromiter(map(numbers.__getitem__, texts), dtype=np.int32, count=len(texts))
         return cls(tuple(numbers), codes)
@@ -221,8 +219,6 @@ class ScoreColumns:
         >>> columns.names, columns.value.tolist()
         (('right',), [1.0])
         """
-        import numpy as np
-
         samples: dict[str, int] = {}
         names: dict[str, int] = {}
         groups: dict[str, int] = {}
@@ -263,8 +259,6 @@ class ScoreColumns:
         Args:
             score: only its rows, and errors of whole records under its name; None is every row.
         """
-        import numpy as np
-
         at = np.arange(len(self)) if score is None else np.sort(self.rows_of(score))
         numbers = (
             self.sample,
@@ -298,8 +292,6 @@ class ScoreColumns:
 
     def rows_of(self, score: str) -> Array:
         """Indices of the rows of a score, in order, then of errors of whole records, which count in every score."""
-        import numpy as np
-
         codes = [self.names.index(known) for known in (score, "") if known in self.names]
         return np.concatenate([np.zeros(0, dtype=np.int64), *(np.flatnonzero(self.name == code) for code in codes)])
 
@@ -344,8 +336,6 @@ def by_appearance(codes: Array, size: int) -> tuple[Array, Array]:
     >>> [array.tolist() for array in by_appearance(np.array([7, 2, 7, 5]), 9)]
     [[0, 1, 0, 2], [7, 2, 5]]
     """
-    import numpy as np
-
     first = np.full(size, len(codes))
     first[codes[::-1]] = np.arange(len(codes))[::-1]
     seen = np.flatnonzero(first < len(codes))

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from steelyard.analysis.scores.score_summary_values import Over
 from steelyard.types import ScoreInfo
-
-if TYPE_CHECKING:
-    from steelyard.analysis.scores.score_summary_values import Over
 
 KEY: Final = "score_infos"
 _ALWAYS: Final = frozenset({"range", "lower_is_better", "denominator"})

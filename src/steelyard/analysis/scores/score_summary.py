@@ -6,7 +6,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.intervals import USUAL, Intervals, Mean, rate_standard_error, standard_error
 from steelyard.analysis.scores.histograms import UNIT
@@ -24,10 +27,7 @@ from steelyard.stats.stratified import stratified_mean
 from steelyard.stats.ties import wilson_with_ties, wilson_with_ties_clustered
 from steelyard.types import ScoreInfo
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 ANSWERED: Final = (CODES["scored"],)
 OVERALL: Final = (*ANSWERED, CODES["unparsed"], CODES["refused"])
@@ -126,8 +126,6 @@ class _GroupCounts:
 
 def _tallies(indices: Array, codes: Array, values: Array, *, size: int, scaled: bool) -> list[_GroupCounts]:
     """Counts for each of `size` groups; `values` are NaN where there is none."""
-    import numpy as np
-
     width = len(CODES)
     counts = np.bincount(indices * width + codes, minlength=size * width).reshape(size, width).tolist()
     # Summed in the order of the rows, one after the other: the same numbers whatever else is counted.
@@ -174,8 +172,6 @@ class _Column:
 
     @classmethod
     def of(cls, columns: ScoreColumns, name: str, reading: _ScoreReading) -> _Column:
-        import numpy as np
-
         at = columns.rows_of(name)
         indices, order = by_appearance(columns.groups.codes[at], len(columns.groups.names))
         codes, values = columns.outcome[at], columns.value[at]
@@ -300,8 +296,6 @@ class _Column:
 
     def _vectors(self, index: int | None, among: tuple[int, ...]) -> tuple[Array, Array, Array]:
         """Values, unit numbers and group numbers of the rows that count."""
-        import numpy as np
-
         counted = np.isin(self.codes, among)
         if index is not None:
             counted &= self.indices == index

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.scores.score_columns import CODES, ScoreColumns
 from steelyard.plain_json import field_values
 from steelyard.stats.classification import ClassificationFigures, classification_figures
 from steelyard.types import ScoreInfo
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 _COUNTED: Final = ("scored", "unparsed", "refused")
 
@@ -57,8 +57,6 @@ def classifications(columns: ScoreColumns, infos: Mapping[str, ScoreInfo]) -> tu
 
 
 def _classification(columns: ScoreColumns, name: str, classes: tuple[str, ...]) -> Classification | None:
-    import numpy as np
-
     if name not in columns.names:
         return None
     counted = np.isin(columns.outcome, [CODES[outcome] for outcome in _COUNTED])
@@ -90,8 +88,6 @@ def _cell(detail: Mapping[str, Any], number: Mapping[str, int], k: int) -> int:
 
 def _units(columns: ScoreColumns, rows: Array) -> Array:
     """Per row the number of what is independent: its cluster, or its sample where it is in none."""
-    import numpy as np
-
     alone, clusters = columns.clusters.are("")[rows], columns.clusters.codes[rows]
     units = np.where(alone, columns.sample[rows], len(columns.samples) + clusters)
     numbers: Array = np.unique(units, return_inverse=True)[1]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.scores.score_columns import ScoreColumns
 from steelyard.plain_json import field_values
 from steelyard.types import ScoreInfo
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 VerdictWords = tuple[str, str]
 """What a score of 1 and a score of 0 are called."""
@@ -79,8 +79,6 @@ def contingency_table(
     >>> contingency_table(ScoreColumns.of(rows), "correct", "cited", {"correct": ("right", "wrong")}).cells[1]
     ('right but not cited', 1)
     """
-    import numpy as np
-
     # The rows of one record are next to each other.
     begins = (np.diff(columns.sample, prepend=-1) != 0) | (np.diff(columns.repeat, prepend=-1) != 0)
     record = np.cumsum(begins) - 1
@@ -103,8 +101,6 @@ def contingency_tables(
 
 def _cell_per_record(columns: ScoreColumns, record: Array, score: str, size: int) -> Array:
     """Per record 0 where the score is 1, which comes first, 1 where it is 0, and -1 where it is neither."""
-    import numpy as np
-
     cell = np.full(size, -1)
     if score in columns.names:
         at = np.flatnonzero(columns.name == columns.names.index(score))

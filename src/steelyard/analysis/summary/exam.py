@@ -12,7 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.intervals import Mean, standard_error
 from steelyard.analysis.scores.score_columns import (
@@ -33,10 +36,7 @@ from steelyard.stats.homogeneity import HomogeneityTest, between_places, within_
 from steelyard.stats.intervals import wilson, wilson_clustered
 from steelyard.types import ScoreInfo
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 
 _COUNTED: Final = [CODES["scored"], CODES["unparsed"], CODES["refused"]]
@@ -89,8 +89,6 @@ class ExamRows:
     @classmethod
     def of(cls, columns: ScoreColumns, score: str) -> ExamRows:
         """Select the rows of one score."""
-        import numpy as np
-
         at = columns.rows_of(score)
         questions = _questions(columns.samples)
         failed = at[columns.outcome[at] == CODES["error"]]
@@ -100,8 +98,6 @@ class ExamRows:
     @property
     def queue(self) -> dict[str, int]:
         """Why replies are in the review queue -> how many."""
-        import numpy as np
-
         width = len(ROW_OUTCOMES)
         queue: dict[QueueKind, int] = {}
         counts = np.bincount(self.rows.detail * width + self.rows.outcome, minlength=width * len(self.rows.details))
@@ -119,8 +115,6 @@ class ExamRows:
         Args:
             answered_only: leave out unparsed and refused replies.
         """
-        import numpy as np
-
         scored = self.rows.outcome == CODES["scored"]
         counted = scored if answered_only else np.ones(len(scored), dtype=bool)
         rows, question, parsed = self.rows.only(counted), self.question[counted], scored[counted]
@@ -150,8 +144,6 @@ class ExamRows:
 
 def _known(details: Sequence[Answered]) -> dict[str, Array]:
     """Columns with one entry per stored detail: answer, shown letter, key, options, whether shuffled, chance."""
-    import numpy as np
-
     answers: dict[str, int] = {}
     rows = [
         (
@@ -172,8 +164,6 @@ def _known(details: Sequence[Answered]) -> dict[str, Array]:
 
 def _questions(samples: Sequence[str]) -> Array:
     """Per sample the number of its question: its own, or the next ones where it is a rotation of another id."""
-    import numpy as np
-
     numbers = np.arange(len(samples))
     if "@" in "".join(samples):
         rotated = [at for at, sample in enumerate(samples) if "@" in sample]
@@ -224,8 +214,6 @@ def letter_bias(columns: ExamColumns) -> LetterBias | None:
     Source: recall by letter and its standard deviation, C. Zheng et al., "Large language models are not robust
     multiple choice selectors", ICLR 2024, section 2.
     """
-    import numpy as np
-
     single = (columns.key != UNPARSED) & (columns.options > 0)
     part = ExamColumns(*(column[single] for column in columns))
     if len(part.key) == 0 or part.key.min() == part.key.max():
@@ -252,8 +240,6 @@ def letter_bias(columns: ExamColumns) -> LetterBias | None:
 
 
 def _recall(part: ExamColumns, letter: int) -> LetterRecall:
-    import numpy as np
-
     at = part.key == letter
     n, values = int(at.sum()), part.value[at]
     recall = Mean(None, None, 0)
@@ -274,8 +260,6 @@ def _has_no_repeats(part: ExamColumns) -> bool:
 
 def _letters_per_unit(part: ExamColumns) -> Array:
     """How many letters each independent question had as its key."""
-    import numpy as np
-
     if _has_no_repeats(part):
         return np.ones(len(part.unit), dtype=int)
     units = np.unique(part.unit, return_inverse=True)[1]
@@ -285,8 +269,6 @@ def _letters_per_unit(part: ExamColumns) -> Array:
 
 def _between(part: ExamColumns, letters_per_unit: Array) -> HomogeneityTest:
     """Test whether questions whose right option stood at different letters are solved at different rates."""
-    import numpy as np
-
     if _has_no_repeats(part):
         return between_places(part.value, part.key)
     units = np.unique(part.unit, return_inverse=True)[1]
@@ -304,8 +286,6 @@ def rotations_of(columns: ExamColumns, failed: Collection[int]) -> Rotations | N
         failed: numbers of the questions with a failed record: of these it is not known whether all orders are
             solved, so they are left out.
     """
-    import numpy as np
-
     if not columns.shuffled.any():
         return None
     orders = _distinct_per(columns.question, columns.sample)
@@ -365,8 +345,6 @@ class _Votes(NamedTuple):
 
 
 def _votes(columns: ExamColumns, blocks: Array) -> _Votes:
-    import numpy as np
-
     names, first, index = np.unique(blocks, return_index=True, return_inverse=True)
     size = len(names)
     parsed = columns.answer != UNPARSED
@@ -390,8 +368,6 @@ def _votes(columns: ExamColumns, blocks: Array) -> _Votes:
 
 def _distinct_per(owners: Array, things: Array) -> Array:
     """How many different things each owner (numbered from 0) has."""
-    import numpy as np
-
     if not len(owners):
         return np.zeros(0, dtype=int)
     width = int(things.max()) + 1
@@ -406,8 +382,6 @@ def _paired(first: Array, second: Array) -> Array:
 
 def _rate(values: Array, units: Array) -> Mean:
     """A share with Wilson's interval, by cluster where several values belong to one question."""
-    import numpy as np
-
     n = len(values)
     if not n:
         return Mean(None, None, 0)

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.intervals import Mean
+from steelyard.analysis.run_data import RunData
 from steelyard.analysis.scores.score_infos import over_of, range_of
 from steelyard.analysis.scores.score_summary import ANSWERED, OVERALL
 from steelyard.stats.pass_k import mean_pass, pass_at_k, pass_hat_k
+from steelyard.types import ScoreInfo
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from steelyard.analysis.run_data import RunData
-    from steelyard.types import ScoreInfo
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +61,6 @@ def pass_rates(data: RunData, ks: Iterable[int] = ()) -> tuple[PassRate, ...]:
 
 def _counts(data: RunData, score: str) -> tuple[Array, Array, Array] | None:
     """Per sample the records that count, those that pass, and a number of its cluster; None without pass or fail."""
-    import numpy as np
-
     columns, info = data.scores, data.score_infos.get(score)
     rows = columns.rows_of(score)
     outcome, values, samples = columns.outcome[rows], columns.value[rows], columns.sample[rows]
@@ -82,8 +79,6 @@ def _counts(data: RunData, score: str) -> tuple[Array, Array, Array] | None:
 
 def _passed(values: Array, info: ScoreInfo | None) -> Array | None:
     """Which values pass; None where the score declares no threshold and is not a rate."""
-    import numpy as np
-
     known = ~np.isnan(values)
     if info is not None and info.threshold is not None:
         meets = values <= info.threshold if info.lower_is_better else values >= info.threshold
@@ -96,8 +91,6 @@ def _passed(values: Array, info: ScoreInfo | None) -> Array | None:
 
 
 def _rate(score: str, k: int, n: Array, passed: Array, clusters: Array) -> PassRate:
-    import numpy as np
-
     asked = n >= k
     # Few different counts: each chance is computed once.
     pairs, of_sample = np.unique(np.stack([n[asked], passed[asked]]), axis=1, return_inverse=True)

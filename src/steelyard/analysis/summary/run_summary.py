@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.intervals import Intervals
 from steelyard.analysis.judges.raters import rater_findings
@@ -28,10 +31,7 @@ from steelyard.analysis.summary.turns import turn_summary
 from steelyard.escaping import cell_text
 from steelyard.types import LACKS, OUTCOMES
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 RESULT_SCORES: Final = frozenset({"result", "execution_accuracy"})
 """Scores that compare the results of two queries."""
@@ -109,8 +109,6 @@ def counted_texts(data: RunData, key: str, names: Iterable[str], outcome: RowOut
         names: scores that count.
         outcome: only scores with it; None is all but errors.
     """
-    import numpy as np
-
     columns = data.scores
     known = [code for code, name in enumerate(columns.names) if name in {*names}]
     counted = columns.outcome != CODES["error"] if outcome is None else columns.outcome == CODES[outcome]

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison
 from steelyard.analysis.numbers import MISSING, interval_text, percent_text, signed_text, value_text
+from steelyard.analysis.preferences.preferences_values import Preferences, PreferenceVerdict
 from steelyard.analysis.preferences.preferences_wording import leaves_side_open, shared_notes
+from steelyard.analysis.preferences.standings import Standings
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.run_texts import below_figure
 from steelyard.report.section import ConclusionState, KeyFigure, Section, sentences
-
-if TYPE_CHECKING:
-    from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison
-    from steelyard.analysis.preferences.preferences_values import Preferences, PreferenceVerdict
-    from steelyard.analysis.preferences.standings import Standings
 
 VERDICT_WORDS: Final[Mapping[ConclusionState, str]] = MappingProxyType(
     {

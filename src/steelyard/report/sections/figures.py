@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from steelyard.analysis.numbers import MISSING, interval_text, value_text
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.section import Section, TableCell, non_empty
-
-if TYPE_CHECKING:
-    from steelyard.analysis.summary.run_summary_values import RunSummary
-    from steelyard.stats.intervals import Interval
+from steelyard.stats.intervals import Interval
 
 
 class Figure(Protocol):

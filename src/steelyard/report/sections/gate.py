@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from steelyard.analysis.comparison.baseline import is_baseline_file
+from steelyard.analysis.comparison.compare_runs import compare
+from steelyard.analysis.comparison.comparison_values import PairComparison
 from steelyard.analysis.gate.gate_figures import rule_figure
 from steelyard.analysis.gate.gate_results import GateVerdict, RuleState, compares_figure, judge_gate, unfit_baseline
 from steelyard.analysis.gate.gate_rules import GateRules, parse_gate
@@ -25,9 +27,6 @@ from steelyard.report.section import Section, Sentence, Tone, sentences
 from steelyard.store import Run, Store
 from steelyard.store.baselines import check_baseline, find_baseline
 from steelyard.store.open_store import exists
-
-if TYPE_CHECKING:
-    from steelyard.analysis.comparison.comparison_values import PairComparison
 
 _MOST_ESSENTIAL: Final = 2
 """Rules that are shown everywhere; of more, only as many that do not hold."""
@@ -133,8 +132,6 @@ def _compared(
 
 
 def _pair(runs: tuple[RunData, RunData], summaries: tuple[RunSummary, RunSummary], score: str) -> PairComparison | str:
-    from steelyard.analysis.comparison.compare_runs import compare  # few suites have a baseline
-
     try:
         return compare(*runs, score=score, summaries=summaries).pairs[0]
     except SteelyardError as error:

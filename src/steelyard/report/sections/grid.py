@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from steelyard.analysis.comparison.comparison_values import (
+    CellState,
+    GridCell,
+    GridComparison,
+    PromptDifference,
+    Verdict,
+)
 from steelyard.analysis.comparison.grid import width_text
 from steelyard.analysis.numbers import (
     MISSING,
@@ -27,15 +34,6 @@ from steelyard.report.section import (
     non_empty,
     text_row,
 )
-
-if TYPE_CHECKING:
-    from steelyard.analysis.comparison.comparison_values import (
-        CellState,
-        GridCell,
-        GridComparison,
-        PromptDifference,
-        Verdict,
-    )
 
 _STATES: Final[Mapping[CellState, str]] = {"within": "yes", "worse": "no", "open": "cannot tell"}
 _NONE: Final = TableCell(MISSING)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.judges.findings import FEWEST, JudgeAgreement
@@ -22,10 +22,8 @@ from steelyard.report.section import (
 )
 from steelyard.report.sections.agreement import alpha_text
 from steelyard.report.sections.figures import Figure, figure_cell, figure_cells, section_of_runs
-
-if TYPE_CHECKING:
-    from steelyard.stats.corrected import CorrectedDifference
-    from steelyard.stats.labels_needed import LabelsNeeded
+from steelyard.stats.corrected import CorrectedDifference
+from steelyard.stats.labels_needed import LabelsNeeded
 
 _RATES: Final = (
     ("tpr", "TPR", "of what people pass, the judge passes"),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from steelyard.analysis.cut_inputs import call_sentences
 from steelyard.analysis.intervals import Mean
+from steelyard.analysis.judges.findings import JudgeCheck, JudgePanel, PanelJudge
 from steelyard.analysis.numbers import (
     MISSING,
     count_text,
@@ -19,6 +20,7 @@ from steelyard.analysis.numbers import (
     signed_text,
     value_text,
 )
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.section import (
     Section,
     SectionTable,
@@ -30,10 +32,6 @@ from steelyard.report.section import (
     text_row,
 )
 from steelyard.report.sections.figures import figure_cell, section_of_runs
-
-if TYPE_CHECKING:
-    from steelyard.analysis.judges.findings import JudgeCheck, JudgePanel, PanelJudge
-    from steelyard.analysis.summary.run_summary_values import RunSummary
 
 _FREE: Final = "free text"
 """The start of the name of a reply form without a JSON schema."""

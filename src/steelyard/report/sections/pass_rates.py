@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from steelyard.analysis.intervals import Mean
 from steelyard.analysis.numbers import interval_text, score_phrase, value_text
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.section import Section, SectionTable, Sentence, TableCell, columns_of
-
-if TYPE_CHECKING:
-    from steelyard.analysis.intervals import Mean
-    from steelyard.analysis.summary.run_summary_values import RunSummary
 
 
 def pass_rates_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:

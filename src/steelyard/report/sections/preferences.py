@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.numbers import (
@@ -25,6 +25,7 @@ from steelyard.analysis.numbers import (
 )
 from steelyard.analysis.preferences.preferences_values import GroupPreference, PositionBias, Preferences
 from steelyard.analysis.preferences.preferences_wording import absent_text
+from steelyard.analysis.preferences.standings import Standings
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.charts.chart import ChartPoint, RowChart, SequenceChart, ShareBar, SharePart
@@ -43,9 +44,6 @@ from steelyard.report.section import (
 )
 from steelyard.report.sections.judge_panel import reply_form_texts
 from steelyard.stats.intervals import Interval
-
-if TYPE_CHECKING:
-    from steelyard.analysis.preferences.standings import Standings
 
 _MOST_IN_FULL: Final = 3
 """Pairs beyond this many are lines of a table on a terminal: the pairs of ten targets fit on two screens."""

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from steelyard.escaping import cell_text
 from steelyard.report.section import Section, SectionTable, Sentence, TableCell, TableColumn
+from steelyard.sql.formatting import SqlLine, sql_diff
+from steelyard.sql.results import EngineName
 from steelyard.types import Record, Sample, Score
-
-if TYPE_CHECKING:
-    from steelyard.sql.formatting import SqlLine
-    from steelyard.sql.results import EngineName
 
 _RESULT_SCORES: Final = ("result", "execution_accuracy")
 _SQL_SCORES: Final = ("format", *_RESULT_SCORES)
@@ -90,8 +89,6 @@ def sql_evidence(record: Record) -> SqlEvidence:
 
 
 def _diff(expected: str, predicted: str, sample: Sample) -> tuple[tuple[SqlLine, ...], tuple[SqlLine, ...]]:
-    from steelyard.sql.formatting import sql_diff
-
     return sql_diff(expected, predicted, _ENGINES.get(str(sample.metadata.get("dialect")), "sqlite"))
 
 
@@ -128,8 +125,6 @@ def sql_lines(record: Record) -> Iterator[str]:
 
 
 def _diff_lines(evidence: SqlEvidence) -> Iterator[str]:
-    from difflib import SequenceMatcher
-
     left, right = ([_plain(line) for line in lines] for lines in (evidence.expected, evidence.predicted))
     keys = [[" ".join(line.upper().split()) for line in lines] for lines in (left, right)]
     for tag, start, end, other_start, other_end in SequenceMatcher(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from steelyard.analysis.numbers import MISSING, count_text, level_text, percent_text, rank_text, rating_limits
+from steelyard.analysis.preferences.standings import Standing, Standings
 from steelyard.report.charts.chart import ChartPoint, MatrixChart, RowChart
 from steelyard.report.section import (
     Level,
@@ -18,9 +19,6 @@ from steelyard.report.section import (
     non_empty,
     text_row,
 )
-
-if TYPE_CHECKING:
-    from steelyard.analysis.preferences.standings import Standing, Standings
 
 _LEFT_OUT: Final = {
     "no_answer": "without an answer of a side",

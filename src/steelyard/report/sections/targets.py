@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from steelyard.analysis.comparison.comparison_values import Comparison
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, mean_text, score_title, value_text
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
@@ -43,10 +44,6 @@ from steelyard.report.section import (
 )
 from steelyard.report.sections.judge_panel import reply_form_texts
 from steelyard.report.sections.preferences import sequence_chart
-
-if TYPE_CHECKING:
-    from steelyard.analysis.comparison.comparison_values import Comparison
-
 
 _NAME: Final = 30
 """Characters of a target's name in a remark."""

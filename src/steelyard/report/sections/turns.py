@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from steelyard.analysis.numbers import interval_text, score_title, value_text
+from steelyard.analysis.scores.score_summary_values import ScoreSummary, TurnSummary
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.section import (
     Section,
     SectionTable,
@@ -16,10 +18,6 @@ from steelyard.report.section import (
     non_empty,
     text_row,
 )
-
-if TYPE_CHECKING:
-    from steelyard.analysis.scores.score_summary_values import ScoreSummary, TurnSummary
-    from steelyard.analysis.summary.run_summary_values import RunSummary
 
 _MOST_TURNS: Final = 12
 """Turn numbers that a table shows; few conversations have more."""

@@ -12,17 +12,15 @@ import socket
 import time
 from contextlib import suppress
 from hashlib import blake2b
-from typing import TYPE_CHECKING, ClassVar, Final, cast
+from typing import ClassVar, Final, cast
 
 from steelyard.errors import ConfigError, StoreError, install_command
 from steelyard.store.database.address import Address
 from steelyard.store.database.backend import Durability, Purpose, Transact, cause_of
 from steelyard.store.database.connection import Connection, DatabaseError
+from steelyard.store.database.postgres_connection import PostgresConnection, escape_texts
+from steelyard.store.database.postgres_pool import ConnectionPool, is_cut
 from steelyard.store.database.schema import SEARCH_WORDS, tables_of
-
-if TYPE_CHECKING:
-    from steelyard.store.database.postgres_connection import PostgresConnection
-    from steelyard.store.database.postgres_pool import ConnectionPool
 
 _LEAST: Final = 12
 _NOT_PERMITTED: Final = "42501"
@@ -92,10 +90,6 @@ class PostgresSchema:
 
     def connect(self, purpose: Purpose) -> Connection:
         """A connection of the pool."""
-        from steelyard.store.database.postgres_connection import (
-            PostgresConnection,  # needs psycopg, whose lack was reported
-        )
-
         return PostgresConnection(self._pool, purpose)
 
     def close(self) -> None:
@@ -203,8 +197,6 @@ class PostgresSchema:
 
     def is_lost(self, connection: Connection) -> str:
         """Whether the server closed the connection; checked on the socket without a query, in microseconds."""
-        from steelyard.store.database.postgres_pool import is_cut
-
         return is_cut(_ours(connection).driver)
 
     def save(self, connection: Connection) -> str:  # noqa: ARG002  # as the protocol has it
@@ -269,9 +261,6 @@ def _pool(where: Address, durability: Durability) -> ConnectionPool:
         "application_name": query.get("application_name", _name_of_process()),
         "connect_timeout": query.get("connect_timeout", str(_CONNECT_S)),
     }
-    from steelyard.store.database.postgres_connection import escape_texts
-    from steelyard.store.database.postgres_pool import ConnectionPool
-
     return ConnectionPool({**where.url.libpq(), **options}, escape_texts)
 
 

@@ -23,12 +23,11 @@ from psycopg.adapt import Dumper, Loader
 
 from steelyard.store.database.backend import Purpose
 from steelyard.store.database.connection import NO_VALUES, DatabaseError, Rows, Values
+from steelyard.store.database.postgres_pool import ConnectionPool
 from steelyard.store.database.schema import TABLES, Dialect, Kind, StoredTable, insert_into
 
 if TYPE_CHECKING:
     from psycopg import Connection as DriverConnection
-
-    from steelyard.store.database.postgres_pool import ConnectionPool
 
 _MARK: Final = "\x1a"
 _ODD: Final = re.compile("[\0\x1a\ud800-\udfff]")

@@ -9,17 +9,13 @@ import contextlib
 import select
 import threading
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import psycopg
 from psycopg.conninfo import make_conninfo
 
 from steelyard.store.database.connection import DatabaseError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 _KEPT_OPEN: Final = 2
 _MOST_OPEN: Final = 22

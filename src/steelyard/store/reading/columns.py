@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.analysis.run_data import TARGET, RecordColumns, ReplyColumns
 from steelyard.analysis.scores.score_columns import CODES, ScoreColumns, Texts, by_appearance
@@ -21,10 +24,7 @@ from steelyard.store.records import CACHED, KEY_BYTES, ReadableRun, unpacker_of
 from steelyard.store.scores import DetailReader, opened_scores, words_of
 from steelyard.types import OUTCOMES
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 _CHUNK: Final = 20_000
 """Rows in one array: of so many rows ids, bodies and keys of replies are Python objects at the same time."""
@@ -110,8 +110,6 @@ def _tables(
     Raises:
         StoreError: a value is of another type than its column: the store is damaged.
     """
-    import numpy as np
-
     rows = connection.stream(query, values).tuples()
     try:
         while len(table := np.fromiter(islice(rows, _CHUNK), dtype=list(columns))):
@@ -124,8 +122,6 @@ def _column_arrays(
     chunks: Iterable[Array | Mapping[str, Array]], columns: Sequence[tuple[str, str]]
 ) -> dict[str, Array]:
     """Field -> all its values in one array, for the given numeric fields; other fields are dropped."""
-    import numpy as np
-
     parts = {name: [np.zeros(0, dtype=kind)] for name, kind in columns}
     for chunk in chunks:
         for (name, kind), arrays in zip(columns, parts.values(), strict=True):
@@ -154,8 +150,6 @@ class _SampleColumns:
 
     def places(self, nums: Array) -> Array:
         """Index of each number; -1 where there is no such sample."""
-        import numpy as np
-
         if not len(self.nums):
             return np.full(len(nums), -1)
         at = np.minimum(np.searchsorted(self.nums, nums), len(self.nums) - 1).astype(np.int32)
@@ -173,8 +167,6 @@ def _samples(connection: Connection, run: int, nums: Array) -> _SampleColumns:
     Raises:
         StoreError: one of them is damaged.
     """
-    import numpy as np
-
     if len(nums) and nums[-1] - nums[0] < _DENSE * len(nums):
         condition, values = "num BETWEEN :first AND :last", {"first": int(nums[0]), "last": int(nums[-1])}
     else:
@@ -207,8 +199,6 @@ class _TextCodes:
 
     def codes(self, texts: Sequence[str]) -> Array:
         """The number of each."""
-        import numpy as np
-
         for text in dict.fromkeys(texts):
             self._numbers.setdefault(text, len(self._numbers))
         return np.fromiter(map(self._numbers.__getitem__, texts), dtype=np.int32, count=len(texts))
@@ -220,8 +210,6 @@ class _TextCodes:
 
 def _records(connection: Connection, run: ReadableRun) -> tuple[dict[str, Array], ReplyColumns]:
     """Columns of all records in order of samples and repeats, and the target's replies."""
-    import numpy as np
-
     names = ", ".join(name for name, _ in _RECORD)
     query = f"SELECT {names}, replies FROM record WHERE run = :run ORDER BY no, repeat"
     stages = [number for number, name in enumerate(run.stages) if name == TARGET]
@@ -243,8 +231,6 @@ def _records(connection: Connection, run: ReadableRun) -> tuple[dict[str, Array]
 
 def _replies(packed: Sequence[bytes | None]) -> tuple[Array, Array, Array]:
     """Record, stage and key of each reply; a record whose keys have a wrong length is damaged and gets none."""
-    import numpy as np
-
     parts = [keys if isinstance(keys, bytes) and not len(keys) % KEY_BYTES else b"" for keys in packed]
     sizes = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
     table = np.frombuffer(b"".join(parts), dtype=np.uint8).reshape(-1, KEY_BYTES)
@@ -253,23 +239,17 @@ def _replies(packed: Sequence[bytes | None]) -> tuple[Array, Array, Array]:
 
 def _only(replies: ReplyColumns, wanted: Array) -> ReplyColumns:
     """The replies of the records for which `wanted` is true."""
-    import numpy as np
-
     chosen = wanted[replies.owner]
     return ReplyColumns((np.cumsum(wanted) - 1)[replies.owner[chosen]], replies.key[chosen])
 
 
 def _ascending(nums: Array) -> Array:
     """Distinct numbers, ascending; most runs have them so already, which saves the sort."""
-    import numpy as np
-
     return nums if (np.diff(nums) > 0).all() else np.unique(nums)
 
 
 def _numbered(samples: _SampleColumns, at: Array) -> tuple[Array, Array, Sequence[str]]:
     """Number the samples in order of first appearance: per record its number; per number the sample's index and id."""
-    import numpy as np
-
     number, order = by_appearance(at, len(samples.ids))
     number = number.astype(np.int32)
     if np.array_equal(order, np.arange(len(samples.ids))):
@@ -298,8 +278,6 @@ class _Rows:
     @classmethod
     def of(cls, connection: Connection, run: ReadableRun, records: Mapping[str, Array]) -> _Rows:
         """The score rows of a run, given the columns of its records; those without a record are dropped."""
-        import numpy as np
-
         words = words_of(connection)
         scores, details = _scores(connection, run, words)
         record = _record_of(records, scores)
@@ -317,8 +295,6 @@ class _Rows:
 
     def with_failures(self, failed: Array, announced: Sequence[str]) -> _Rows:
         """The same rows, with an `error` row added for every score that a failed record lacks."""
-        import numpy as np
-
         expected = [name for name in announced if name]
         names = {name: code for code, name in enumerate(self.names)}
         scored_names: dict[int, set[int]] = {at: set() for at in np.flatnonzero(failed).tolist()}
@@ -365,8 +341,6 @@ def _scores(
     reader = DetailReader(unpacker_of(connection))
 
     def chunks() -> Iterator[Mapping[str, Array]]:
-        import numpy as np
-
         for table in _tables(connection, query, (*_SCORE, ("body", "O")), values):
             detail = np.asarray(reader.numbers(table["body"].tolist()), dtype=np.int32)
             yield {"detail": detail, **{name: table[name] for name, _ in _SCORE}}
@@ -377,8 +351,6 @@ def _scores(
 
 def _record_of(records: Mapping[str, Array], scores: Mapping[str, Array]) -> Array:
     """Index of the record that each score belongs to; -1 where there is none."""
-    import numpy as np
-
     repeats = 1 + int(max(records["repeat"].max(initial=0), scores["repeat"].max(initial=0)))
     record_keys, score_keys = (
         columns["no"].astype(np.int64) * repeats + columns["repeat"] for columns in (records, scores)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from steelyard.errors import StoreError
 from steelyard.session.replies import unpack_reply
 from steelyard.store.database.connection import Connection, portions
+from steelyard.store.open_store import OpenStore
 from steelyard.store.records import ReadableRun, reply_bodies, unpack_keys, unpacker_of
-
-if TYPE_CHECKING:
-    from steelyard.store.open_store import OpenStore
 
 MOST_SAMPLES: Final = 400
 """Samples that are looked at, evenly spread over the dataset: the reply of each is unpacked, and a 95th percentile of

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from steelyard.analysis.conditions import Condition, parse_condition
 from steelyard.errors import ConfigError
+from steelyard.store.database.connection import Connection
 from steelyard.store.reading.page_query import PagedRun, Place, RecordOrder, RecordQuery, Stretch, cursor
+from steelyard.store.reading.search import SearchMatches, search_run
 from steelyard.store.records import read_records, rows_at, unpacker_of
 from steelyard.types import Record
-
-if TYPE_CHECKING:
-    from steelyard.store.database.connection import Connection
-    from steelyard.store.reading.search import SearchMatches
 
 MOST_ON_PAGE: Final = 1000
 _TOGETHER: Final = 500
@@ -122,8 +120,6 @@ def searched_page(
     run: PagedRun, request: PageRequest, words: str | SearchMatches, against: PagedRun | None = None
 ) -> RecordPage:
     """Read one page of the records that have all words of a text, see `Run.search`, or that a search has found."""
-    from steelyard.store.reading.search import search_run
-
     matches = search_run(run, words)
     page = read_page(run, replace(request, among=matches.places), against)
     return replace(page, note=matches.note)

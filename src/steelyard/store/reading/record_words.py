@@ -6,10 +6,12 @@ Measured on 100,000 records with three scores each: 3.3 s of CPU, where making t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from steelyard.errors import SteelyardError, StoreError
 from steelyard.plain_json import from_json
+from steelyard.store.codec import Unpacker
+from steelyard.store.database.connection import Connection
 from steelyard.store.reading.page_query import PagedRun, Place
 from steelyard.store.reading.search_text import words_of_parts, words_of_record
 from steelyard.store.records import (
@@ -22,10 +24,6 @@ from steelyard.store.records import (
     scores_at,
     unpacker_of,
 )
-
-if TYPE_CHECKING:
-    from steelyard.store.codec import Unpacker
-    from steelyard.store.database.connection import Connection
 
 _TOGETHER: Final = 500
 _MOST_KEPT: Final = 20_000

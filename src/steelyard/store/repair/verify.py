@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from steelyard.errors import StoreError, bounded
 from steelyard.plain_json import from_json
@@ -20,11 +20,9 @@ from steelyard.store.database.backend import REPAIR_HINT
 from steelyard.store.database.checksums import HEAD, ROWS, compute_checksums, read_checksums
 from steelyard.store.database.connection import Connection, DatabaseError
 from steelyard.store.records import DAMAGED, IN_ORDER, RECORDS, failure_kind, read_records, sample_hash, unpacker_of
+from steelyard.store.run import Run
+from steelyard.store.store import Store
 from steelyard.types import Record
-
-if TYPE_CHECKING:
-    from steelyard.store.run import Run
-    from steelyard.store.store import Store
 
 _MOST_REMEMBERED: Final = 1000
 _OTHER_TYPES: Final = (ValueError, TypeError, LookupError, struct.error)

@@ -5,6 +5,7 @@ The cell may be the question's own, in which the options follow the question.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -121,8 +122,6 @@ def _in_text(text: str) -> OptionTexts:
 
 
 def _object_in(text: str) -> Mapping[Any, Any]:
-    import json
-
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError) as error:
