@@ -9,10 +9,7 @@ import socket
 import time
 from typing import Any, Final
 
-from steelyard.sql.engines import duckdb_engine, sqlite_engine
-from steelyard.sql.engines.duckdb_engine import DuckdbEngine
 from steelyard.sql.engines.engine import Engine, EngineQuery, SqlStop
-from steelyard.sql.engines.sqlite_engine import SqliteEngine
 from steelyard.sql.results import EngineName, ResultTable, SqlLimits
 from steelyard.sql.workers import confine, wire
 
@@ -23,7 +20,11 @@ _REQUEST_BYTES: Final = 2**30
 def engine_of(name: EngineName) -> Engine:
     """The engine of a name; imported here and not before."""
     if name == "sqlite":
+        from steelyard.sql.engines.sqlite_engine import SqliteEngine
+
         return SqliteEngine()
+    from steelyard.sql.engines.duckdb_engine import DuckdbEngine
+
     return DuckdbEngine()
 
 
@@ -108,5 +109,9 @@ def _prepare(request: Any) -> str:
     confine.hold_while_preparing(engine, file, memory_mib)
     confine.allow_cpu(seconds)
     if engine == "sqlite":
+        from steelyard.sql.engines import sqlite_engine
+
         return sqlite_engine.prepare(file, memory_mib)
+    from steelyard.sql.engines import duckdb_engine
+
     return duckdb_engine.prepare(file, memory_mib)
