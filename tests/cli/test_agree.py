@@ -87,9 +87,9 @@ def bare(once):
 def test_the_corrected_figure_stands_beside_the_judged_one(steelyard, run):
     out = " ".join(steelyard("agree", run.id, code=0).out.split())
     assert "people say (estimated)" in out
-    assert "60 labels; post-stratified" in out
+    assert "60 labels by people" in out
     assert "TPR" in out
-    assert "Labels needed: for a half-width of 5 points: labels of all 200 records would not be enough" in out
+    assert "Labels needed: to know the rate to ±5 points: you need more than these 200 samples" in out
     assert "not drawn at random" not in out
     assert "how far people agree with each other is not known" in out
 

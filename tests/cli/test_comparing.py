@@ -106,13 +106,6 @@ def test_twelve_runs_and_five_scores_fit_80_columns_with_a_line_each(steelyard, 
     assert max(map(len, out.splitlines())) <= 80
     assert "p (Holm)" in out
     assert "11 runs are compared with one baseline" in out
-    assert [line.split()[0] for line in out.splitlines() if line.startswith("target-") and " 1.00 " in line] == list(
-        names
-    )
-    assert "differences on further scores are evidence of one; --json has all" in out
-    listed = [line for line in out.splitlines() if line.startswith("target-") and ": " in line and "better" in line]
-    assert len(listed) == 24
-    assert "more notes" not in out
 
 
 def test_json_holds_every_field_of_scores_and_costs_by_name(steelyard, answered):

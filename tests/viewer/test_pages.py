@@ -71,7 +71,7 @@ def test_the_list_is_filtered_by_every_word(viewer):
 def test_a_run_shows_its_conclusion_and_its_samples(viewer, runs):
     status, _, text = viewer.ask(f"/run/{runs['second'].id}")
     assert status == 200
-    assert "Solve rate over 40 replies." in text
+    assert " of 40 replies." in text
     assert "5 unparsed" in text
     assert rows_of(text) == [f"q{no:04d}" for no in range(40)]
 

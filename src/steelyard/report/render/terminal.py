@@ -53,10 +53,6 @@ _UNCUT: Final = re.compile(r"|–|\d{4}-\d\d-\d\d( \d\d:\d\d)?|[-+]?[\d.,]+( \S+
 """Moments, intervals and empty cells."""
 _NARROWEST: Final = 12
 """The least width of an elastic column: a narrower terminal folds the lines."""
-_MOST_FIGURES: Final = 3
-"""More conclusions are lines of a table in another section: those on twelve targets still fit a screen."""
-_MOST_WARNINGS: Final = 6
-"""Warnings on more conclusions than that, together."""
 _MOST_SERIES: Final = 3
 _SERIES_HEAD: Final = 22
 """Width of a run's name above its figures."""
@@ -387,14 +383,7 @@ def _blocks(section: Section, width: int, levels: Collection[Level]) -> Iterator
 
 def _figure_lines(figures: Sequence[KeyFigure]) -> Iterator[_ColouredLine]:
     """The sentence of every verdict with its warnings; a figure without a verdict is in the table of targets."""
-    verdicts = [figure for figure in figures if figure.words]
-    if len(verdicts) > _MOST_FIGURES:
-        warnings = list(dict.fromkeys(text for figure in verdicts for text in figure.warnings))
-        yield from (_ColouredLine(f"note: {text}", "") for text in warnings[:_MOST_WARNINGS])
-        if len(warnings) > _MOST_WARNINGS:
-            yield _ColouredLine(f"and {len(warnings) - _MOST_WARNINGS} more notes; --json has all", "")
-        return
-    for figure in verdicts:
+    for figure in (figure for figure in figures if figure.words):
         yield _ColouredLine(figure.text, _STYLES[_TONES[figure.state]])
         yield from (_ColouredLine(f"  note: {text}", "") for text in figure.warnings)
 

@@ -40,7 +40,6 @@ from steelyard.store import Run
 
 _MOST_IN_FULL: Final = 3
 """More pairs have a line each, and only pages show them in full: twelve targets still fit a screen."""
-_MOST_SCORES: Final = 24
 _VERDICTS: Final = {
     "better": "better",
     "worse": "worse",
@@ -88,7 +87,6 @@ def comparison_section(comparison: Comparison | None, runs: Sequence[Run], label
                 _many_pairs(comparison) if many else Section("", chart=difference_chart(comparison)),
                 _all_pairs(comparison),
                 *pairs,
-                *([_evident_differences(comparison), _costs_per_run(comparison)] if many else []),
                 Section("", notes=tuple(sentences((*comparison.score_notes, *comparison.group_notes))), level="detail"),
             ]
         ),
@@ -264,7 +262,7 @@ def _differences(pair: PairComparison) -> Section:
     left_out = f"; {pair.overlap.left_out_errors} left out for errors" if pair.overlap.left_out_errors else ""
     caption = f"{score_title(pair.score)} over the samples of both runs{left_out}"
     table = SectionTable(columns, tuple(rows), caption)
-    return Section("", table, notes=tuple(sentences([_method(pair)], level="page")))
+    return Section("", table)
 
 
 def _difference_row(name: str, difference: PairedDifference, *, strong: bool = False) -> tuple[TableCell, ...]:
@@ -279,18 +277,6 @@ def _difference_row(name: str, difference: PairedDifference, *, strong: bool = F
         TableCell(corrected, () if p == corrected else (f"{p} uncorrected",), value=difference.p),
         TableCell(f"{difference.n:,}"),
     )
-
-
-def _method(pair: PairComparison) -> str:
-    """The methods of interval and p-value, and the correction of the p-values."""
-    headline = pair.headline
-    if not headline.n:
-        return ""
-    corrected = list(
-        dict.fromkeys(difference.adjustment for difference in (headline, *pair.further.groups) if difference.adjustment)
-    )
-    correction = f" p is corrected: {' and '.join(corrected)}." if corrected else ""
-    return f"Interval: {headline.interval_method}. Test: {headline.test}.{correction}"
 
 
 def _other_scores(pair: PairComparison) -> Section:
@@ -434,51 +420,6 @@ def _amount(value: float, cost: CostDifference) -> str:
 def _signed(value: float, cost: CostDifference) -> str:
     text = _amount(value, cost)
     return text if value <= 0 or not any(letter in "123456789" for letter in text) else f"+{text}"
-
-
-def _evident_differences(comparison: Comparison) -> Section:
-    """The better and worse differences on further scores of many runs."""
-    pairs_and_scores = [(pair, other) for pair in comparison.pairs for other in pair.further.scores]
-    shown = [(pair, other) for pair, other in pairs_and_scores if other.verdict in {"better", "worse"}]
-    if not pairs_and_scores:
-        return Section("")
-    columns = columns_of(
-        "target: score",
-        "difference",
-        f"{level_text(comparison.pairs[0].level)} CI",
-        "p",
-        TableColumn("verdict", "text"),
-    )
-    rows = tuple(
-        text_row(
-            f"{pair.other_target}: {score_phrase(other.score)}",
-            *_difference_texts(other.difference),
-            _VERDICTS[other.verdict],
-        )
-        for pair, other in shown[:_MOST_SCORES]
-    )
-    more = len(shown) - _MOST_SCORES
-    notes = [f"and {more} more" if more > 0 else ""]
-    count = f"{len(shown)} of {len(pairs_and_scores)} differences on further scores are evidence of one; --json has all"
-    table = Section("", SectionTable(columns, rows), notes=tuple(sentences(notes)))
-    return Section(count, parts=(table,), level="detail")
-
-
-def _costs_per_run(comparison: Comparison) -> Section:
-    """Costs per sample of many runs, a line per run, the baseline first."""
-    first = next((pair for pair in comparison.pairs if pair.further.costs), None)
-    if first is None:
-        return Section("")
-    keys = [(cost.measure, cost.statistic) for cost in first.further.costs]
-    labels = run_labels((comparison.baseline, *comparison.others))
-    rows = [text_row(labels[0], *(_amount(cost.baseline, cost) for cost in first.further.costs))]
-    for label, pair in zip(labels[1:], comparison.pairs, strict=True):
-        costs = {(cost.measure, cost.statistic): cost for cost in pair.further.costs}
-        rows.append(
-            text_row(label, *(_amount(costs[key].other, costs[key]) if key in costs else MISSING for key in keys))
-        )
-    columns = (TableColumn("target", "name"), *(TableColumn(cost_name(cost)) for cost in first.further.costs))
-    return Section("Costs per sample", SectionTable(columns, tuple(rows)), level="detail")
 
 
 def difference_chart(comparison: Comparison) -> RowChart:

@@ -63,7 +63,7 @@ def conclusion_section(
         *sentences(lines, "conclusion", level="page"),
         *sentences([*own_decisions(summaries, comparison), saved], "conclusion"),
         *sentences([*shared, *(standings.notes if standings else ())], "warning"),
-        *sentences(comparison.notes if comparison and not is_grid else (), "warning", level="detail"),
+        *sentences(comparison.notes if comparison and not is_grid else (), level="detail"),
     )
     return Section("Result", notes=notes, figures=(*large, *figures), key="conclusion")
 
