@@ -74,6 +74,12 @@ package: $(VENV)/.tools
 	$(BIN)/python -m build --outdir dist . >/dev/null
 	$(BIN)/twine check --strict dist/*
 
+# The Dockerfile: a linter's rules (dockerfilelint, from npm), and its steps in a plain environment without Docker.
+.PHONY: container
+container:
+	npx --yes dockerfilelint@1.8.0 Dockerfile
+	PYTHON="$(PYTHON)" sh tools/container_steps.sh
+
 clean:
 	rm -rf dist site $(VENV) .venv-docs .venv-foreign tests/browser/node_modules out
 

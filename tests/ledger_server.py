@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server on loopback, in a process of its own, that keeps a ledger of every request.
+"""A server of any provider's API on loopback, in a process of its own, that keeps a ledger of every request.
 
     python tests/ledger_server.py --port-file port.txt --ledger ledger.jsonl --latency-ms 30 --fault-rate 0.4
 
@@ -20,6 +20,11 @@ import random
 import time
 from email.utils import formatdate
 from pathlib import Path
+
+if __package__:
+    from tests.wires import WIRES
+else:  # a program of its own
+    from wires import WIRES
 
 FAULTS = (
     "429", "429s", "429ms", "429date", "500", "503", "529", "drop", "truncated", "malformed", "html", "empty", "hang",
@@ -73,19 +78,13 @@ def http(status, body, *headers, kind="application/json", length=None):
     return "\r\n".join([*head, "", ""]).encode() + body
 
 
-def completion(text):
-    return json.dumps(
-        {
-            "model": "ledger",
-            "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 20, "completion_tokens": 1},
-        }
-    ).encode()
+def completion(text, wire):
+    return json.dumps(WIRES[wire][1](text)).encode()
 
 
-def faulty(fault, wait):
+def faulty(fault, wait, wire):
     error = json.dumps({"error": {"message": f"on purpose: {fault}"}}).encode()
-    whole = completion("A")
+    whole = completion("A", wire)
     return {
         "429": lambda: http(429, error),
         "429s": lambda: http(429, error, f"Retry-After: {wait:g}"),
@@ -94,7 +93,7 @@ def faulty(fault, wait):
         "truncated": lambda: http(200, whole[: len(whole) // 2], length=len(whole)),
         "malformed": lambda: http(200, whole[: len(whole) // 2]),
         "html": lambda: http(200, b"<html>sign in</html>", kind="text/html"),
-        "empty": lambda: http(200, b'{"choices": []}'),
+        "empty": lambda: http(200, json.dumps(WIRES[wire][2]).encode()),
     }.get(fault, lambda: http(int(fault), error))()
 
 
@@ -108,7 +107,7 @@ async def serve_one(ledger, reader, writer):
     )
     asked = json.loads(await reader.readexactly(length))
     came = time.time()
-    prompt = asked["messages"][-1]["content"]
+    prompt = WIRES[ledger.args.wire][0](asked)
     attempt = ledger.tried.get(prompt, 0)
     ledger.tried[prompt] = attempt + 1
     early = came < ledger.not_before.get(prompt, 0)
@@ -126,7 +125,10 @@ async def serve_one(ledger, reader, writer):
     if fault == "drop":
         ledger.note(prompt=prompt, came=came, fault=fault, early=early)
         return False
-    writer.write(faulty(fault, ledger.args.retry_after) if fault else http(200, completion(ledger.answer_of(prompt))))
+    wire = ledger.args.wire
+    writer.write(
+        faulty(fault, ledger.args.retry_after, wire) if fault else http(200, completion(ledger.answer_of(prompt), wire))
+    )
     await writer.drain()
     ledger.note(prompt=prompt, came=came, sent=time.time(), fault=fault, early=early)
     return fault != "truncated"
@@ -142,6 +144,7 @@ async def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--port-file", required=True)
     parser.add_argument("--ledger", required=True)
+    parser.add_argument("--wire", choices=WIRES, default="openai_compatible")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--latency-ms", type=float, default=0)
     parser.add_argument("--fault-rate", type=float, default=0)

@@ -19,6 +19,7 @@ from tests.command_here import command_here
 from tests.ledger_server import FAULTS
 from tests.running_server import ledger_server
 from tests.thorough import times
+from tests.wires import WIRES
 
 from steelyard.store import Store
 
@@ -163,6 +164,33 @@ def test_every_passing_fault_at_forty_percent_ends_without_an_error_or_an_early_
         tried = [reply.attempts for record in store.runs()[0].records() for reply in record.replies["target"]]
     # On a busy machine an attempt may time out before the server has read it.
     assert sum(len(one) for one in tried) >= len(requests), "every attempt is recorded"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wire", [name for name in WIRES if name != "openai_compatible"])
+def test_a_providers_own_api_survives_every_passing_fault_and_a_kill(tmp_path, wire):
+    faults = ("--fault-rate", "0.4", "--latency-ms", "20", "--max-faults", "6", "--retry-after", "0.2")
+    with ledger_server(tmp_path, "--wire", wire, *faults) as server:
+        write_exam(tmp_path, server.url)
+        config = json.loads((tmp_path / "exam.json").read_text())
+        config["targets"].pop("second")
+        url = server.url.replace("/v1", "/api") if wire == "ollama" else server.url
+        config["targets"]["first"]["prompt"]["model"] = {wire: {"name": "ledger", "base_url": url, "timeout_s": 0.5}}
+        config["options"] |= {"retry": {"base_s": 0.2, "cap_s": 2}}
+        (tmp_path / "exam.json").write_text(json.dumps(config))
+        process = steelyard(tmp_path, "run", "exam.json", "--quiet")
+        while journal_size(tmp_path) < QUESTIONS // 4:
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.02)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        out = json.loads(command_here(tmp_path, "resume", "--quiet", "--json").out)
+        assert (out["runs"][0]["errors"], out["runs"][0]["done"]) == (0, QUESTIONS)
+        assert {one["fault"] for one in server.requests()} == {"", *FAULTS}
+        assert not [one for one in server.requests() if one["early"]]
+        assert len(server.answered()) <= QUESTIONS + CONCURRENCY
+    (stage,) = stages_of(tmp_path)["first"]
+    assert stage == ("target", QUESTIONS, 20 * QUESTIONS, QUESTIONS)
 
 
 @pytest.mark.slow

@@ -4,8 +4,19 @@ import asyncio
 
 import pytest
 
-from steelyard import ConfigError, DataError, ModelError, ScorerError, SteelyardError, StoreError, TargetError
-from steelyard.errors import Location, boundary, bounded, did_you_mean, expect_number
+from steelyard import ConfigError, SteelyardError
+from steelyard.errors import (
+    DataError,
+    Location,
+    ModelError,
+    ScorerError,
+    StoreError,
+    TargetError,
+    boundary,
+    bounded,
+    did_you_mean,
+    expect_number,
+)
 
 
 def test_every_error_is_one_of_ours():

@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from steelyard import Failure, Label, Output, Record, Reply, Sample, Score
-from steelyard.types import OUTCOMES
+from steelyard import Label, Output, Record, Reply, Sample, Score
+from steelyard.types import OUTCOMES, Failure
 
 
 @pytest.mark.parametrize("kind", [Sample, Output, Reply, Score, Failure, Label, Record])

@@ -25,11 +25,15 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
     {
         "model": MappingProxyType(
             {
+                "anthropic": "steelyard.models.anthropic:Anthropic",
                 "completions": "steelyard.models.completions:Completions",
                 "embeddings": "steelyard.models.embeddings:Embeddings",
+                "gemini": "steelyard.models.gemini:Gemini",
                 "http": "steelyard.models.http:HttpModel",
                 "litellm": "steelyard.models.litellm:LiteLLM",
+                "ollama": "steelyard.models.ollama:Ollama",
                 "openai_compatible": "steelyard.models.openai_compatible:OpenAICompatible",
+                "openai_responses": "steelyard.models.openai_responses:OpenAIResponses",
                 "scripted": "steelyard.models.scripted:Scripted",
             }
         ),

@@ -77,10 +77,18 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts of a call; `estimated` from characters if the endpoint gave none.
+    """Token counts of a call, alike for every provider; `estimated` from characters if the endpoint gave none.
 
-    Beside the endpoint's count stands what was sent: its tokens as estimated from characters (0: not known), and
-    whether much of it is in a script with few characters a token. They show whether the endpoint read all of it.
+    Args:
+        input_tokens: all that was sent, whether it came from the endpoint's cache or not.
+        output_tokens: all that came back, reasoning included.
+        estimated: whether the endpoint counted nothing.
+        sent: tokens of what was sent as estimated from characters, to see whether the endpoint read all of it; 0 where
+            that is not known.
+        dense: whether much of it is in a script with few characters a token.
+        cache_read: of the input, what came from the endpoint's cache.
+        cache_write: of the input, what was written to it, which some providers charge extra.
+        reasoning: of the output, what the model thought and did not say.
     """
 
     input_tokens: int = 0
@@ -88,6 +96,9 @@ class Usage:
     estimated: bool = False
     sent: int = field(default=0, compare=False, repr=False)
     dense: bool = field(default=False, compare=False, repr=False)
+    cache_read: int = field(default=0, repr=False)
+    cache_write: int = field(default=0, repr=False)
+    reasoning: int = field(default=0, repr=False)
 
 
 def estimate_tokens(text: str) -> int:

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard import ConfigError, Failure, Label, Output, Record, Sample, Score
+from steelyard import ConfigError, Label, Output, Record, Sample, Score
 from steelyard.analysis.conditions import label_condition, parse_condition, quoted_name, quoted_value
+from steelyard.types import Failure
 
 MANIFEST = {
     "scores": ["solve_rate", "f1"],

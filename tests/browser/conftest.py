@@ -11,8 +11,9 @@ from tests.report.judged_suite import judged_runs
 from tests.report.judging_suite import pairwise_runs
 from tests.viewer.conftest import TOKEN, Served, exam, first, second, serving
 
-from steelyard import ExactMatch, Options, Sample, SqlResult, Suite, evaluate, evaluate_suite
+from steelyard import ExactMatch, Options, Sample, Suite, evaluate, evaluate_suite
 from steelyard.evaluation.evaluate import RunConfig
+from steelyard.scorers import SqlResult
 from steelyard.scorers.choice import Choice
 
 

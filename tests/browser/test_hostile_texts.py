@@ -15,7 +15,7 @@ from tests.browser.conftest import address
 from tests.browser.hostile_texts import HARMLESS, TEXTS, inside_sql
 from tests.viewer.conftest import serving
 
-from steelyard import Options, Output, Sample, Score, ScoreInfo, SqlResult, Suite, compare, evaluate_suite
+from steelyard import Options, Output, Sample, Score, ScoreInfo, Suite, compare, evaluate_suite
 from steelyard.errors import ConfigError
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.people import codings
@@ -23,6 +23,7 @@ from steelyard.people.code_scorer import judge_config, score_name
 from steelyard.people.labels import add_note
 from steelyard.people.marks import MarkChange, mark_run
 from steelyard.report.render.html import html_report
+from steelyard.scorers import SqlResult
 from steelyard.store import Store
 
 SHAPE = """

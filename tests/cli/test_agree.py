@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from tests.cli.sheets import labelled
 
-from steelyard import Correctness, Judge, Label, Sample, Scripted, evaluate
+from steelyard import Judge, Label, Sample, Scripted, evaluate
 from steelyard.analysis.label_forms import LabelForm
 from steelyard.people.draw import draw_records
 from steelyard.people.labels import add_labels
@@ -16,6 +16,7 @@ from steelyard.plain_json import json_value
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.render.html import html_report
 from steelyard.report.section import RecordLink
+from steelyard.scorers import Correctness
 from steelyard.store import Store
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)

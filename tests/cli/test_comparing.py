@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard import Options, Prompt, Sample, StopWhen, Store, Suite, compare, evaluate_suite
+from steelyard import Options, Prompt, Sample, Store, Suite, compare, evaluate_suite
 from steelyard.evaluation.evaluate import RunConfig
+from steelyard.evaluation.objects import StopWhen
 from steelyard.models.scripted import Scripted
 from steelyard.scorers.lexical import ChrF, Contains, ExactMatch, RougeL, TokenF1
 

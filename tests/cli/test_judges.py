@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from steelyard import Correctness, Judge, Label, Sample, Scripted, evaluate, evaluate_suite
+from steelyard import Judge, Label, Sample, Scripted, evaluate, evaluate_suite
 from steelyard.data.sample_files import SampleFiles
 from steelyard.people.labels import add_labels
 from steelyard.report.render.html import html_report
+from steelyard.scorers import Correctness
 from steelyard.store import Store
 from steelyard.suites import PairwiseSuite
 

@@ -1,19 +1,18 @@
 """What would be sent, counted without sending it."""
 
 import asyncio
+import contextlib
+import io
+from dataclasses import replace
 
-from steelyard import (
-    ExactMatch,
-    OpenAICompatible,
-    Prompt,
-    Sample,
-    ScoreInfo,
-    Scripted,
-    StageInfo,
-    Suite,
-    evaluate_suite,
-)
+from steelyard import ExactMatch, OpenAICompatible, Options, Prompt, Sample, ScoreInfo, Scripted, Suite, evaluate_suite
+from steelyard.analysis.numbers import money_text
+from steelyard.cli.estimates import print_estimate
 from steelyard.evaluation.dry_run import estimate
+from steelyard.evaluation.survey import slowest_s
+from steelyard.models import OpenAIResponses, PriceTable
+from steelyard.models.prices import Price
+from steelyard.types import StageInfo
 
 SAMPLES = [Sample(f"q{n}", "four chars" * n, "yes") for n in range(1, 6)]
 
@@ -106,3 +105,25 @@ def test_a_judge_that_reads_nothing_but_sql_is_shown_some():
     (result,) = asyncio.run(estimate(Suite("s", "custom", SAMPLES, {"plain": len}, (judge,))))
     assert seen == ["SELECT 1"] * 5
     assert result.calls == 5
+
+
+def test_a_slower_service_that_is_ordered_is_priced_beside_the_usual_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    prices = PriceTable({"m": Price(2, 8), "m@flex": Price(1, 4)}, "USD")
+    flex = OpenAIResponses("m", "http://127.0.0.1:9/v1", parameters={"max_tokens": 100}, service="flex")
+    ordered = replace(suite(flex=Prompt(flex)), options=Options(prices=prices))
+    (result,) = asyncio.run(estimate(ordered))
+    (stage,) = result.stages
+    assert stage.tier_money == stage.money / 2
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        print_estimate([ordered], None, fresh=False, as_json=False)
+    usual, slower = (money_text(money, "USD") for money in (stage.money, stage.tier_money))
+    said = " ".join(out.getvalue().split())
+    assert f"It would cost {usual}, or {slower} where the slower service answers every call." in said
+
+
+def test_a_slower_service_lengthens_the_time_of_a_sample():
+    slow = OpenAIResponses("m", "http://127.0.0.1:9/v1", service="8h")
+    assert slowest_s(suite(slow=Prompt(slow), usual=len)) == 28_800
+    assert slowest_s(suite(usual=len)) == 0

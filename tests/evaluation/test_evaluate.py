@@ -19,13 +19,10 @@ from steelyard import (
     OpenAICompatible,
     Options,
     Prompt,
-    Retry,
-    RunError,
     Sample,
     ScoreInfo,
     Scripted,
     Store,
-    StoreError,
     Suite,
     aevaluate,
     aevaluate_suite,
@@ -33,8 +30,10 @@ from steelyard import (
     evaluate_suite,
 )
 from steelyard.data import SampleFiles
+from steelyard.errors import RunError, StoreError
 from steelyard.evaluation import RunConfig, RunHandle
 from steelyard.evaluation.rescore import rescore
+from steelyard.models import Retry
 from steelyard.store.database.sqlite import RunLock
 from steelyard.suites import ChoiceSuite
 

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from steelyard import Budget, ConfigError, ExactMatch, Options, Retry, Sample, Store, evaluate
+from steelyard import Budget, ConfigError, ExactMatch, Options, Sample, Store, evaluate
 from steelyard.config.load import load
+from steelyard.models import Retry
 
 WRONG = [
     ("concurrency", 0, "concurrency must be a whole number of 1 or more, not 0"),

@@ -2,9 +2,10 @@
 
 import pytest
 
-from steelyard import ConfigError, ExactMatch, Prompt, Sample, ScoreInfo, Scripted, StageInfo, Suite
+from steelyard import ConfigError, ExactMatch, Prompt, Sample, ScoreInfo, Scripted, Suite
 from steelyard.evaluation.scorer_infos import headline_of, scorer_stages
 from steelyard.evaluation.survey import check_suite, manifests, survey
+from steelyard.types import StageInfo
 
 FINE = ScoreInfo("fine", (0, 1), labels=("fine", "not fine"))
 

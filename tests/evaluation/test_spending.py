@@ -22,6 +22,7 @@ from steelyard.models.prices import Price, PriceTable
 from steelyard.models.rate_limit import Rates
 from steelyard.plain_json import json_value
 from steelyard.report.render.html import html_report
+from steelyard.report.sections.costs import cache_saving
 from steelyard.store import Store
 
 PRICES = PriceTable({"m": Price(1, 2)}, "CNY")
@@ -100,6 +101,41 @@ def test_tokens_from_the_endpoints_cache_cost_what_they_do():
     (stage,) = run.summary().calls.stages
     assert (stage.input_tokens, stage.cached_tokens, stage.cost) == (400, 200, "0.00026 CNY")
     assert json_value(stage)["cached_tokens"] == 200
+
+
+def test_a_cache_shows_what_it_saved_with_what_writing_to_it_cost():
+    prices = PriceTable({"m": Price(1, 2, 0.1, 1.25)}, "USD")
+    details = {"cached_tokens": 10, "cache_write_tokens": 4}
+    usage = {
+        "prompt_tokens": 20,
+        "completion_tokens": 2,
+        "prompt_tokens_details": details,
+        "completion_tokens_details": {"reasoning_tokens": 1},
+    }
+    ((run, _),) = sittings({"prices": prices}, answer=lambda n, _: said(usage=usage))
+    (stage,) = run.summary().calls.stages
+    # of each: 6 + 10 x 0.1 + 4 x 1.25 + 2 x 2 = 16 instead of 24 millionths
+    assert (stage.money, stage.saved) == (0.00032, 0.00016)
+    assert (stage.cache_written, stage.reasoning_tokens) == (80, 20)
+    assert cache_saving([stage]) == "the endpoint's cache saved 0.00016 USD"
+    assert cache_saving([replace(stage, saved=-0.5)]) == "writing to the endpoint's cache cost 0.5 USD more"
+
+
+def test_a_reply_is_priced_by_the_tier_that_it_names():
+    prices = PriceTable({"m": Price(2, 2), "m@flex": Price(1, 1)}, "USD")
+    ((run, _),) = sittings({"prices": prices}, answer=lambda n, _: said(service_tier="default" if n % 2 else "flex"))
+    assert spending(run).money == 10 * 21_000 + 10 * 42_000
+
+
+def test_what_a_provider_says_of_its_cost_counts_where_no_price_is_given():
+    usage = {"prompt_tokens": 20, "completion_tokens": 1, "cost": 0.25}
+    ((run, _),) = sittings({}, answer=lambda n, _: said(usage=usage))
+    assert [stage.money for stage in run.summary().calls.stages] == [5.0]
+    ((run, _),) = sittings({"prices": PriceTable({"m": Price(1, 2)}, "CNY")}, answer=lambda n, _: said(usage=usage))
+    assert [stage.cost for stage in run.summary().calls.stages] == ["0.00044 CNY"]
+    ((run, _),) = sittings({"prices": PriceTable({"x": Price(1, 2)}, "CNY")}, answer=lambda n, _: said(usage=usage))
+    assert [stage.money for stage in run.summary().calls.stages] == [None]
+    assert next(iter(run.records())).replies["target"][0].metadata["provider_cost"] == 0.25
 
 
 def test_cached_tokens_are_counted_for_target_and_judge_once_whatever_happens():

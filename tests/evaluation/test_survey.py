@@ -2,7 +2,8 @@
 
 import pytest
 
-from steelyard import Choice, ConfigError, DataError, ExactMatch, Options, Prompt, Sample, Scripted, Suite
+from steelyard import Choice, ConfigError, ExactMatch, Options, Prompt, Sample, Scripted, Suite
+from steelyard.errors import DataError
 from steelyard.evaluation.survey import changed_keys, check_suite, manifests, scorer_stages, survey
 
 

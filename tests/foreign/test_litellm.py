@@ -16,7 +16,9 @@ import orjson
 import pytest
 from tests.loopback import completion, http, peer, said
 
-from steelyard import ConfigError, ModelError, Retry
+from steelyard import ConfigError
+from steelyard.errors import ModelError
+from steelyard.models import Retry
 from steelyard.models.limits import Limits
 from steelyard.models.litellm import LiteLLM, cost_map
 from steelyard.registry import describe, find

@@ -8,8 +8,9 @@ import pytest
 import yaml
 from tests.foreign.served import served
 
-from steelyard import Correctness, ExactMatch, Judge, OpenAICompatible, Options, Prompt, Sample, Suite
+from steelyard import ExactMatch, Judge, OpenAICompatible, Options, Prompt, Sample, Suite
 from steelyard.evaluation import RunConfig, aevaluate_suite
+from steelyard.scorers import Correctness
 
 KEY = "sk-master-5d0e7a"
 CONFIG = {

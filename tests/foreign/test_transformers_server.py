@@ -9,7 +9,8 @@ import subprocess
 import pytest
 from tests.foreign.served import served
 
-from steelyard import Choice, OpenAICompatible, Prompt, Retry, Sample, aevaluate
+from steelyard import Choice, OpenAICompatible, Prompt, Sample, aevaluate
+from steelyard.models import Retry
 from steelyard.models.completions import Completions
 from steelyard.scorers.choice import LikelihoodAccuracy
 from steelyard.targets.likelihood import Likelihood

@@ -7,7 +7,8 @@ from dataclasses import fields
 
 import pytest
 
-from steelyard import ConfigError, ExactMatch, Judge, Options, RunError, Sample, Scripted, aevaluate, evaluate
+from steelyard import ConfigError, ExactMatch, Judge, Options, Sample, Scripted, aevaluate, evaluate
+from steelyard.errors import RunError
 from steelyard.evaluation import RunConfig
 from steelyard.from_python.evaluate import EvaluationOptions
 from steelyard.from_python.runs import Runs

@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from steelyard import ConfigError, DataError, ExactMatch, Options, Sample, Store, Suite, evaluate_suite
+from steelyard import ConfigError, ExactMatch, Options, Sample, Store, Suite, evaluate_suite
 from steelyard.analysis.comparison.sample_costs import hashes_by_id
 from steelyard.analysis.conditions import parse_condition
 from steelyard.data.sample_files import SampleFiles
+from steelyard.errors import DataError
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.generate.dataset_additions import add_records, row_of
 from steelyard.scorers.choice import Choice

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 from tests.loopback import completion, http, peer
 
-from steelyard import ConfigError, ModelError, OpenAICompatible
+from steelyard import ConfigError, OpenAICompatible
+from steelyard.errors import ModelError
 from steelyard.models.completions import Completions
 from steelyard.models.embeddings import Embeddings
 from steelyard.models.limits import Limits, Retry

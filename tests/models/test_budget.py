@@ -13,7 +13,9 @@ from tests.command_here import command_here
 from tests.loopback import MemoryJournal, http, peer, said
 from tests.running_server import ledger_server
 
-from steelyard import Budget, ConfigError, ModelError, OpenAICompatible, Retry
+from steelyard import Budget, ConfigError, OpenAICompatible
+from steelyard.errors import ModelError
+from steelyard.models import Retry
 from steelyard.models.budget import BudgetMeter, Quota
 from steelyard.models.limits import Limits
 from steelyard.models.prices import Spent

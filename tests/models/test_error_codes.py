@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from tests.loopback import completion, http, peer, said
 
-from steelyard import ModelError
+from steelyard.errors import ModelError
 from steelyard.models.base import Answer, Fault
 from steelyard.models.completions import Completions
 from steelyard.models.embeddings import Embeddings

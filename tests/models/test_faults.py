@@ -12,7 +12,6 @@ from steelyard.models.faults import (
     filtered_reply,
     parse_json,
     quoted,
-    retry_after_s,
 )
 
 
@@ -115,34 +114,6 @@ def test_quoting_shows_direction_marks_and_broken_bytes():
 
 def test_a_redirect_names_where_it_leads():
     assert "https://elsewhere.example" in fault_of(answer(301, location="https://elsewhere.example")).message
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({}, None),
-        ({"retry-after": "3"}, 3.0),
-        ({"retry-after": "0.25"}, 0.25),
-        ({"retry-after": "-4"}, 0.0),
-        ({"retry-after": "soon"}, None),
-        ({"retry-after": "nan"}, None),
-        ({"retry-after": "inf"}, None),
-        ({"retry-after": "9", "retry-after-ms": "1500"}, 1.5),
-        ({"retry-after": "9", "retry-after-ms": "?"}, 9.0),
-        ({"retry-after": "Mon, 02 Mar 2026 10:00:07 GMT", "date": DATE}, 7.0),
-        ({"retry-after": "Mon, 02 Mar 2026 11:00:07 +0100", "date": DATE}, 7.0),
-        ({"retry-after": "Mon, 02 Mar 2026 09:59:00 GMT", "date": DATE}, 0.0),
-        ({"retry-after": "Mon, 99 Mar 2026 09:59:00 GMT", "date": DATE}, None),
-    ],
-)
-def test_retry_after_is_read_in_its_three_forms(headers, seconds):
-    assert retry_after_s(headers) == seconds
-
-
-def test_a_date_without_the_answers_own_is_measured_from_now_and_rounded_up():
-    ten = 1772445600.0
-    assert retry_after_s({"retry-after": DATE}, now=ten - 2.5) == 3.0
-    assert retry_after_s({"retry-after": DATE}, now=ten + 5) == 0.0
 
 
 def test_only_what_is_sent_again_carries_a_wait():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from tests.thorough import times
 
-from steelyard import ModelError
+from steelyard.errors import ModelError
 from steelyard.models.limits import Gate, Pauses
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.loopback import peer
 from tests.models.wire_shapes import PASSAGES, SHAPES, TEXT, asking, faults, serving
 
-from steelyard import ModelError
+from steelyard.errors import ModelError
 from steelyard.models.http import HttpModel
 from steelyard.models.limits import Retry
 from steelyard.models.response import ResponseMap

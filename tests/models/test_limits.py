@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.loopback import http, peer, said, until
 
-from steelyard import ModelError, OpenAICompatible, Retry, StoreError
-from steelyard.errors import ConfigError
+from steelyard import OpenAICompatible
+from steelyard.errors import ConfigError, ModelError, StoreError
+from steelyard.models import Retry
 from steelyard.models.base import Fault
 from steelyard.models.limits import Limits
 from steelyard.session.secrets import Secrets

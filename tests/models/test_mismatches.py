@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from tests.loopback import completion, http, peer, said
 
-from steelyard import ModelError
+from steelyard.errors import ModelError
 from steelyard.models.completions import Completions
 from steelyard.models.embeddings import Embeddings
 from steelyard.models.http import HttpModel

@@ -228,3 +228,79 @@ def test_a_mistake_is_found_before_anything_is_sent(fields, said_so):
 
 def test_the_manifest_holds_the_reference_and_never_the_key():
     assert describe(OpenAICompatible("m", api_key="${KEY}"))["openai_compatible"]["api_key"] == "${KEY}"
+
+
+@pytest.mark.parametrize(
+    ("usage", "read"),
+    [
+        ({"prompt_tokens_details": {"cached_tokens": 5, "cache_write_tokens": 2}}, {"cache_read": 5, "cache_write": 2}),
+        ({"prompt_cache_hit_tokens": 5, "prompt_cache_miss_tokens": 15}, {"cache_read": 5}),  # DeepSeek
+        ({"completion_tokens_details": {"reasoning_tokens": 1}}, {"reasoning": 1}),
+        ({"reasoning_tokens": 1}, {"reasoning": 1}),  # SGLang
+    ],
+)
+def test_the_usage_is_in_our_terms(usage, read):
+    body = completion(usage={"prompt_tokens": 20, "completion_tokens": 1, **usage})
+    assert MODEL.read(Answer(200, {}, json.dumps(body).encode())).usage == Usage(20, 1, **read)
+
+
+def follows(form, text):
+    model = OpenAICompatible("m", "http://h/v1", parameters={"structured_outputs": form})
+    reply = model.read(Answer(200, {}, json.dumps(completion(text)).encode()))
+    try:
+        model.expect_reply(reply, model.request("q", {}))
+    except Fault as fault:
+        return "retried" if fault.retry else "refused"
+    return "answered"
+
+
+@pytest.mark.parametrize(
+    ("form", "good", "bad"),
+    [
+        ({"choice": ["A", "B"]}, "A", "The answer is A."),
+        ({"regex": "[A-D]"}, "C", "C."),
+        ({"json": {"type": "object"}}, '{"a": 1}', "a is 1"),
+        ({"json_object": True}, "{}", "Here you are: {}"),
+    ],
+)
+def test_a_form_that_vllm_ignored_is_an_error_with_its_name(form, good, bad):
+    assert follows(form, good) == "answered"
+    assert follows(form, bad) == "refused"
+
+
+def test_a_form_that_cannot_be_checked_is_not():
+    assert follows({"grammar": "root ::= 'A'"}, "B") == "answered"
+    assert follows({"regex": "(?=A)A"}, "B") == "answered"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"guided_choice": ["A"]}, "structured_outputs: {choice: ...}"),
+        ({"truncate_prompt_tokens": 100}, "drop a part of a long prompt"),
+        ({"transforms": ["middle-out"]}, "drop a part of a long prompt"),
+    ],
+)
+def test_what_an_endpoint_would_ignore_or_shorten_is_refused(parameters, words):
+    with pytest.raises(ConfigError) as caught:
+        OpenAICompatible("m", "http://h/v1", parameters=parameters).check()
+    assert words in str(caught.value)
+
+
+def test_openrouter_names_provider_and_cost_and_may_fail_with_status_200():
+    usage = {"prompt_tokens": 20, "completion_tokens": 1, "cost": 0.0125}
+    reply = MODEL.read(Answer(200, {}, json.dumps(completion(provider="Host", usage=usage)).encode()))
+    assert (reply.metadata["provider"], reply.metadata["provider_cost"]) == ("Host", 0.0125)
+    error = {"error": {"code": 429, "message": "Rate limited", "metadata": {"provider_name": "Host"}}}
+    assert fault_of(error).kind == "rate_limit"
+    warming = fault_of({"id": "gen-1", "choices": [], "usage": {"prompt_tokens": 0}})
+    assert (warming.kind, warming.retry) == ("empty", True)
+
+
+def test_dashscopes_batch_chat_has_an_hour_and_a_tier_of_its_own():
+    model = OpenAICompatible("qwen-plus", "https://batch.dashscope.aliyuncs.com/compatible-mode/v1")
+    request = model.request("q", {})
+    assert (request.timeout_s, request.total_s) == (3600, 3600)
+    assert model.read(Answer(200, {}, json.dumps(completion("A")).encode())).metadata["service_tier"] == "batch"
+    flex = OpenAICompatible("m", "http://h/v1", parameters={"service_tier": "flex"}).request("q", {})
+    assert (flex.timeout_s, flex.total_s) == (900, 900)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard import ConfigError, OpenAICompatible
+from steelyard.models.base import usage_of
 from steelyard.models.http import HttpModel
 from steelyard.models.prices import Price, PriceTable, billionths, read_prices, units
 from steelyard.models.scripted import Scripted
@@ -19,9 +20,9 @@ def model(name):
 
 def test_a_worked_bill():
     # 1,200 tokens in, of them 200 from the cache, 340 out; 2.5, 1.25 and 10 a million.
-    assert Price(2.5, 10, 1.25).cost(Usage(1200, 340), 200) == 6_150_000
+    assert Price(2.5, 10, 1.25).cost(Usage(1200, 340, cache_read=200)) == 6_150_000
     assert units(6_150_000) == 0.00615
-    assert Price(2.5, 10).cost(Usage(1200, 340), 200) == 6_400_000
+    assert Price(2.5, 10).cost(Usage(1200, 340, cache_read=200)) == 6_400_000
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 99_999))
@@ -32,8 +33,24 @@ def test_a_price_is_the_decimal_that_was_written(asked, said, thousandths):
 
 
 def test_what_is_no_count_of_cached_tokens_changes_nothing():
-    assert Price(1, 1, 0.5).cost(Usage(10, 0), 99) == 5000
-    assert Price(1, 1, 0.5).cost(Usage(10, 0), -5) == 10_000
+    assert Price(1, 1, 0.5).cost(usage_of(10, 0, "", cache_read=99)) == 5000
+    assert Price(1, 1, 0.5).cost(usage_of(10, 0, "", cache_read=-5)) == 10_000
+
+
+def test_tokens_written_to_the_cache_have_a_price_of_their_own():
+    # Anthropic's: reading a tenth, writing a quarter more: 100 x 3 + 600 x 0.3 + 300 x 3.75 millionths
+    usage = Usage(1000, 0, cache_read=600, cache_write=300)
+    assert Price(3, 15, 0.3, 3.75).cost(usage) == 1_605_000
+    assert Price(3, 15, 0.3).cost(usage) == 1_380_000
+
+
+def test_a_price_under_a_tier_comes_before_that_of_the_model_and_is_no_price_of_the_model():
+    table = PriceTable({"gpt-*": Price(2, 8), "gpt-5.5@flex": Price(1, 4), "o*@flex": Price(3, 3)})
+    model = OpenAICompatible("gpt-5.5")
+    assert table.price(model) == Price(2, 8)
+    assert table.price(model, "flex") == Price(1, 4)
+    assert table.price(model, "priority") == Price(2, 8)
+    assert table.price(OpenAICompatible("o4")) is None
 
 
 def test_the_exact_name_wins_then_the_longest_pattern():

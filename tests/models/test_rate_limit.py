@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.loopback import peer, said, until
 
-from steelyard import ConfigError, ModelError, OpenAICompatible, Retry
+from steelyard import ConfigError, OpenAICompatible
+from steelyard.errors import ModelError
+from steelyard.models import Retry
 from steelyard.models.budget import Quota
 from steelyard.models.limits import Limits
 from steelyard.models.rate_limit import RateLimiter, Rates

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.loopback import http, peer, said
 
-from steelyard import ModelError
+from steelyard.errors import ModelError
 from steelyard.models.limits import Limits, Retry
 from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.models.refusals import Refusals, alike, refusal_kind

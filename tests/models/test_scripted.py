@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from steelyard import ExactMatch, ModelError, Prompt, Sample, Scripted, evaluate
+from steelyard import ExactMatch, Prompt, Sample, Scripted, evaluate
+from steelyard.errors import ModelError
 from steelyard.models.base import Answer, Fault
 
 

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.loopback import completion, http, peer, said
 
-from steelyard import ConfigError, ModelError, OpenAICompatible, Retry
+from steelyard import ConfigError, OpenAICompatible
+from steelyard.errors import ModelError
+from steelyard.models import Retry
 from steelyard.models.base import Answer, Fault
 from steelyard.models.limits import Limits
 from steelyard.models.streaming import first_of

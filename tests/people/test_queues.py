@@ -7,7 +7,7 @@ import pytest
 from tests.store.outside import execute
 from tests.store.test_delete import run_over
 
-from steelyard import ConfigError, Contains, Sample, Store, evaluate
+from steelyard import ConfigError, Sample, Store, evaluate
 from steelyard.analysis.label_forms import CANNOT_TELL, LabelForm
 from steelyard.people.draw import draw_records
 from steelyard.people.queue_values import QueueDesign, RaterVerdict
@@ -29,6 +29,7 @@ from steelyard.people.queues import (
     skip_item,
     undo_label,
 )
+from steelyard.scorers import Contains
 from steelyard.store.delete import delete_runs
 from steelyard.store.repair.verify import verify
 

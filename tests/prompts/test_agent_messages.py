@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard import DataError, Output, Sample, Store, evaluate
+from steelyard import Output, Sample, Store, evaluate
+from steelyard.errors import DataError
 from steelyard.plain_json import json_value
 from steelyard.prompts.agent_messages import (
     agent_metadata,

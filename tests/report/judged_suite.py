@@ -1,7 +1,8 @@
 """A suite of hand-made judges: a rating, its pass rate, support, claims; one of each outcome, and hostile words."""
 
-from steelyard import Options, Output, Sample, Score, ScoreInfo, Scripted, StageInfo, Suite, evaluate_suite
+from steelyard import Options, Output, Sample, Score, ScoreInfo, Scripted, Suite, evaluate_suite
 from steelyard.evaluation.evaluate import RunConfig
+from steelyard.types import StageInfo
 
 NASTY = "</script><script>document.title='pwned'</script> \u202eevil <b>bold</b>"
 REASON = f"The gauge is read at nine.\nThe reference agrees.\n{NASTY}"

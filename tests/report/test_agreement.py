@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 from tests.report.sections_read import notes, rows
 
-from steelyard import Correctness, Judge, Label, Sample, Scripted, Store, evaluate
+from steelyard import Judge, Label, Sample, Scripted, Store, evaluate
 from steelyard.analysis.numbers import MISSING
 from steelyard.people.labels import add_labels
 from steelyard.report.page import ReportContent, report_sections
@@ -17,6 +17,7 @@ from steelyard.report.render.terminal import print_sections
 from steelyard.report.section import section_json
 from steelyard.report.sections.agreement import agreement_section
 from steelyard.report.sections.judge_agreement import held_to_people_section
+from steelyard.scorers import Correctness
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 SAMPLES = [Sample(f"q{number}", f"question {number:02}", "the answer") for number in range(12)]

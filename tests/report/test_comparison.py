@@ -120,13 +120,8 @@ def test_the_table_of_a_pair_gives_the_corrected_p_and_then_the_other_one():
     table_rows = rows(section(beside), "pairs")
     assert (table_rows["all pairs"][4], table_rows["x"][4]) == ("0.043, 0.021 uncorrected",) * 2
     told = {note.term: note.text for note in methods_section(beside).notes}
-    assert list(told) == [
-        "Wilson interval of a rate",
-        "Newcombe 1998, method 10",
-        "exact McNemar",
-        "Holm",
-        "Benjamini-Hochberg",
-    ]
+    names = ["Wilson interval of a rate", "Newcombe 1998, method 10", "exact McNemar", "Holm", "Benjamini-Hochberg"]
+    assert list(told) == names
     assert all(told.values())
     further = replace(alone.pairs[0].further, groups=())
     ungrouped = replace(alone, pairs=(replace(alone.pairs[0], further=further),))

@@ -2,7 +2,8 @@
 
 import random
 
-from steelyard import ExactMatch, Options, Prompt, Sample, Scripted, StopWhen, Suite, compare, evaluate_suite
+from steelyard import ExactMatch, Options, Prompt, Sample, Scripted, Suite, compare, evaluate_suite
+from steelyard.evaluation.objects import StopWhen
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
 from steelyard.report.sections.conclusion import own_decisions

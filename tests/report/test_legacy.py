@@ -2,8 +2,9 @@
 
 import json
 
-from steelyard import Failure, Output, Record, Sample
+from steelyard import Output, Record, Sample
 from steelyard.report.legacy import legacy_rows
+from steelyard.types import Failure
 
 SAMPLE = Sample("1", "乾？", "A", choices=("天", "地", "雷", "风"), group="卦象")
 

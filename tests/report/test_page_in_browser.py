@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from steelyard import Budget, Prompt, Sample, Scripted, SqlResult, Suite, compare, evaluate_suite
+from steelyard import Budget, Prompt, Sample, Scripted, Suite, compare, evaluate_suite
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.report.render.html import html_report
+from steelyard.scorers import SqlResult
 
 ROWS = "[...document.querySelectorAll('.open')].map(one => one.textContent)"
 SHOWN = "document.querySelector('[role=status]').textContent"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.report.sections_read import rows
 
-from steelyard import Options, Sample, Score, ScoreInfo, StageInfo, Suite, evaluate_suite
+from steelyard import Options, Sample, Score, ScoreInfo, Suite, evaluate_suite
 from steelyard.analysis.comparison.compare_runs import compare
 from steelyard.cli.outcome import evaluate_runs, print_outcome
 from steelyard.evaluation.evaluate import RunConfig
@@ -15,6 +15,7 @@ from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
 from steelyard.report.sections.regressions import changed_samples
 from steelyard.report.sections.scores import score_chart, scores_section, verdict_chart
+from steelyard.types import StageInfo
 
 NASTY = "<b>worse</b> | \u202eeman"
 

@@ -2,23 +2,11 @@
 
 import pytest
 
-from steelyard import (
-    Choice,
-    ConfigError,
-    Correctness,
-    ExactMatch,
-    Judge,
-    Retrieval,
-    Sample,
-    Score,
-    ScoreInfo,
-    Scripted,
-    StageInfo,
-    TableMetrics,
-    evaluate,
-)
+from steelyard import Choice, ConfigError, ExactMatch, Judge, Sample, Score, ScoreInfo, Scripted, evaluate
 from steelyard.runner import Step, score_infos, stage_info, stage_name
+from steelyard.scorers import Correctness, Retrieval, TableMetrics
 from steelyard.scorers.judges.suite_judges import with_judges
+from steelyard.types import StageInfo
 
 
 def plain(sample, output):

@@ -9,17 +9,9 @@ import tracemalloc
 import pytest
 from tests.loopback import http, peer, said
 
-from steelyard import (
-    DataError,
-    ExactMatch,
-    OpenAICompatible,
-    Prompt,
-    Retry,
-    Sample,
-    Scripted,
-    aevaluate,
-    evaluate,
-)
+from steelyard import ExactMatch, OpenAICompatible, Prompt, Sample, Scripted, aevaluate, evaluate
+from steelyard.errors import DataError
+from steelyard.models import Retry
 from steelyard.runner import Progress, Runner, RunPlan, Task
 from steelyard.session.secrets import Secrets
 from steelyard.session.session import Session

@@ -6,20 +6,8 @@ import functools
 import numpy as np
 import pytest
 
-from steelyard import (
-    ConfigError,
-    DataError,
-    ExactMatch,
-    ModelError,
-    Output,
-    Prompt,
-    Sample,
-    Score,
-    Scripted,
-    Store,
-    StoreError,
-    evaluate,
-)
+from steelyard import ConfigError, ExactMatch, Output, Prompt, Sample, Score, Scripted, Store, evaluate
+from steelyard.errors import DataError, ModelError, StoreError
 from steelyard.session import replies
 from steelyard.sql.sandbox import Sandbox
 

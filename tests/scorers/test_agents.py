@@ -7,8 +7,8 @@ import math
 
 import pytest
 
-from steelyard import DataError, Output, Sample, compare, evaluate
-from steelyard.errors import ConfigError
+from steelyard import Output, Sample, compare, evaluate
+from steelyard.errors import ConfigError, DataError
 from steelyard.models.prices import Price, PriceTable
 from steelyard.prompts.trajectory import read_trajectory
 from steelyard.report.render.html import html_report

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from steelyard import ConfigError, DataError, Output, Sample
+from steelyard import ConfigError, Output, Sample
+from steelyard.errors import DataError
 from steelyard.scorers.human_preference import HumanPreference
 
 SIDES = ("glm-4", "qwen")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard import ConfigError, DataError, Output, Sample, evaluate
+from steelyard import ConfigError, Output, Sample, evaluate
+from steelyard.errors import DataError
 from steelyard.scorers import JsonFields
 
 INVOICE = {"invoice_no": "INV-7", "vendor": "Acme GmbH", "date": "2026-01-10", "total": 847.77, "po": None}

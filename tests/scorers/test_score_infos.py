@@ -4,20 +4,22 @@ import asyncio
 
 import pytest
 
-from steelyard import Judge, Output, Sample, Sandbox, ScoreInfo, StageInfo, TableMetrics
+from steelyard import Judge, Output, Sample, ScoreInfo
 from steelyard.evaluation.scorer_infos import check_infos, infos_of, scorer_stages
 from steelyard.generate.reviewer import ReasonGiven, ReasonsPlaced
 from steelyard.generate.writer import QuestionCount
 from steelyard.registry import find, names
 from steelyard.runner import stage_info
+from steelyard.scorers import TableMetrics
 from steelyard.scorers.judges.error_code import ErrorJudge
 from steelyard.scorers.judges.judge import judged_by
 from steelyard.scorers.judges.relevance import Relevance
 from steelyard.scorers.lexical import Contains, TokenF1
 from steelyard.scorers.numbers import NumberMatch
+from steelyard.sql import Sandbox
 from steelyard.tables.measure import ALL_METRICS, METRICS
 from steelyard.tables.rules import RULE_SETS
-from steelyard.types import DescribesScores
+from steelyard.types import DescribesScores, StageInfo
 
 OPTIONS = {
     "regex": {"pattern": "a"},

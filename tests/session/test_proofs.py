@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from steelyard import ModelError
+from steelyard.errors import ModelError
 from steelyard.session.session import Proofs
 
 MISSING = ModelError("no such feature", kind="unsupported", ends_run=True)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard import DataError, ExactMatch, Sample, evaluate
-from steelyard.errors import Attempt
+from steelyard import ExactMatch, Sample, evaluate
+from steelyard.errors import Attempt, DataError
 from steelyard.plain_json import to_json
 from steelyard.session.replies import pack_reply, plain_output, unpack_reply
 from steelyard.types import Output, Reply, Usage

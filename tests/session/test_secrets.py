@@ -11,8 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.loopback import completion, http, peer, said
 
-from steelyard import ConfigError, ExactMatch, OpenAICompatible, Options, Prompt, Retry, Sample, Store, Suite
+from steelyard import ConfigError, ExactMatch, OpenAICompatible, Options, Prompt, Sample, Store, Suite
 from steelyard.evaluation import RunConfig, aevaluate_suite
+from steelyard.models import Retry
 from steelyard.models.http import HttpModel
 from steelyard.models.response import ResponseMap
 from steelyard.session.secrets import Secrets, references

@@ -6,7 +6,9 @@ import contextlib
 import pytest
 from tests.loopback import MemoryJournal, http, peer, said, until
 
-from steelyard import ModelError, OpenAICompatible, Retry, StoreError
+from steelyard import OpenAICompatible
+from steelyard.errors import ModelError, StoreError
+from steelyard.models import Retry
 from steelyard.models.base import Request
 from steelyard.models.budget import Budget, BudgetMeter, Quota
 from steelyard.models.prices import Spent

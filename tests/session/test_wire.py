@@ -8,7 +8,9 @@ import tracemalloc
 import pytest
 from tests.loopback import http, peer, said
 
-from steelyard import ConfigError, ModelError, OpenAICompatible, Retry
+from steelyard import ConfigError, OpenAICompatible
+from steelyard.errors import ModelError
+from steelyard.models import Retry
 from steelyard.models.base import Fault, Request
 from steelyard.models.limits import Limits
 from steelyard.session import wire

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from steelyard import Options, Sample, Score, ScoreInfo, StageInfo, Suite, evaluate_suite
+from steelyard import Options, Sample, Score, ScoreInfo, Suite, evaluate_suite
 from steelyard.evaluation.evaluate import RunConfig
+from steelyard.types import StageInfo
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard import StoreError
+from steelyard.errors import StoreError
 from steelyard.store import codec
 from steelyard.store.codec import Packer, Unpacker
 

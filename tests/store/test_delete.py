@@ -11,7 +11,8 @@ from tests.store.outside import execute
 from tests.store.repair.test_verify import REPLIES, SAMPLES, length
 from tests.thorough import times
 
-from steelyard import Options, Prompt, Store, StoreError, Suite, evaluate
+from steelyard import Options, Prompt, Store, Suite, evaluate
+from steelyard.errors import StoreError
 from steelyard.evaluation import RunConfig, evaluate_suite
 from steelyard.evaluation.rescore import rescore
 from steelyard.models.budget import Budget

@@ -18,7 +18,8 @@ from tests.command_here import command_here
 from tests.running_server import ledger_server
 from tests.thorough import times
 
-from steelyard import Store, StoreError
+from steelyard import Store
+from steelyard.errors import StoreError
 
 QUESTIONS = 900
 CONCURRENCY = 8

@@ -6,7 +6,7 @@ from itertools import cycle
 
 import pytest
 
-from steelyard import Correctness, Judge, Label, Options, Prompt, Sample, Scripted, Store, compare, evaluate
+from steelyard import Judge, Label, Options, Prompt, Sample, Scripted, Store, compare, evaluate
 from steelyard.analysis.comparison.baseline import baseline_text
 from steelyard.analysis.judges.jury_scores import with_jury
 from steelyard.analysis.summary.run_summary import with_juries
@@ -19,7 +19,7 @@ from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.render.markdown import markdown_report
 from steelyard.report.sections.gate import gate_of
 from steelyard.report.sections.judge_panel import checks_section, panel_parts
-from steelyard.scorers import PerTurn, Preference
+from steelyard.scorers import Correctness, PerTurn, Preference
 from steelyard.scorers.judges.suite_judges import with_judges
 from steelyard.store.delete import delete_runs
 from steelyard.targets.pair import Pair

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from steelyard import ConfigError, ExactMatch, Sample, Store, StoreError, evaluate
+from steelyard import ConfigError, ExactMatch, Sample, Store, evaluate
+from steelyard.errors import StoreError
 from steelyard.store import NewRun
 
 STORE = Path("here/s.db")

@@ -3,14 +3,14 @@
 import pytest
 from tests.store.test_store import new
 
-from steelyard import Failure, Options, Output, Prompt, Record, Sample, Score, Store, Suite, evaluate_suite
+from steelyard import Options, Output, Prompt, Record, Sample, Score, Store, Suite, evaluate_suite
 from steelyard.analysis.scores.running_score import RunningScore, headline_score
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.models.base import Fault
 from steelyard.models.limits import Retry
 from steelyard.models.scripted import Scripted
 from steelyard.store.progress import running_scores
-from steelyard.types import ScoreInfo
+from steelyard.types import Failure, ScoreInfo
 
 
 def sums_of(store, run):

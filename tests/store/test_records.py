@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.thorough import times
 
-from steelyard import Failure, Output, Record, Reply, Sample, Score, Store
+from steelyard import Output, Record, Reply, Sample, Score, Store
 from steelyard.errors import Attempt
 from steelyard.plain_json import from_json, to_json
 from steelyard.session.replies import pack_reply, plain_output
 from steelyard.store import NewRun
 from steelyard.store.records import pack_keys, unpack_keys
-from steelyard.types import OUTCOMES, Usage
+from steelyard.types import OUTCOMES, Failure, Usage
 
 STAGES = ("target", "judge")
 NASTY = [

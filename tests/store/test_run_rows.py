@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from steelyard import ExactMatch, Failure, Output, Record, Reply, Sample, Score, Store, evaluate
+from steelyard import ExactMatch, Output, Record, Reply, Sample, Score, Store, evaluate
 from steelyard.analysis.stopping import Stopping, Used
 from steelyard.analysis.usage import StageCost
 from steelyard.evaluation.rescore import rescore
@@ -15,7 +15,7 @@ from steelyard.plain_json import json_value
 from steelyard.stats.intervals import Interval
 from steelyard.store import NewRun
 from steelyard.store.run_rows import end_run
-from steelyard.types import Usage
+from steelyard.types import Failure, Usage
 
 DECIDED = Stopping(
     "full", "exact_match", 0.5, 0.95, "", 10, 3, 2, "above", Interval(0.6, 1.0), ((3, 1.0, 0.6, 1.0),)
@@ -156,6 +156,9 @@ def test_replies_and_tokens_are_counted_per_stage_and_add_up_to_the_run(store):
         "input_tokens": 9,
         "output_tokens": 1,
         "cached_tokens": 0,
+        "cache_written": 0,
+        "reasoning_tokens": 0,
+        "saved": None,
         "read_again": 0,
         "estimated": 1,
         "money": None,

@@ -6,7 +6,7 @@ import pytest
 from tests.loopback import http, peer, said
 from tests.store.test_endpoint_limits import stores
 
-from steelyard import ModelError
+from steelyard.errors import ModelError
 from steelyard.models.limits import Limits, Retry
 from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.session.secrets import Secrets

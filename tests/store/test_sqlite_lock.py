@@ -10,7 +10,7 @@ import threading
 import pytest
 from tests.thorough import times
 
-from steelyard import StoreError
+from steelyard.errors import StoreError
 from steelyard.store import Store
 from steelyard.store.database import sqlite_locks
 from steelyard.store.database.sqlite_locks import RunLock, is_locked

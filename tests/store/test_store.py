@@ -5,18 +5,8 @@ import json
 
 import pytest
 
-from steelyard import (
-    ConfigError,
-    ExactMatch,
-    Output,
-    Record,
-    Reply,
-    Sample,
-    Score,
-    Store,
-    StoreError,
-    evaluate,
-)
+from steelyard import ConfigError, ExactMatch, Output, Record, Reply, Sample, Score, Store, evaluate
+from steelyard.errors import StoreError
 from steelyard.session.replies import pack_reply
 from steelyard.store import NewRun
 from steelyard.store.store import named_together, new_id

@@ -18,7 +18,8 @@ from tests.loopback import MemoryJournal, peer, said
 from tests.running_server import ledger_server
 from tests.thorough import times
 
-from steelyard import ExactMatch, OpenAICompatible, Options, Prompt, Sample, Score, Store, StoreError, Suite
+from steelyard import ExactMatch, OpenAICompatible, Options, Prompt, Sample, Score, Store, Suite
+from steelyard.errors import StoreError
 from steelyard.evaluation import RunConfig, aevaluate_suite
 from steelyard.store import open_store, writer
 from steelyard.store.database.connection import DatabaseError

@@ -7,8 +7,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from steelyard import ConfigError, DataError, rank
+from steelyard import ConfigError, rank
 from steelyard.analysis.preferences.standings import NamedBattle, standings_of_battles
+from steelyard.errors import DataError
 from steelyard.plain_json import json_value
 from steelyard.stats import bradley_terry
 

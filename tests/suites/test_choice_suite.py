@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl import Workbook
 
-from steelyard import Baseline, ConfigError, DataError, Options, Prompt, Sample, Scripted, compare
+from steelyard import Baseline, ConfigError, Options, Prompt, Sample, Scripted, compare
 from steelyard.config.load import load
 from steelyard.data.sample_files import SampleFiles
+from steelyard.errors import DataError
 from steelyard.evaluation import aevaluate_suite, evaluate_suite
 from steelyard.evaluation.dry_run import estimate
 from steelyard.evaluation.evaluate import RunConfig

@@ -33,6 +33,7 @@ def read(tmp_path):
     (folder / "pictures").mkdir(parents=True)
     (folder / "pictures" / "dot.png").write_bytes(PNG)
     (folder / "note.txt").write_text("no image", encoding="utf-8")
+    (folder / "paper.pdf").write_bytes(b"%PDF-1.7")
     (tmp_path / "secret.png").write_bytes(PNG)
     (folder / "link.png").symlink_to(tmp_path / "secret.png")
 
@@ -66,7 +67,9 @@ def test_a_data_uri_is_kept(read):
         ("link.png", "leads out of the folder"),
         ("note.txt", "is no PNG, JPEG, GIF or WebP image"),
         ("missing.png", "cannot be read"),
-        ("data:text/html;base64,AAAA", "begins with data:image/png"),
+        ("data:text/html;base64,AAAA", "must begin with data:image/png"),
+        ("data:application/pdf;base64,AAAA", "must begin with data:image/png"),
+        ("paper.pdf", "is no PNG, JPEG, GIF or WebP image"),
         ("", "has no address"),
     ],
 )
@@ -75,6 +78,31 @@ def test_an_image_from_elsewhere_is_a_defect_of_its_row(read, url, words):
         read(asked(url))
     assert words in str(caught.value)
     assert "rows.jsonl line 1 key messages" in str(caught.value)
+
+
+def with_file(address):
+    return [{"role": "user", "content": [{"type": "file", "file": {"file_data": address}}]}]
+
+
+def test_a_pdf_under_the_folder_of_the_dataset_is_sent_with_its_name(read):
+    file = {"filename": "paper.pdf", "file_data": f"data:application/pdf;base64,{b64encode(b'%PDF-1.7').decode()}"}
+    assert read(with_file("paper.pdf")).input[0]["content"] == [{"type": "file", "file": file}]
+    assert read(with_file(file["file_data"])).input == with_file(file["file_data"])
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("pictures/dot.png", "is no PDF"),
+        (URI, "must begin with data:application/pdf"),
+        ("http://example.org/a.pdf", "nothing is downloaded"),
+        ("../secret.png", "leads out of the folder"),
+        (None, "has no address"),
+    ],
+)
+def test_a_pdf_from_elsewhere_is_a_defect_of_its_row(read, address, words):
+    with pytest.raises(DataError, match=words):
+        read(with_file(address))
 
 
 def test_an_image_is_shown_in_the_page_and_no_address_is_loaded():

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from steelyard import Correctness, Judge, Scripted, TokenF1, evaluate_suite
+from steelyard import Judge, Scripted, evaluate_suite
 from steelyard.config.load import load
 from steelyard.errors import ConfigError
 from steelyard.evaluation.dry_run import estimate
 from steelyard.evaluation.survey import check_suite
+from steelyard.scorers import Correctness, TokenF1
 from steelyard.suites.rag.suite import RagSuite, SampleFiles
 
 ROWS = [

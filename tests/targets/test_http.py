@@ -7,8 +7,9 @@ import pytest
 from tests.loopback import http, peer
 from tests.models.wire_shapes import PASSAGES, TEXT, asking, serving
 
-from steelyard import ConfigError, ModelError, Sample
+from steelyard import ConfigError, Sample
 from steelyard.building.keys import keys_of
+from steelyard.errors import ModelError
 from steelyard.models.base import Answer
 from steelyard.models.limits import Retry
 from steelyard.models.response import ResponseMap

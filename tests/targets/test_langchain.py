@@ -12,9 +12,11 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from pydantic import BaseModel
 
-from steelyard import ConfigError, LexicalPreference, Pair, Sample, Suite, evaluate, evaluate_suite
+from steelyard import ConfigError, Sample, Suite, evaluate, evaluate_suite
 from steelyard.config.load import load
 from steelyard.registry import describe
+from steelyard.scorers import LexicalPreference
+from steelyard.targets import Pair
 from steelyard.targets.langchain import LangChainRunnable
 
 DOCUMENTS = [

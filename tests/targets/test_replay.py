@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from steelyard import ConfigError, DataError, ExactMatch, Output, Sample, evaluate
+from steelyard import ConfigError, ExactMatch, Output, Sample, evaluate
+from steelyard.errors import DataError
 from steelyard.prompts.passages import with_passage
 from steelyard.report.exports import records
 from steelyard.report.legacy import legacy_rows

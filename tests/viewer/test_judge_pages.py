@@ -11,11 +11,11 @@ from tests.report.judging_suite import pairwise_runs
 from tests.store.conftest import _filled, filled, on_server, schema, server, where  # noqa: F401  # fixtures
 from tests.viewer.conftest import serving
 
-from steelyard import Correctness, ExactMatch, Judge, Label, Sample, Scripted, Store, Suite, evaluate, evaluate_suite
+from steelyard import ExactMatch, Judge, Label, Sample, Scripted, Store, Suite, evaluate, evaluate_suite
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.evaluation.judge_panel import JudgesFile, answered_samples, canary_suite, judges_suite
 from steelyard.people.labels import add_labels
-from steelyard.scorers import Preference
+from steelyard.scorers import Correctness, Preference
 from steelyard.store.related_runs import related_runs
 from steelyard.targets.pair import Pair
 

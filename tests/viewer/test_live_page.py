@@ -12,9 +12,10 @@ import pytest
 from tests.store.test_store import new
 from tests.viewer.conftest import serving
 
-from steelyard import Failure, Output, Record, Sample, Score, Store
+from steelyard import Output, Record, Sample, Score, Store
 from steelyard.store.delete import delete_runs
 from steelyard.store.worker_rows import WorkerRow
+from steelyard.types import Failure
 from steelyard.viewer import live_page
 from steelyard.viewer.live_page import LiveWatch
 

@@ -24,13 +24,12 @@ from steelyard import (
     Score,
     ScoreInfo,
     Scripted,
-    StoreError,
     Suite,
     compare,
     evaluate,
     evaluate_suite,
 )
-from steelyard.errors import Attempt
+from steelyard.errors import Attempt, StoreError
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.evaluation.judge_prompts import judge_prompts
 from steelyard.scorers.choice import Choice

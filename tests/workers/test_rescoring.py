@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from tests.workers.exam import Exam, finish, kill
 
-from steelyard import ConfigError, DataError, ExactMatch, Prompt, Sample, Score, Scripted, evaluate
-from steelyard.errors import ScorerError
+from steelyard import ConfigError, ExactMatch, Prompt, Sample, Score, Scripted, evaluate
+from steelyard.errors import DataError, ScorerError
 from steelyard.evaluation.rescore import rescore
 from steelyard.store import Store
 from steelyard.workers import ProcessWorkers

@@ -22,6 +22,9 @@ class StageCost:
         currency: of the money.
         cached_tokens: of the input tokens, those that endpoints report as cached; they may have a lower price.
             0 also where an endpoint does not report them.
+        cache_written: of the input tokens, those that endpoints report as written to their caches.
+        reasoning_tokens: of the output tokens, those that models thought and did not say, as endpoints report them.
+        saved: money that the endpoints' caches saved, writing to them included; None where `money` is.
         read_again: of the replies from the journal, those that were kept and read again under another response mapping.
     """
 
@@ -35,6 +38,9 @@ class StageCost:
     currency: str = ""
     cached_tokens: int = 0
     read_again: int = 0
+    cache_written: int = 0
+    reasoning_tokens: int = 0
+    saved: float | None = None
 
     @property
     def cost(self) -> str:

@@ -368,9 +368,17 @@ def _option(hint: Any, value: Any, name: str) -> Any:
 
 
 _OPENAI_PROTOCOL: Final = frozenset(
-    {"openai", "azure", "deepseek", "groq", "llamacpp", "mistral", "moonshot", "ollama", "openrouter", "qwen", "vllm"}
+    {"openai", "azure", "deepseek", "groq", "llamacpp", "mistral", "moonshot", "openrouter", "qwen", "vllm"}
 )
 """Words that people write for a model whose endpoint speaks OpenAI's protocol."""
+_OWN_API: Final[Mapping[str, str]] = {
+    "anthropic": "anthropic",
+    "claude": "anthropic",
+    "gemini": "gemini",
+    "google": "gemini",
+    "ollama": "ollama",
+}
+"""The same for a model whose provider has an API of its own."""
 
 
 def _unknown(kind: Kind, name: str, written: str = "") -> str:
@@ -385,8 +393,9 @@ def _unknown(kind: Kind, name: str, written: str = "") -> str:
     # Other tools write a model as "openai:gpt-4o" or "ollama/llama3".
     provider, _, model_part = name.replace("/", ":", 1).partition(":")
     model = model_part or (written if written and written != name else "NAME")
-    if provider.lower() in _OPENAI_PROTOCOL:
-        example = f"{{openai_compatible: {{name: {model}}}}}"
+    registered = "openai_compatible" if provider.lower() in _OPENAI_PROTOCOL else _OWN_API.get(provider.lower(), "")
+    if registered:
+        example = f"{{{registered}: {{name: {model}}}}}"
         hint = f"; write {example if kind == 'model' else f'{{prompt: {{template: ..., model: {example}}}}}'}"
     elif kind == "target" and ":" in name:
         hint = f"; for a Python function write {{function: {name!r}}}"

@@ -92,6 +92,11 @@ def _cost(estimates: Sequence[Estimate]) -> str:
     least = "at least " if unlimited or len(priced) < len(stages) else ""
     why = ", since max_tokens is not set for all" if unlimited else ""
     some = "" if len(priced) == len(stages) else "; some models have no price"
+    slower = [stage.tier_money for _, stage in stages if stage.tier_money is not None]
+    if sum(slower) != sum(priced):
+        some = (
+            f", or {money_text(sum(slower), stages[0][0].currency)} where the slower service answers every call{some}"
+        )
     return f"It would cost {least}{money_text(sum(priced), stages[0][0].currency)}{why}{some}."
 
 

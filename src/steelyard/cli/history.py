@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +27,7 @@ from steelyard.cli.options import (
 from steelyard.cli.output import check_writable, write_text
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.people.labels import add_note, read_notes
+from steelyard.posix import pwd
 from steelyard.report.exports.records import plain_note
 from steelyard.report.record_lines import note_line
 from steelyard.report.render.html import html_history

@@ -14,8 +14,17 @@ from steelyard.models.references import REFERENCE
 from steelyard.prompts.template import looks_like_file, packaged_prompts
 
 _KINDS: Final = ("endpoints", "keys", "headers", "modules", "files", "budgets")
-_OPENAI: Final = frozenset({"completions", "embeddings", "openai_compatible"})
-"""Models that call OpenAI where no `base_url` is written."""
+_OPENAI: Final = "https://api.openai.com/v1"
+_ADDRESSES: Final[Mapping[str, str]] = {
+    "anthropic": "https://api.anthropic.com/v1",
+    "completions": _OPENAI,
+    "embeddings": _OPENAI,
+    "gemini": "https://generativelanguage.googleapis.com/v1beta",
+    "ollama": "http://127.0.0.1:11434/api",
+    "openai_compatible": _OPENAI,
+    "openai_responses": _OPENAI,
+}
+"""Model -> the address that it calls where no `base_url` is written."""
 _MODULES: Final = frozenset({"function", "langchain", "llama_index", "chain", "engine", "runnable"})
 _FILES: Final = frozenset(
     {
@@ -83,9 +92,9 @@ def _unwritten(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What models in a mapping use without a word of it."""
     for name, part in value.items():
         written = {**value, **part} if isinstance(part, Mapping) else value
-        is_endpoint = name in _OPENAI or (name == "endpoint" and isinstance(part, Mapping))
-        if is_endpoint and not written.get("base_url"):
-            yield "endpoints", "https://api.openai.com/v1"
+        address = _OPENAI if name == "endpoint" and isinstance(part, Mapping) else _ADDRESSES.get(name)
+        if address and not written.get("base_url"):
+            yield "endpoints", address
         if name == "litellm" and not written.get("api_key"):
             yield "keys", "those that LiteLLM finds in the environment"
 

@@ -2,25 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from steelyard.lazy import lazy_names
 
-if TYPE_CHECKING:
-    from steelyard.data.documents import Document, read_document, read_documents
-    from steelyard.data.sample_files import SampleFiles
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        "steelyard.data.documents:Document",
-        "steelyard.data.sample_files:SampleFiles",
-        "steelyard.data.documents:read_document",
-        "steelyard.data.documents:read_documents",
-    )
-
-__all__ = [
-    "Document",
-    "SampleFiles",
-    "read_document",
-    "read_documents",
-]
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

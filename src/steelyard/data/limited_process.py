@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.errors import DataError
+from steelyard.posix import resource
 
 _BOOT: Final = (
     "import sys;from importlib import import_module;module,path,memory,cpu,*sys.path[:0]=sys.argv[1:];"

@@ -53,6 +53,7 @@ class StageEstimate:
             samples, and each sample's question.
         money: what these tokens cost at the suite's prices, with the output as far as it is limited; None where there
             are not prices, or a model has none.
+        tier_money: the same where every call is answered by the slower service that its model orders.
     """
 
     stage: str
@@ -63,6 +64,7 @@ class StageEstimate:
     embedding_calls: int = 0
     embedded_texts: int = 0
     money: float | None = None
+    tier_money: float | None = None
 
 
 @dataclass(slots=True)
@@ -211,6 +213,7 @@ class _Call:
     output_tokens: int
     endpoint: str
     cost: int | None
+    tier_cost: int | None
     texts: int = 0
 
 
@@ -223,6 +226,7 @@ class _StageDryRun:
         self.sent: Counter[str] = Counter()
         self.tokens: Counter[str] = Counter()
         self._cost: int | None = 0 if answers.prices is not None else None
+        self._tier_cost = self._cost
         self._journal = answers.journal
         self._prices = answers.prices
         self._calls: list[_Call] = []
@@ -264,7 +268,11 @@ class _StageDryRun:
                 self.sent[call.endpoint] += 1
                 self.tokens[call.endpoint] += call.input_tokens + call.output_tokens
                 self._cost = None if self._cost is None or call.cost is None else self._cost + call.cost
+                self._tier_cost = (
+                    None if self._tier_cost is None or call.tier_cost is None else self._tier_cost + call.tier_cost
+                )
         estimate.money = None if self._cost is None else units(self._cost)
+        estimate.tier_money = None if self._tier_cost is None else units(self._tier_cost)
         calls.clear()
 
     def noted(self, key: bytes) -> str | None:
@@ -279,8 +287,12 @@ class _StageDryRun:
         most = request.output_tokens or _most_tokens(model, parameters)
         price = None if self._prices is None else self._prices.price(model)
         cost = None if price is None else price.cost(Usage(request.input_tokens, most))
+        tier_cost = cost
+        if self._prices is not None and (tier := ModelInfo.of(model).tier):
+            tier_price = self._prices.price(model, tier)
+            tier_cost = None if tier_price is None else tier_price.cost(Usage(request.input_tokens, most))
         texts = len(json.loads(request.payload)["input"]) if isinstance(model, Embeddings) else 0
-        return _Call(key, request.input_tokens, most, request.endpoint, cost, texts)
+        return _Call(key, request.input_tokens, most, request.endpoint, cost, tier_cost, texts)
 
 
 class _CountingAsk:

@@ -14,6 +14,7 @@ from steelyard.evaluation.objects import Suite, error_share, most_errors
 from steelyard.evaluation.scorer_infos import scorer_stages
 from steelyard.evaluation.sides import SuitePair, bound, bound_to_open_runs
 from steelyard.evaluation.stopping import DatasetFeed, ScheduledFeed, StoppingScheduler
+from steelyard.evaluation.survey import slowest_s
 from steelyard.runner import Feed, Progress, Runner, RunPlan, Task
 from steelyard.session.session import Session
 from steelyard.store import Run, RunWriter, Store
@@ -227,7 +228,8 @@ async def _run_target(
         scorers=scorer_stages(running.suite.scorers_for(run.target)),
         feed=feed,
         concurrency=options.concurrency,
-        sample_timeout_s=options.sample_timeout_s,
+        # A slower service that was ordered may take its time: what is limited is the rest.
+        sample_timeout_s=options.sample_timeout_s + slowest_s(running.suite),
         most_errors=most_errors(running.error_share(run.target), run.planned),
         draw=run.manifest["draw"],
         run=run.id,

@@ -30,7 +30,7 @@ from steelyard.evaluation.scorer_infos import (
     scoring_manifest,
     shown_manifest,
 )
-from steelyard.models.base import is_model
+from steelyard.models.base import SLOW_S, ModelInfo, is_model
 from steelyard.models.budget import Budget, BudgetMeter, Quota
 from steelyard.models.prices import PriceTable, priced_names
 from steelyard.plain_json import check_plain, to_json
@@ -357,6 +357,11 @@ def prices_of(suite: Suite) -> PriceTable | None:
                 "add it to options.prices (a pattern such as `glm-*` covers several, 0 is free)"
             )
     return table
+
+
+def slowest_s(suite: Suite) -> float:
+    """The longest time that a slower service which the suite's models order may take, in seconds; 0 for none."""
+    return max((SLOW_S.get(ModelInfo.of(model).tier, 0.0) for model in models_in(suite.parts)), default=0.0)
 
 
 def models_in(value: Any) -> Iterator[Any]:

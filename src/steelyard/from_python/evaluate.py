@@ -155,10 +155,9 @@ async def aevaluate(
 ) -> Any:
     """The same as `evaluate`, for async callers."""
     given: dict[str, Any] = {**options}
-    if unknown := next((key for key in given if key not in EvaluationOptions.__annotations__), ""):
-        raise ConfigError(
-            f"evaluate() has no option {unknown!r}{did_you_mean(unknown, EvaluationOptions.__annotations__)}"
-        )
+    known = EvaluationOptions.__optional_keys__ | EvaluationOptions.__required_keys__
+    if unknown := next((key for key in given if key not in known), ""):
+        raise ConfigError(f"evaluate() has no option {unknown!r}{did_you_mean(unknown, sorted(known))}")
     described = GivenEvaluation(
         target, samples, scorers, model, judge, name=given.pop("name", ""), jury=given.pop("jury", "")
     )

@@ -61,6 +61,7 @@ class Request:
         ca_file: path of certificates that are trusted as well; "" for none.
         reading: digest of how the answer will be read, where the user configures that; "" where it is fixed. Not part
             of `digest`.
+        total_s: the least time for the whole call, retries included, in seconds, where a slower service was ordered.
     """
 
     endpoint: str
@@ -76,6 +77,7 @@ class Request:
     proxy: str = ""
     ca_file: str = ""
     reading: str = ""
+    total_s: float = 0.0
 
     @property
     def digest(self) -> bytes:
@@ -99,6 +101,10 @@ class Answer:
     headers: Mapping[str, str]
     body: bytes
     first_s: float | None = None
+
+
+SLOW_S: Final[Mapping[str, float]] = MappingProxyType({"flex": 900.0, "batch": 3_600.0, "2h": 7_200.0, "8h": 28_800.0})
+"""Tier or window of a slower and cheaper service -> the longest time that an attempt may take, in seconds."""
 
 
 class Refused(NamedTuple):
@@ -241,6 +247,7 @@ class ModelInfo:
         inline: whether it sends nothing and is free.
         completes: whether it continues a text, so that the log probabilities of a prompt can be had.
         without_question: why every call would be the same; "" where the messages have a place.
+        tier: of a slower and cheaper service that it orders, one of `SLOW_S`; "" for the usual one.
     """
 
     name: str = ""
@@ -250,6 +257,7 @@ class ModelInfo:
     inline: bool = False
     completes: bool = False
     without_question: str = ""
+    tier: str = ""
 
     @classmethod
     def of(cls, model: Any) -> ModelInfo:
@@ -267,6 +275,7 @@ class ModelInfo:
             inline=bool(getattr(model, "inline", False)),
             completes=bool(getattr(model, "completes", False)),
             without_question=str(getattr(model, "without_question", "")),
+            tier=str(getattr(model, "tier", "")),
         )
 
 
@@ -285,20 +294,44 @@ def endpoint_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
-def usage_of(input_tokens: Any, output_tokens: Any, text: str) -> Usage:
+def usage_of(
+    input_tokens: Any,
+    output_tokens: Any,
+    text: str,
+    *,
+    cache_read: Any = 0,
+    cache_write: Any = 0,
+    reasoning: Any = 0,
+) -> Usage:
     """Token counts from an endpoint, or an estimate from the text if it gave none.
 
     Args:
-        input_tokens: as the endpoint counted the input.
-        output_tokens: as the endpoint counted the output.
+        input_tokens: as the endpoint counted all of the input.
+        output_tokens: as the endpoint counted all of the output.
         text: the reply's text, for the estimate.
+        cache_read: of the input, as the endpoint counted it; anything that is not a count is 0.
+        cache_write: of the input, likewise.
+        reasoning: of the output, likewise.
 
     >>> usage_of(20, 3, "Paris"), usage_of(20, -3, "Paris")
     (Usage(input_tokens=20, output_tokens=3, estimated=False), Usage(input_tokens=0, output_tokens=1, estimated=True))
     """
     if _is_count(input_tokens) and _is_count(output_tokens):
-        return Usage(input_tokens, output_tokens)
+        # No endpoint can have had more in its cache than it was sent.
+        read = min(count_or_zero(cache_read), input_tokens)
+        written = min(count_or_zero(cache_write), input_tokens - read)
+        thought = min(count_or_zero(reasoning), output_tokens)
+        return Usage(input_tokens, output_tokens, cache_read=read, cache_write=written, reasoning=thought)
     return Usage(0, estimate_tokens(text), estimated=True)
+
+
+def count_or_zero(value: Any) -> int:
+    """A token count from an endpoint, or 0 for anything else.
+
+    >>> count_or_zero(7), count_or_zero(None), count_or_zero(-1), count_or_zero(True)
+    (7, 0, 0, 0)
+    """
+    return value if _is_count(value) else 0
 
 
 def _is_count(value: Any) -> bool:

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 from steelyard.errors import ModelError, expect_number
 from steelyard.models.base import Fault, Model, Request
-from steelyard.models.prices import Price, PriceTable, Spent, billionths, units
+from steelyard.models.prices import PriceTable, Spent, billionths, units
 from steelyard.models.rate_limit import RateLimiter, Rates, Sent
 from steelyard.models.shared_rates import Pace, SharedRateLimiter
 from steelyard.types import Reply, Usage
@@ -248,8 +248,7 @@ class Metering:
     def of(self, model: Model, request: Request) -> MeteredCall:
         """The metering of one call."""
         quota = self._quota
-        price = None if quota.prices is None else quota.prices.price(model)
-        return MeteredCall(request, self._limiter(request.endpoint), quota.budget, price)
+        return MeteredCall(request, self._limiter(request.endpoint), quota.budget, quota.prices, model)
 
     def _limiter(self, endpoint: str) -> RateLimiter | SharedRateLimiter | None:
         quota = self._quota
@@ -272,22 +271,27 @@ class MeteredCall:
         request: the call.
         limiter: of its endpoint.
         budget: what is left of the budget.
-        price: of its model.
+        prices: of all models; None where none are given.
+        model: that is called.
     """
 
-    __slots__ = ("_booked_money", "_budget", "_limiter", "_price", "_request", "_sent")
+    __slots__ = ("_booked_money", "_budget", "_limiter", "_model", "_price", "_prices", "_request", "_sent")
 
     def __init__(
         self,
         request: Request,
         limiter: RateLimiter | SharedRateLimiter | None,
         budget: BudgetMeter | None,
-        price: Price | None,
+        prices: PriceTable | None,
+        model: Model,
     ) -> None:
         self._request = request
         self._limiter = limiter
         self._budget = budget
-        self._price = price
+        self._prices = prices
+        self._model = model
+        # Of the usual tier: it is booked before anyone knows which tier will answer.
+        price = self._price = None if prices is None else prices.price(model)
         self._sent: Sent | None = None
         most = Usage(request.input_tokens, request.output_tokens)
         self._booked_money = None if price is None else price.cost(most)
@@ -316,9 +320,19 @@ class MeteredCall:
         tokens = usage.input_tokens + usage.output_tokens
         if self._limiter is not None and self._sent is not None:
             self._limiter.settle(self._sent, tokens)
-        money = 0 if self._price is None else self._price.cost(usage, reply.metadata.get("cached_tokens", 0))
+        price = self._price
+        if self._prices is not None and price is not None and (tier := reply.metadata.get("service_tier")):
+            price = self._prices.price(self._model, str(tier)) or price
+        money = 0 if price is None else price.cost(usage)
         if self._budget is not None:
             self._budget.settle(0, tokens - request.input_tokens, money - (self._booked_money or 0))
-        if self._price is None:
-            return reply
-        return replace(reply, metadata={**reply.metadata, "cost": units(money)})
+        if price is None:
+            if self._prices is None or "cost" not in reply.metadata:
+                return reply
+            # What the provider says may be in another currency than the prices of the other models.
+            return replace(reply, metadata={name: x for name, x in reply.metadata.items() if name != "cost"})
+        metadata = {**reply.metadata, "cost": units(money)}
+        if usage.cache_read or usage.cache_write:
+            whole = price.cost(replace(usage, cache_read=0, cache_write=0))
+            metadata["cache_saved"] = units(whole - money)
+        return replace(reply, metadata=metadata)

@@ -27,11 +27,7 @@ code as 500 |
 from __future__ import annotations
 
 import json
-import math
-import time
 from collections.abc import Mapping
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from http.client import responses
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -43,6 +39,7 @@ from steelyard.models.mismatches import is_page, mismatch, without_mapped_form
 from steelyard.models.references import without_query
 from steelyard.models.refusals import ENDING, MISMATCH, NAMED, concerns_sample, is_passing, refusal_kind
 from steelyard.models.refused_parameters import refused_parameters
+from steelyard.models.retry_after import wait_asked_s
 from steelyard.types import Json, Reply
 
 _QUOTED: Final = 200
@@ -147,12 +144,19 @@ def _fault_of(answer: Answer, error: ErrorBody, kind: str) -> Fault:
     fault = Fault(
         kind,
         _message(answer, error),
-        retry=kind in _RETRIED,
-        retry_after_s=retry_after_s(answer.headers) if kind in _RETRIED else None,
+        retry=_is_retried(kind, answer),
+        retry_after_s=wait_asked_s(answer) if kind in _RETRIED else None,
         ends_run=kind in ENDING,
     )
     fault.refused = refused
     return fault
+
+
+def _is_retried(kind: str, answer: Answer) -> bool:
+    """Whether a refused call is sent again; OpenAI and its like say so in a header, which counts where one does."""
+    if kind in ENDING or (said := answer.headers.get("x-should-retry", "").lower()) not in {"true", "false"}:
+        return kind in _RETRIED
+    return said == "true"
 
 
 def fault_in_body(error: ErrorBody, answer: Answer) -> Fault | None:
@@ -181,7 +185,7 @@ def fault_in_body(error: ErrorBody, answer: Answer) -> Fault | None:
         kind,
         message,
         retry=kind in _RETRIED,
-        retry_after_s=retry_after_s(answer.headers) if kind in _RETRIED else None,
+        retry_after_s=wait_asked_s(answer) if kind in _RETRIED else None,
         billed=kind == "server",
         ends_run=kind in ENDING,
     )
@@ -287,32 +291,6 @@ def _form(answer: Answer) -> str:
     return "an HTML page" if is_page(answer) else "no JSON"
 
 
-def retry_after_s(headers: Mapping[str, str], *, now: float | None = None) -> float | None:
-    """Seconds to wait before the next attempt, from the header fields; None where they give no valid value.
-
-    Args:
-        headers: names in lower case. `retry-after-ms` wins over `retry-after`, which is a number of seconds (a
-            fraction is accepted) or an HTTP date.
-        now: seconds since 1970, for a date in an answer without a Date of its own; None is the clock. A date is
-            otherwise measured from the answer's own Date, so that a wrong clock here does no harm.
-
-    >>> retry_after_s({"retry-after": "1.5"}), retry_after_s({"retry-after-ms": "250", "retry-after": "9"})
-    (1.5, 0.25)
-    """
-    if (seconds := _number(headers.get("retry-after-ms"))) is not None:
-        return seconds / 1000
-    header = headers.get("retry-after")
-    if header is None or (seconds := _number(header)) is not None:
-        return seconds
-    until = _http_date(header)
-    if until is None:
-        return None
-    since = _http_date(headers.get("date", ""))
-    if since is None:
-        since = time.time() if now is None else now
-    return float(max(0, math.ceil(until - since)))
-
-
 def quoted(body: bytes | str) -> str:
     r"""The first 200 characters of `body`, with control and direction characters made visible.
 
@@ -358,19 +336,3 @@ def _plain(value: Any) -> str:
 
 def _visible(mark: str) -> str:
     return mark if mark.isprintable() else mark.encode("unicode_escape").decode("ascii")
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        number = float(text or "")
-    except ValueError:
-        return None
-    return max(0.0, number) if math.isfinite(number) else None
-
-
-def _http_date(text: str) -> float | None:
-    try:
-        when = parsedate_to_datetime(text)
-    except (ValueError, TypeError, OverflowError):
-        return None
-    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()

@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-import orjson
+from steelyard import fast_json
 
 _ENCODE: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 _DIGITS: Final = bytes(ord("0") if chr(byte).isascii() and chr(byte).isdigit() else ord(" ") for byte in range(256))
@@ -48,7 +48,7 @@ def encode_body(body: Any) -> bytes:
     """
     if _is_written_alike(body, _MOST_LAYERS):
         try:
-            data = orjson.dumps(body)
+            data = fast_json.dumps(body)
         except TypeError:  # half of a surrogate pair, or an integer beyond 64 bits
             return _ENCODE(body).encode()
         if data.isascii():
@@ -68,8 +68,8 @@ def parse_body(data: bytes) -> Any:
     """
     if _MAYBE_TOO_LONG not in data.translate(_DIGITS):
         try:
-            return orjson.loads(data)
-        except orjson.JSONDecodeError:
+            return fast_json.loads(data)
+        except ValueError:
             pass
     return json.loads(data)
 

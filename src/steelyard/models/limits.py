@@ -298,6 +298,7 @@ class CallProgress:
     started: float
     metered: MeteredCall | None
     first: FirstReplies
+    total_s: float
     mismatches: int = 0
     attempts: list[Attempt] = field(default_factory=list)
     wait_s: float = 0.0
@@ -441,7 +442,9 @@ class Limits:
             except Fault as fault:
                 locate(fault, model, request)
                 fault.redact(wire.redact)
-                progress = progress or CallProgress(sample, str(getattr(model, "name", "")), sent_at, metered, first)
+                progress = progress or CallProgress(
+                    sample, str(getattr(model, "name", "")), sent_at, metered, first, request.total_s
+                )
                 self._heed(fault, gate, request.endpoint, sent_at)
                 self._record_failure(fault, gate, progress, sent_at)
             finally:
@@ -450,7 +453,8 @@ class Limits:
 
     def _cut(self, request: Request, progress: CallProgress | None, sent_at: float) -> Request:
         """The request with its time limit cut to the time that the whole call has left."""
-        seconds_left = self._retry.total_s - (0.0 if progress is None else sent_at - progress.started)
+        total_s = max(self._retry.total_s, request.total_s)
+        seconds_left = total_s - (0.0 if progress is None else sent_at - progress.started)
         return request if request.timeout_s <= seconds_left else replace(request, timeout_s=max(seconds_left, _FLOOR_S))
 
     async def _pay(self, metered: MeteredCall) -> None:
@@ -504,7 +508,7 @@ class Limits:
         # Called for a fault that is sent again too: it counts the refusal and holds other calls back.
         refused = self._refuses_all(fault, gate, progress)
         progress.wait_s = self._back_off(len(progress.attempts), fault)
-        seconds_left = self._retry.total_s - (now - progress.started)
+        seconds_left = max(self._retry.total_s, progress.total_s) - (now - progress.started)
         unreached = not gate.answered and len(progress.attempts) >= _UNREACHED_ATTEMPTS
         if (
             fault.retry
@@ -586,5 +590,5 @@ def _finished(reply: Reply, key: str, request: Request, progress: CallProgress |
     elif not usage.estimated:
         # A token of the estimate is four bytes of ASCII, and two or three of any other script.
         dense = len(request.payload) < _ASCII_BYTES * sent
-        usage = Usage(usage.input_tokens, usage.output_tokens, sent=sent, dense=dense)
+        usage = replace(usage, sent=sent, dense=dense)
     return Reply(key, reply.text, reply.finish, usage, seconds, attempts, metadata=reply.metadata)

@@ -10,6 +10,7 @@ concern one sample, or pass.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -23,6 +24,8 @@ _MOST_KEYS: Final = 12
 """Keys of a body that a message names."""
 _MOST_COMPARED: Final = 60
 _DEEPEST: Final = 4
+_VERSION: Final = re.compile(r"api[-_ ]version|anthropic-version", re.IGNORECASE)
+_REGION: Final = re.compile(r"\b(?:region|location) (?:is|was)?\b.{0,40}\b(?:not|unsupported|invalid)\b", re.IGNORECASE)
 _OTHER_FIELDS: Final = (b":", b"event:", b"id:", b"retry:")
 """Lines of server-sent events that hold no JSON."""
 
@@ -84,12 +87,29 @@ def keys_named(values: Sequence[Any]) -> str:
 
 
 def locate(fault: Fault, model: Model, request: Request) -> None:
-    """Add to the message of a mismatch or redirect what address gave it, and what to change."""
+    """Add to the message of a mismatch or redirect what address gave it, and to one of a key or name what to change."""
+    if advice := _to_change(fault, model):
+        fault.message = f"{fault.message}; {advice}"
+        fault.args = (fault.message,)
     if fault.refusal != MISMATCH and not (fault.refusal and fault.kind == "bad_request"):
         return  # the second is a redirect
     address = without_query(request.url)
     fault.message = f"{address}: {fault.message}{_advice(fault, model, address)}"
     fault.args = (fault.message,)
+
+
+def _to_change(fault: Fault, model: Model) -> str:
+    """The field of a model that an endpoint refuses; its likeness stays that of the server's words."""
+    if fault.kind == "auth" and isinstance(key := getattr(model, "api_key", None), str):
+        host = urlsplit(str(getattr(model, "base_url", ""))).netloc.rpartition("@")[2]
+        return f"check api_key ({key or 'none is given'}): is it a key of {host or 'this endpoint'}, and of its region?"
+    if fault.kind == "unknown_model" and isinstance(name := getattr(model, "name", None), str):
+        return f"change name ({name!r}): it is not served here, or no longer"
+    if fault.kind == "bad_request" and _VERSION.search(fault.message) and hasattr(model, "api_version"):
+        return f"change api_version ({model.api_version or 'none is given'!r})"
+    if fault.kind == "bad_request" and _REGION.search(fault.message) and hasattr(model, "base_url"):
+        return f"change base_url ({without_query(model.base_url)}), which names the region"
+    return ""
 
 
 def _advice(fault: Fault, model: Model, address: str) -> str:
@@ -104,6 +124,8 @@ def _advice(fault: Fault, model: Model, address: str) -> str:
     call = address.removeprefix(without_query(base_url).rstrip("/"))
     if path.endswith(call) and call:
         return f"; base_url ends before {call}"
+    if path.endswith("/api"):
+        return "; check base_url"  # Ollama's own
     has_version = any(part[:1] == "v" and part[1:2].isdigit() for part in path.split("/"))
     return "; check base_url" if has_version else "; check base_url, which usually ends in /v1"
 

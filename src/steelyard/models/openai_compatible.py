@@ -6,8 +6,8 @@ are read where present. A thin client: the openai package costs 2.1 ms of CPU a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -15,6 +15,7 @@ from urllib.parse import quote, urlsplit
 
 from steelyard.errors import ConfigError, expect_number
 from steelyard.models.base import (
+    SLOW_S,
     WITHOUT_TEXT,
     Answer,
     Fault,
@@ -35,8 +36,9 @@ from steelyard.models.faults import (
     parse_json,
     quoted,
 )
-from steelyard.models.json_bodies import encode_body
+from steelyard.models.json_bodies import encode_body, parse_body
 from steelyard.models.mismatches import keys_named, mismatch, said_nothing
+from steelyard.models.prices import PER
 from steelyard.models.references import check_key, check_secrets, masked
 from steelyard.models.streaming import completion_in, send_streamed, streamed_text
 from steelyard.prompts.conversation import content_text
@@ -44,12 +46,28 @@ from steelyard.types import Message, Reply, Usage, estimate_tokens
 
 _KEY: Final = ("Authorization", "Bearer ")
 _AZURE_KEY: Final = ("api-key", "")
+_REMOVED: Final[Mapping[str, str]] = {
+    "guided_json": "json",
+    "guided_regex": "regex",
+    "guided_choice": "choice",
+    "guided_grammar": "grammar",
+}
+_BATCH_CHAT: Final = "//batch.dashscope"
+"""DashScope's address for the same calls at half the price, which answers within an hour."""
+TRUNCATES: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "truncation": lambda value: value != "disabled",
+    "truncate_prompt_tokens": lambda value: value is not None,
+    "transforms": bool,
+    "truncate": bool,
+    "shift": bool,
+}
+"""Parameters with which an endpoint drops a part of the prompt and answers as if nothing were missing."""
 _OTHER_PART: Final = {"message": "text", "text": "message"}
 """Where chat completions and completions have what was said; an address of one kind may be given for the other."""
 
 
 class Endpoint(Protocol):
-    """Fields that all models behind OpenAI-compatible endpoints share."""
+    """Fields that all models behind HTTP endpoints of a provider share."""
 
     @property
     def base_url(self) -> str:
@@ -72,16 +90,20 @@ class Endpoint(Protocol):
         """Limit of one attempt, in seconds."""
 
     @property
-    def api_version(self) -> str:
-        """Of Azure OpenAI, or empty."""
-
-    @property
     def proxy(self) -> str:
         """See `models.connection`."""
 
     @property
     def ca_file(self) -> Path | None:
         """Certificates that are trusted as well."""
+
+
+class AzureEndpoint(Endpoint, Protocol):
+    """The same with the field of Azure OpenAI, whose endpoints are OpenAI-compatible."""
+
+    @property
+    def api_version(self) -> str:
+        """Of Azure OpenAI, or empty."""
 
 
 def check_endpoint(model: Endpoint, reserved: Iterable[str]) -> None:
@@ -109,7 +131,21 @@ def check_endpoint(model: Endpoint, reserved: Iterable[str]) -> None:
             raise ConfigError(f"parameters must not contain {name!r}")
 
 
-def post(model: Endpoint, path: str, body: Mapping[str, Any], input_tokens: int) -> Request:
+def check_truncation(parameters: Mapping[str, Any]) -> None:
+    """Refuse parameters that let an endpoint shorten the prompt.
+
+    Raises:
+        ConfigError: which, and what happens without it.
+    """
+    for name, shortens in TRUNCATES.items():
+        if name in parameters and shortens(parameters[name]):
+            raise ConfigError(
+                f"parameters: {name} lets the endpoint drop a part of a long prompt and answer the rest: remove it; "
+                "then a prompt that is too long is an error of its sample"
+            )
+
+
+def post(model: AzureEndpoint, path: str, body: Mapping[str, Any], input_tokens: int) -> Request:
     """One POST of a JSON body to `path` below the base address."""
     endpoint, url = _address(model.base_url, path, model.api_version)
     return Request(
@@ -192,6 +228,13 @@ class OpenAICompatible:
     proxy: str = ""
     ca_file: Path | None = None
 
+    @property
+    def tier(self) -> str:
+        """The slower and cheaper service that its address or its `service_tier` orders; "" for the usual one."""
+        if _BATCH_CHAT in self.base_url:
+            return "batch"
+        return "flex" if self.parameters.get("service_tier") == "flex" else ""
+
     def check(self) -> None:
         """Validate the fields before anything is sent.
 
@@ -199,7 +242,12 @@ class OpenAICompatible:
             ConfigError: no address, a key that is written out, or a parameter that is not one.
         """
         check_endpoint(self, ("messages", "model"))
+        check_truncation(self.parameters)
         expect_number("idle_s", self.idle_s, 0)
+        for name in self.parameters:
+            if name in _REMOVED:
+                form = f"structured_outputs: {{{_REMOVED[name]}: ...}}"
+                raise ConfigError(f"parameters: vLLM ignores {name} without a word since 0.12: write {form}")
         for name in ("stream", "stream_options"):
             if self.parameters.get(name) or (self.stream and name in self.parameters):
                 raise ConfigError(f"parameters must not contain {name!r}: write stream: true beside them")
@@ -209,7 +257,9 @@ class OpenAICompatible:
         turns = as_messages(messages)
         body = {"model": self.name, "messages": turns, **self.parameters, **parameters}
         tokens = sum(estimate_tokens(content_text(turn.get("content"))) for turn in turns)
-        return post(self, "chat/completions", body, tokens)
+        request = post(self, "chat/completions", body, tokens)
+        slow_s = SLOW_S.get(self.tier, 0.0)
+        return replace(request, timeout_s=max(self.timeout_s, slow_s), total_s=slow_s) if slow_s else request
 
     async def send(self, request: Request, wire: Wire) -> Answer:
         """Send it once."""
@@ -224,7 +274,40 @@ class OpenAICompatible:
             Fault: a status that says so, no JSON, an error inside it, no choice and no content, or a stream that ended
                 before the reply did.
         """
-        return read_completion(answer, streamed=self.stream)
+        reply = read_completion(answer, streamed=self.stream)
+        # DashScope's replies do not say that they are of the slower service: its address does.
+        return replace(reply, metadata={**reply.metadata, "service_tier": "batch"}) if self.tier == "batch" else reply
+
+    def expect_reply(self, reply: Reply, request: Request) -> None:
+        """Refuse a whole reply that does not follow the `structured_outputs` of its call: vLLM ignores what it lost.
+
+        Raises:
+            Fault: what the reply should have been; not sent again.
+        """
+        if b'"structured_outputs"' in request.payload and reply.finish == "stop" and not _follows(reply, request):
+            message = f"the endpoint ignored structured_outputs, and answered {quoted(reply.text)}"
+            raise Fault("bad_request", message, retry=False, billed=True)
+
+
+def _follows(reply: Reply, request: Request) -> bool:
+    """Whether a reply is of the form that its call allows alone, as far as that can be told."""
+    wanted = mapping_or_empty(mapping_or_empty(parse_body(request.payload)).get("structured_outputs"))
+    if isinstance(choices := wanted.get("choice"), list):
+        return reply.text in choices
+    if isinstance(pattern := wanted.get("regex"), str):
+        import re2  # type: ignore[import-untyped]
+
+        try:
+            return re2.fullmatch(pattern, reply.text) is not None
+        except (re2.error, UnicodeEncodeError):
+            return True  # look-around and back references, which cannot be checked in linear time
+    if wanted.get("json") is None and not wanted.get("json_object"):
+        return True
+    try:
+        parse_body(reply.text.encode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def read_completion(answer: Answer, *, streamed: bool = False) -> Reply:
@@ -314,26 +397,46 @@ def _finish(choice: Mapping[str, Any]) -> str:
 
 
 def _usage(data: Mapping[str, Any], text: str) -> Usage:
+    """The counts, of which DeepSeek and SGLang have some under keys of their own."""
     usage = mapping_or_empty(data.get("usage"))
-    return usage_of(usage.get("prompt_tokens"), usage.get("completion_tokens"), text)
+    read = mapping_or_empty(usage.get("prompt_tokens_details"))
+    thought = mapping_or_empty(usage.get("completion_tokens_details"))
+    return usage_of(
+        usage.get("prompt_tokens"),
+        usage.get("completion_tokens"),
+        text,
+        cache_read=read.get("cached_tokens") or usage.get("prompt_cache_hit_tokens"),
+        cache_write=read.get("cache_write_tokens"),
+        reasoning=thought.get("reasoning_tokens") or usage.get("reasoning_tokens"),
+    )
 
 
-def _cached_tokens(usage: Any) -> int:
-    """Input tokens from the endpoint's cache, which may cost less; DeepSeek has a key of its own."""
-    if not isinstance(usage, Mapping):
-        return 0
-    details = mapping_or_empty(usage.get("prompt_tokens_details"))
-    cached = details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens")
-    return cached if type(cached) is int and cached > 0 else 0
+def tier_of(value: Any) -> str:
+    """The tier of service that an answer names, where it is not the usual one.
+
+    >>> tier_of("flex"), tier_of("default"), tier_of(None)
+    ('flex', '', '')
+    """
+    tier = value.lower() if isinstance(value, str) else ""
+    return "" if tier in {"auto", "default", "standard", "unspecified"} else tier
+
+
+def stated_cost(value: Any) -> float | None:
+    """What a provider says that a call cost, such as OpenRouter's `usage.cost`; None where it says nothing."""
+    return float(value) if type(value) in {int, float} and 0 <= value < PER else None
 
 
 def _metadata(data: Mapping[str, Any], choice: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, Any]:
+    cost = stated_cost(mapping_or_empty(data.get("usage")).get("cost"))
     details = (
         ("model", data.get("model")),
         ("reasoning", message.get("reasoning_content") or message.get("reasoning")),
         ("logprobs", mapping_or_empty(choice.get("logprobs")).get("content")),
         ("tool_calls", message.get("tool_calls")),
         ("fingerprint", data.get("system_fingerprint")),
-        ("cached_tokens", _cached_tokens(data.get("usage"))),
+        ("service_tier", tier_of(data.get("service_tier"))),
+        ("provider", data.get("provider")),
+        ("cost", cost),
+        ("provider_cost", cost),
     )
     return {name: value for name, value in details if value}

@@ -11,7 +11,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fnmatch import fnmatchcase
@@ -28,7 +28,9 @@ PER: Final = 1_000_000
 """Prices are per this many tokens."""
 _BILLION: Final = 10**9
 _MOST_BYTES: Final = 4 << 20
-_KEYS: Final = ("input", "output", "cached")
+_KEYS: Final = ("input", "output", "cached", "cache_write")
+TIER: Final = "@"
+"""Between a model's name and the tier that a price is of: `gpt-5.5@flex`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,13 @@ class Price:
         input: of tokens that are sent.
         output: of tokens that come back, reasoning included.
         cached: of tokens that are sent and that the endpoint reports as cached; None means the price of `input`.
+        cache_write: of tokens that are sent and that the endpoint reports as written to its cache; None likewise.
     """
 
     input: float
     output: float
     cached: float | None = None
+    cache_write: float | None = None
 
     def check(self) -> None:
         """Validate the values.
@@ -51,25 +55,24 @@ class Price:
         Raises:
             ConfigError: a negative price, or one of more than a unit a token.
         """
-        for name in ("input", "output", "cached"):
+        for name in _KEYS:
             if getattr(self, name) is not None:
                 expect_number(name, getattr(self, name), 0, PER)
 
-    def cost(self, usage: Usage, cached: int = 0) -> int:
+    def cost(self, usage: Usage) -> int:
         """Cost of these tokens in billionths of the unit, rounded up.
 
-        Args:
-            usage: the tokens.
-            cached: how many of the input's came from the endpoint's cache.
-
-        >>> Price(0.15, 0.6, 0.075).cost(Usage(1000, 10), 400)
+        >>> Price(0.15, 0.6, 0.075).cost(Usage(1000, 10, cache_read=400))
         126000
         """
-        cached = min(max(cached, 0), usage.input_tokens)
         input_price, output_price = _exact(self.input), _exact(self.output)
-        cached_price = input_price if self.cached is None else _exact(self.cached)
+        read_price = input_price if self.cached is None else _exact(self.cached)
+        write_price = input_price if self.cache_write is None else _exact(self.cache_write)
         per_million = (
-            (usage.input_tokens - cached) * input_price + cached * cached_price + usage.output_tokens * output_price
+            (usage.input_tokens - usage.cache_read - usage.cache_write) * input_price
+            + usage.cache_read * read_price
+            + usage.cache_write * write_price
+            + usage.output_tokens * output_price
         )
         return min(_MOST, math.ceil(per_million * (_BILLION // PER)))
 
@@ -86,25 +89,40 @@ class PriceTable:
     models: Mapping[str, Price]
     currency: str = ""
 
-    def price(self, model: Any) -> Price | None:
+    def price(self, model: Any, tier: str = "") -> Price | None:
         """The price of a model: that of its exact name, else of the longest pattern that fits; None where none does.
 
         Args:
             model: any model. One that sends nothing (a scripted one) is free.
+            tier: of service, `flex`: the price under `NAME@flex` comes before that of `NAME`.
         """
         if ModelInfo.of(model).inline:
             return FREE
-        return next((price for name in priced_names(model) if (price := self.named(name)) is not None), None)
+        names = [*priced_names(model)]
+        if tier and (price := self.of_tier(names, tier)) is not None:
+            return price
+        return next((price for name in names if (price := self.named(name)) is not None), None)
+
+    def of_tier(self, names: Iterable[str], tier: str) -> Price | None:
+        """The price under one of the names with a tier, `gpt-5.5@flex`; None where the table has none.
+
+        >>> PriceTable({"gpt-*": Price(2, 8), "gpt-*@flex": Price(1, 4)}).of_tier(["gpt-5.5"], "flex")
+        Price(input=1, output=4, cached=None, cache_write=None)
+        """
+        tiered = PriceTable({name: price for name, price in self.models.items() if name.endswith(f"{TIER}{tier}")})
+        return next((price for name in names if (price := tiered.named(f"{name}{TIER}{tier}")) is not None), None)
 
     def named(self, name: str) -> Price | None:
         """The price under a name: that of the exact name, else of the longest pattern that fits; None where none does.
 
         >>> PriceTable({"glm-*": Price(1, 2), "glm-4*": Price(3, 4)}).named("glm-4-air")
-        Price(input=3, output=4, cached=None)
+        Price(input=3, output=4, cached=None, cache_write=None)
         """
         if name in self.models:
             return self.models[name]
-        fitting = [pattern for pattern in self.models if fnmatchcase(name, pattern)]
+        fitting = [
+            pattern for pattern in self.models if (TIER in name or TIER not in pattern) and fnmatchcase(name, pattern)
+        ]
         return self.models[max(fitting, key=len)] if fitting else None
 
 
@@ -158,7 +176,7 @@ def read_prices(path: Path) -> PriceTable:
 
     Args:
         path: `.json`: `{"currency": "USD", "models": {"name": {"input": 1.0, "output": 2.0}}}`; `.csv`: the columns
-            `model`, `input`, `output` and, where there are any, `cached` and `currency`.
+            `model`, `input`, `output` and, where there are any, `cached`, `cache_write` and `currency`.
 
     Raises:
         ConfigError: it cannot be read, or a value is not a price; the message says where.

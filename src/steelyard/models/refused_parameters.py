@@ -182,13 +182,15 @@ def adjusted(
     >>> adjusted(object(), {"temperature": 0, "max_tokens": 9}, changes, ())[1]
     {'max_new_tokens': 9}
     """
-    if not changes:
+    thinks = bool(getattr(model, "limits_thinking", False))
+    if not changes and not thinks:
         return model, dict(parameters)
     changed = {}
     for name, value in parameters.items():
         to = changes.get(name, name)
         if to != DROPPED:
-            roomy = to == "max_completion_tokens" != name and name in optional and type(value) is int
+            limits_thinking = to == "max_completion_tokens" != name or (thinks and name in LIMIT_NAMES)
+            roomy = limits_thinking and name in optional and type(value) is int
             changed[to] = value + THINKING_TOKENS if roomy else value
     own = ModelInfo.of(model).parameters
     renamed = {to: name for name, to in changes.items() if name in own and to not in {DROPPED, name}}

@@ -112,8 +112,8 @@ def steps_of_reply(reply: Reply) -> dict[str, Any]:
     if usage.estimated:
         return {MESSAGES: messages}
     counts = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
-    if cached := reply.metadata.get("cached_tokens"):
-        counts["cached_input_tokens"] = cached
+    if usage.cache_read:
+        counts["cached_input_tokens"] = usage.cache_read
     return {MESSAGES: messages, USAGE: counts}
 
 

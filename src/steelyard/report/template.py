@@ -5,11 +5,12 @@ It is separate from `html` because charts are templates too, with or without a p
 
 from __future__ import annotations
 
-from typing import Any
-
-import jinja2
+from typing import TYPE_CHECKING, Any
 
 from steelyard.escaping import visible
+
+if TYPE_CHECKING:
+    import jinja2
 
 
 def environment(*packages: str) -> jinja2.Environment:

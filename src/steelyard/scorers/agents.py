@@ -523,9 +523,8 @@ class AgentSteps:
         scores = [Score("agent_tokens", float(read + written), reason=f"{read:,} in, {written:,} out")]
         if self.input_price is not None and self.output_price is not None:
             price = Price(self.input_price, self.output_price, self.cached_price)
-            scores.append(
-                Score("agent_cost", units(price.cost(Usage(read, written), tokens.get("cached_input_tokens", 0))))
-            )
+            usage = Usage(read, written, cache_read=min(read, tokens.get("cached_input_tokens", 0)))
+            scores.append(Score("agent_cost", units(price.cost(usage))))
         elif self.model:
             scores += _not_applicable(["agent_cost"], f"there is no price of {self.model}: set options.prices")
         return scores

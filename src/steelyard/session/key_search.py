@@ -17,8 +17,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain, compress
 from typing import Final, NamedTuple
 
-import orjson
-
+from steelyard import fast_json
 from steelyard.session.key_forms import EXACT, FOLDED, LETTERS, SHORTEST, SYMBOLS, KeyWindows, View
 
 __all__ = ["KeySearch"]
@@ -287,7 +286,7 @@ def _ascii(match: re.Match[str]) -> str:
 
 def _is_json(data: bytes) -> bool:
     try:
-        orjson.loads(data)
-    except orjson.JSONDecodeError:
+        fast_json.loads(data)
+    except ValueError:
         return False
     return True

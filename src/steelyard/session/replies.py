@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-import orjson
-
+from steelyard import fast_json
 from steelyard.errors import Attempt, ModelError
 from steelyard.models.base import KEPT
 from steelyard.plain_json import check_plain, from_json, to_json
@@ -23,20 +22,22 @@ _MOST_BYTES: Final = 32 << 20
 def pack_reply(reply: Reply) -> bytes:
     """Encode a reply as a JSON list."""
     if len(reply.attempts) < 2 and all(type(value) is str for value in reply.metadata.values()):
-        # Texts and counts, as most replies hold nothing else: what orjson takes of them, it writes as `to_json` does.
+        # Texts and counts, as most replies hold nothing else: what `fast_json` takes, it writes as `to_json` does.
         usage = reply.usage
         counts = _counts(usage)
         body = (reply.text, reply.finish, counts, round(reply.latency, 3), 0, reply.metadata)
         try:
-            return orjson.dumps(body, option=orjson.OPT_PASSTHROUGH_SUBCLASS)
+            return fast_json.dumps(body)
         except TypeError:  # half of a surrogate pair, or a type of a model of the user's own
             pass
     return _pack_any(reply)
 
 
 def _counts(usage: Usage) -> list[int]:
-    """The tokens of a call; what was sent is left out where it is not known."""
+    """The tokens of a call; counts at the end that are 0 are left out."""
     counts = [usage.input_tokens, usage.output_tokens, int(usage.estimated)]
+    if usage.cache_read or usage.cache_write or usage.reasoning:
+        return [*counts, usage.sent, int(usage.dense), usage.cache_read, usage.cache_write, usage.reasoning]
     return [*counts, usage.sent, *([1] if usage.dense else [])] if usage.sent else counts
 
 
@@ -58,7 +59,7 @@ def unpack_reply(key: str, body: bytes, *, cached: bool = True) -> Reply:
     text, finish, (input_tokens, output_tokens, estimated, *sent), latency, several, metadata = from_json(body)
     metadata.pop(KEPT, None)
     attempts = tuple(Attempt(*attempt) for attempt in several) if several else (Attempt("", latency),)
-    usage = Usage(input_tokens, output_tokens, bool(estimated), *sent[:1], *map(bool, sent[1:]))
+    usage = Usage(input_tokens, output_tokens, bool(estimated), *sent[:1], *map(bool, sent[1:2]), *sent[2:])
     return Reply(key, text, finish, usage, latency, attempts, cached=cached, metadata=metadata)
 
 

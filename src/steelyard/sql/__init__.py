@@ -14,33 +14,6 @@ accuracy     execution accuracy as published evaluators compute it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from steelyard.lazy import lazy_names
 
-if TYPE_CHECKING:
-    from steelyard.sql.equality import CellEquality
-    from steelyard.sql.order import ordering_of
-    from steelyard.sql.results import Database, ResultTable, SqlFailure, SqlLimits
-    from steelyard.sql.sandbox import Sandbox
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        "steelyard.sql.equality:CellEquality",
-        "steelyard.sql.results:Database",
-        "steelyard.sql.results:ResultTable",
-        "steelyard.sql.sandbox:Sandbox",
-        "steelyard.sql.results:SqlFailure",
-        "steelyard.sql.results:SqlLimits",
-        "steelyard.sql.order:ordering_of",
-    )
-
-__all__ = [
-    "CellEquality",
-    "Database",
-    "ResultTable",
-    "Sandbox",
-    "SqlFailure",
-    "SqlLimits",
-    "ordering_of",
-]
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -26,7 +26,6 @@ from steelyard.store.database.backend import (
     repair_hint,
 )
 from steelyard.store.database.connection import Connection, DatabaseError
-from steelyard.store.database.postgres import PostgresSchema
 from steelyard.store.database.schema_version import ROWS, check_version, create_tables
 from steelyard.store.database.sqlite import SqliteConnection, SqliteFile
 from steelyard.store.database.sqlite_objects import listed_names
@@ -201,6 +200,8 @@ def open_backend(where: str | Path | None, *, durability: Durability = "normal")
     """
     location = locate(where)
     if isinstance(location, Address):
+        from steelyard.store.database.postgres import PostgresSchema  # with it psycopg
+
         return PostgresSchema(location, durability)
     return SqliteFile(location, durability, _recover)
 

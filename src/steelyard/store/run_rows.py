@@ -422,12 +422,14 @@ def _count_reply(counters: Counter[str], reply: Reply, *, cached: bool) -> None:
     counters["output_tokens"] += reply.usage.output_tokens
     counters["estimated"] += reply.usage.estimated
     counters["read_again"] += READ_AGAIN in reply.metadata
-    if type(from_cache := reply.metadata.get("cached_tokens")) is int:
-        # No endpoint can have had more in its cache than it was sent.
-        counters["cached_tokens"] += min(from_cache, reply.usage.input_tokens)
+    counters["cached_tokens"] += reply.usage.cache_read
+    counters["cache_written"] += reply.usage.cache_write
+    counters["reasoning_tokens"] += reply.usage.reasoning
     if isinstance(cost := reply.metadata.get("cost"), float):
         counters["priced"] += 1
         counters["money"] += billionths(cost)
+    if isinstance(saved := reply.metadata.get("cache_saved"), float):
+        counters["saved"] += billionths(saved)
 
 
 def _counted_before(batch: Batch, operation: InsertRecord) -> _Moves:

@@ -26,7 +26,7 @@ OF_RUN: Final = ("done", "errors", "replies", "from_journal", "input_tokens", "o
 """Counters of a run."""
 OF_STAGE: Final = (
     "calls", "from_journal", "input_tokens", "output_tokens", "estimated", "priced", "money", "cached_tokens",
-    "read_again",
+    "read_again", "cache_written", "reasoning_tokens", "saved",
 )  # fmt: skip
 """Counters of a stage."""
 REPORTED: Final = ("reporting", "reporting_in_part", "reported_input_tokens", "reported_output_tokens")
@@ -80,10 +80,11 @@ def stage_costs(connection: Connection, run: int, stages: Sequence[str]) -> tupl
 
 def _stage_cost(row: Any, name: str, currency: str) -> StageCost:
     """The counters of a stage; money only if all its replies have a cost, since a partial sum would mislead."""
-    counters = ("calls", "from_journal", "input_tokens", "output_tokens", "estimated", "cached_tokens", "read_again")
+    counters = [counter for counter in OF_STAGE if counter not in {"priced", "money", "saved"}]
     usage = StageCost(name, **{counter: getattr(row, counter) for counter in counters})
-    is_priced = row.priced and row.priced == row.calls
-    return replace(usage, money=units(row.money), currency=currency) if is_priced else usage
+    if not row.priced or row.priced != row.calls:
+        return usage
+    return replace(usage, money=units(row.money), currency=currency, saved=units(row.saved))
 
 
 def reported_counts(output: Output | None, *, through_journal: bool) -> dict[str, int]:

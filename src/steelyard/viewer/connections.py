@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import resource
 from collections.abc import Sequence
 from typing import Any, Final
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from steelyard.posix import resource
 
 _MOST: Final = 256
 """Connections in all; half of them of one peer, which may be a proxy with the live pages of all its users."""

@@ -26,11 +26,27 @@ from starlette.types import ASGIApp
 
 from steelyard.errors import ConfigError, SteelyardError
 from steelyard.store import Store
+from steelyard.viewer.code_page import code_routes
+from steelyard.viewer.coded_record_page import coded_record_routes
+from steelyard.viewer.codes_page import codes_routes
+from steelyard.viewer.compare_page import compare_routes
 from steelyard.viewer.connections import BACKLOG, LimitedConnection, report_missing_descriptors
+from steelyard.viewer.datasets_page import dataset_routes
+from steelyard.viewer.delete_page import delete_routes
+from steelyard.viewer.filtered_export import export_routes
 from steelyard.viewer.guard import LOOPBACK, Access, RequestGuard, host_name, kept_token, new_token
-from steelyard.viewer.late_routes import SharedReadings, late_routes
+from steelyard.viewer.history_page import history_routes
+from steelyard.viewer.live_page import live_routes
+from steelyard.viewer.marks import mark_routes
+from steelyard.viewer.notes import note_routes
+from steelyard.viewer.open_codings import OpenCodings
+from steelyard.viewer.open_datasets import OpenDatasets
 from steelyard.viewer.pages import AnyText, Pages
+from steelyard.viewer.queue_page import queue_routes
+from steelyard.viewer.run_page import run_routes
 from steelyard.viewer.runs_page import runs_routes
+from steelyard.viewer.sample_page import sample_routes
+from steelyard.viewer.saved_page import saved_routes
 
 _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _IMMUTABLE: Final = {"Cache-Control": "private, max-age=31536000, immutable"}
@@ -122,10 +138,24 @@ def viewer_app(store: Store, access: Access, *, read_only: bool = False) -> ASGI
     """
     register_url_convertor("any", AnyText())
     pages = Pages(store, root_path=access.root_path, read_only=read_only, static=_static_address)
-    shared = SharedReadings(pages)
+    datasets, codings = OpenDatasets(pages), OpenCodings(pages)
     routes = [
         *runs_routes(pages),
-        *late_routes(pages, shared),
+        *run_routes(pages, datasets),
+        *sample_routes(pages),
+        *export_routes(pages),
+        *note_routes(pages),
+        *mark_routes(pages),
+        *delete_routes(pages),
+        *live_routes(pages),
+        *compare_routes(pages, datasets),
+        *history_routes(pages),
+        *saved_routes(pages),
+        *queue_routes(pages),
+        *dataset_routes(pages, datasets),
+        *codes_routes(pages, codings),
+        *coded_record_routes(pages, codings),
+        *code_routes(pages, codings),
         Route("/static/{digest}/{name}", _static),
     ]
 

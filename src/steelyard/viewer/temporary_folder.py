@@ -7,7 +7,6 @@ releases the lock however the process ends, and a viewer that starts deletes the
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import stat
@@ -15,6 +14,8 @@ import tempfile
 import weakref
 from pathlib import Path
 from typing import Final
+
+from steelyard.posix import fcntl
 
 _PREFIX: Final = "steelyard-viewer-"
 _ATTEMPTS: Final = 5

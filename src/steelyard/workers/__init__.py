@@ -4,16 +4,6 @@ The process that was started plans the ranges, starts the workers and restarts t
 store. See docs/how-to/scale.md.
 """
 
-from typing import TYPE_CHECKING
-
 from steelyard.lazy import lazy_names
 
-if TYPE_CHECKING:
-    from steelyard.workers.executors import ProcessWorkers
-    from steelyard.workers.ray_cluster import RayWorkers
-
-__all__ = ["ProcessWorkers", "RayWorkers"]
-
-__getattr__, __dir__ = lazy_names(
-    __name__, "steelyard.workers.executors:ProcessWorkers", "steelyard.workers.ray_cluster:RayWorkers"
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -4,11 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from steelyard import ConfigError, Correctness, Label, Sample, Scripted, evaluate
+from steelyard import ConfigError, Label, Sample, Scripted, evaluate
 from steelyard.analysis import agreement
 from steelyard.analysis.judges.rater_agreement import agreements
 from steelyard.analysis.scores.score_columns import ScoreColumns, ScoreRow
 from steelyard.plain_json import json_value
+from steelyard.scorers import Correctness
 from steelyard.scorers.judges.judge import Judge
 from steelyard.stats import cohen_kappa, krippendorff_alpha, pearson, spearman
 from steelyard.types import ScoreInfo

@@ -6,11 +6,12 @@ import itertools
 
 import pytest
 
-from steelyard import Correctness, Judge, Sample, Scripted, Store, evaluate
+from steelyard import Judge, Sample, Scripted, Store, evaluate
 from steelyard.evaluation.rescore import rescore
 from steelyard.models.base import Answer
 from steelyard.plain_json import json_value
 from steelyard.report.render.html import html_report
+from steelyard.scorers import Correctness
 
 SAMPLES = [Sample("a", "Who?", "Ann"), Sample("b", "Why?", "so"), Sample("c", "When?")]
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from steelyard import ExactMatch, Options, Sample, Score, ScoreInfo, StopWhen, Suite, compare, evaluate_suite
+from steelyard import ExactMatch, Options, Sample, Score, ScoreInfo, Suite, compare, evaluate_suite
+from steelyard.evaluation.objects import StopWhen
 from steelyard.plain_json import json_value
 
 

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 from tests.loopback import http, peer
 
-from steelyard import OpenAICompatible, Output, Retry, Sample, aevaluate
+from steelyard import OpenAICompatible, Output, Sample, aevaluate
+from steelyard.models import Retry
 from steelyard.scorers.judges.judge import Judge
 
 

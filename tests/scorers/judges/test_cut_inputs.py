@@ -5,10 +5,10 @@ import json
 from tests.loopback import http
 from tests.scorers.judges.judge_server import judged, sample
 
-from steelyard import Faithfulness
 from steelyard.plain_json import json_value
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
+from steelyard.scorers import Faithfulness
 from steelyard.store import Store
 from steelyard.store.repair.verify import verify
 

@@ -3,11 +3,11 @@
 import pytest
 from tests.scorers.judges.judge_server import judged, sample
 
-from steelyard import ConfigError, Correctness, ExactMatch, Faithfulness, Judge, Sample, Scripted, evaluate
+from steelyard import ConfigError, ExactMatch, Judge, Sample, Scripted, evaluate
 from steelyard.evaluation.judge_prompts import judge_prompts
 from steelyard.evaluation.scorer_infos import prompt_hints
 from steelyard.registry import find, names
-from steelyard.scorers import GEval, Guideline
+from steelyard.scorers import Correctness, Faithfulness, GEval, Guideline
 
 SYSTEM = "You mark exams. Say a number from 1 to 5 in the first line, and why in the second."
 LONG = ["The shop opens at nine. " * 10, "Paris is the capital of France. " * 8]

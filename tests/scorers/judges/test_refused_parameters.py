@@ -7,12 +7,13 @@ import pytest
 from tests.loopback import http, peer
 from tests.scorers.judges.judge_server import answer_of_the_sample, failed, judged, said, sample
 
-from steelyard import ConfigError, Correctness, Judge, OpenAICompatible, Prompt, Retry, aevaluate
+from steelyard import ConfigError, Judge, OpenAICompatible, Prompt, aevaluate
 from steelyard.evaluation.dry_run import estimate
 from steelyard.evaluation.objects import Suite
 from steelyard.evaluation.rescore import rescore
+from steelyard.models import Retry
 from steelyard.models.refused_parameters import THINKING_TOKENS
-from steelyard.scorers import GEval, Guideline
+from steelyard.scorers import Correctness, GEval, Guideline
 from steelyard.session.parameter_findings import CHANGED_PARAMETERS
 from steelyard.store import Store
 from steelyard.types import INLINE

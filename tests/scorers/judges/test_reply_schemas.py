@@ -9,11 +9,12 @@ import pytest
 from tests.loopback import http, peer
 from tests.scorers.judges.judge_server import answer_of_the_sample, failed, judged, said, sample
 
-from steelyard import Correctness, Judge, OpenAICompatible, Retry, Sample, aevaluate
+from steelyard import Judge, OpenAICompatible, Sample, aevaluate
 from steelyard.evaluation.rescore import rescore
+from steelyard.models import Retry
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
-from steelyard.scorers import Guideline
+from steelyard.scorers import Correctness, Guideline
 from steelyard.session.reply_schemas import schema_digest
 from steelyard.session.session import Keys
 from steelyard.store import Store

@@ -5,11 +5,12 @@ import json
 
 import pytest
 
-from steelyard import ConfigError, Correctness, Judge, OpenAICompatible, Output, Sample, Scripted
+from steelyard import ConfigError, Judge, OpenAICompatible, Output, Sample, Scripted
 from steelyard.scorers import (
     AnswerRelevancy,
     ClaimFaithfulness,
     ContextRelevance,
+    Correctness,
     ErrorJudge,
     Faithfulness,
     GEval,

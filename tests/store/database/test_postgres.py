@@ -26,7 +26,8 @@ from tests.store.outside import connection_to, execute
 from tests.store.test_store import new, record
 from tests.thorough import times
 
-from steelyard import ConfigError, ExactMatch, Sample, Score, Store, StoreError, evaluate
+from steelyard import ConfigError, ExactMatch, Sample, Score, Store, evaluate
+from steelyard.errors import StoreError
 from steelyard.store.database import schema
 from steelyard.store.database.address import has_password, locate
 from steelyard.store.database.postgres_connection import escape, unescape

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from tests.store.outside import execute
 
-from steelyard import ExactMatch, Sample, Store, StoreError, evaluate
+from steelyard import ExactMatch, Sample, Store, evaluate
+from steelyard.errors import StoreError
 from steelyard.store.database import schema
 from steelyard.store.database.address import locate
 from steelyard.store.database.schema_version import VERSION

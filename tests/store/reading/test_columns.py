@@ -6,8 +6,9 @@ import pytest
 from tests.store.exam_run import exam_runs, question
 from tests.store.outside import execute
 
-from steelyard import ExactMatch, Sample, Store, StoreError, evaluate
+from steelyard import ExactMatch, Sample, Store, evaluate
 from steelyard.analysis.scores.score_columns import Answered
+from steelyard.errors import StoreError
 from steelyard.store.delete import delete_runs
 from steelyard.store.reading import columns as store_columns
 

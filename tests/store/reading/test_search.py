@@ -10,18 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.store.outside import execute
 
-from steelyard import (
-    ConfigError,
-    ExactMatch,
-    Output,
-    Prompt,
-    Sample,
-    Score,
-    Scripted,
-    Store,
-    StoreError,
-    evaluate,
-)
+from steelyard import ConfigError, ExactMatch, Output, Prompt, Sample, Score, Scripted, Store, evaluate
+from steelyard.errors import StoreError
 from steelyard.evaluation.rescore import rescore
 from steelyard.store.delete import delete_runs
 from steelyard.store.reading import search

@@ -10,7 +10,8 @@ import pytest
 from tests.store.outside import execute
 from tests.thorough import times
 
-from steelyard import ExactMatch, Label, Prompt, Sample, Score, Store, StoreError, evaluate
+from steelyard import ExactMatch, Label, Prompt, Sample, Score, Store, evaluate
+from steelyard.errors import StoreError
 from steelyard.evaluation.rescore import rescore
 from steelyard.models.scripted import Scripted
 from steelyard.people.labels import add_labels, add_note

@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
-
-import jinja2
 
 from steelyard.analysis.comparison.comparison_values import Comparison
 from steelyard.analysis.comparison.history import History
@@ -37,6 +35,9 @@ from steelyard.report.sections.preferences import NO_PAIRS, Pairwise
 from steelyard.report.template import environment
 from steelyard.store import Run
 from steelyard.types import Note
+
+if TYPE_CHECKING:
+    import jinja2
 
 _SCRIPTS: Final = ("text.js", "unpack.js", "rows.js", "judged.js", "preferred.js", "sql.js", "detail.js", "table.js")
 _KIND_NAMES: Final[dict[SampleKind, str]] = {

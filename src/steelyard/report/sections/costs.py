@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.analysis.numbers import count_text
+from steelyard.analysis.numbers import count_text, money_text
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.analysis.usage import StageCost
 from steelyard.report.section import Section, SectionTable, TableCell, TableColumn, text_row
@@ -33,7 +33,25 @@ def costs_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sec
         columns.append(TableColumn("cost"))
     rows = tuple(_row(label, stage, from_cache=from_cache, priced=priced) for label, stage in stages)
     caption = "Replies by stage and their tokens; cached replies were not paid for again"
+    if thought := sum(stage.reasoning_tokens for _, stage in stages):
+        caption += f"; of the tokens out, {thought:,} were reasoning"
+    if sentence := cache_saving([stage for _, stage in stages]):
+        caption += f"; {sentence}"
     return Section("Cost by stage", SectionTable(tuple(columns), rows, caption), key="costs")
+
+
+def cache_saving(stages: Sequence[StageCost]) -> str:
+    """What the endpoints' caches saved, with what writing to them cost; "" where no cache was used or has a price.
+
+    >>> cache_saving([StageCost("target", 9, 0, 9000, 90, money=0.02, currency="USD", cached_tokens=8000, saved=0.011)])
+    "the endpoint's cache saved 0.011 USD"
+    """
+    used = [stage for stage in stages if stage.saved]
+    saved = sum(stage.saved or 0.0 for stage in used)
+    if not used or not saved:
+        return ""
+    text = money_text(abs(saved), used[0].currency)
+    return f"the endpoint's cache saved {text}" if saved > 0 else f"writing to the endpoint's cache cost {text} more"
 
 
 def _row(label: str, stage: StageCost, *, from_cache: bool, priced: bool) -> tuple[TableCell, ...]:

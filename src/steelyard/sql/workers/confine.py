@@ -10,10 +10,10 @@ import contextlib
 import ctypes
 import math
 import os
-import resource
 import sys
 from typing import Final
 
+from steelyard.posix import resource
 from steelyard.sql.results import EngineName
 from steelyard.sql.workers import landlock, seccomp
 

@@ -190,11 +190,15 @@ stage = StoredTable(
     StoredColumn("money", "bigint"),
     StoredColumn("cached_tokens", "bigint"),
     StoredColumn("read_again", "integer"),
+    StoredColumn("cache_written", "bigint"),
+    StoredColumn("reasoning_tokens", "bigint"),
+    StoredColumn("saved", "bigint"),
     without_rowid=True,
 )
 """The usage of each stage of a run, by the stage's number; updated like the run's counters. `priced` replies have a
 cost, and `money` is billionths of all of them; `cached_tokens` are those of the input that endpoints had in their
-caches; `read_again` replies were read from kept bodies under another response mapping than at first."""
+caches, `cache_written` those that they wrote to them, and `saved` the billionths that this saved (less than 0 where
+writing cost more); `read_again` replies were read from kept bodies under another response mapping than at first."""
 
 stopping = StoredTable(
     "stopping",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import sqlite3
@@ -18,6 +17,7 @@ from urllib.parse import quote
 
 from steelyard.errors import StoreError
 from steelyard.files import make_private_folder, open_private
+from steelyard.posix import fcntl
 from steelyard.store.database.backend import Durability, Purpose, Transact
 from steelyard.store.database.connection import NO_VALUES, Connection, DatabaseError, Rows, Values
 from steelyard.store.database.file_watch import FileWatch, Recover, save

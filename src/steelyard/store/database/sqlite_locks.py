@@ -14,7 +14,6 @@ has one descriptor of a store's file, which is closed after all its connections 
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import os
 import stat
@@ -26,6 +25,7 @@ from pathlib import Path
 from typing import Final
 
 from steelyard.errors import StoreError
+from steelyard.posix import fcntl
 
 if sys.platform == "linux":
     _SET, _GET, _OF_DATABASE = fcntl.F_OFD_SETLK, fcntl.F_OFD_GETLK, True
