@@ -18,6 +18,7 @@ from steelyard.analysis.numbers import (
     interval_text,
     mean_text,
     p_equals,
+    score_phrase,
     score_title,
     value_text,
 )
@@ -67,7 +68,7 @@ def exam_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sect
         level="essential" if len(summaries) == 1 else _detail_level(summaries),
     )
     return Section(
-        "More about this rate",
+        f"More about the {score_phrase(score)}",
         key="exam",
         parts=non_empty(
             [
