@@ -9,9 +9,9 @@ from steelyard.plain_json import json_value
 @pytest.mark.parametrize(
     ("counts", "sentence"),
     [
-        ({"id": 1, "range": 2, "nothing": 0}, "t: passages match the sources by id in 1, by range in 2 of 3 records"),
-        ({"words": 1200, "not compared": 30}, "t: passages match the sources by words in 1,200, cannot be compared in 30 of 1,230 records"),  # noqa: E501
-        ({"nothing": 4, "not applicable": 7}, "t: passages match nothing in 4 of 4 records"),
+        ({"id": 1, "range": 2, "nothing": 0}, "t: an expected passage was retrieved for 3 of 3 records (by id in 1, by range in 2)"),  # noqa: E501
+        ({"words": 1200, "not compared": 30}, "t: an expected passage was retrieved for 1,200 of 1,230 records (by words in 1,200); 30 cannot be compared"),  # noqa: E501
+        ({"nothing": 4, "not applicable": 7}, "t: an expected passage was retrieved for 0 of 4 records"),
     ],
 )  # fmt: skip
 def test_ways_are_counted_the_strongest_first(counts, sentence):
@@ -39,7 +39,10 @@ def test_a_poor_search_is_named_as_a_cause_where_some_passages_do_match():
 
 def test_a_system_that_returns_no_passages_is_not_asked_for_its_documents():
     silent = SourceMatchCounts.of("t", {"nothing retrieved": 11, "words": 9})
-    assert silent.sentence == "t: passages match the sources by words in 9, are missing in 11 of 20 records"
+    assert (
+        silent.sentence
+        == "t: an expected passage was retrieved for 9 of 20 records (by words in 9); for 11 no passage came back"
+    )
     assert silent.warning.startswith("t: no passages came back in 11 of 20 records")
     assert "documents" not in silent.warning
     assert SourceMatchCounts.of("t", {"nothing retrieved": 10, "words": 10}).warning == ""

@@ -87,10 +87,10 @@ def bare(once):
 
 def test_the_corrected_figure_stands_beside_the_judged_one(steelyard, run):
     out = " ".join(steelyard("agree", run.id, code=0).out.split())
-    assert "corrected by labels" in out
-    assert "60 labels; post-stratified" in out
+    assert "people say (estimated)" in out
+    assert "60 labels by people" in out
     assert "TPR" in out
-    assert "Labels needed: for a half-width of 5 points: labels of all 200 records would not be enough" in out
+    assert "Labels needed: to know the rate to ±5 points: you need more than these 200 samples" in out
     assert "not drawn at random" not in out
     assert "how far people agree with each other is not known" in out
 
@@ -144,10 +144,10 @@ def test_the_rate_as_judged_has_an_interval_beside_the_corrected_one(steelyard, 
     low, high = score["corrected"]["raw_interval"]
     assert low < score["corrected"]["raw"] < high
     limits = f"{100 * low:.1f} to {100 * high:.1f}"
-    terminal = next(line for line in steelyard("agree", run.id, code=0).out.splitlines() if "as judged" in line)
+    terminal = next(line for line in steelyard("agree", run.id, code=0).out.splitlines() if "the judge says" in line)
     assert limits in terminal
     page = html_report([run])
-    assert limits in page[page.index("as judged") : page.index("corrected by labels")]
+    assert limits in page[page.index("the judge says") : page.index("people say (estimated)")]
 
 
 def test_without_labels_and_a_score_the_way_on_names_the_headline(steelyard, bare):
@@ -185,7 +185,7 @@ def test_an_unfinished_run_says_so_with_its_counts(steelyard, run):
     with Store() as store:
         store.writer.change(lambda batch: batch.connection.execute("UPDATE run SET state = 'interrupted'"))
     out = " ".join(steelyard("agree", run.id, code=0).out.split())
-    assert "this run is interrupted — 200 of 200 records done, 0 errors." in out
+    assert "this run was interrupted: 200 of 200 records done, 0 errors." in out
     assert "interrupted" in steelyard("agree", run.id, "--json", code=0).json()["unfinished"]
 
 
@@ -310,7 +310,7 @@ def test_a_jury_is_compared_with_people_as_one_judge(steelyard, jury_of_three):
     # 24, 30 and 36, so that the jury passes 33.
     assert found["equal"]["value"] == 33 / 40
     told = steelyard("agree", run.id, "--score", "correct_jury", code=0).out
-    assert "corrected by labels" in told
+    assert "people say (estimated)" in told
     narrow = steelyard("agree", run.id, "--score", "correct_jury", "--half-width", "0.02", "--json", code=0).json()
     assert narrow["scores"][0]["half_width"] == 0.02
 

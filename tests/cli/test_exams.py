@@ -25,11 +25,11 @@ def widest(text):
 def test_one_run_is_shown_in_full(steelyard, exam):
     out = steelyard("show", "b", code=0).out
     for part in (
-        "Details of the rate",
-        "macro average, over groups",
-        "chance-corrected",
+        "More about this rate",
+        "mean of the categories",
+        "above guessing",
         "all 4 orders right",
-        "key at",
+        "correct letter",
     ):
         assert part in out
     assert "As other tools would read it" in out
@@ -37,16 +37,16 @@ def test_one_run_is_shown_in_full(steelyard, exam):
 
 
 def test_two_runs_stand_side_by_side_and_no_figure_is_cut(steelyard, exam):
-    out = steelyard("compare", "b", "c", code=0).out
-    assert "micro average, over questions" in out
+    out = steelyard("compare", "b", "c", "--full", code=0).out
+    assert "all questions" in out
     assert widest(out) <= 80
-    assert "…" not in out.split("Details of the rate")[1].split("As other tools")[0]
+    assert "…" not in out.split("More about this rate")[1].split("As other tools")[0]
 
 
 def test_more_runs_leave_the_section_to_the_page(steelyard, exam):
     runs = [one["id"] for one in steelyard("runs", "--json").json()]
     out = steelyard("compare", *runs, code=0).out
-    assert "Details of the rate" not in out
+    assert "More about this rate" not in out
     assert widest(out) <= 80
 
 

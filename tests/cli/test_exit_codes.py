@@ -190,8 +190,8 @@ def test_4_where_the_store_cannot_be_used(steelyard, write, says, tmp_path):
 def test_130_when_the_budget_is_reached_and_a_larger_one_goes_on(steelyard, write, says):
     path = write({"a": says("A"), "b": says("B")}, options={"budget": {"calls": 7}, "concurrency": 1})
     result = steelyard("run", path, code=130)
-    assert "this run is interrupted — 7 of 20 records done" in result.out
-    assert "this run is interrupted — 0 of 20 records done" in result.out
+    assert "this run was interrupted: 7 of 20 records done" in result.out
+    assert "this run was interrupted: 0 of 20 records done" in result.out
     assert "resume with: steelyard resume" in result.out
     write({"a": says("A"), "b": says("B")}, options={"budget": {"calls": 40}})
     assert [one["done"] for one in steelyard("resume", "--json", code=0).json()["runs"]] == [20, 20]
@@ -236,7 +236,7 @@ def test_130_when_interrupted_with_what_is_in_flight_stored(write, tmp_path, sig
         assert process.returncode == 130, (out, err)
         answered = len(server.answered())
     assert "again to stop at once" in err
-    assert f"this run is interrupted — {answered} of 20 records done" in out
+    assert f"this run was interrupted: {answered} of 20 records done" in out
     assert stored_states() == [("interrupted", answered)]
 
 

@@ -136,7 +136,7 @@ def test_every_source_has_a_rate_and_a_result_file_of_its_own(steelyard, two_sou
     text = (tmp_path / "new.yaml").read_text(encoding="utf-8")
     scripted = re.sub(r"openai_compatible: .*", "scripted: {default: A}", text, count=1)
     (tmp_path / "new.yaml").write_text(scripted, encoding="utf-8")
-    ran = steelyard("run", "new.yaml", "--quiet", code=0).out
+    ran = steelyard("run", "new.yaml", "--quiet", "--full", code=0).out
     assert re.search(r"2022/exam\.csv +66\.7 %.* 2 of 3 ", ran), ran
     assert re.search(r"2023/exam\.csv +50\.0 %.* 1 of 2 ", ran), ran
     found = steelyard("show", "zhipu", "--json").json()["breakdowns"]["source"]["solve_rate"]
@@ -177,5 +177,5 @@ def test_a_comparison_shows_the_rates_of_each_sheet(steelyard, write, says, tmp_
             sheet.append(row)
     book.save(tmp_path / "book.xlsx")
     config = write({"a": says("A"), "b": says("B")}, samples={"file": "book.xlsx"})
-    out = steelyard("run", config, "--quiet", code=0).out
+    out = steelyard("run", config, "--quiet", "--full", code=0).out
     assert re.search(r"Solve rate by sheet +a +b *\n *dev +50\.0 % \(2 of 4[^)]*\) +50\.0 % \(2 of 4", out), out

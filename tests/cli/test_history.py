@@ -151,5 +151,5 @@ def test_a_run_of_which_nothing_was_read_says_that_nothing_can_be_concluded(stee
     assert below[first].startswith("  none of 20 replies has a verdict: nothing can be concluded")
     assert below[second].startswith("  1 reply without a verdict: with them ")
     shown = " ".join(steelyard("show", first, code=0).out.split())
-    assert "None of 20 replies of glm has a verdict, so nothing can be concluded about solve rate." in shown
+    assert "None of 20 replies of glm has a verdict, so solve rate is not known." in shown
     assert "nothing can be concluded" not in steelyard("show", second, code=0).out

@@ -133,7 +133,7 @@ def test_every_report_of_the_judges_run_has_the_comparison(steelyard, run, file)
     with Store() as store:
         page = html_report([store.run(found["judges_run"])])
     assert "judge against judge" in page
-    assert "good - poor" in page
+    assert "good than poor" in page
     assert "Checks of the judges" in page
 
 

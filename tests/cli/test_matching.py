@@ -54,10 +54,10 @@ def plain(text):
 
 
 def test_the_terminal_counts_the_ways_and_warns(steelyard, evaluated):
-    out = plain(evaluated.out)
-    assert f"own: passages match the sources by words in {N} of {N} records" in out
+    out = plain(steelyard("resume", "--full").out)
+    assert f"own: an expected passage was retrieved for {N} of {N} records (by words in {N})" in out
     assert f"Warning: foreign: {WARNING}; {WHY}" in out
-    assert "foreign: passages match the sources by words in 1, match nothing in 11 of 12 records" in out
+    assert "foreign: an expected passage was retrieved for 1 of 12 records (by words in 1)" in out
     assert "Warning: blind: passages and sources could not be compared in 12 of 12 records" in out
     assert "arning: own" not in out
 
@@ -81,7 +81,7 @@ def test_the_pages_warn(steelyard, evaluated, tmp_path):
     for name in ("one.html", "one.md"):
         page = plain((tmp_path / name).read_text(encoding="utf-8")).replace("&#39;", "'")
         assert f"{WARNING}; {WHY}" in page
-        assert "match nothing in 11 of 12 records" in page
+        assert "an expected passage was retrieved for 1 of 12 records" in page
     steelyard("report", "own", "--html", "own.html")
     assert WHY not in (tmp_path / "own.html").read_text(encoding="utf-8")
 
@@ -92,11 +92,11 @@ def test_a_comparison_warns_in_its_sentence_or_beside_it(steelyard, evaluated, s
     (pair,) = out["comparison"]["pairs"]
     assert any(WARNING in text for text in pair["warnings"]) is (score == "rouge_l")
     assert (WARNING in pair["sentence"]) is (score != "rouge_l")
-    assert WHY in plain(steelyard("compare", "own", "foreign", "--score", score).out)
+    assert WHY in plain(steelyard("compare", "own", "foreign", "--score", score, "--full").out)
 
 
 def test_gate_and_history_warn(steelyard, evaluated):
-    out = plain(evaluated.out)
+    out = plain(steelyard("resume", "--full").out)
     gate = out[out.index("gate: foreign: recall >= 0.5") :]
     assert gate.index(WHY) < gate.index("gate: blind")
     assert WHY in plain(steelyard("history", "questions").out)
@@ -116,6 +116,6 @@ def test_a_sample_says_by_what_its_passages_matched(steelyard, evaluated, tmp_pa
     (record, *_) = steelyard("show", "own", "--only", "all", "--most", "1", "--json").json()
     (score,) = (one for one in record["scores"] if one["name"] == "hit_rate")
     assert (score["detail"]["matched_by"], score["detail"]["passages"]) == ("words", ["words"])
-    assert score["reason"].endswith("first at rank 1, by words")
+    assert score["reason"].endswith("at rank 1 (same words)")
     steelyard("report", "own", "--html", "own.html")
     assert "✓ expected, by " in (tmp_path / "own.html").read_text(encoding="utf-8")

@@ -41,7 +41,7 @@ def test_a_queue_is_made_listed_and_shown(steelyard, run):
     label_all(queue["queue"], "ann")
     out = steelyard("queue", "show", queue["queue"], code=0).out
     assert "0 of 30 records done, 30 labels" in out
-    assert "agreement is shown from 30" in out
+    assert "agreement is\nshown from 30" in out
     label_all(queue["queue"], "bob")
     out = steelyard("queue", "show", queue["queue"], code=0).out
     assert "30 of 30 records done, 60 labels" in out

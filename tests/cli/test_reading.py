@@ -157,13 +157,13 @@ def test_an_unfinished_run_says_so_everywhere_with_counts(steelyard, write, says
     write({"whole": says("B")}, name="whole.json")
     steelyard("run", "whole.json", code=0)
     assert "interrupted   7/20" in steelyard("runs", code=0).out
-    assert "warning: Not complete: half: this run is interrupted" in steelyard("show", "half", code=0).out
+    assert "warning: Not complete: half: this run was interrupted" in steelyard("show", "half", code=0).out
     assert "resume with: steelyard resume" in steelyard("show", "half", code=0).out
     listed = steelyard("show", "half", "--only", "wrong", "--json", code=0)
     assert len(listed.json()) == 5
     assert listed.err == "half: interrupted, 7 of 20 done\n"
     compared = " ".join(steelyard("compare", "whole", "half", code=0).out.split())
-    assert "this run is interrupted — 7 of 20 records done" in compared
+    assert "this run was interrupted: 7 of 20 records done" in compared
     assert "half is interrupted: 7 of 20 records are done." in compared
     assert steelyard("export", "half", code=0).err == "half: interrupted, 7 of 20 done\n"
     found = steelyard("show", "half", "--json", code=0).json()
@@ -177,7 +177,7 @@ def test_an_unfinished_run_says_so_everywhere_with_counts(steelyard, write, says
 def test_compare_shows_the_cells_the_categories_and_who_answered(steelyard, write, says):
     path = write({"a": says("A", **{"Question 4?": ""}), "b": says("B")})
     steelyard("run", path, code=0)
-    out = steelyard("compare", "a", "b", code=0).out
+    out = steelyard("compare", "a", "b", "--full", code=0).out
     assert "regressions 4, improvements 5, both right 0, both wrong 11" in out
     (both,) = [line.split() for line in out.splitlines() if line.startswith("answered by both")]
     assert both[3:7] == ["21.1", "%", "26.3", "%"]
@@ -227,7 +227,7 @@ def test_scores_with_one_reason_share_a_line_and_passages_say_where_they_stand(s
         "  token_f1: 0.8 (precision 1.00, recall 0.67)",
     ]
     assert "hit_rate: 1; mrr: 0.5; precision: 0.5; recall: 1;" in lines[5]
-    assert len(lines) == 7  # the six scores of one reason, folded at 80 columns
+    assert len(lines) == 8  # the six scores of one reason, folded at 80 columns
 
 
 def test_a_sample_by_itself_is_shown_with_its_passages_and_which_were_expected(steelyard, answered):

@@ -22,10 +22,11 @@ def test_three_targets_with_their_comparison_fit_a_screen_of_80_by_24(steelyard,
     for _ in range(2):  # the second time every reply comes from the journal, and the output says so
         result = steelyard("run", path, code=0)
         lines = result.out.splitlines()  # a terminal's progress is erased in the end
-        assert len(lines) <= 24, "\n".join(lines)
+        assert len(lines) <= 15, "\n".join(lines)
         assert max(width(line) for line in lines) <= 80
     assert "60 of 60 replies were cached (20, 20, 20 in the order of the runs)" in result.out
-    assert "unparsed replies: 20 " in result.out.replace("\n", "")
+    assert "· 0 calls" in result.out
+    assert "20 unreadable" in result.out
     assert "Gate: of 3 rules 3 hold." in result.out
 
 
@@ -38,7 +39,7 @@ def width(text):
 def test_no_note_on_groups_where_no_groups_are_shown(steelyard, quiz):
     assert "groups" not in steelyard("run", "choice.yaml", code=0).out
     assert "The p-values of the 4 groups are corrected" in " ".join(
-        steelyard("compare", "guess", "notes", code=0).out.split()
+        steelyard("compare", "guess", "notes", "--full", code=0).out.split()
     )
 
 
@@ -102,8 +103,7 @@ def test_what_is_odd_about_the_samples_is_told_before_they_are_asked(steelyard, 
 
 def test_three_runs_are_all_named_in_the_comparison_to_type_next(steelyard, write, says):
     out = steelyard("run", write({name: says(answer) for name, answer in zip("abc", "ABC", strict=True)})).out
-    ids = [line.split()[0] for line in out.splitlines()[1:4]]
-    assert f"more: steelyard compare {' '.join(ids)}" in out
+    assert out.splitlines()[-1] == "      steelyard compare a b c"
 
 
 def test_limit_takes_the_first_samples_and_resume_keeps_it(steelyard, write, says):
@@ -178,7 +178,7 @@ def test_a_moved_threshold_is_seen_in_the_score_that_it_moves(steelyard, tmp_pat
     result = steelyard("rescore", "latest", code=0)
     lines = [line.split() for line in result.out.splitlines()[1:]]
     assert lines == [
-        ["score", "before", "now", "changed", "n", "unparsed", "refused"],
+        ["score", "before", "now", "changed", "n", "unreadable", "refused"],
         ["correctness", "2.00", "2.00", "0", "3", "1", "0"],
         ["correct", "0.0", "%", "66.7", "%", "2", "3", "1", "0"],
     ]
@@ -198,7 +198,7 @@ def test_a_share_has_one_unit_whatever_its_values_are(steelyard, tmp_path, monke
     write_text(tmp_path / "questions.json", rows)
     targets = {"all": {"baseline": "reference"}, "some": said}
     write_text(tmp_path / "rag.json", {"suite": "rag", "samples": {"file": "questions.json"}, "targets": targets})
-    lines = steelyard("run", "rag.json", code=0).out.splitlines()
+    lines = steelyard("run", "rag.json", "--full", code=0).out.splitlines()
     assert any(line.split()[:4] == ["Token", "F1", "100.0", "%"] and "80.0 % (n 4" in line for line in lines)
 
 
@@ -219,7 +219,10 @@ def test_twelve_targets_are_compared_in_a_table(steelyard, write):
     model = {"scripted": {"default": "{{letter}}"}}
     targets = {"kb": {"prompt": {"template": "{{question}}", "model": model, "parameters": {"top_k": "{{top_k}}"}}}}
     path = write(targets, matrix={"letter": ["A", "B", "C", "D"], "top_k": [3, 5, 8]}, gate={"solve_rate": ">= 0.2"})
-    out = steelyard("run", path, code=0).out
+    short = steelyard("run", path, code=0).out.splitlines()
+    assert len(short) <= 15
+    assert "  and 4 more: --full" in short
+    out = steelyard("run", path, "--full", code=0).out
     assert max(width(line) for line in out.splitlines()) <= 80
     assert "Against kb[letter=A,top_k=3]" in out
     assert out.count("no evidence") == 11

@@ -100,7 +100,7 @@ def test_records_and_rows_of_the_run_say_the_same(reviewed_run):
     run, _ = reviewed_run(says("q5", "A"))
     record = next(record for record in run.records() if record.sample.id == "q5")
     score, beside = record.scores
-    assert (score.value, score.passed, score.reason) == (1.0, True, "A, says ann; A is right")
+    assert (score.value, score.passed, score.reason) == (1.0, True, "A, says ann · correct A")
     assert (score.detail["letters"], score.detail["rule"], "kind" in score.detail) == ("A", "label", False)
     assert beside.value == 0.0, "another tool's reading is not ours to change"
     judged = next(row for row in run.data().scores.judged_rows("solve_rate") if row.sample == "q5")

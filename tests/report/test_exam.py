@@ -54,26 +54,26 @@ def section(runs, *labels):
 
 
 def test_a_line_per_figure_and_a_cell_per_run(runs):
-    figures = rows(section(runs), "Details of the rate")
-    assert figures["micro average, over questions"][1].startswith("25.0 %, ")
-    assert figures["solved by guessing"] == ["25.0 %", "25.0 %"]
-    assert figures["chance-corrected"][1].startswith("0.0 %, ")
+    figures = rows(section(runs), "More about this rate")
+    assert figures["all questions"][1].startswith("25.0 %, ")
+    assert figures["expected by guessing"] == ["25.0 %", "25.0 %"]
+    assert figures["above guessing (0 = guessing, 100 = all right)"][1].startswith("0.0 %, ")
     assert figures["independent questions"] == ["12", "12"]
     assert figures["all 4 orders right"][1].startswith("0.0 %")
     assert figures["most frequent of 4 orders"][1].endswith("24 tied")
     assert figures["answer differs in 2 repeats"][0].startswith("0.0 %")
-    assert figures["review queue"] == ["20 replies, 20 unparsed", "82 replies, 82 inferred"]
+    assert figures["to check by hand"] == ["20 replies, 20 unparsed", "82 replies, 82 inferred"]
 
 
 def test_a_model_that_always_says_a_is_told_that_the_letter_matters(runs):
     bias = part(section(runs[1:], "always A"), "Position bias")
-    recall = rows(bias, "recall by the letter")
+    recall = rows(bias, "solved by the correct letter")
     assert {letter: cells[:2] for letter, cells in recall.items()} == {
         "A": ["24", "96"], "B": ["24", "0"], "C": ["24", "0"], "D": ["24", "0"],
     }  # fmt: skip
     (sentence,) = notes(bias)
     assert "differs by 100.0 points" in sentence
-    assert sentence.endswith("evidence that the letter matters.")
+    assert sentence.startswith("always A: The model prefers some letters: ")
 
 
 def test_other_tools_rules_stand_beside_ours_and_in_no_other_table(runs):
@@ -85,12 +85,12 @@ def test_other_tools_rules_stand_beside_ours_and_in_no_other_table(runs):
 
 def test_page_and_markdown_carry_the_section(runs):
     page, text = html_report(runs, compare(*runs)), markdown_report(runs)
-    for words in ("macro average, over groups", "chance-corrected", "all 4 orders right"):
+    for words in ("mean of the categories", "above guessing", "all 4 orders right"):
         assert words in page
         assert words in text
     assert "last letter of the reply" in page
     assert "Position bias" in page
-    assert "Recall differs by 100.0 points between letters" in page
+    assert "between letters the rate solved differs by 100.0 points" in page
 
 
 def test_a_run_that_is_no_exam_has_no_section(make_runs):
@@ -98,10 +98,8 @@ def test_a_run_that_is_no_exam_has_no_section(make_runs):
 
     (run,) = make_runs({"one": lambda sample: "x"}, n=6, scorers=(ExactMatch(),))
     assert 'id="exam-title"' not in html_report([run])
-    assert "macro average over 3 groups" in html_report([run]), "any score with groups has both averages"
-    assert macro_sentences([run.summary()], ["one"], "exact_match")[0].startswith(
-        "one: macro average over 3 groups 0.0 %"
-    )
+    assert "mean of the 3 groups" in html_report([run]), "any score with groups has both averages"
+    assert macro_sentences([run.summary()], ["one"], "exact_match")[0].startswith("one: mean of the 3 groups 0.0 %")
 
 
 def test_what_people_decided_is_told_per_run_and_authors_are_inert(tmp_path):

@@ -81,7 +81,7 @@ def test_a_run_prints_the_grid_in_place_of_pairs_within_80_columns(runs, capsys)
     assert max(map(len, printed.splitlines())) <= 80
     assert "regressions" not in printed
     assert "Cost by stage" not in printed
-    assert f"steelyard compare {' '.join(run.id for run in runs)}" in printed
+    assert f"steelyard compare {' '.join(run.target for run in runs)}" in printed
     assert re.search(r"terse\s+10\.0 % \(.*\)\s+90\.0 % \(.*\)", printed)
     assert "is one of 2 cells shown to be within 3 points of the best" in " ".join(printed.split())
 

@@ -57,7 +57,7 @@ def test_a_judged_sample_shows_reasons_steps_claims_and_passages_and_all_of_it_i
         "passages 1: NO",
         "passages 2: NO",
         f"It stands on grass {escaped}: supported",
-        "Late: unparsed",
+        "Late: unreadable",
     ]
     assert "Passages retrieved: 2, 1 expected" in detail
     assert state["expected"] == [

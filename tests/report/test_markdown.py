@@ -28,7 +28,7 @@ def test_a_single_run_has_its_rate_in_a_sentence(make_runs):
 
     [run] = make_runs({"half": half}, 40)
     text = markdown_report([run])
-    assert "half: 50.0 % (95 % CI 35.2 to 64.8). Solve rate over 40 replies." in text
+    assert "half: 50.0 % (95 % CI 35.2 to 64.8). Solve rate: 20 of 40 replies." in text
     assert "improvement" not in text
 
 
@@ -64,7 +64,7 @@ def test_an_unfinished_run_says_so_at_the_top(make_runs):
 
     [run] = make_runs({"down": broken}, 20)
     lines = markdown_report([run]).splitlines()
-    assert lines[2].startswith("> ⚠️ **Not complete.** down: this run is broken")
+    assert lines[2].startswith("> ⚠️ **Not complete.** down: this run failed")
     assert "20 errors" in lines[2]
 
 

@@ -104,7 +104,7 @@ def test_a_page_and_a_comment_show_the_verdicts_inert(runs):
 
 
 def test_the_terminal_says_how_often_each_verdict_was_given(runs, capsys):
-    print_outcome(evaluate_runs(runs), as_json=False)
+    print_outcome(evaluate_runs(runs), as_json=False, full=True)
     lines = capsys.readouterr().out.splitlines()
     good = next(line for line in lines if line.startswith("good"))
     assert good.split() == ["good", "4", "(80.0", "%)", "2", "(40.0", "%)"]
@@ -113,15 +113,14 @@ def test_the_terminal_says_how_often_each_verdict_was_given(runs, capsys):
 
 
 def test_the_terminal_says_to_how_many_records_a_score_does_not_apply(runs, capsys):
-    print_outcome(evaluate_runs(runs[:1]), as_json=False)
+    print_outcome(evaluate_runs(runs[:1]), as_json=False, full=True)
     assert "first: grade does not apply to 1 of 6 records" in capsys.readouterr().out
 
 
 def test_a_comparison_lists_what_regressed_with_the_verdicts_before_and_now(runs, capsys):
-    print_outcome(evaluate_runs(runs), as_json=False, detailed=True)
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("regression: ")]
-    assert [line.split()[1] for line in lines] == ["0", "2"]
-    assert all("(good → <b>worse</b>" in line for line in lines)
+    print_outcome(evaluate_runs(runs), as_json=False, full=True, compared=True)
+    lines = [line for line in capsys.readouterr().out.splitlines() if "✓ good → ✗ <b>worse</b>" in line]
+    assert [line.split()[0] for line in lines] == ["0", "2"]
     (pair,) = compare(*runs, score="grade").pairs
     assert [(sample.change, sample.sample, sample.before) for sample in changed_samples(runs, pair, most=1)] == [
         ("regression", "0", "good")

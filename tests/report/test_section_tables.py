@@ -8,11 +8,11 @@ def table(*rows, caption=""):
     return SectionTable(columns, tuple(tuple(map(TableCell, row)) for row in rows), caption)
 
 
-def test_counts_that_are_0_in_every_row_become_a_remark():
+def test_counts_that_are_0_in_every_row_are_left_out():
     shown = table(("a", "0", "1"), ("b", "0 / 0", "0"), caption="of 20").without_zeros()
     assert [column.title for column in shown.columns] == ["run", "refused"]
     assert [[cell.text for cell in row] for row in shown.rows] == [["a", "1"], ["b", "0"]]
-    assert shown.caption == "of 20; none: errors"
+    assert shown.caption == "of 20"
 
 
 def test_a_table_without_such_counts_stays_as_it_is():

@@ -33,12 +33,12 @@ def test_a_right_letter_solves_the_question():
 
 def test_another_letter_does_not_and_the_reason_names_both():
     got = score("C")
-    assert (got.value, got.passed, got.reason) == (0.0, False, "C, B is right")
+    assert (got.value, got.passed, got.reason) == (0.0, False, "answered C · correct B")
 
 
 def test_the_text_of_the_right_option_solves_it_and_is_marked_as_inferred():
     got = score("It must be diffusion.")
-    assert (got.value, got.detail["confidence"], got.reason) == (1.0, "inferred", "B (inferred) is right")
+    assert (got.value, got.detail["confidence"], got.reason) == (1.0, "inferred", "answered B (inferred) · correct B")
 
 
 def test_none_of_the_options_is_a_verdict_that_does_not_solve():

@@ -119,7 +119,7 @@ class TestRetrieval:
 
     def test_the_reason_and_the_detail_name_the_ranks(self):
         found = scores(["a", "b", "c"], ["x", "c", "a"])["recall"]
-        assert found.reason == "2 of 3 sources among 3 passages, first at rank 3, 2, by id"
+        assert found.reason == "2 of 3 expected passages found among 3, at rank 3, 2 (same id)"
         assert found.detail == {
             "matched_by": "id",
             "passages": ["nothing", "id", "id"],

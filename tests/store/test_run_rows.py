@@ -72,8 +72,11 @@ def test_a_failed_record_is_an_error_of_every_score():
 def test_a_decision_on_the_whole_set_cannot_contradict_it():
     stopping = Stopping("full", "preference", 0.5, 0.95, "", 60, 60, 0, "below", Interval(0.4917, 0.4917))
     assert stopping.promise == "This holds for the whole set and says nothing beyond it."
-    assert replace(stopping, used=50).promise == "This rule contradicts the full set in at most 5 % of runs."
-    assert replace(stopping, interval=Interval(0.41, 0.49)).promise.startswith("This rule contradicts")
+    assert (
+        replace(stopping, used=50).promise
+        == "Stopping early gives another answer than all samples would in at most 5 % of runs."
+    )
+    assert replace(stopping, interval=Interval(0.41, 0.49)).promise.startswith("Stopping early gives")
     assert replace(stopping, question="population").promise.startswith("This rule makes a false claim")
 
 

@@ -23,7 +23,7 @@ def read(reason, detail):
 
 def test_letters_key_and_options_are_read():
     detail = {"letters": "AC", "wanted": "B", "options": 10, "original": "BD", "confidence": "inferred", "span": [1, 2]}
-    assert Answered.of(read("AC, B is right", detail)) == Answered("AC", "B", 10, "BD", inferred=True)
+    assert Answered.of(read("Aanswered C · correct B", detail)) == Answered("AC", "B", 10, "BD", inferred=True)
     assert read("", {"letters": "", "wanted": "B", "options": 4, "kind": "several"})["kind"] == "several"
     assert Answered.of(read("", {})) == Answered()
 

@@ -107,7 +107,7 @@ def test_a_dataset_of_llama_index_is_read_as_it_is_written(tmp_path):
 def test_missing_answers_and_sources_are_told_and_are_no_defect(tmp_path):
     data = load(lines(tmp_path, [{"question": "Who?", "answer": ""}, {"question": "Why?", "answer": "so"}]))
     assert [sample.reference for sample in data.samples] == [None, "so"]
-    assert data.notes == ("1 of 2 questions have no reference answer", "2 of 2 questions have no source passage")
+    assert data.notes == ("1 of 2 questions have no reference answer",)
 
 
 def test_every_defect_is_named_with_its_place(tmp_path):

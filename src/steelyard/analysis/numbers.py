@@ -18,6 +18,7 @@ from steelyard.types import ScoreInfo
 
 MISSING: Final = "–"
 """Shown where there is no number; never 0."""
+_LEAST_P: Final = 0.001
 _NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "mrr": "MRR",
@@ -162,21 +163,21 @@ def rank_text(best: int, worst: int) -> str:
 
 
 def p_text(p: float | None) -> str:
-    """A p-value as a number with two significant digits, never in percent; a bound only where it underflows to 0.
+    """A p-value as a number with two significant digits, never in percent; "< 0.001" below that. JSON has all digits.
 
     >>> p_text(0.0312), p_text(3.1e-09), p_text(1.0), p_text(0.0), p_text(None)
-    ('0.031', '3.1e-09', '1', '< 1e-300', '–')
+    ('0.031', '< 0.001', '1', '< 0.001', '–')
     """
     if p is None:
         return MISSING
-    return f"{p:.2g}" if p else "< 1e-300"
+    return f"{p:.2g}" if p >= _LEAST_P else f"< {_LEAST_P}"
 
 
 def p_equals(p: float | None) -> str:
     """A p-value with its relation sign, for sentences.
 
     >>> p_equals(0.0312), p_equals(0.0)
-    ('p = 0.031', 'p < 1e-300')
+    ('p = 0.031', 'p < 0.001')
     """
     text = p_text(p)
     return f"p {text}" if text.startswith("<") else f"p = {text}"

@@ -90,7 +90,7 @@ class PeopleVerdicts:
         detail.pop("kind", None)
         if "original" in detail:
             detail["original"] = self.own_letters(record.sample.id, letters)
-        reason = f"{letters or 'no option'}, says {authors}; {right_letters} is right"
+        reason = f"{letters or 'no option'}, says {authors} · correct {right_letters}"
         passed = None if CREDIT in detail else solved
         return Score(score.name, _value(letters, detail), passed=passed, reason=reason, detail=detail)
 

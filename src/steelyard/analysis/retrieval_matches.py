@@ -74,14 +74,15 @@ class SourceMatchCounts:
         """The counts in a sentence.
 
         >>> SourceMatchCounts("engine", {"words": 14, "page": 2}, 4).sentence
-        'engine: passages match the sources by words in 14, by page in 2, match nothing in 4 of 20 records'
+        'engine: an expected passage was retrieved for 16 of 20 records (by words in 14, by page in 2)'
         """
         matches = ", ".join(f"by {match} in {count:,}" for match, count in self.by.items())
-        parts = [f"match the sources {matches}"] if matches else []
-        parts += [f"match nothing in {self.nothing:,}"] if self.nothing else []
-        parts += [f"cannot be compared in {self.not_compared:,}"] if self.not_compared else []
-        parts += [f"are missing in {self.empty:,}"] if self.empty else []
-        return f"{self.target}: passages {', '.join(parts)} of {self.compared + self.not_compared:,} records"
+        found, total = sum(self.by.values()), self.compared + self.not_compared
+        parts = [f"{self.target}: an expected passage was retrieved for {found:,} of {total:,} records"]
+        parts += [f" ({matches})"] if matches else []
+        parts += [f"; {self.not_compared:,} cannot be compared"] if self.not_compared else []
+        parts += [f"; for {self.empty:,} no passage came back"] if self.empty else []
+        return "".join(parts)
 
     @property
     def warning(self) -> str:

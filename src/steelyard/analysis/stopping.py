@@ -68,7 +68,7 @@ class Stopping:
 
         >>> Stopping("full", "solve_rate", 0.8, 0.95, "", 805, 212, 0, "above", Interval(0.81, 0.93)).sentence
         'solve_rate is above 0.8 over the full set (stopped after 212 of 805 samples, 593 not asked; 95 % confidence \
-sequence 0.81 to 0.93). This rule contradicts the full set in at most 5 % of runs.'
+sequence 0.81 to 0.93). Stopping early gives another answer than all samples would in at most 5 % of runs.'
         """
         where = "over the full set" if self.question == "full" else "beyond this set"
         than = f"that of {self.against}" if self.against else f"{self.threshold:g}"
@@ -99,7 +99,7 @@ sequence 0.81 to 0.93). This rule contradicts the full set in at most 5 % of run
             return "This holds for the whole set and says nothing beyond it."
         wrong = f"in at most {100 * (1 - self.level):.3g} % of runs"
         if self.question == "full":
-            return f"This rule contradicts the full set {wrong}."
+            return f"Stopping early gives another answer than all samples would {wrong}."
         return f"This rule makes a false claim {wrong}, whenever it stops."
 
     def json_fields(self) -> dict[str, Any]:

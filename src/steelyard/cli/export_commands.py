@@ -155,7 +155,7 @@ def promote(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be added; write nothing.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Add samples of a run to a test set, with their origin.
+    """Copy samples of a run into a test set, with their origin.
 
     Samples that the file already has are not added again, and its lines stay as they are. The run's suite reads the
     file: samples: {file: FILE}.

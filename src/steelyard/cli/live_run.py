@@ -120,7 +120,7 @@ class _Stop:
         in_flight = sum(progress.in_flight for progress in self.control.progress)
         self.control.stop("interrupted")
         with while_read():  # the terminal may be closed: a failed print must not keep the run from stopping
-            typer.echo(f"\nfinishing {in_flight} samples in flight; again to stop at once", err=True)
+            typer.echo(f"\nStopping after {count_text(in_flight, 'running sample')}. Ctrl-C again: stop now.", err=True)
 
     def _at_once(self) -> None:
         if self.task is not None:

@@ -44,6 +44,7 @@ StoreOption = Annotated[
         callback=_warn_of_password,
     ),
 ]
+FullOption = Annotated[bool, typer.Option("--full", help="Print every table and note, not only the result.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 RunArgument = Annotated[
     str,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import Any, Final
-
 from steelyard.analysis.comparison.compare_runs import compare, compare_all_pairs
 from steelyard.analysis.comparison.comparison_values import Comparison
 from steelyard.analysis.gate.gate_results import GateVerdict
@@ -20,20 +18,29 @@ from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.cli.options import store_option
 from steelyard.cli.output import while_read, write_lines, write_text
 from steelyard.config.given import was_given
+from steelyard.errors import ConfigError
 from steelyard.models.refusals import NEVER_READ
 from steelyard.report.page import ReportContent, all_sections, report_sections
 from steelyard.report.render.html import html_report
 from steelyard.report.render.junit import junit as junit_lines
 from steelyard.report.render.markdown import markdown_report
+from steelyard.report.render.short_result import print_short_result
 from steelyard.report.render.terminal import console, print_json, print_sections, say
+from steelyard.report.run_texts import passed_count
 from steelyard.report.section import section_json
 from steelyard.report.sections.gate import gate_of
 from steelyard.report.sections.preferences import NO_PAIRS, Pairwise
 from steelyard.store import Run
+from steelyard.store import Run, Store
 from steelyard.store.related_runs import refuse_other_suites
+from typing import Any, Final
+from typing import Any, Final, cast
+import os
 
 _MOST_NAMED: Final = 4
 """Maximum number of runs named in the suggested next command."""
+_ROOM: Final = 74
+"""Characters of a command and its remark that fit a line of 80."""
 _MOST_CELLS: Final = 12
 """The same of prompts x models, which are compared together."""
 
@@ -102,23 +109,17 @@ def _compared(summarised: Sequence[tuple[Run, RunSummary]], *, all_pairs: bool =
 
 
 def print_outcome(
-    outcome: ReportContent,
-    *,
-    as_json: bool,
-    store: str | None = None,
-    in_full: bool = False,
-    detailed: bool = False,
-    reported: bool = False,
+    outcome: ReportContent, *, as_json: bool, store: str | None = None, full: bool = False, compared: bool = False
 ) -> None:
-    """Print all results on standard output; for three targets they fit 80 columns and 24 lines.
+    """Print all results on standard output.
 
     Args:
         outcome: what is printed.
         as_json: results and sections as JSON.
         store: as the user named it, for the commands that are suggested; None is the default store.
-        in_full: with breakdowns.
-        detailed: with the details behind the comparison.
-        reported: whether an HTML report is written, so that none needs to be suggested.
+        full: with every table that a terminal shows, in place of at most 15 lines.
+        compared: whether runs are compared on request: a comparison of judging runs is shown without what each of
+            them says.
     """
     if as_json:
         pairs = zip(outcome.runs, outcome.summaries, strict=True)
@@ -132,10 +133,13 @@ def print_outcome(
         print_json(results)
         return
     to = console()
-    # A comparison of judging runs is shown without what each of them says.
-    content = replace(outcome, pairwise=NO_PAIRS) if detailed and outcome.comparison else outcome
-    print_sections(to, report_sections(content, "terminal"), in_full=in_full or detailed)
-    for line in _next_steps(outcome, store_option(store), detailed=detailed, reported=reported):
+    content = replace(outcome, pairwise=NO_PAIRS) if compared and outcome.comparison else outcome
+    steps = _next_steps(outcome, store_option(store), full=full, compared=compared)
+    if not full:
+        print_short_result(to, content, steps, compared=compared)
+        return
+    print_sections(to, report_sections(content, "terminal"), in_full=True)
+    for line in steps:
         say(to, line)
 
 
@@ -160,7 +164,7 @@ def write_pages(
                 say(console(stderr=True), f"wrote {path}")
 
 
-def _next_steps(outcome: ReportContent, where: str, *, detailed: bool, reported: bool) -> list[str]:
+def _next_steps(outcome: ReportContent, where: str, *, full: bool, compared: bool) -> list[str]:
     """Commands to copy: to resume what did not finish, or to see more."""
     stopped = next((run for run in outcome.runs if run.state not in {"finished", "running"}), None)
     if any(NEVER_READ in run.reason for run in outcome.runs):
@@ -171,16 +175,43 @@ def _next_steps(outcome: ReportContent, where: str, *, detailed: bool, reported:
     if stopped is not None:
         spent = stopped.reason.startswith("the budget of ")
         return [f"{'raise options.budget, then ' if spent else ''}resume with: steelyard resume {stopped.id}{where}"]
-    ids = [run.id for run in outcome.runs]
-    steps = []
-    if len(ids) == 1:
+    names = _names(outcome.runs)
+    wrong, target = _wrong_of_best(outcome)
+    look = f"  # look at the {wrong:,} wrong {'one' if wrong == 1 else 'ones'} of {target}" if wrong else ""
+    view = f"steelyard view{where}"
+    look = look if len(view + look) <= _ROOM else ""
+    most = _MOST_CELLS if outcome.comparison and outcome.comparison.grid else _MOST_NAMED
+    compare = f"steelyard compare {' '.join(names if len(names) <= most else names[:2])}{where}"
+    if compared:
+        report = [f"steelyard report {' '.join(names)}{where}"] if len(names) <= _MOST_NAMED else []
+        steps = [view, *report] if full else [f"{compare} --full", view]
+    elif len(names) == 1:
         # A run that judges pairs, or that only collects answers for judging, has no right or wrong samples.
         kind = "wrong" if outcome.scored else "all"
         kind = "errors" if outcome.runs[0].errors == outcome.runs[0].done else kind
-        steps.append(f"steelyard show {ids[0]} --only {kind}{where}")
-    elif not detailed and outcome.comparison is not None:
-        most = _MOST_CELLS if outcome.comparison.grid else _MOST_NAMED
-        steps.append(f"steelyard compare {' '.join(ids if len(ids) <= most else ids[:2])}{where}")
-    if not reported and len(ids) <= _MOST_NAMED:
-        steps.append(f"steelyard report {' '.join(ids)}{where}")
-    return [f"{'      ' if at else 'more: '}{step}" for at, step in enumerate(steps)]
+        steps = [view + look, f"steelyard show {names[0]} --only {kind}{where}"]
+    else:
+        steps = [view + look, *([compare] if outcome.comparison else [])]
+    return [f"{'      ' if at else 'next: '}{step}" for at, step in enumerate(steps)]
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """The names of runs for a command: those of their targets where they mean exactly these runs, else their ids."""
+    targets, ids = [run.target for run in runs], [run.id for run in runs]
+    if any(quote(target) != target for target in targets):
+        return ids
+    try:
+        meant = cast("Store", runs[0].store).runs_named(targets)
+    except ConfigError:  # targets of several suites
+        return ids
+    return targets if [run.id for run, _ in meant] == ids else ids
+
+
+def _wrong_of_best(content: ReportContent) -> tuple[int, str]:
+    """How many samples the best run got wrong, and its target; 0 where the score has no right or wrong."""
+    scores = [(content.summaries[at].score(content.score), content.labels[at]) for at in content.scored]
+    rates = [(passed, score.headline.n, name) for score, name in scores if score and (passed := passed_count(score))]
+    if not rates or len(rates) < len(scores):
+        return 0, ""
+    passed, n, name = max(rates, key=lambda rate: rate[0] / rate[1])
+    return n - passed, name

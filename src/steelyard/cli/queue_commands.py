@@ -183,9 +183,9 @@ def queue_show(queue: _QueueArgument, store: StoreOption = None, as_json: JsonOp
         say(to, f"  {rater}: {labels:,}")
     if progress.unsure:
         say(to, f"{progress.unsure:,} of the labels are: cannot tell")
-    several = f"{count_text(progress.overlapping, 'record')} with several verdicts"
+    several = f"{count_text(progress.overlapping, 'record')} labelled by 2 people or more"
     hint = f"; agreement is shown from {FEWEST} on" if agreement is None else ""
-    say(to, f"{several}, {progress.conflicting:,} with disagreement{hint}")
+    say(to, f"{several}, {progress.conflicting:,} on which they disagree{hint}")
     if agreement is not None:
         print_sections(to, rater_sections(agreement))
 

@@ -12,6 +12,7 @@ import typer
 from steelyard.analysis.judging_manifest import is_judging, only_answers, sides_of
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.cli.options import (
+    FullOption,
     HtmlOption,
     JsonOption,
     JUnitOption,
@@ -153,7 +154,7 @@ def show(
             else:
                 group_scores = _group_scores(outcome.summaries[0], by_group or ())
                 content = replace(outcome, group_scores=group_scores)
-                print_outcome(content, as_json=False, store=store, in_full=True)
+                print_outcome(content, as_json=False, store=store, full=True)
                 for note in notes:
                     say(console(), note_line(note))
             return
@@ -200,6 +201,7 @@ def compare(
         ),
     ] = False,
     with_labels: WithLabelsOption = False,
+    full: FullOption = False,
     as_json: JsonOption = False,
     html: HtmlOption = None,
     markdown: MarkdownOption = None,
@@ -226,7 +228,7 @@ def compare(
             raise ConfigError(
                 f"one of these runs has no scores, so there is nothing to compare: see steelyard runs{where}"
             )
-        print_outcome(outcome, as_json=as_json, store=store, detailed=True, reported=html is not None)
+        print_outcome(outcome, as_json=as_json, store=store, full=full, compared=True)
         write_pages(outcome, html=html, markdown=markdown)
 
 

@@ -20,6 +20,7 @@ from steelyard.cli.options import (
     ConfigArgument,
     DryRunOption,
     FreshOption,
+    FullOption,
     HtmlOption,
     JsonOption,
     JUnitOption,
@@ -94,6 +95,7 @@ def run(
     unsafe_code: UnsafeCodeOption = False,
     no_env: NoEnvOption = False,
     quiet: QuietOption = False,
+    full: FullOption = False,
     as_json: JsonOption = False,
     html: HtmlOption = None,
     markdown: MarkdownOption = None,
@@ -110,7 +112,7 @@ def run(
     if dry_run:
         print_estimate([loaded.suite], store, fresh=fresh, as_json=as_json)
         return
-    outlet = _Outlet(store, as_json, html, markdown, junit)
+    outlet = _Outlet(store, full, as_json, html, markdown, junit)
     outlet.check()
     check_before(loaded.suite.gate, loaded.suite.targets, store)
     allowed = _allowed(unsafe_sql, allow_commands, unsafe_code)
@@ -135,6 +137,7 @@ def resume(
     unsafe_code: UnsafeCodeOption = False,
     no_env: NoEnvOption = False,
     quiet: QuietOption = False,
+    full: FullOption = False,
     as_json: JsonOption = False,
     html: HtmlOption = None,
     markdown: MarkdownOption = None,
@@ -144,7 +147,7 @@ def resume(
 
     Questions that were answered are not sent again.
     """
-    outlet = _Outlet(store, as_json, html, markdown, junit)
+    outlet = _Outlet(store, full, as_json, html, markdown, junit)
     outlet.check()
     with Store(store) as opened:
         unfinished = named_run(opened, run) if run else _unfinished(opened.runs())
@@ -254,6 +257,7 @@ class _Outlet:
     """Where results go: standard output, as a table or as JSON, and report files."""
 
     store: str | None
+    full: bool
     as_json: bool
     html: Path | None
     markdown: Path | None
@@ -272,7 +276,7 @@ class _Outlet:
         """
         outcome = evaluate_runs(runs, baseline=str(baseline))
         with while_read():
-            print_outcome(outcome, as_json=self.as_json, store=self.store, reported=self.html is not None)
+            print_outcome(outcome, as_json=self.as_json, store=self.store, full=self.full)
         write_pages(outcome, html=self.html, markdown=self.markdown, junit=self.junit)
         if any(run.state == "broken" for run in runs):
             raise typer.Exit(BROKEN)

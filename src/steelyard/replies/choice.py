@@ -129,7 +129,7 @@ def read_choice(
         if candidate is None or (finish == "length" and _is_draft(candidate)):
             continue
         return _reading(page, candidate)
-    return ChoiceReading((), "unparsed", reason="no option is named or quoted as the answer")
+    return ChoiceReading((), "unparsed", reason="no answer letter found in the reply")
 
 
 def _is_draft(candidate: Candidate) -> bool:

@@ -28,6 +28,7 @@ from steelyard.report.sections.grid import grid_details_section, grid_section
 from steelyard.report.sections.judge_agreement import held_to_people_section
 from steelyard.report.sections.judge_panel import checks_section, panels_section
 from steelyard.report.sections.levels import levels_section
+from steelyard.report.sections.methods import methods_section
 from steelyard.report.sections.pass_rates import pass_rates_section
 from steelyard.report.sections.people_labels import labels_section
 from steelyard.report.sections.preferences import NO_PAIRS, Pairwise, answers_section, preferences_section
@@ -88,7 +89,17 @@ _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
     ),
     "html": (
         *("alarms", "conclusion", "grid", "grid_details", "gate", "standings", "preferences", "answers", "targets"),
-        *("comparison", "groups", "scores", "further_histograms", *_RATERS, "further_groups", "breakdowns", "costs"),
+        *(
+            "comparison",
+            "groups",
+            "scores",
+            "further_histograms",
+            *_RATERS,
+            "further_groups",
+            "breakdowns",
+            "costs",
+            "methods",
+        ),
     ),
 }
 _OF_JUDGES: Final = ("panels", "judge_checks", "held_to_people")
@@ -241,6 +252,7 @@ def _sections(content: ReportContent, chance: float | None, included: Container[
         further_groups_section(summaries, names, score, on_terminal=content.group_scores),
         breakdowns_section(summaries, names, score, alone=alone),
         _comparison(content, names),
+        methods_section(comparison) if "methods" in included else Section(""),
     ]
 
 

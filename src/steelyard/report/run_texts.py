@@ -13,6 +13,7 @@ from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.section import TableCell
 from steelyard.store import Run
 
+_STATES: Final = {"broken": "failed", "interrupted": "was interrupted"}
 _MOST_DAMAGED: Final = 3
 """Damaged records that a sentence lists."""
 
@@ -81,7 +82,7 @@ def is_rate(scores: Iterable[ScoreSummary | None]) -> bool:
 
 def left_out_text(score: ScoreSummary) -> str:
     """The counts behind a mean, and its bounds: `n 38, 1 unparsed, 1 refused, bounds 3.20 to 3.60`."""
-    counts = ((score.not_applicable, "not applicable"), (score.unparsed, "unparsed"), (score.refused, "refused"))
+    counts = ((score.not_applicable, "not applicable"), (score.unparsed, "unreadable"), (score.refused, "refused"))
     parts = [f"{n:,} {what}" for n, what in counts if n]
     parts += [count_text(score.errors, "error")] if score.errors else []
     parts += [f"bounds {bounds_text(score)}{' %' if score.is_share else ''}"] if score.missing_bounds else []
@@ -117,10 +118,22 @@ def below_figure(summary: RunSummary) -> str:
     if score.missing_verdicts and not score.scored:
         missing = count_text(score.missing_verdicts, "reply")
         phrase = score_phrase(score.name)
-        return f"None of {missing} of {summary.target} has a verdict, so nothing can be concluded about {phrase}."
+        return f"None of {missing} of {summary.target} has a verdict, so {phrase} is not known."
     if score.headline.value is None:
         return f"{summary.target}: no record has a {score_phrase(score.name)}."
-    return f"{score_title(score.name)} over {count_text(score.headline.n, 'reply')}{_doubt(score)}."
+    passed = passed_count(score)
+    over = f" over {count_text(score.headline.n, 'reply')}" if passed is None else ""
+    of = f": {passed:,} of {count_text(score.headline.n, 'reply')}" if passed is not None else ""
+    return f"{score_title(score.name)}{of}{over}{_doubt(score)}."
+
+
+def unreadable_text(score: ScoreSummary) -> str:
+    """What replies without a value do to a mean with bounds: as what they count, and how far they could move it."""
+    low, high = (value_text(end, share=score.is_share) for end in score.missing_bounds or ())
+    n = count_text(score.missing_verdicts, "reply")
+    if score.over == "scored":
+        return f"{n} could not be read and count nothing. With them {score_phrase(score.name)} is {low} to {high}."
+    return f"{n} could not be read and count as wrong. If all were right: {high}."
 
 
 def _doubt(score: ScoreSummary) -> str:
@@ -128,7 +141,7 @@ def _doubt(score: ScoreSummary) -> str:
     if not score.missing_bounds or score.over != "scored":
         return ""
     low, high = (value_text(end, share=score.is_share) for end in score.missing_bounds)
-    return f"; with the {count_text(score.missing_verdicts, 'missing verdict')} it lies between {low} and {high}"
+    return f"; counting the {count_text(score.missing_verdicts, 'unreadable reply')}, {low} to {high}"
 
 
 def failed_elsewhere(summary: RunSummary, name: str = "") -> str:
@@ -175,7 +188,8 @@ def unfinished(run: RunSummary | Run) -> str:
         return ""
     counts = run.counts if isinstance(run, RunSummary) else run
     done = f"{counts.done:,} of {count_text(counts.planned, 'record')}"
-    return f"{run.target}: this run is {run.state} — {done} done, {count_text(counts.errors, 'error')}."
+    state = _STATES.get(run.state, f"is {run.state}")
+    return f"{run.target}: this run {state}: {done} done, {count_text(counts.errors, 'error')}."
 
 
 def reason_suffix(state: str, reason: str) -> str:

@@ -126,7 +126,7 @@ class TableColumn:
             `remark` may be long, so that a terminal shows it below its row.
         series: whether it is one of several similar columns, one per run; the last are left out first.
         level: where it is shown.
-        count: whether it counts rare cases, so that a page only lists its title if all its cells are zero.
+        count: whether it counts rare cases, so that it is left out if all its cells are zero.
     """
 
     title: str
@@ -188,7 +188,7 @@ class SectionTable:
         return replace(self, columns=columns, rows=tuple(tuple(row[at] for at in shown) for row in self.rows))
 
     def without_zeros(self) -> SectionTable:
-        """The same table without counts that are 0 in every row; its caption lists them, as 0 is a result too."""
+        """The same table without counts that are 0 in every row."""
         zeros = [
             at
             for at, column in enumerate(self.columns)
@@ -196,9 +196,7 @@ class SectionTable:
         ]
         if not zeros:
             return self
-        names = ", ".join(self.columns[at].title for at in zeros)
-        others = [at for at in range(len(self.columns)) if at not in zeros]
-        return replace(self._with_columns(others), caption=f"{self.caption}{'; ' if self.caption else ''}none: {names}")
+        return self._with_columns([at for at in range(len(self.columns)) if at not in zeros])
 
     def without_empty(self, levels: Container[Level] = ("essential", "detail", "page")) -> SectionTable:
         """The same table without empty columns of some levels, except names and the columns of runs."""

@@ -213,7 +213,7 @@ def _score(reading: ChoiceReading, sample: Sample, expected: Key, finish: str, *
         return Score(name, None, outcome="refused", reason=reason, detail=detail)
     if reading.status in {"answered", "none_of_these"}:
         solved = "".join(reading.letters) in expected
-        reason = _verdict(reading, expected, solved=solved)
+        reason = _verdict(reading, expected)
         return Score(name, float(solved), passed=solved, reason=reason, detail=detail)
     truncated = finish == "length" and reading.status != "several"
     kind = "truncated" if truncated else reading.status
@@ -238,13 +238,13 @@ def _detail(reading: ChoiceReading, sample: Sample, expected: Key) -> dict[str, 
     return detail
 
 
-def _verdict(reading: ChoiceReading, expected: Key, *, solved: bool) -> str:
+def _verdict(reading: ChoiceReading, expected: Key) -> str:
     right = OR.join(expected)
     if reading.status == "none_of_these":
-        return f"says that no option fits, {right} is right"
+        return f"says that no option fits · correct {right}"
     how = "" if reading.confidence == "explicit" else " (inferred)"
     letters = "".join(reading.letters)
-    return f"{letters}{how} is right" if solved else f"{letters}{how}, {right} is right"
+    return f"answered {letters}{how} · correct {right}"
 
 
 def _may_be_several(sample: Sample, expected: Key) -> bool:
@@ -361,7 +361,7 @@ def _likelihood_score(name: str, sample: Sample, likelihood: Mapping[str, Any], 
     best = [letter for letter, value in values.items() if value == highest]
     solved = best[0] in str(sample.reference).split(OR)
     most = "gains most by the question" if name == _MUTUAL else "is the most probable"
-    reason = f"{best[0]} {most}" + ("" if solved else f", {sample.reference} is right")
+    reason = f"{best[0]} {most}" + ("" if solved else f" · correct {sample.reference}")
     if len(best) > 1:
         reason += f"; equal: {', '.join(best)}"
     if name == "acc" and likelihood.get("missing"):

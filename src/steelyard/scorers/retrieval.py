@@ -194,8 +194,8 @@ def _reason(ranks: Sequence[int | None], retrieved_count: int, matched_by: str) 
     if not retrieved_count:
         return "nothing was retrieved"
     first = [str(rank) for rank in ranks if rank is not None]
-    where = f", first at rank {', '.join(first[:_SHOWN_RANKS])}, by {matched_by}" if first else ""
-    return f"{len(first)} of {len(ranks)} sources among {retrieved_count} passages{where}"
+    where = f", at rank {', '.join(first[:_SHOWN_RANKS])} (same {matched_by})" if first else ""
+    return f"{len(first)} of {len(ranks)} expected passages found among {retrieved_count}{where}"
 
 
 Answers = Sequence[AbstractSet[int]]

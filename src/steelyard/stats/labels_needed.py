@@ -177,7 +177,7 @@ class _Forecast:
             return reach <= aim * (1 + _ROUNDING)
 
         if not is_enough(total):
-            reason = f"labels of all {total:,} records would not be enough: more records are needed"
+            reason = f"you need more than these {total:,} samples"
             return LabelsNeeded(None, self.n, reason)
         return LabelsNeeded(bisect_left(range(self.n, total), x=True, key=is_enough), self.n)
 

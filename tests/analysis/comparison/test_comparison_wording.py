@@ -20,26 +20,24 @@ def paired(fixed, broken, right, wrong):
     return compare(stored("base", solve_rate=before), stored("new", solve_rate=after)).pairs[0]
 
 
-@pytest.mark.parametrize(("fixed", "said"), [(40, "p = 1.8e-12;"), (1200, "p < 1e-300;")])
-def test_a_tiny_p_is_a_number_until_it_underflows(fixed, said):
-    assert said in paired(fixed, 0, 10, 10).sentence
+@pytest.mark.parametrize("fixed", [40, 1200])
+def test_a_tiny_p_is_a_bound(fixed):
+    assert "p < 0.001;" in paired(fixed, 0, 10, 10).sentence
 
 
 @pytest.mark.parametrize("broken", [1, 5, 20, 49])
 def test_121_against_116_of_170_is_no_evidence_however_the_pairs_fall(broken):
     pair = paired(broken + 5, broken, 116 - broken, 49 - broken)
     assert pair.verdict == "no_evidence"
-    assert pair.sentence.startswith(
-        "These data show no evidence of a difference: new solves 121 of 170, base 116 of 170"
-    )
-    assert "Sets like this show a difference of" in pair.sentence
-    assert f"2.9 points, as seen here, would take about {pair.headline.needed:,} pairs." in pair.sentence
+    assert pair.sentence.startswith("No clear difference: new solves 121 of 170, base 116 of 170")
+    assert "are found reliably" in pair.sentence
+    assert f"To settle 2.9 points: about {pair.headline.needed:,} samples." in pair.sentence
 
 
 def test_121_against_116_of_170_is_no_evidence_even_where_one_side_alone_gains():
     pair = paired(5, 0, 116, 49)
     assert (pair.verdict, pair.headline.p) == ("no_evidence", pytest.approx(0.0625))
-    assert "no evidence of a difference, though the result is borderline" in pair.sentence
+    assert "No clear difference, though the result is borderline" in pair.sentence
 
 
 def test_the_pairs_that_would_show_it_are_those_of_mcnemars_test():
@@ -49,7 +47,7 @@ def test_the_pairs_that_would_show_it_are_those_of_mcnemars_test():
 
 
 def test_equal_rates_name_no_number_of_pairs():
-    assert "would take" not in paired(7, 7, 100, 56).sentence
+    assert "To settle" not in paired(7, 7, 100, 56).sentence
 
 
 def test_a_number_of_pairs_that_nobody_can_ask_is_not_spelled_out():
@@ -57,7 +55,7 @@ def test_a_number_of_pairs_that_nobody_can_ask_is_not_spelled_out():
     before, after = [no % 2 for no in range(n)], [1 if no < 8 else (no + 1) % 2 for no in range(n)]
     pair = compare(stored("base", solve_rate=before), stored("new", solve_rate=after)).pairs[0]
     assert pair.headline.needed > 1_000_000
-    assert "would take more than 1,000,000 pairs" in pair.sentence
+    assert "more than 1,000,000 samples" in pair.sentence
 
 
 def apart(target, right, n, start=0):
@@ -68,10 +66,10 @@ def apart(target, right, n, start=0):
 def test_two_sets_without_a_common_sample_are_told_apart_from_pairs():
     pair = compare(apart("glm", 116, 170), apart("kb", 121, 170, start=500)).pairs[0]
     assert pair.verdict == "none"
-    assert "so nothing can be concluded" in pair.sentence
-    assert "no evidence of a difference: kb solves 121 of 170, glm 116 of 170" in pair.sentence
+    assert "so they cannot be compared" in pair.sentence
+    assert "no clear difference: kb solves 121 of 170, glm 116 of 170" in pair.sentence
     assert "z = 0.59, p = 0.56" in pair.sentence
-    assert "2.9 points, as seen here, would take about 3,8" in pair.sentence
+    assert "To settle 2.9 points: about 3,8" in pair.sentence
 
 
 def test_separate_sets_that_differ_may_differ_by_their_questions():

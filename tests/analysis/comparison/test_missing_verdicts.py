@@ -40,16 +40,14 @@ def only(before, after, infos=ALL, **options):
 def test_800_of_800_unparsed_allow_no_conclusion():
     pair = only(["unparsed"] * 800, ["unparsed"] * 800)
     assert pair.verdict == "inconclusive"
-    assert pair.sentence == (
-        "Nothing can be concluded about solve rate of b and a: none of their 1,600 replies has a verdict."
-    )
+    assert pair.sentence == ("Not decided: solve rate of b against a. None of their 1,600 replies could be read.")
     assert "no evidence" not in pair.sentence
 
 
 def test_nothing_read_of_a_score_that_leaves_missing_verdicts_out_is_no_conclusion_either():
     pair = only(["unparsed"] * 8, ["refused"] * 8, ANSWERED)
     assert (pair.verdict, pair.headline.n) == ("inconclusive", 0)
-    assert "none of their 16 replies has a verdict" in pair.sentence
+    assert "None of their 16 replies could be read" in pair.sentence
 
 
 def test_a_small_p_is_no_verdict_where_the_unparsed_replies_could_turn_it():
@@ -62,17 +60,17 @@ def test_a_small_p_is_no_verdict_where_the_unparsed_replies_could_turn_it():
     assert tuple(pair.headline.missing.bounds) == pytest.approx((-0.2, 0.2))
     assert pair.verdict == "inconclusive"
     assert pair.sentence == (
-        "Nothing can be concluded about solve rate of b and a: 40 of 200 replies have no verdict, which "
-        "leaves the difference between -20.0 and +20.0 points. As scored, it is "
-        f"+20.0 points (95 % CI {100 * pair.headline.interval.low:+.1f} to "
-        f"{100 * pair.headline.interval.high:+.1f} points; exact McNemar p = {pair.headline.p:.2g}; 100 pairs)."
+        "Not decided: solve rate of b against a. "
+        f"+20.0 points as scored (95 % CI {100 * pair.headline.interval.low:+.1f} to "
+        f"{100 * pair.headline.interval.high:+.1f} points; p < 0.001; 100 pairs), but 40 of 200 replies could not be "
+        "read: they could move it to anything from -20.0 to +20.0 points. Fix those first."
     )
 
 
 def test_few_unparsed_replies_leave_the_verdict_and_the_sentence_says_how_far_they_matter():
     pair = only([1] * 40 + ["unparsed"] * 2 + [0] * 58, [1] * 70 + [0] * 30)
     assert pair.verdict == "better"
-    assert "; 2 replies without a verdict: with these between +28.0 and +30.0 points; 100 pairs)." in pair.sentence
+    assert "; 2 replies could not be read: counting these, +28.0 to +30.0 points; 100 pairs)." in pair.sentence
 
 
 def test_a_refusal_is_an_answer_where_the_score_is_over_all_replies():
@@ -138,7 +136,7 @@ def test_bounds_are_the_least_and_largest_difference_over_all_ways_to_fill_in(dr
     assert tuple(missing.bounds) == pytest.approx((min(differences), max(differences)))
     if min(differences) <= 0 <= max(differences):
         assert pair.verdict == "inconclusive"
-        assert pair.sentence.startswith("Nothing can be concluded")
+        assert pair.sentence.startswith("Not decided: ")
 
 
 LOWER = {"violations": {"range": [0, 10], "lower_is_better": True, "denominator": "answered"}}

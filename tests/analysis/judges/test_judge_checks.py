@@ -150,10 +150,10 @@ def test_every_figure_is_a_row_and_every_other_check_has_its_reason():
     ]
     assert [note.with_term for note in part.notes] == [
         "scale use: of all verdicts, the most frequent one",
-        "No figure for length: 0 labelled answers with a verdict; it needs 30",
-        "No figure for repeat consistency: it has no two verdicts on one answer; judge: {repeats: 3} asks three times",
-        "No figure for scale use of b: it gave no verdict",
-        "No figure for self-preference: the target's model is not known",
+        "Not measured: length: 0 labelled answers with a verdict; it needs 30",
+        "Not measured: repeat consistency: it has no two verdicts on one answer; judge: {repeats: 3} asks three times",
+        "Not measured: scale use of b: it gave no verdict",
+        "Not measured: self-preference: the target's model is not known",
     ]
 
 

@@ -170,7 +170,7 @@ def test_what_could_not_be_read_is_bounded_by_the_ends_of_the_scale():
     assert rating_score.bounds == ((12 + 2 * 1) / 5, (12 + 2 * 5) / 5)
     assert rating_score.missing_verdicts == 2
     assert rating_score.headline.value == 4.0
-    assert str(rating_score).endswith("1 unparsed, 1 refused, 2.80 to 4.40 whatever values the missing verdicts have")
+    assert str(rating_score).endswith("1 unreadable, 1 refused, 2.80 to 4.40 counting these")
     assert json_value(rating_score)["scale"] == [1.0, 5.0]
 
 
@@ -277,9 +277,9 @@ def run_summary(rows=(), **changed):
 def test_a_run_prints_one_line_per_score():
     rows = [row(i, value=float(i < 116)) for i in range(167)] + [row(200 + i, "unparsed") for i in range(3)]
     rows += [row(i, value=2.0, name="rating") for i in range(2)]
-    bounds = "0.68 to 0.70 whatever values the missing verdicts have"
+    bounds = "at most 0.70"
     assert str(run_summary(rows)).splitlines() == [
-        f"solve_rate 0.68 [0.61, 0.75] n=170, 0 errors, 3 unparsed, {bounds}",
+        f"solve_rate 0.68 [0.61, 0.75] n=170, 0 errors, 3 unreadable, {bounds}",
         "rating 2.00 n=2, 0 errors",
     ]
 

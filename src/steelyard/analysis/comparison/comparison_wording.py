@@ -14,7 +14,6 @@ from steelyard.analysis.numbers import (
     interval_text,
     level_text,
     p_equals,
-    p_text,
     score_phrase,
     signed_text,
     value_text,
@@ -48,7 +47,7 @@ def comparison_sentence(
         return _inconclusive(difference, difference.missing, score=score, names=names, level=level)
     if difference.difference is None:
         scored = f"on which both have {score_phrase(score)}"
-        return f"{baseline} and {other} share no sample {scored}, so nothing can be concluded."
+        return f"{baseline} and {other} share no sample {scored}, so they cannot be compared."
     if difference.stopped is not None:
         return decided_sentence(difference, difference.stopped, score=score, names=names)
     if verdict in {"better", "worse"}:
@@ -60,38 +59,32 @@ def _inconclusive(
     difference: PairedDifference, missing: MissingVerdicts, *, score: str, names: tuple[str, str], level: float
 ) -> str:
     """Why the missing verdicts leave the sign open, and what the replies with a verdict show."""
-    claim = f"Nothing can be concluded about {score_phrase(score)} of {names[1]} and {names[0]}"
+    claim = f"Not decided: {score_phrase(score)} of {names[1]} against {names[0]}"
     if missing.n == missing.replies:
-        return f"{claim}: none of their {count_text(missing.replies, 'reply')} has a verdict."
-    reason = f"{claim}: {_without_verdict(missing)}"
+        return f"{claim}. None of their {count_text(missing.replies, 'reply')} could be read."
+    unreadable = f"{missing.n:,} of {count_text(missing.replies, 'reply')} could not be read"
     if missing.bounds is None:
-        return f"{reason}, and the range of {score_phrase(score)} is not known, so these may outweigh the rest."
-    reason += f", which leaves the difference between {_bounds(missing.bounds, difference)}"
+        return (
+            f"{claim}. {unreadable}, and the range of {score_phrase(score)} is not known, so these may outweigh the "
+            "rest. Fix those first."
+        )
+    moved = f"{unreadable}: they could move it to anything from {_bounds(missing.bounds, difference)}. Fix those first."
     if difference.difference is None:
-        return f"{reason}. No sample has a verdict on both sides."
-    value = _change(difference)
+        return f"{claim}. No sample has a verdict on both sides. {moved}"
     interval = f"{level_text(level)} CI {_interval(difference)}; " if difference.interval else ""
     facts = f"{interval}{_test(difference)}; {count_text(difference.n, 'pair')}"
-    return f"{reason}. As scored, it is {value} ({facts})."
-
-
-def _without_verdict(missing: MissingVerdicts) -> str:
-    has = "has" if missing.n == 1 else "have"
-    return f"{missing.n:,} of {count_text(missing.replies, 'reply')} {has} no verdict"
+    return f"{claim}. {_change(difference)} as scored ({facts}), but {moved}"
 
 
 def _bounds(bounds: Interval, difference: PairedDifference) -> str:
     low, high = (signed_text(end, share=difference.unit) for end in bounds)
-    return f"{low} and {high}{_unit(difference)}"
+    return f"{low} to {high}{_unit(difference)}"
 
 
 def _decided(difference: PairedDifference, *, score: str, names: tuple[str, str], level: float) -> str:
     baseline, other = names
     size = difference.difference or 0.0
     up = size > 0
-    interval = difference.interval
-    if interval and not up:
-        interval = Interval(-interval.high, -interval.low)
     amount = figure_text(abs(size), share=difference.unit)
     if score in _RATES_SOLVED:
         claim = f"{other} solves {amount} points {'more' if up else 'less'} than {baseline}"
@@ -103,8 +96,8 @@ def _decided(difference: PairedDifference, *, score: str, names: tuple[str, str]
         claim += f", which is {'worse' if up else 'better'}, as lower is better"
     sides = (difference.other or 0.0, difference.baseline or 0.0)
     facts = [" against ".join(value_text(side, share=difference.unit) for side in sides)]
-    if interval:
-        facts.append(f"{level_text(level)} CI {interval_text(interval, share=difference.unit)}")
+    if difference.interval:
+        facts.append(f"{level_text(level)} CI {interval_text(difference.interval, share=difference.unit, sign=True)}")
     facts += [_test(difference), *_missing_facts(difference), count_text(difference.n, "pair")]
     return f"{claim} ({'; '.join(facts)})."
 
@@ -114,10 +107,10 @@ def _missing_facts(difference: PairedDifference) -> list[str]:
     missing = difference.missing
     if missing is None:
         return []
-    without = f"{count_text(missing.n, 'reply')} without a verdict"
+    unreadable = f"{count_text(missing.n, 'reply')} could not be read"
     if missing.bounds is None:
-        return [without]
-    return [f"{without}: with these between {_bounds(missing.bounds, difference)}"]
+        return [unreadable]
+    return [f"{unreadable}: counting these, {_bounds(missing.bounds, difference)}"]
 
 
 def _undecided(difference: PairedDifference, *, score: str, names: tuple[str, str], level: float) -> str:
@@ -128,17 +121,17 @@ def _undecided(difference: PairedDifference, *, score: str, names: tuple[str, st
         f"{values} ({'; '.join([_test(difference), *_missing_facts(difference), count_text(difference.n, 'pair')])})"
     )
     if difference.interval is None:
-        return f"These data show no evidence of a difference: {facts}, and say nothing about how large one may be."
+        return f"No clear difference: {facts}, and say nothing about how large one may be."
     shown = _finds(difference, _unit(difference))
     if excludes_zero(difference.interval) or (difference.decisive_p is not None and difference.decisive_p < 1 - level):
         return (
-            f"These data show no evidence of a difference, though the result is borderline: {facts}; "
+            f"No clear difference, though the result is borderline: {facts}; "
             f"{level_text(level)} CI {_interval(difference)}.{shown}"
         )
     low, high = (signed_text(limit, share=difference.unit) for limit in difference.interval)
     return (
-        f"These data show no evidence of a difference: {facts}; a true difference between {low} and "
-        f"{high}{_unit(difference)} is compatible with them.{shown}"
+        f"No clear difference: {facts}; the true difference is probably between "
+        f"{low} and {high}{_unit(difference)}.{shown}"
     )
 
 
@@ -190,15 +183,18 @@ def _finds(difference: PairedDifference, unit: str) -> str:
     if difference.detectable is None:
         return ""
     detectable = figure_text(difference.detectable, share=difference.unit)
-    shown = f" Sets like this show a difference of {detectable}{unit} in 80 % of cases"
+    shown = (
+        f" With {count_text(difference.n, 'sample')}, only differences of about {detectable}{unit} are found reliably "
+        "(in 80 % of cases)."
+    )
     if (
         not difference.needed
         or difference.needed <= difference.n
         or not float(figure_text(difference.difference or 0.0, share=difference.unit))
     ):
-        return f"{shown}."
+        return shown
     seen = figure_text(abs(difference.difference or 0.0), share=difference.unit)
-    return f"{shown}; {seen}{unit}, as seen here, would take {_needed(difference.needed)} pairs."
+    return f"{shown} To settle {seen}{unit}: {_needed(difference.needed)} samples."
 
 
 def _needed(pairs: int) -> str:
@@ -227,14 +223,8 @@ def _change(difference: PairedDifference) -> str:
 
 
 def _test(difference: PairedDifference) -> str:
-    p = 1.0 if difference.p is None else difference.p
-    corrected = "" if difference.p_adjusted is None else f", {_correction(difference)} {p_text(difference.p_adjusted)}"
-    return f"{difference.test} {p_equals(p)}{corrected}"
-
-
-def _correction(difference: PairedDifference) -> str:
-    """The method that corrected a p-value: `by Holm`."""
-    return f"by {difference.adjustment.partition(' over ')[0]}"
+    """The p-value that decides; the test and its correction stand below the figures."""
+    return p_equals(1.0 if difference.decisive_p is None else difference.decisive_p)
 
 
 def separate_sentence(first: ScoreSummary, second: ScoreSummary, names: tuple[str, str]) -> str:
@@ -259,7 +249,7 @@ def separate_sentence(first: ScoreSummary, second: ScoreSummary, names: tuple[st
             "which may cause the difference."
         )
     facts = f"{rates} ({limits}{_separate_test(first, second)})"
-    return f" As separate sets they show no evidence of a difference: {facts}.{_separate_power(first, second)}"
+    return f" As separate sets they show no clear difference: {facts}.{_separate_power(first, second)}"
 
 
 def _count_solved(score: ScoreSummary) -> str:
@@ -291,8 +281,9 @@ def _separate_power(first: ScoreSummary, second: ScoreSummary) -> str:
         return ""
     needed = samples_for_rates(low, high, power=POWER)
     return (
-        f" Separate sets like these show a difference of {figure_text(detectable, share=True)} points in 80 % of "
-        f"cases; {figure_text(high - low, share=True)} points, as seen here, would take about {needed:,} samples each."
+        f" With {min(first.headline.n, second.headline.n):,} samples each, only differences of about "
+        f"{figure_text(detectable, share=True)} points are found reliably (in 80 % of cases). To settle "
+        f"{figure_text(high - low, share=True)} points: about {needed:,} samples each."
     )
 
 

@@ -69,7 +69,7 @@ def run_notes(pairs: Sequence[PairComparison]) -> tuple[str, ...]:
     """How p-values are corrected where several runs are compared with one baseline; empty for one."""
     if len(pairs) < 2:
         return ()
-    return (f"{len(pairs)} runs are compared with one baseline: verdicts use p after Holm's correction.",)
+    return (f"p-values are adjusted because {len(pairs)} runs are compared with one baseline (Holm).",)
 
 
 def all_pairs_note(pairs: Sequence[RunPair]) -> str:
@@ -112,6 +112,6 @@ def group_notes(pairs: Sequence[PairComparison]) -> tuple[str, ...]:
     groups = max((len(pair.further.groups) for pair in pairs), default=0)
     note = (
         f"The p-values of the {groups} groups are corrected for {groups} tests after Benjamini and Hochberg: "
-        "use them to find where to look, not as evidence."
+        "treat group results as hints, not proof."
     )
     return (note,) if groups > 1 else ()

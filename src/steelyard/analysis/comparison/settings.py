@@ -85,15 +85,35 @@ class SettingDifference:
         'prompt: 1 word removed, 1 added'
         """
         if self.words:
-            removed, added = (
-                sum(len(re.findall(r"[\u3400-\u9fff]|\w+", part.text)) for part in self.words if part.kind == kind)
-                for kind in ("removed", "added")
-            )
+            removed, added = self._changed_words
             if removed or added:
                 return f"{self.key}: {count_text(removed, 'word')} removed, {added:,} added"
             return f"{self.key}: spaces or signs"
         before, after = (_cut(short_digests(text)) for text in (self.before, self.after))
         return f"{self.key}: {before} → {after}"
+
+    @property
+    def short(self) -> str:
+        """The same for one line with others: of a prompt only the counts, of a long text only that it came or went.
+
+        >>> SettingDifference("prompt", "Be brief.", "Be exact.", word_changes("Be brief.", "Be exact.")).short
+        'prompt -1 +1 words'
+        """
+        if self.words and any(self._changed_words):
+            removed, added = self._changed_words
+            return f"{self.key} -{removed:,} +{added:,} words"
+        if "none" in {self.before, self.after} and _is_long(self.before + self.after):
+            return f"{self.key} {'added' if self.before == 'none' else 'removed'}"
+        return self.phrase
+
+    @property
+    def _changed_words(self) -> tuple[int, int]:
+        """How many words were removed, and how many added."""
+        removed, added = (
+            sum(len(re.findall(r"[\u3400-\u9fff]|\w+", part.text)) for part in self.words if part.kind == kind)
+            for kind in ("removed", "added")
+        )
+        return removed, added
 
     @property
     def marked(self) -> str:
@@ -122,6 +142,25 @@ def phrases_of(differences: Sequence[SettingDifference], *, most: int = 8) -> tu
     more = len(differences) - most
     phrases = [difference.phrase for difference in differences[:most]]
     return tuple([*phrases, f"and {more} more"] if more > 0 else phrases)
+
+
+def without_digests(differences: Sequence[SettingDifference]) -> list[SettingDifference]:
+    """The differences without the digests of files that another one names, so that one change is one line.
+
+    >>> file = SettingDifference("knowledge.file", "none", "notes.md")
+    >>> digest = SettingDifference("documents.notes.md", "none", 32 * "a")
+    >>> [difference.key for difference in without_digests([file, digest])]
+    ['knowledge.file']
+    """
+    named = [difference for difference in differences if not _DIGEST.search(f"{difference.before} {difference.after}")]
+    values = {value for difference in named for value in (difference.before, difference.after)}
+    parents = {difference.key.rpartition(".")[0] for difference in named}
+    return [
+        difference
+        for difference in differences
+        if difference in named
+        or not ({difference.key.partition(".")[2]} & values or difference.key.rpartition(".")[0] in parents - {""})
+    ]
 
 
 def setting_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[SettingDifference, ...]:

@@ -165,11 +165,12 @@ class ScoreSummary:
         parts.append("-" if mean.value is None else f"{mean.value:.2f}")
         if mean.interval:
             parts.append("[{:.2f}, {:.2f}]".format(*mean.interval))
-        others = {"unparsed": self.unparsed, "refused": self.refused, "not applicable": self.not_applicable}
+        others = {"unreadable": self.unparsed, "refused": self.refused, "not applicable": self.not_applicable}
         counts = [f"n={mean.n}", f"{self.errors} error{'' if self.errors == 1 else 's'}"]
         counts += [f"{count} {name}" for name, count in others.items() if count]
         if self.missing_bounds:
-            counts.append("{:.2f} to {:.2f} whatever values the missing verdicts have".format(*self.missing_bounds))
+            low, high = self.missing_bounds
+            counts.append(f"at most {high:.2f}" if self.over == "all" else f"{low:.2f} to {high:.2f} counting these")
         return " ".join([*parts, ", ".join(counts)])
 
 

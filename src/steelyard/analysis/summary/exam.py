@@ -208,8 +208,8 @@ def _numbered(codes: Array) -> Array:
 
 
 CAUTION: Final = (
-    "Each question has its key at one letter only, where its author put it: an apparent preference for a letter "
-    "may mean that questions with another key are harder. Rotations or shuffled options separate the two."
+    "Each question has its correct option at one letter only, so the questions of a letter may just be harder. To "
+    "separate letter preference from hard questions, run with rotated options."
 )
 
 

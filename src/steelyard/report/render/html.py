@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
@@ -20,6 +20,7 @@ from urllib.parse import urlencode
 from steelyard.analysis.comparison.comparison_values import Comparison
 from steelyard.analysis.comparison.history import History
 from steelyard.analysis.gate.gate_results import GateVerdict
+from steelyard.analysis.numbers import count_text, duration_text
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.escaping import HIDDEN
 from steelyard.report.charts.canvas import LEAST_WIDE, SvgDrawing
@@ -43,7 +44,7 @@ _KIND_NAMES: Final[dict[SampleKind, str]] = {
     "regressions": "regressions",
     "improvements": "improvements",
     "errors": "errors",
-    "unparsed": "unparsed or refused",
+    "unparsed": "unreadable or refused",
     "wrong": "wrong in a run",
     "rest": "the rest",
 }
@@ -108,6 +109,7 @@ def html_report(
         scripted=True,
         link_address=_sample_addresses([run.id for run in runs]),
         title=title or content.title,
+        about=" · ".join(_about(content)),
         first=first,
         sections=further,
         contents=contents_of(
@@ -119,6 +121,30 @@ def html_report(
         size=size,
         kind_names=_KIND_NAMES,
     )
+
+
+def _about(content: ReportContent) -> Iterator[str]:
+    """When and what was run, with which models, in phrases."""
+    summaries = content.summaries
+    yield f"{min(summary.created for summary in summaries)[:16].replace('T', ' ')} UTC"
+    yield count_text(max(summary.counts.done for summary in summaries), "record")
+    yield count_text(len({summary.target for summary in summaries}), "target")
+    if models := dict.fromkeys(name for run in content.runs for name in _model_names(run.manifest.get("target"))):
+        yield f"{'models' if len(models) > 1 else 'model'} {', '.join(models)}"
+    yield duration_text(sum(summary.counts.seconds for summary in summaries))
+    if tokens := sum(summary.counts.input_tokens + summary.counts.output_tokens for summary in summaries):
+        yield count_text(tokens, "token")
+
+
+def _model_names(described: object) -> Iterator[str]:
+    """The names of the models in a target as its manifest describes it."""
+    if not isinstance(described, Mapping):
+        return
+    for key, value in described.items():
+        fields = next(iter(value.values()), None) if key == "model" and isinstance(value, Mapping) else None
+        if isinstance(fields, Mapping) and isinstance(fields.get("name"), str):
+            yield fields["name"]
+        yield from _model_names(value)
 
 
 def html_history(history: History) -> str:

@@ -9,6 +9,8 @@ Control characters in texts of models and files are escaped.
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import re
 import sys
@@ -51,10 +53,6 @@ _UNCUT: Final = re.compile(r"|–|\d{4}-\d\d-\d\d( \d\d:\d\d)?|[-+]?[\d.,]+( \S+
 """Moments, intervals and empty cells."""
 _NARROWEST: Final = 12
 """The least width of an elastic column: a narrower terminal folds the lines."""
-_MOST_FIGURES: Final = 3
-"""More conclusions are lines of a table in another section: those on twelve targets still fit a screen."""
-_MOST_WARNINGS: Final = 6
-"""Warnings on more conclusions than that, together."""
 _MOST_SERIES: Final = 3
 _SERIES_HEAD: Final = 22
 """Width of a run's name above its figures."""
@@ -79,6 +77,18 @@ _TONES: Final[Mapping[ConclusionState, Tone]] = {
 }
 
 
+_AS_ASCII: Final = "steelyard_ascii"
+_ASCII: Final = dict(zip("✓✗·–→█▒░▓×±…", ("+", "x", "|", "-", "->", "#", "=", ".", "%", "x", "+-", "..."), strict=True))
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    """The replacement of signs that an encoding does not have, for `codecs.register_error`."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(_ASCII.get(letter, "?") for letter in text), error.end
+
+
 class _Console(Console):
     """A console that raises `BrokenPipeError` on a closed pipe, so that the command decides what to do."""
 
@@ -87,8 +97,14 @@ class _Console(Console):
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console without markup in texts; 80 columns where there is no terminal."""
+    """A console without markup in texts; 80 columns where there is no terminal.
+
+    Signs that the encoding of the stream does not have are replaced by ASCII.
+    """
     stream = sys.stderr if stderr else sys.stdout
+    if isinstance(stream, io.TextIOWrapper) and stream.errors != _AS_ASCII:
+        codecs.register_error(_AS_ASCII, _in_ascii)
+        stream.reconfigure(errors=_AS_ASCII)
     width = None if stream.isatty() else _WIDTH
     return _Console(file=stream, markup=False, emoji=False, highlight=False, soft_wrap=False, width=width)
 
@@ -367,14 +383,7 @@ def _blocks(section: Section, width: int, levels: Collection[Level]) -> Iterator
 
 def _figure_lines(figures: Sequence[KeyFigure]) -> Iterator[_ColouredLine]:
     """The sentence of every verdict with its warnings; a figure without a verdict is in the table of targets."""
-    verdicts = [figure for figure in figures if figure.words]
-    if len(verdicts) > _MOST_FIGURES:
-        warnings = list(dict.fromkeys(text for figure in verdicts for text in figure.warnings))
-        yield from (_ColouredLine(f"note: {text}", "") for text in warnings[:_MOST_WARNINGS])
-        if len(warnings) > _MOST_WARNINGS:
-            yield _ColouredLine(f"and {len(warnings) - _MOST_WARNINGS} more notes; --json has all", "")
-        return
-    for figure in verdicts:
+    for figure in (figure for figure in figures if figure.words):
         yield _ColouredLine(figure.text, _STYLES[_TONES[figure.state]])
         yield from (_ColouredLine(f"  note: {text}", "") for text in figure.warnings)
 
@@ -418,10 +427,8 @@ def _table_blocks(full: SectionTable, title: str, width: int) -> Iterator[_Block
 
 
 def _left_out(full: SectionTable, shown: SectionTable) -> Iterator[str]:
-    """What a table had no space for: counts that are all 0, and the last of a series."""
+    """How many columns of a series a table had no space for."""
     columns = [column for column in full.columns if column.level == "essential" and column not in shown.columns]
-    if zeros := ", ".join(column.title for column in columns if column.count):
-        yield f"none: {zeros}"
     if n_series := sum(column.series for column in columns):
         yield f"and {n_series} more: the HTML report has all"
 

@@ -62,7 +62,7 @@ def _raters(agreement: Agreement) -> SectionTable:
         for rater in agreement.raters
     )
     columns = columns_of("rater", TableColumn("rated by", "text"), "mean", "95 % CI", "n")
-    return SectionTable(columns, rows, "Each mean is over the records that its rater rated")
+    return SectionTable(columns, rows, "Mean of the samples that each person labelled")
 
 
 def _pairs(agreement: Agreement) -> SectionTable:

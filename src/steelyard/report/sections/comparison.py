@@ -8,7 +8,7 @@ from typing import Final
 from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison, PairedDifference
 from steelyard.analysis.comparison.costs import CostDifference
 from steelyard.analysis.comparison.multiplicity import all_pairs_note
-from steelyard.analysis.comparison.settings import short_digests
+from steelyard.analysis.comparison.settings import short_digests, without_digests
 from steelyard.analysis.numbers import (
     MISSING,
     interval_text,
@@ -40,7 +40,6 @@ from steelyard.store import Run
 
 _MOST_IN_FULL: Final = 3
 """More pairs have a line each, and only pages show them in full: twelve targets still fit a screen."""
-_MOST_SCORES: Final = 24
 _VERDICTS: Final = {
     "better": "better",
     "worse": "worse",
@@ -75,8 +74,9 @@ def comparison_section(comparison: Comparison | None, runs: Sequence[Run], label
         return Section("Comparison", key="comparison")
     names = tuple(labels) or run_labels((comparison.baseline, *comparison.others))
     many = len(comparison.pairs) > _MOST_IN_FULL
+    timed = any(summary.calls.asks_itself for summary in (comparison.baseline, *comparison.others))
     pairs = [
-        _pair(pair, runs, f"{name} against {names[0]}", level="page" if many else "detail")
+        _pair(pair, runs, f"{name} against {names[0]}", level="page" if many else "detail", timed=timed)
         for name, pair in zip(names[1:], comparison.pairs, strict=True)
     ]
     return Section(
@@ -87,7 +87,6 @@ def comparison_section(comparison: Comparison | None, runs: Sequence[Run], label
                 _many_pairs(comparison) if many else Section("", chart=difference_chart(comparison)),
                 _all_pairs(comparison),
                 *pairs,
-                *([_evident_differences(comparison), _costs_per_run(comparison)] if many else []),
                 Section("", notes=tuple(sentences((*comparison.score_notes, *comparison.group_notes))), level="detail"),
             ]
         ),
@@ -164,8 +163,8 @@ def _limits(difference: PairedDifference) -> str:
     return interval_text(difference.interval, share=difference.unit, sign=True) or MISSING
 
 
-def _pair(pair: PairComparison, runs: Sequence[Run], title: str, *, level: Level) -> Section:
-    """Everything behind the sentence of one pair."""
+def _pair(pair: PairComparison, runs: Sequence[Run], title: str, *, level: Level, timed: bool) -> Section:
+    """Everything behind the sentence of one pair; times only where a model, or code of the user's, was called."""
     aligned = "" if pair.overlap.aligned == "id" else f"Samples are paired by {_by(pair.overlap.aligned)}."
     return Section(
         title,
@@ -177,7 +176,7 @@ def _pair(pair: PairComparison, runs: Sequence[Run], title: str, *, level: Level
                 _differences(pair),
                 _other_scores(pair),
                 _turns(pair),
-                _costs(pair),
+                *([_costs(pair)] if timed or any(cost.measure != "seconds" for cost in pair.further.costs) else []),
             ]
         ),
         level=level,
@@ -193,7 +192,7 @@ def settings_section(pair: PairComparison) -> Section:
             setting.key,
             changes=setting.excerpt,
         )
-        for setting in pair.settings
+        for setting in without_digests(pair.settings)
     ]
     return Section("What differs between the runs" if notes else "", notes=tuple(notes))
 
@@ -229,7 +228,7 @@ def _contingency(pair: PairComparison, runs: Sequence[Run]) -> Section:
         "both wrong": unanswered.both_wrong,
     }
     named = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
-    notes = sentences([f"of these unparsed or refused: {named}" if named else ""])
+    notes = sentences([f"of these unreadable or refused: {named}" if named else ""])
     return Section("", SectionTable(columns, rows, layout="tiles"), notes=tuple(notes))
 
 
@@ -258,13 +257,12 @@ def _differences(pair: PairComparison) -> Section:
         "points" if difference.unit else "difference",
         f"{level_text(pair.level)} CI",
         "p",
-        TableColumn("relative change", level="page"),
         "n",
     )
     left_out = f"; {pair.overlap.left_out_errors} left out for errors" if pair.overlap.left_out_errors else ""
     caption = f"{score_title(pair.score)} over the samples of both runs{left_out}"
     table = SectionTable(columns, tuple(rows), caption)
-    return Section("", table, notes=tuple(sentences([_method(pair)], level="page")))
+    return Section("", table)
 
 
 def _difference_row(name: str, difference: PairedDifference, *, strong: bool = False) -> tuple[TableCell, ...]:
@@ -277,23 +275,8 @@ def _difference_row(name: str, difference: PairedDifference, *, strong: bool = F
         TableCell(signed_text(difference.difference, share=share), strong=strong, value=difference.difference),
         TableCell(_limits(difference)),
         TableCell(corrected, () if p == corrected else (f"{p} uncorrected",), value=difference.p),
-        TableCell(
-            MISSING if difference.relative is None else f"{100 * difference.relative:+.1f} %", value=difference.relative
-        ),
         TableCell(f"{difference.n:,}"),
     )
-
-
-def _method(pair: PairComparison) -> str:
-    """The methods of interval and p-value, and the correction of the p-values."""
-    headline = pair.headline
-    if not headline.n:
-        return ""
-    corrected = list(
-        dict.fromkeys(difference.adjustment for difference in (headline, *pair.further.groups) if difference.adjustment)
-    )
-    correction = f" p is corrected: {' and '.join(corrected)}." if corrected else ""
-    return f"Interval: {headline.interval_method}. Test: {headline.test}.{correction}"
 
 
 def _other_scores(pair: PairComparison) -> Section:
@@ -304,7 +287,8 @@ def _other_scores(pair: PairComparison) -> Section:
     changed = any(other.difference.improved is not None for other in scores)
     columns = (
         *_score_columns(pair),
-        TableColumn("changes", level="essential" if changed and not others else "detail"),
+        TableColumn("better", level="essential" if changed and not others else "detail"),
+        TableColumn("worse", level="essential" if changed and not others else "detail"),
         TableColumn("n", level="essential" if others else "detail"),
     )
     rows = tuple(_other_score_row(other.score, other.difference) for other in scores)
@@ -316,8 +300,7 @@ def _other_scores(pair: PairComparison) -> Section:
         f"mean 0 in both runs: {zeros}" if zeros else "",
         f"no sample with a value in both runs: {empty}" if empty else "",
     ]
-    over = "; changes are improvements and regressions" if changed else ""
-    table = SectionTable(columns, rows, f"Other scores over the samples of both runs{over}")
+    table = SectionTable(columns, rows, "Other scores over the samples of both runs")
     notes = (*sentences([note], level="page"), *sentences(without))
     return Section("Other scores", table, notes=notes)
 
@@ -357,9 +340,7 @@ def _turns(pair: PairComparison) -> Section:
 
 
 def _other_score_row(name: str, difference: PairedDifference) -> tuple[TableCell, ...]:
-    share, changes = difference.unit, MISSING
-    if difference.improved is not None:
-        changes = f"+{difference.improved} -{difference.regressed}"
+    share = difference.unit
     return (
         *text_row(
             score_title(name),
@@ -368,7 +349,7 @@ def _other_score_row(name: str, difference: PairedDifference) -> tuple[TableCell
             signed_text(difference.difference, share=share),
             _limits(difference),
             p_text(difference.decisive_p),
-            changes,
+            *(MISSING if n is None else f"{n:,}" for n in (difference.improved, difference.regressed)),
             f"{difference.n:,}",
         ),
     )
@@ -414,6 +395,17 @@ def cost_name(cost: CostDifference) -> str:
     return name if cost.statistic == "mean" else f"{name} {cost.statistic}"
 
 
+def signed_cost(cost: CostDifference) -> str:
+    """A cost that changed, as short as it may be.
+
+    >>> signed_cost(CostDifference("input_tokens", "mean", 3, 95.0, 40.0, -55.0, None))
+    'tokens in 95 to 40'
+    """
+    if cost.measure in _TIMES:
+        return f"{cost_name(cost)} {_signed(cost.difference, cost)}"
+    return f"{cost_name(cost)} {cost.baseline:.3g} to {cost.other:.3g}"
+
+
 def _amount(value: float, cost: CostDifference) -> str:
     """Seconds with their unit, counts as short as they may be.
 
@@ -428,51 +420,6 @@ def _amount(value: float, cost: CostDifference) -> str:
 def _signed(value: float, cost: CostDifference) -> str:
     text = _amount(value, cost)
     return text if value <= 0 or not any(letter in "123456789" for letter in text) else f"+{text}"
-
-
-def _evident_differences(comparison: Comparison) -> Section:
-    """The better and worse differences on further scores of many runs."""
-    pairs_and_scores = [(pair, other) for pair in comparison.pairs for other in pair.further.scores]
-    shown = [(pair, other) for pair, other in pairs_and_scores if other.verdict in {"better", "worse"}]
-    if not pairs_and_scores:
-        return Section("")
-    columns = columns_of(
-        "target: score",
-        "difference",
-        f"{level_text(comparison.pairs[0].level)} CI",
-        "p",
-        TableColumn("verdict", "text"),
-    )
-    rows = tuple(
-        text_row(
-            f"{pair.other_target}: {score_phrase(other.score)}",
-            *_difference_texts(other.difference),
-            _VERDICTS[other.verdict],
-        )
-        for pair, other in shown[:_MOST_SCORES]
-    )
-    more = len(shown) - _MOST_SCORES
-    notes = [f"and {more} more" if more > 0 else ""]
-    count = f"{len(shown)} of {len(pairs_and_scores)} differences on further scores are evidence of one; --json has all"
-    table = Section("", SectionTable(columns, rows), notes=tuple(sentences(notes)))
-    return Section(count, parts=(table,), level="detail")
-
-
-def _costs_per_run(comparison: Comparison) -> Section:
-    """Costs per sample of many runs, a line per run, the baseline first."""
-    first = next((pair for pair in comparison.pairs if pair.further.costs), None)
-    if first is None:
-        return Section("")
-    keys = [(cost.measure, cost.statistic) for cost in first.further.costs]
-    labels = run_labels((comparison.baseline, *comparison.others))
-    rows = [text_row(labels[0], *(_amount(cost.baseline, cost) for cost in first.further.costs))]
-    for label, pair in zip(labels[1:], comparison.pairs, strict=True):
-        costs = {(cost.measure, cost.statistic): cost for cost in pair.further.costs}
-        rows.append(
-            text_row(label, *(_amount(costs[key].other, costs[key]) if key in costs else MISSING for key in keys))
-        )
-    columns = (TableColumn("target", "name"), *(TableColumn(cost_name(cost)) for cost in first.further.costs))
-    return Section("Costs per sample", SectionTable(columns, tuple(rows)), level="detail")
 
 
 def difference_chart(comparison: Comparison) -> RowChart:

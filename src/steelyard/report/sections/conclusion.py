@@ -71,9 +71,9 @@ def conclusion_section(
         *sentences([*own_decisions(summaries, comparison), saved], "conclusion"),
         *sentences(relative_gains(comparison, labels) if comparison and not is_grid else (), "fact"),
         *sentences([*shared, *(standings.notes if standings else ())], "warning"),
-        *sentences(comparison.notes if comparison and not is_grid else (), "warning", level="detail"),
+        *sentences(comparison.notes if comparison and not is_grid else (), level="detail"),
     )
-    return Section("What may be concluded", notes=notes, figures=(*large, *figures), key="conclusion")
+    return Section("Result", notes=notes, figures=(*large, *figures), key="conclusion")
 
 
 def run_figures(summaries: Sequence[RunSummary], labels: Sequence[str]) -> tuple[KeyFigure, ...]:
@@ -128,7 +128,7 @@ def _preference_words(pair: Preferences) -> tuple[ConclusionState, str]:
         return "value", f"{_leading(pair)} is preferred"
     if pair.verdict == "none" or leaves_side_open(pair.bounds):
         return "inconclusive", VERDICT_WORDS["inconclusive"]
-    return "no_evidence", "cannot tell which is preferred"
+    return "no_evidence", "Not decided"
 
 
 def pair_figures(comparison: Comparison, labels: Sequence[str]) -> tuple[KeyFigure, ...]:

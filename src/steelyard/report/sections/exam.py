@@ -18,13 +18,13 @@ from steelyard.analysis.numbers import (
     interval_text,
     mean_text,
     p_equals,
+    score_phrase,
     score_title,
     value_text,
 )
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.analysis.summary.exam_values import Exam, LetterBias
 from steelyard.analysis.summary.run_summary_values import RunSummary
-from steelyard.report.run_texts import bounds_text
 from steelyard.report.section import (
     Level,
     Section,
@@ -58,7 +58,7 @@ def exam_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sect
     """
     score = _exam_score(summaries)
     rates = Section(
-        "Details of the rate",
+        "More about this rate",
         SectionTable(
             _run_columns(labels),
             tuple(_rate_rows(summaries)) if score else (),
@@ -68,7 +68,7 @@ def exam_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sect
         level="essential" if len(summaries) == 1 else _detail_level(summaries),
     )
     return Section(
-        f"{score_title(score)} in full",
+        f"More about the {score_phrase(score)}",
         key="exam",
         parts=non_empty(
             [
@@ -166,7 +166,9 @@ def _answered(summary: RunSummary, exam: Exam) -> TableCell:
 
 def _bounds(summary: RunSummary, exam: Exam) -> TableCell:
     score = _score(summary, exam)
-    return TableCell(bounds_text(score)) if score else _NO_FIGURE
+    if score is None or score.missing_bounds is None:
+        return _NO_FIGURE
+    return TableCell(value_text(score.missing_bounds.high, share=score.is_share), value=score.missing_bounds.high)
 
 
 def _chance(_: RunSummary, exam: Exam) -> TableCell:
@@ -218,16 +220,16 @@ def _voted(mean: Mean, tied: int) -> TableCell:
 
 
 _FIGURES: Final[tuple[tuple[str, Callable[[RunSummary, Exam], TableCell]], ...]] = (
-    ("micro average, over questions", _micro),
+    ("all questions", _micro),
     ("points", _points),
     ("points deducted", _deducted),
     ("empty: no points, none deducted", _empty),
     ("by the built-in rule alone", _built_in),
-    ("macro average, over groups", _macro),
+    ("mean of the categories", _macro),
     ("accuracy (answered)", _answered),
-    ("bounds by unparsed", _bounds),
-    ("solved by guessing", _chance),
-    ("chance-corrected", _corrected),
+    ("if unreadable replies were all right", _bounds),
+    ("expected by guessing", _chance),
+    ("above guessing (0 = guessing, 100 = all right)", _corrected),
     ("independent questions", _questions),
     ("all {orders} orders right", _all_right),
     ("most frequent of {orders} orders", _rotated_majority),
@@ -235,7 +237,7 @@ _FIGURES: Final[tuple[tuple[str, Callable[[RunSummary, Exam], TableCell]], ...]]
     ("answer differs in {repeats} repeats", _flipped),
     ("repeats off the most frequent", _off),
     ("most frequent of {repeats} repeats", _repeated_majority),
-    ("review queue", _queue),
+    ("to check by hand", _queue),
 )
 """Title of a line, and its cell for a run; a cell without text means that the run has no such figure."""
 
@@ -260,27 +262,25 @@ def _letters(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
 
 
 def _letter_table(label: str, bias: LetterBias) -> Section:
-    columns = columns_of(f"{label}: key at", "times", "chosen", "recall")
+    columns = columns_of(f"{label}: correct letter", "questions", "chosen by the model", "solved")
     rows = tuple(
         (*text_row(letter.letter, f"{letter.key:,}", f"{letter.chosen:,}"), _mean_cell(letter.recall))
         for letter in bias.letters
     )
-    return Section("", SectionTable(columns, rows, f"{label}: recall by the letter of the key, with 95 % CI"))
+    return Section("", SectionTable(columns, rows, f"{label}: solved by the correct letter, with 95 % CI"))
 
 
 def position_sentence(bias: LetterBias) -> str:
-    """By how much recall differs between letters, and whether that is evidence of position bias.
+    """Whether a model prefers a letter, and by how much recall differs between letters.
 
     >>> print(position_sentence(LetterBias((), 0.31, 0.12, "Cochran's Q", 19.2, 3, 0.00025, 60, 60, "")))
-    Recall differs by 31.0 points between letters, standard deviation 12.0 (Cochran's Q p = 0.00025): evidence that \
-the letter matters.
+    The model prefers some letters: between letters the rate solved differs by 31.0 points (Cochran's Q p < 0.001).
     """
-    spread = f"Recall differs by {figure_text(bias.spread, share=True)} points between letters"
-    figures = f"{spread}, standard deviation {figure_text(bias.deviation, share=True)}"
+    spread = f"between letters the rate solved differs by {figure_text(bias.spread, share=True)} points"
     if bias.p is None:
-        return f"{figures}."
-    verdict = "evidence that the letter matters" if bias.p < 0.05 else "no evidence that the letter matters"
-    return f"{figures} ({bias.test} {p_equals(bias.p)}): {verdict}."
+        return f"{spread[0].upper()}{spread[1:]}."
+    verdict = "The model prefers some letters" if bias.p < 0.05 else "No sign that the model prefers a letter"
+    return f"{verdict}: {spread} ({bias.test} {p_equals(bias.p)})."
 
 
 def _other_rules(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
@@ -310,7 +310,7 @@ def _rule_cell(score: ScoreSummary | None) -> TableCell:
     without = score.unparsed + score.refused
     phrases = (
         interval_text(score.headline.interval, share=score.is_share),
-        f"{without:,} unparsed or refused" if without else "",
+        f"{without:,} unreadable or refused" if without else "",
     )
     text = value_text(score.headline.value, share=score.is_share)
     return TableCell(text, tuple(filter(None, phrases)), value=score.headline.value)
@@ -323,7 +323,7 @@ def macro_sentences(summaries: Sequence[RunSummary], labels: Sequence[str], name
         score = summary.score(name)
         if score and score.macro and not any(exam.score == name for exam in summary.details.exams):
             share = score.is_share
-            over = f"macro average over {score.macro.n:,} groups {mean_text(score.macro, share=share)}"
-            micro = f"micro average over {count_text(score.headline.n, 'record')}"
+            over = f"mean of the {score.macro.n:,} groups {mean_text(score.macro, share=share)}"
+            micro = f"over all {count_text(score.headline.n, 'record')}"
             texts.append(f"{label}: {over}; {micro} {mean_text(score.headline, share=share)}.")
     return texts

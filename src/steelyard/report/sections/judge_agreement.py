@@ -74,7 +74,7 @@ def held_to_people_parts(found: JudgeAgreement, run: str, of_run: str = "") -> I
     if found.judged is not None:
         yield Section(f"{name}: agreement with people{of_run}", _agreement(found), notes=tuple(_ceiling(found)))
     if found.table:
-        yield Section(f"{name}: people by judge{of_run}", _confusion(found))
+        yield Section(f"{name}: does the judge agree with people?{of_run}", _confusion(found))
     if found.groups:
         yield Section(f"{name}: agreement by group{of_run}", _groups(found))
     if rows := _disagreements(found, run):
@@ -89,14 +89,14 @@ def _corrected(agreement: JudgeAgreement) -> SectionTable | None:
     as_judged = Mean(corrected.raw, corrected.raw_interval, agreement.verdicts)
     rows = (
         (
-            TableCell("as judged"),
+            TableCell("the judge says"),
             *figure_cells(as_judged, share=agreement.share),
             TableCell(count_text(agreement.verdicts, "verdict")),
         ),
         (
-            TableCell("corrected by labels"),
+            TableCell("people say (estimated)"),
             *figure_cells(corrected, share=agreement.share, strong=True),
-            TableCell(f"{count_text(corrected.n, 'label')}; {corrected.method}"),
+            TableCell(f"{count_text(corrected.n, 'label')} by people"),
         ),
     )
     columns = columns_of("mean over all records", "mean", "95 % CI", TableColumn("based on", "text"))
@@ -112,11 +112,11 @@ def _notes(agreement: JudgeAgreement) -> Iterator[Sentence]:
     if corrected is not None and corrected.value is None:
         yield Sentence(f"No corrected figure: {corrected.reason}")
     elif corrected is not None:
-        yield Sentence(f"{corrected.method}, because of: {corrected.why}", "fact", "Method")
+        yield Sentence(f"{corrected.method} ({corrected.why})", "fact", "Method", "detail")
         yield from sentences([corrected.reason])
         if needed is not None and agreement.half_width is not None:
             width = points_text(agreement.half_width, share=agreement.share)
-            yield needed_sentence(needed, f"for a half-width of {width}")
+            yield needed_sentence(needed, f"to know the rate to ±{width}")
     if agreement.both < FEWEST:
         rated = count_text(agreement.both, "record")
         yield Sentence(f"{rated} with a verdict and a label; agreement is shown from {FEWEST} on")
@@ -186,11 +186,18 @@ def _confusion(agreement: JudgeAgreement) -> SectionTable:
     counts = {(count.label, count.verdict): count.n for count in agreement.table}
     verdicts = sorted({verdict for _, verdict in counts}, key=lambda verdict: (verdict is None, -(verdict or 0)))
     rows = tuple(
-        text_row(_value_text(label), *(f"{counts.get((label, verdict), 0):,}" for verdict in verdicts))
+        text_row(_verdict_text(agreement, label), *(f"{counts.get((label, verdict), 0):,}" for verdict in verdicts))
         for label in sorted({label for label, _ in counts}, reverse=True)
     )
-    columns = columns_of("people say", *(f"judge: {_value_text(verdict)}" for verdict in verdicts))
+    columns = columns_of("people ↓  judge →", *(_verdict_text(agreement, verdict) for verdict in verdicts))
     return SectionTable(columns, rows, "Labelled records")
+
+
+def _verdict_text(agreement: JudgeAgreement, value: float | None) -> str:
+    """A verdict of a score that only passes or fails in words."""
+    values = {label for count in agreement.table for label in (count.label, count.verdict)}
+    words = {1.0: "pass", 0.0: "fail"} if agreement.share and values <= {0.0, 1.0, None} else {}
+    return words.get(value, _value_text(value)) if value is not None else _value_text(value)
 
 
 def _value_text(value: float | None) -> str:

@@ -35,6 +35,8 @@ from steelyard.report.sections.figures import figure_cell, section_of_runs
 
 _FREE: Final = "free text"
 """The start of the name of a reply form without a JSON schema."""
+_CHECKS: Final = {"injection canary": "fooled by an instruction in the answer"}
+"""Names of checks that need a plainer one."""
 _VOTES: Final = {
     "majority": "the verdict of most judges",
     "mean": "the mean of the judges",
@@ -94,7 +96,7 @@ def _checks(checks: Sequence[JudgeCheck], of_run: str) -> Iterator[Section]:
         return
     rows = tuple(
         (
-            TableCell(check.name),
+            TableCell(_CHECKS.get(check.name, check.name)),
             TableCell(check.judge),
             TableCell(_figure(check), (check.about,) if check.about else (), value=check.value),
             *text_row(interval_text(check.interval, share=check.share) or MISSING, f"{check.n:,}"),
@@ -102,7 +104,7 @@ def _checks(checks: Sequence[JudgeCheck], of_run: str) -> Iterator[Section]:
         for check in figures
     )
     columns = columns_of("check", TableColumn("judge", "text"), "figure", "95 % CI", "n")
-    meanings = {check.name: Sentence(check.meaning, "fact", check.name) for check in figures}
+    meanings = {check.name: Sentence(check.meaning, "fact", _CHECKS.get(check.name, check.name)) for check in figures}
     yield Section(title, SectionTable(columns, rows), notes=(*meanings.values(), *_without_figure(checks)))
 
 
@@ -115,7 +117,7 @@ def _without_figure(checks: Sequence[JudgeCheck]) -> Iterator[Sentence]:
     for (name, reason), without in judges.items():
         all_judges = len({check.judge for check in checks if check.name == name}) == len(without)
         whose = "" if all_judges else f" of {', '.join(without)}"
-        yield Sentence(f"No figure for {name}{whose}: {reason}")
+        yield Sentence(f"Not measured: {_CHECKS.get(name, name)}{whose}: {reason}")
 
 
 def _figure(check: JudgeCheck) -> str:
@@ -176,15 +178,16 @@ def _notes(panel: JudgePanel) -> Iterator[Sentence]:
 
 def _differences(panel: JudgePanel) -> SectionTable:
     interval = TableColumn(f"{level_text(panel.level)} CI, all together", "interval")
-    columns = columns_of("judges", "closer to people by", interval, "n")
+    columns = columns_of("agrees with people more often", "by points", interval, "n")
     rows = tuple(
         (
-            TableCell(f"{difference.first} - {difference.second}"),
+            TableCell(f"{difference.first} than {difference.second}"),
             TableCell(signed_text(difference.value, share=True), value=difference.value),
             TableCell(interval_text(difference.interval, share=True, sign=True) or MISSING),
             TableCell(f"{difference.n:,}"),
         )
-        for difference in panel.differences
+        for pair in panel.differences
+        for difference in [pair if pair.value >= 0 else pair.seen_from(pair.second)]
     )
     return SectionTable(columns, rows, "Points; the intervals of all pairs hold together (Bonferroni)")
 

@@ -189,7 +189,7 @@ def _rate_rows(preferences: Preferences) -> Iterator[tuple[TableCell, ...]]:
     if preferences.tally.failed:
         yield _rate("no answer as loss", "the same with a missing answer as a loss", preferences.losses)
     if preferences.bounds:
-        name = TableCell("bounds", ("whatever values the missing verdicts have",))
+        name = TableCell("bounds", ("counting the unreadable verdicts",))
         yield (name, *text_row("", percent_limits(preferences.bounds), f"{preferences.tally.judged:,}", ""))
 
 
@@ -291,7 +291,7 @@ def answers_section(runs: Sequence[tuple[str, RunSummary]]) -> Section:
     )
     rows = tuple(_answers_row(label, summary) for label, summary in runs)
     unparsed = [
-        f"{summary.target}: unparsed verdicts: "
+        f"{summary.target}: unreadable verdicts: "
         + ", ".join(f"{n} {kind_text(kind)}" for kind, n in summary.records.unparsed_kinds.items())
         for _, summary in runs
         if summary.records.unparsed_kinds

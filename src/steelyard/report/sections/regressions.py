@@ -177,11 +177,12 @@ def regressions_section(runs: Sequence[Run], comparison: Comparison | None) -> S
 
 
 def _of_which(unanswered: int) -> str:
-    return f" ({unanswered:,} unparsed or refused)" if unanswered else ""
+    return f" ({unanswered:,} unreadable or refused)" if unanswered else ""
 
 
 def _changed_text(changed: ChangedSample) -> str:
-    key = f", key {one_line(changed.key, 12)}" if changed.key else ""
-    change = f"{one_line(changed.before, 20)} → {one_line(changed.after, 20)}{key}"
-    why = f": {one_line(changed.reason, 110)}" if changed.reason else ""
-    return f"{changed.change}: {one_line(changed.sample, 24)} {one_line(changed.question, 50)} ({change}){why}"
+    before, after = ("✓", "✗") if changed.change == "regression" else ("✗", "✓")
+    answers = f"{before} {one_line(changed.before, 20)} → {after} {one_line(changed.after, 20)}"
+    why = f": {one_line(changed.reason, 110)}" if changed.reason and " · correct " not in changed.reason else ""
+    correct = f" · correct {one_line(changed.key, 20)}" if changed.key else ""
+    return f"{one_line(changed.sample, 24)}  {answers}{correct}  {one_line(changed.question, 50)}{why}"

@@ -24,7 +24,7 @@ def rescored_section(before: RunSummary, now: RunSummary, changed: Mapping[str, 
         counts = [(score.headline.n, score.unparsed, score.refused) if score else (0, 0, 0) for score in scores]
         moved = [f"{n:,}" if n == m else f"{n:,} → {m:,}" for n, m in zip(*counts, strict=True)]
         rows.append(text_row(name, *means, f"{changed.get(name, 0):,}", *moved))
-    heads = ("before", "now", "changed", "n", "unparsed", "refused")
+    heads = ("before", "now", "changed", "n", "unreadable", "refused")
     columns = (TableColumn("score", "name"), *(TableColumn(head) for head in heads))
     return Section("", SectionTable(columns, tuple(rows)))
 

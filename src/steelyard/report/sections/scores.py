@@ -44,7 +44,13 @@ _MOST_CHARTED: Final = 60
 """Groups up to which they have a chart: the 57 subjects of MMLU. Above, charts take most of a page of many MB."""
 _ROUNDED: Final = "count at the nearest one, a half at the upper"
 """How a histogram of whole values counts other values."""
-_WITHOUT_VALUE: Final = ("unparsed", "refused", "not applicable", "errors")
+_WITHOUT_VALUE: Final = {
+    "unreadable": "unparsed",
+    "refused": "refused",
+    "not applicable": "not_applicable",
+    "errors": "errors",
+}
+"""Rows of a histogram for records without a value, with their field of a histogram."""
 _RARE: Final = ("not applicable", "errors")
 """Rows of a histogram that are shown only if they are not zero."""
 _NOTHING: Final = TableCell(MISSING)
@@ -185,10 +191,10 @@ def _counts_table(head: str, scores: Sequence[ScoreSummary], *, named: bool) -> 
         head,
         "mean",
         "95 % CI",
-        TableColumn("bounds by unparsed", level="detail"),
+        TableColumn("counting unreadable", level="detail"),
         "count" if any(rates) else "n",
         TableColumn("not applicable", level=not_applicable, count=True),
-        TableColumn("unparsed", count=True),
+        TableColumn("unreadable", count=True),
         TableColumn("refused", count=True),
         TableColumn("errors", count=True),
     )
@@ -357,7 +363,11 @@ def _bin_link(summary: RunSummary, score: str, at: int) -> ConditionLink | None:
 
 
 def _without_value_cell(histogram: Histogram | None, name: str) -> TableCell:
-    return _NOTHING if histogram is None else TableCell(f"{getattr(histogram, name.replace(' ', '_')):,}")
+    return (
+        _NOTHING
+        if histogram is None
+        else TableCell(f"{getattr(histogram, 'unparsed' if name == 'unreadable' else name.replace(' ', '_')):,}")
+    )
 
 
 def _any_count(cells: Sequence[TableCell]) -> bool:

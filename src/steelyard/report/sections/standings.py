@@ -22,7 +22,7 @@ from steelyard.report.section import (
 
 _LEFT_OUT: Final = {
     "no_answer": "without an answer of a side",
-    "unparsed": "unparsed",
+    "unparsed": "unreadable",
     "refused": "refused by the judge",
     "not_applicable": "not applicable",
     "errors": "failed",

@@ -26,6 +26,7 @@ from steelyard.report.run_texts import (
     one_line,
     run_labels,
     unfinished,
+    unreadable_text,
 )
 from steelyard.report.section import (
     Level,
@@ -127,10 +128,10 @@ def _table(summaries: Sequence[RunSummary], labels: Sequence[str], score: str, b
         TableColumn("95 % CI", "interval"),
         TableColumn(f"{mean} (answered)", level="detail"),
         TableColumn(f"errors as {lowest if over_all else 'lowest'}", level="page"),
-        TableColumn("bounds by unparsed", level="detail"),
+        TableColumn("counting unreadable", level="detail"),
         TableColumn("count" if rate else "n"),
         TableColumn("not applicable", level=not_applicable, count=True),
-        TableColumn("unparsed", count=True),
+        TableColumn("unreadable", count=True),
         TableColumn("refused", count=True),
         TableColumn("errors", count=True),
         TableColumn("tokens in / out", level="page", count=True),
@@ -192,9 +193,10 @@ def run_remarks(summary: RunSummary, *, several: bool) -> Iterator[Sentence]:
     if score is not None and score.not_applicable:
         yield Sentence(f"{name}: {score.name} does not apply to {score.not_applicable} of {score.total} records")
     if summary.records.unparsed_kinds:
-        kinds = ", ".join(f"{n} {kind_text(kind)}" for kind, n in summary.records.unparsed_kinds.items())
+        n = sum(summary.records.unparsed_kinds.values())
+        kinds = ", ".join(f"{count} {kind_text(kind)}" for kind, count in summary.records.unparsed_kinds.items())
         # With the long names of a matrix, three targets would not fit on a screen of 24 lines.
-        yield Sentence(f"{one_line(name, _NAME)}: unparsed replies: {kinds}")
+        yield Sentence(f"{one_line(name, _NAME)}: {count_text(n, 'reply')} not readable: {kinds}")
     if summary.records.matched:
         yield Sentence(summary.records.matched.sentence)
     yield from _missing_verdicts(summary, several=several)
@@ -215,11 +217,7 @@ def _missing_verdicts(summary: RunSummary, *, several: bool) -> Iterator[Sentenc
         elif score.name == summary.primary and score.missing_verdicts and not score.scored:
             yield Sentence(below_figure(summary))
         elif score.missing_bounds:
-            n = score.missing_verdicts
-            missing = f"its {count_text(n, 'missing verdict')} {'is' if n == 1 else 'are'} worth"
-            low, high = (value_text(end, share=score.is_share) for end in score.missing_bounds)
-            text = f"{summary.target}: {score.name} is {low} to {high}, whatever {missing}"
-            yield Sentence(text)
+            yield Sentence(f"{summary.target}: {unreadable_text(score)}")
     for counts, names in left_out.items():
         yield Sentence(f"{summary.target}: {', '.join(names)}: {counts}")
 

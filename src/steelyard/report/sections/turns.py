@@ -62,7 +62,7 @@ def _all_turns(by_run: Sequence[tuple[str, TurnSummary]]) -> SectionTable:
         "turns",
         "conversations",
         TableColumn("not applicable", count=True),
-        TableColumn("unparsed", count=True),
+        TableColumn("unreadable", count=True),
         TableColumn("refused", count=True),
         TableColumn("errors", count=True),
     )
@@ -80,7 +80,7 @@ def _by_turn(scores: Sequence[ScoreSummary]) -> SectionTable:
         "95 % CI",
         "conversations",
         TableColumn("not applicable", count=True),
-        TableColumn("unparsed", count=True),
+        TableColumn("unreadable", count=True),
         TableColumn("refused", count=True),
     )
     return SectionTable(columns, tuple(_row(score.group, score)[:-1] for score in scores))

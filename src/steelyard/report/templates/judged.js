@@ -69,7 +69,7 @@ function verdictLike(text) {
 function spreadOf(details) {
   const parts = [];
   const percent = (share) => `${(100 * share).toFixed(1)} %`;
-  if (Array.isArray(details.repeats)) parts.push(`repeats ${details.repeats.map((value) => (value === null ? "unparsed" : textOf(value))).join(", ")}`);
+  if (Array.isArray(details.repeats)) parts.push(`repeats ${details.repeats.map((value) => (value === null ? "unreadable" : textOf(value))).join(", ")}`);
   if (typeof details.sd === "number") parts.push(`standard deviation ${details.sd.toFixed(2)}`);
   if (typeof details.flip_rate === "number") parts.push(`flip rate ${percent(details.flip_rate)}`);
   if (typeof details.mass === "number") parts.push(`${percent(details.mass)} of the probability covered`);
@@ -77,14 +77,14 @@ function spreadOf(details) {
     const shares = Object.entries(details.distribution).map(([value, share]) => `${value}: ${percent(share)}`);
     parts.push(`probabilities ${shares.join(", ")}`);
   }
-  if (Array.isArray(details.bounds)) parts.push(`between ${details.bounds.map(textOf).join(" and ")} whatever values the missing verdicts have`);
+  if (Array.isArray(details.bounds)) parts.push(`counting the unreadable verdicts, ${details.bounds.map(textOf).join(" to ")}`);
   return parts;
 }
 
 function stepsOf(title, steps) {
   const entries = steps.map((step) => {
     if (step === null || typeof step !== "object") return element("li", { class: "text" }, shown(textOf(step)));
-    const verdict = step.verdict || String(step.outcome ?? "").replaceAll("_", " ") || "unparsed";
+    const verdict = step.verdict || String(step.outcome ?? "").replaceAll("_", " ") || "unreadable";
     const head = [step.repeat ? `repeat ${step.repeat}` : "", aboutStep(step)].filter((text) => text).join(", ");
     const line = element("span", {}, shown(head ? `${head}: ` : ""), element("strong", {}, shown(textOf(verdict))));
     const reason = step.reason ? element("div", { class: "text quiet" }, shown(textOf(step.reason))) : null;

@@ -8,7 +8,7 @@ const { head: HEAD, samples: SAMPLES, runs: RUNS, words: WORDS } = DATA;
 const STATES = ["scored", "not_applicable", "unparsed", "refused", "error", "missing"];
 const SIGNS = { right: "✓", wrong: "✗", scored: "•", not_applicable: "–", unparsed: "?", refused: "⊘", error: "⚠", missing: "–" };
 const STATE_NAMES = {
-  right: HEAD.right, wrong: HEAD.wrong, scored: "scored", not_applicable: "not applicable", unparsed: "unparsed",
+  right: HEAD.right, wrong: HEAD.wrong, scored: "scored", not_applicable: "not applicable", unparsed: "unreadable",
   refused: "refused", error: "error", missing: "no score",
 };
 
@@ -70,7 +70,7 @@ const FILTERS = {
   all: ["All", () => true],
   wrong: [capitalised(HEAD.wrong), (row, number) => has(row, number, "wrong")],
   right: [capitalised(HEAD.right), (row, number) => has(row, number, "right")],
-  unparsed: ["Unparsed", (row, number) => has(row, number, "unparsed")],
+  unparsed: ["Unreadable", (row, number) => has(row, number, "unparsed")],
   refused: ["Refused", (row, number) => has(row, number, "refused")],
   errors: ["Errors", (row, number) => row.records[number].some((record) => RUNS[number].failure[record])],
   changed: ["Changed", (row, number) => row.changes[number] > 0],
