@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
+from typing import Any, Final, cast
+
 from steelyard.analysis.comparison.compare_runs import compare, compare_all_pairs
 from steelyard.analysis.comparison.comparison_values import Comparison
 from steelyard.analysis.gate.gate_results import GateVerdict
@@ -30,12 +32,8 @@ from steelyard.report.run_texts import passed_count
 from steelyard.report.section import section_json
 from steelyard.report.sections.gate import gate_of
 from steelyard.report.sections.preferences import NO_PAIRS, Pairwise
-from steelyard.store import Run
 from steelyard.store import Run, Store
 from steelyard.store.related_runs import refuse_other_suites
-from typing import Any, Final
-from typing import Any, Final, cast
-import os
 
 _MOST_NAMED: Final = 4
 """Maximum number of runs named in the suggested next command."""
