@@ -209,7 +209,7 @@ def test_any_value_is_taken_as_it_is():
     [
         (Model, "{openai: gpt-4o}", "no model 'openai'; write {openai_compatible: {name: gpt-4o}}"),
         (Model, "openai:gpt-4o", "no model 'openai:gpt-4o'; write {openai_compatible: {name: gpt-4o}}"),
-        (Model, "ollama/llama3", "write {openai_compatible: {name: llama3}}"),
+        (Model, "ollama/llama3", "write {ollama: {name: llama3}}"),
         (Target, "openai:gpt-4o", "write {prompt: {template: ..., model: {openai_compatible: {name: gpt-4o}}}}"),
         (
             Model,
@@ -221,7 +221,7 @@ def test_any_value_is_taken_as_it_is():
             "{prompt: {template: '{{question}}', top_p: 1, model: {openai_compatible: {name: m, base_url: 'http://x'}}}}",
             "unknown key 'top_p': it is a parameter of the calls; write parameters: {top_p: ...}",
         ),
-        (Model, "{ollama: {name: m}}", "no model 'ollama'; write {openai_compatible: {name: NAME}}"),
+        (Model, "{vllm: {name: m}}", "no model 'vllm'; write {openai_compatible: {name: NAME}}"),
         (Model, "gpt-4o", "a model behind an endpoint is written as {openai_compatible: {name: gpt-4o}}"),
         (Model, "'{{question}}'", "a prompt is written as {template: ..., model: ...}"),
         (Target, "openai", "write {prompt: {template: ..., model: {openai_compatible: {name: NAME}}}}"),

@@ -114,9 +114,9 @@ def test_a_reader_of_the_progress_that_leaves_costs_neither_the_run_nor_its_verd
         assert {run.state for run in store.runs()} == {"finished"}
 
 
-def test_a_list_of_commands_is_made_without_their_options():
+def test_a_list_of_commands_is_made_without_importing_them():
     whole, listed = (typer.main.get_command(build_app(names_only=names_only)) for names_only in (False, True))
-    assert [(name, found.get_short_help_str(60)) for name, found in listed.commands.items()] == [
-        (name, found.get_short_help_str(60)) for name, found in whole.commands.items()
-    ]
-    assert [name for name, found in listed.commands.items() if found.params] == []
+    assert {name: command.get_short_help_str(60) for name, command in listed.commands.items()} == {
+        name: command.get_short_help_str(60) for name, command in whole.commands.items()
+    }
+    assert [name for name, command in listed.commands.items() if command.params] == []

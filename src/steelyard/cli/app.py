@@ -90,7 +90,6 @@ _GROUPS: Final = {
 """Group of two-word commands -> its line in `--help`."""
 
 _SUMMARIES: Final = {
-    "test": "whether a difference is real.",
     "init": "Write a first configuration, also for a dataset of your own.",
     "check": "Check configurations, or a dataset, without sending anything.",
     "diagnose": "Show the settings in effect and their origin; probe endpoints.",
@@ -110,7 +109,7 @@ _SUMMARIES: Final = {
     "agree": "Compare a run's judge with people's labels.",
     "judges": "Compare several judges on the stored answers of a run.",
     "baseline": "Save a run's scores in a file as the baseline of later runs.",
-    "promote": "Add samples of a run to a test set, with their origin.",
+    "promote": "Copy samples of a run into a test set, with their origin.",
     "note": "Add a note to a run, or list its notes.",
     "mark": "Pin the baseline of a suite, archive runs, or tag them.",
     "verify": "Check a store for damage.",
