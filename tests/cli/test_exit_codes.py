@@ -235,7 +235,7 @@ def test_130_when_interrupted_with_what_is_in_flight_stored(write, tmp_path, sig
         out, err = process.communicate(timeout=30)
         assert process.returncode == 130, (out, err)
         answered = len(server.answered())
-    assert "again to stop at once" in err
+    assert "again: stop now" in err
     assert f"this run was interrupted: {answered} of 20 records done" in out
     assert stored_states() == [("interrupted", answered)]
 

@@ -324,7 +324,7 @@ def test_cloze_needs_no_model_and_gives_the_same_set_again(steelyard, station, t
         (["--baseline", "cloze", "--out", "q.pkl"], ".jsonl or .csv"),
         (["--model", "m", "--api-key-env", "sk-secret-1"], "takes the name of an environment variable"),
         (["--model", "m", "--api-key-env", "NO_SUCH_KEY"], "NO_SUCH_KEY"),
-        (["--model", "m", "--language", "fr"], "unknown language 'fr'"),
+        (["--model", "m", "--language", "fr"], "expected auto, en or zh, but got 'fr'"),
         (["--baseline", "cloze", "--documents", "nowhere.pdf"], "nowhere.pdf"),
     ],
 )

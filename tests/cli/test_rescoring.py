@@ -25,7 +25,7 @@ def test_rescore_says_how_many_readings_changed_and_by_which_rules(steelyard, wr
 def test_an_unknown_rule_is_the_users_mistake(steelyard, write, says):
     steelyard("run", write({"chatty": says("B")}), code=0)
     result = steelyard("rescore", "latest", "--rule", "last_leter", code=2)
-    assert "rule: there is no 'last_leter': did you mean 'last_letter'?" in result.err
+    assert "but got 'last_leter': did you mean 'last_letter'?" in result.err
 
 
 def test_rescore_by_an_own_pattern_costs_no_call_and_shows_both_rates(steelyard, write, says):

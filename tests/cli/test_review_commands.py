@@ -284,7 +284,7 @@ def test_what_is_no_failure_any_more_loses_its_labels_and_a_person_keeps_hers(re
         (["--model", "m", "--model-config", "m.yaml"], "give one of them"),
         (["--base-url", "http://127.0.0.1/v1"], "belong to --model"),
         (["--model", "m", "--only", "wrogn"], "did you mean 'wrong'"),
-        (["--model", "m", "--language", "fr"], "unknown language 'fr'"),
+        (["--model", "m", "--language", "fr"], "expected auto, en or zh, but got 'fr'"),
         (["--model", "m", "--api-key-env", "sk-secret-1"], "takes the name of an environment variable"),
         (["--model", "m", "--most", "0"], "--most"),
     ],

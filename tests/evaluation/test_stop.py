@@ -206,7 +206,7 @@ def test_a_score_off_its_scale_is_refused():
     [
         (StopWhen("full"), "name a threshold"),
         (StopWhen("full", "solved", 0.5), "no scorer gives 'solved'"),
-        (StopWhen("sometimes", threshold=0.5), "question must be 'full'"),
+        (StopWhen("sometimes", threshold=0.5), "question: expected full or population"),
         (StopWhen("full", threshold=0.5, level=95), "level must be a number from"),
     ],
 )

@@ -23,9 +23,6 @@ import sys
 import types
 from typing import Any
 
-from steelyard.sql.workers import confine as limits
-from steelyard.sql.workers import landlock, seccomp
-
 SOCKET_FD, RESULT_FD = 3, 4
 MOST_BYTES = 8 * 2**20
 MOST_ITEMS = 100_000
@@ -49,6 +46,10 @@ SEVERAL_BY_NAME: dict[str, Any] = {**{cls.__name__: make for cls, make in SEVERA
 def confine(root: str, memory_mib: int, timeout_s: float) -> bool:
     """Give up files, network, processes and further memory for good; whether all of it was taken."""
     sys.path.insert(0, root)
+    # Here, not at the top: this file is run by its path, where our packages are not yet to be found.
+    from steelyard.sql.workers import confine as limits
+    from steelyard.sql.workers import landlock, seccomp
+
     sys.path.remove(root)
     limits.leave_the_parent()
     for name in [name for name in sys.modules if name.partition(".")[0] == "steelyard"]:
