@@ -81,7 +81,7 @@ def test_a_part_that_lies_about_its_size_is_refused(tmp_path):
     size = len(sheet("<row/>" * 1_000_000)).to_bytes(4, "little")
     assert size in data
     path.write_bytes(data.replace(size, (1000).to_bytes(4, "little")))
-    with pytest.raises(DataError, match="larger than its declared uncompressed size"):
+    with pytest.raises(DataError, match=r"a\.xlsx cannot be read as a workbook \(Bad CRC-32"):
         read_workbook(path)
 
 

@@ -192,7 +192,7 @@ def test_runs_print_rates_and_the_conclusion_and_show_matrix_and_dots_in_a_noteb
     html = runs._repr_html_()
     assert "&lt;b&gt;" in html
     assert "<b>" not in html
-    assert html.count("<table>") == 1
+    assert html.count("<table") == 1
     assert "<svg" in html
     assert repr(runs).startswith("Runs([Run(")
 

@@ -123,7 +123,7 @@ def test_every_prompt_is_there_in_both_languages_with_the_same_places(language, 
         ({"answer_prompt": "{{text}} {{question}} {{answer}} now"}, "answer"),
         ({"check_prompt": "no_such_prompt"}, "is neither a prompt"),
         ({"per_chunk": 101}, "from 1 to 100"),
-        ({"language": "fr"}, "unknown language 'fr'"),
+        ({"language": "fr"}, "expected auto, en or zh, but got 'fr'"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_anything_is_sent(own, message):

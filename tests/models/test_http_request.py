@@ -89,8 +89,9 @@ def test_every_preset_passes_its_own_check_once_its_needs_are_met(name):
     model = HttpModel("http://h", name, body=dict.fromkeys(PRESETS[name].needs, "x"))
     check_options(model)
     assert model.request("hi", {}).url == "http://h" + PRESETS[name].path
-    with pytest.raises(ConfigError, match=f"needs the key '{PRESETS[name].needs[0]}'"):
-        check_options(HttpModel("http://h", name))
+    for need in PRESETS[name].needs[:1]:
+        with pytest.raises(ConfigError, match=f"needs the key '{need}'"):
+            check_options(HttpModel("http://h", name))
 
 
 def test_the_names_of_presets_are_those_of_the_annotation():

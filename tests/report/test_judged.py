@@ -217,7 +217,7 @@ def test_a_notebook_shows_the_bounds_beside_the_mean(run):
     parser.handle_data = words.append
     parser.feed(run._repr_html_())
     cells = " ".join(" ".join(words).split())
-    assert "Bounds by unparsed n" in cells
+    assert "Counting unreadable n" in cells
     assert "3.78 2.87 to 4.68 3.27 to 4.00 9" in cells
     assert "66.7 % 39.1 to 86.2" in cells
 

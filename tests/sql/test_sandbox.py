@@ -166,7 +166,7 @@ class TestProcesses:
 
     def test_close_does_not_wait_for_queries_that_are_on_their_way(self):
         for _ in range(5):
-            pool = Pool(2, unsafe=False)
+            pool = Pool(2, unsafe=False, resolve=str)
             request = RunRequest(SCRATCH, ENDLESS, "", SqlLimits(timeout_s=60))
             with ThreadPoolExecutor(4) as threads:
                 running = [threads.submit(pool.run, request, Call()) for _ in range(4)]
@@ -322,7 +322,7 @@ class TestConfinement:
         assert done <= allowed_by_this_kernel()
 
     def test_an_unknown_engine_is_refused(self, sandbox):
-        with pytest.raises(ConfigError, match="no engine 'oracle'; known: duckdb, sqlite"):
+        with pytest.raises(ConfigError, match="no engine 'oracle'; known: duckdb, mysql, postgres, sqlite"):
             sandbox.check("oracle")
 
     def test_sqlite_can_be_held_here(self, sandbox):

@@ -40,7 +40,7 @@ def test_a_cut_context_is_told_with_its_figures_on_every_page():
     words = "the endpoint read 512 of about"
     assert words in markdown_report([run])
     assert words in html_report([run])
-    assert json.loads(json.dumps(json_value(run.summary())))["calls"]["cut_inputs"] == [cut]
+    assert json.loads(json.dumps(json_value(run.summary())))["endpoints"]["cut_inputs"] == [cut]
     with Store() as store:
         assert verify(store).is_sound
 
