@@ -57,7 +57,7 @@ def test_a_comparison_without_a_conclusion_needs_more_labels():
 def test_a_width_that_the_records_do_not_allow_is_said():
     needed = labels_for_half_width(run_of(60, 200), 0.01)
     assert needed.more is None
-    assert needed.reason == "labels of all 200 records would not be enough: more records are needed"
+    assert needed.reason == "you need more than these 200 samples"
 
 
 def test_too_few_labels_give_no_forecast():

@@ -93,7 +93,7 @@ def test_the_labels_of_a_judges_run_are_those_of_the_answers_that_it_judges(judg
     assert store.run(canary.id).labels() == ()
     panel = next(each for each in stored.summary().raters.panels if each.thing == "correct")
     heads = [section.table.columns[0].title for section in panel_parts(panel)]
-    assert heads == ["judge", "judges"]
+    assert heads == ["judge", "agrees with people more often"]
     (part,) = checks_section([stored.summary()], [""]).parts
     assert (part.title, part.table.columns[0].title) == ("correct", "check")
     assert [judge.name for judge in panel.judges] == ["four", "five", "jury"]
@@ -108,7 +108,7 @@ def test_the_labels_of_a_judges_run_are_those_of_the_answers_that_it_judges(judg
 def test_a_comment_on_a_run_of_judges_begins_with_their_panel(judged_again):
     store, run, judges, _ = judged_again
     told = markdown_report([store.run(judges.id)])
-    assert all(text in told for text in ("correct: judges", "correct: judge against judge", "four - five"))
+    assert all(text in told for text in ("correct: judges", "correct: judge against judge", "four than five"))
     order = [section.key for section in report_sections(ReportContent.of([store.run(judges.id)]), "markdown")]
     assert order[:3] == ["panels", "judge_checks", "held_to_people"]
     of_answers = [section.key for section in report_sections(ReportContent.of([run]), "markdown")]

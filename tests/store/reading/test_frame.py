@@ -77,5 +77,5 @@ def test_the_notebook_table_shows_the_mean_and_holds_no_markup_of_others(run):
     parser.feed(html)
     assert {"table", "th", "td"} < set(tags)
     assert not {"s", "t"} & set(tags)
-    assert '<td class="number main">100.0 %</td>' in html
+    assert ">100.0 %" in html
     assert "&lt;s&gt;: &lt;t&gt;" in html
