@@ -47,7 +47,7 @@ def test_the_points_of_all_stand_beside_the_rate(runs):
     assert [summary.primary for summary in summaries] == ["solve_rate", "solve_rate"]
     assert [summary.score("points").headline.value for summary in summaries] == pytest.approx([7 / 10, 1 / 10])
     section = exam_section(summaries, ["m", "n"])
-    table = rows(section, "Details of the rate")
+    table = rows(section, "More about this rate")
     assert [cell.split(",")[0] for cell in table["points"]] == ["7 of 10", "1 of 10"]
     assert table["points deducted"] == ["1, 1 wrong answer", "1, 1 wrong answer"]
     assert table["empty: no points, none deducted"] == ["–", "1 reply"]

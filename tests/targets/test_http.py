@@ -190,7 +190,7 @@ def test_what_is_known_of_each_passage_becomes_its_source(expression, sources):
 
 
 def test_sources_are_read_by_a_jmespath_expression_that_is_checked():
-    with pytest.raises(ConfigError, match=r"response\.sources: 'docs\[' is not a JMESPath expression"):
+    with pytest.raises(ConfigError, match=r"sources: 'docs\[' is not a JMESPath expression"):
         check_options(ResponseMap(text="a", sources="docs["))
 
 

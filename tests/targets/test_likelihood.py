@@ -353,7 +353,7 @@ def test_mutual_information_takes_the_option_that_the_question_makes_more_likely
     assert scores(first)["acc_mutual_info"] == 1
     assert scores(second)["acc_mutual_info"] == 0
     reason = next(score.reason for score in second.scores if score.name == "acc_mutual_info")
-    assert reason == "B gains most by the question, A is right"
+    assert reason == "B gains most by the question · correct A"
 
 
 def test_without_unconditional_likelihoods_there_is_no_mutual_information():

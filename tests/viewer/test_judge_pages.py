@@ -64,12 +64,12 @@ def test_the_page_of_a_judges_run_shows_the_checks_and_a_canary_that_came_later(
     assert (
         "length of two answers with the same label, how much more often the longer is rated higher than lower" in page
     )
-    assert "Not measured: injection canary: no answer was given an instruction" in page
+    assert "Not measured: fooled by an instruction in the answer: no answer was given an instruction" in page
     canary = canary_suite(run, FILE, answered_samples(run), share=0.5, seed=1)
     evaluate_suite(canary, how=RunConfig(store=store))
     page = text_of(viewer, f"/run/{judges.id}")
-    assert "injection canary fooled 100.0 % 83.9 to 100.0 20" in page
-    assert "Not measured: injection canary" not in page
+    assert "fooled by an instruction in the answer fooled 100.0 % 83.9 to 100.0 20" in page
+    assert "Not measured: fooled by" not in page
 
 
 def test_the_page_of_a_sample_shows_labels_and_the_verdicts_of_the_other_run(served):

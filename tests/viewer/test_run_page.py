@@ -520,7 +520,7 @@ def test_a_changed_sample_of_repeats_shows_the_outputs_of_all_of_them(tmp_path):
     with Store(where) as store:
         runs = store.run(a.id), store.run(b.id)
         [listed] = regressions_section(runs, compare(*runs)).parts
-    assert "regression: q ? (4 × yes → yes · 2 × no" in listed.notes[0].text
+    assert "✓ 4 × yes → ✗ yes · 2 × no" in listed.notes[0].text
 
 
 def test_a_run_of_another_suite_is_refused_as_the_one_that_a_list_is_held_against(tmp_path):
