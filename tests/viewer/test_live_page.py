@@ -68,7 +68,7 @@ def test_a_page_shows_share_score_so_far_budget_retries_and_failures(running, tm
     assert "Budget: calls 95 of 100, 95 %" in text
     assert "Budget: money 0.5 of 2.00, 25 %" in text
     assert re.search(r'<div class="spent"><dt>Budget: calls', body), "a limit that is nearly reached stands out"
-    assert "4 retries (429 too many requests 3, server error 1). Refused with 429: gpt 2, judge 1. Fewer calls" in text
+    assert "4 retries (429 too many requests 3, server error 1). Refused with 429: gpt 2, judge 1. The endpoint answered 429" in text
     assert "Last failures one, q4 : record 4: not done <b>within</b> 5 s" in text
     assert "Scores are preliminary" in text
     assert "p-value" not in text
@@ -189,5 +189,5 @@ def test_the_workers_of_a_run_are_shown_with_what_they_did(running, tmp_path, mo
     text = text_of(body)
     assert "<b>here</b>" not in body
     assert "1 pid 7 on" in text
-    assert "working 1,200 12.0/s 1" in text
-    assert "2 pid 8 on there not seen for 42 s 300 2 3" in text
+    assert "working 1,200 12.0/s 2 pid 8" in text
+    assert "2 pid 8 on there not seen for 42 s 300 2 2" in text
