@@ -21,7 +21,8 @@ from steelyard.store import Store
 from steelyard.store.delete import delete_runs
 
 LONG = "x" * 2001
-FOREIGN = r'<(img|svg(?! xmlns| x="\d|[^>]* aria-hidden="true")|iframe|script>|b>|object|form action=//|base|meta http|style)'
+OWN_SVG = r' xmlns| x="\d|[^>]* aria-hidden="true"'
+FOREIGN = rf"<(img|svg(?!{OWN_SVG})|iframe|script>|b>|object|form action=//|base|meta http|style)"
 """Elements that no page of ours holds."""
 
 

@@ -112,7 +112,7 @@ def test_verdicts_go_from_one_record_to_the_next(viewer):
         assert f"Your verdict “{verdict}” is stored" in ann(place)[2]
     assert sorted(value["ann"] for value in read_progress(viewer.store, queue)[1].values()) == ["fail", "pass"]
     assert ann(f"/queue/{queue.id}/undo", "POST")[1]["location"] == place
-    assert "No verdict yet" in ann(place)[2]
+    assert "Choose a verdict" in ann(place)[2]
 
 
 def test_a_comment_is_kept_where_no_verdict_is_given(viewer):

@@ -22,6 +22,7 @@ from steelyard.report.section import Section
 from steelyard.report.sections.comparison import comparison_section, settings_section
 from steelyard.report.sections.conclusion import difference_text
 from steelyard.report.sections.grid import grid_details_section
+from steelyard.report.sections.methods import methods_section
 from steelyard.store import Run
 from steelyard.store.related_runs import refuse_other_suites
 from steelyard.viewer.open_datasets import OpenDatasets
@@ -106,6 +107,7 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             words=verdict_words(runs[0].score_infos.get(compared.score)),
             chosen=chosen,
             section=section,
+            methods=methods_section(compared),
             rows=rows,
             run_names=run_labels([compared.baseline, *compared.others]),
             others=[run.id for run in runs[1:]],
