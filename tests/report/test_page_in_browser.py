@@ -235,7 +235,7 @@ def test_a_run_that_never_got_to_a_record_stands_beside_one_that_did(make_runs, 
 
     row, complaints = in_browser(html_report(runs), visit)
     assert complaints == []
-    assert "✓ right A" in row
+    assert "✓ correct A" in row
     assert "not asked" in row
 
 

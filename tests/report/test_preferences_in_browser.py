@@ -61,7 +61,7 @@ def test_the_table_names_who_was_preferred_and_can_be_cut_to_a_verdict(runs, in_
     assert {"Prefers ours <b> 10", "Prefers theirs 2", "Tie 2", "Inconsistent 2", "Errors 2"} <= set(chips)
     assert not any("wrong" in chip.lower() or "right" in chip.lower() for chip in chips)
     assert cells[4:10] == [
-        *("▸ ours <b>", "▸ theirs", "= tie", "≠ inconsistent", "? unparsed no verdict"),
+        *("▸ ours <b>", "▸ theirs", "= tie", "≠ inconsistent", "? unreadable no verdict"),
         "– not applicable no answer of ours <b>",
     ]
     assert ties == ["q006", "q016"]

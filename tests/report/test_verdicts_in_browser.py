@@ -48,13 +48,13 @@ def test_without_a_threshold_a_share_is_a_number_and_neither_right_nor_wrong(sho
 
 def test_a_declared_threshold_decides_and_not_one_half(shown):
     _, cells, chips = shown(ScoreInfo("overlap", (0, 1), threshold=0.6))
-    assert cells == ["✗ wrong 49.0 %", "✗ wrong 51.0 %", "✓ right 90.0 %"]
-    assert chips == ["All 3", "Wrong 2", "Right 1"]
+    assert cells == ["✗ fail 49.0 %", "✗ fail 51.0 %", "✓ pass 90.0 %"]
+    assert chips == ["All 3", "Fail 2", "Pass 1"]
 
 
 def test_where_lower_is_better_a_high_value_is_wrong(shown):
     _, cells, _ = shown(ScoreInfo("violations", (0, 10), lower_is_better=True, threshold=2), {"a": 1.0, "b": 3.0})
-    assert cells == ["✓ right 1", "✗ wrong 3"]
+    assert cells == ["✓ pass 1", "✗ fail 3"]
 
 
 @pytest.mark.parametrize(("lower", "names"), [(False, ("✗ miss", "✓ hit")), (True, ("✓ miss", "✗ hit"))])
