@@ -125,14 +125,14 @@ def test_a_filter_and_a_link_of_a_page_from_before_say_what_to_do(store, browse)
             async def visit(page):
                 killed.kill()
                 await page.tab.fill("[name=where]", "wrong")
-                await page.tab.click("#main [type=submit]")
+                await page.tab.press("[name=where]", "Enter")
                 stopped = await page.until(CONNECTION)
                 again = await asyncio.to_thread(ViewerProcess, store, *options)
                 try:
-                    await page.tab.click("#main [type=submit]")
+                    await page.tab.press("[name=where]", "Enter")
                     await page.until(f"{CONNECTION}.includes('again')")
                     rows = await page.run("document.querySelectorAll('[data-row]').length")
-                    await page.tab.click("nav a.home")
+                    await page.tab.click("a.brand")
                     await page.until("document.title === 'Steelyard: no token'")
                     return stopped, rows, await page.run("document.body.textContent")
                 finally:
@@ -167,14 +167,14 @@ def test_an_open_page_says_so_while_the_store_cannot_be_read(store, browse):
 
 def test_a_list_of_a_run_that_was_deleted_says_so_in_its_place(tmp_path, browse):
     (run,) = exam_runs(tmp_path)[:1]
-    shape = "[document.querySelectorAll('main, .home, #samples, #keys, #connection').length, document.title]"
+    shape = "[document.querySelectorAll('main, .brand, #samples, #keys, #connection').length, document.title]"
     with serving(tmp_path / "exam.db") as viewer:
 
         async def visit(page):
             before = await page.run(shape)
             await asyncio.to_thread(delete_runs, viewer.store, [viewer.store.run(run.id)])
             await page.tab.fill("[name=where]", "wrong")
-            await page.tab.click("form[role=search] [type=submit]")
+            await page.tab.press("[name=where]", "Enter")
             said = await page.until("document.querySelector('#samples > [role=alert]')?.textContent")
             return before, await page.run(shape), said
 

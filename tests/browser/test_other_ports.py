@@ -74,7 +74,7 @@ def test_no_page_of_another_port_gets_what_opens_the_viewer(tmp_path, browse):
             return titles, learnt
 
         titles, learnt = browse(f"http://127.0.0.1:{viewer.port}/?token={TOKEN}", visit)
-    assert set(titles) == {"Runs"}
+    assert set(titles) == {"Runs · Steelyard"}
     # By host, not by order: the browser asks for an icon whenever it likes.
     own = [request for request in foreign.noted if f"Host: {access.own_host}:" in request]
     sent = "\n".join(request for request in foreign.noted if request not in own)

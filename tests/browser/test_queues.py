@@ -107,7 +107,7 @@ def test_two_tabs_of_one_rater_show_one_record_and_keep_the_last_verdict(viewer,
         await label(other, "2")
         # The first tab goes on from what it shows, and learns of the second when it comes back.
         await page.press("Control+Enter")
-        await page.until(f"{READY} && {SAYS}('No verdict yet')")
+        await page.until(f"{READY} && {SAYS}('Choose a verdict')")
         await page.tab.go_back()
         await page.tab.reload()
         await page.until(f"{READY} && {SAYS}('Your verdict “fail” is stored')")

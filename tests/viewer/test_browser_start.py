@@ -100,7 +100,7 @@ def test_the_file_leads_a_browser_to_the_runs(tmp_path, monkeypatch, viewer, bro
     (page,) = tmp_path.glob("*/viewer.html")
 
     async def visit(page):
-        await page.until("document.title === 'Runs'")
+        await page.until("document.title === 'Runs · Steelyard'")
         return await page.run("location.href")
 
     assert browse(page.as_uri(), visit) == f"http://{viewer.host}/"

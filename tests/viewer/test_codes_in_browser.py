@@ -44,7 +44,9 @@ async def known(page, viewer, path):
 
 
 async def at_record(page, place, total=4):
-    await page.until(f"{READY} && document.querySelector('nav')?.innerText.includes('record {place} of {total}')")
+    await page.until(
+        f"{READY} && document.querySelector('.crumb nav')?.innerText.includes('record {place} of {total}')"
+    )
 
 
 def test_errors_are_drawn_noted_grouped_and_counted_by_keyboard(viewer, browse):

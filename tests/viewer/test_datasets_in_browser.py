@@ -69,7 +69,7 @@ def test_rows_are_added_changed_retired_and_saved_by_keyboard(viewer, browse, fo
         await page.press("d")
         await at_page("/draft")
         await page.press("Control+Enter")
-        await page.until(f"document.title === 'questions.v2.jsonl' && {READY}")
+        await page.until(f"document.title.startsWith('questions.v2.jsonl ·') && {READY}")
         return page.complaints
 
     assert browse(address(viewer, "/data"), visit) == []

@@ -26,7 +26,7 @@ EFFECTS = {
     "Escape": ("/run/{1}/s/q0001", ("Escape",), PATH, "/run/{1}"),
     "[": ("/run/{1}", ("[",), PATH, "/run/{0}"),
     "]": ("/run/{0}", ("]",), PATH, "/run/{1}"),
-    "/": ("/run/{1}", ("/",), FOCUS, "search"),
+    "/": ("/run/{1}", ("/",), FOCUS, "q"),
     "f": ("/run/{1}", ("f",), FOCUS, "where"),
     "o": ("/run/{1}", ("o",), PICKER, "true,true,columns"),
     "?": ("/run/{1}", ("?",), SHEET, True),
@@ -97,7 +97,7 @@ def _literal(value):
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else repr(value)
 
 
-@pytest.mark.parametrize("field", ["where", "search", "sort", "text"])
+@pytest.mark.parametrize("field", ["q", "where", "search", "against", "text"])
 def test_no_key_acts_while_somebody_types(viewer, browse, ids, field):
     async def visit(page):
         await page.until(READY)
@@ -110,7 +110,7 @@ def test_no_key_acts_while_somebody_types(viewer, browse, ids, field):
 
     typed, focus, chosen, sheet, path = browse(address(viewer, f"/run/{ids[1]}"), visit)
     assert (focus, chosen, sheet, path) == (field, -1, False, f"/run/{ids[1]}")
-    if field != "sort":
+    if field != "against":
         assert typed == "".join(key.key for key in KEYS if len(key.key) == 1)
 
 
@@ -141,4 +141,4 @@ def test_no_key_acts_while_an_input_method_composes(viewer, browse, ids):
         )
         return composing, await page.run("document.activeElement.value"), await page.run(CHOSEN)
 
-    assert browse(address(viewer, f"/run/{ids[1]}"), visit) == ("search", "日本", -1)
+    assert browse(address(viewer, f"/run/{ids[1]}"), visit) == ("q", "日本", -1)

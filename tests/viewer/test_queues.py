@@ -205,7 +205,7 @@ def test_ten_records_are_labelled_by_keyboard_alone(viewer, browse):
         await page.press("Control+Enter")
         for at in range(10):
             await page.until(
-                f"location.pathname.includes('/i/') && {ready} && document.body?.innerText.includes('No verdict yet')"
+                f"location.pathname.includes('/i/') && {ready} && document.body?.innerText.includes('Choose a verdict')"
             )
             await page.press("c")
             assert await page.run("document.activeElement.name") == "comment"

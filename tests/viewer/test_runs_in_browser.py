@@ -174,7 +174,7 @@ def test_marks_and_deletion_are_clicked_through_without_a_violation(repeated, br
             await page.run("document.querySelector('details.marks').open = true")
             await page.run("document.querySelector('input[name=tag]').value = 'v2/zh'")
             await page.run(f"{BUTTON.format(press)}.click()")
-            await page.until(f"document.querySelectorAll('.about-run > a.tag').length === {tags}")
+            await page.until(f"document.querySelectorAll('.head > a.tag').length === {tags}")
         await page.until("document.readyState === 'complete' && !!document.querySelector('a[href$=\"/delete\"]')")
         await page.run("document.querySelector('a[href$=\"/delete\"]').click()")
         for name, then in (("first", "!!document.querySelector('.warning')"), ("second", ONE_LEFT)):
@@ -197,7 +197,7 @@ def test_many_columns_scroll_in_their_own_box(repeated, browse):
 
     async def visit(page):
         await page.tab.set_viewport_size({"width": 900, "height": 700})
-        await page.until("document.querySelectorAll('.samples thead th').length === 7")
+        await page.until("document.querySelectorAll('table.data.stack thead th').length === 7")
         return await page.run(
             "[document.querySelector('.samples').offsetWidth >= 1100,"
             " document.documentElement.scrollWidth <= innerWidth]"

@@ -24,6 +24,8 @@ NAMES = (
     *("two\nlines", "line\r\nend", "tab\there", "a\u202eb", "😀 emoji", "易经：乾卦", "<b>", '"quoted"', "'"),
     *("x" * 3000, "易" * 3000, "😀" * 3000),
 )
+SENT = "document.querySelector('[aria-labelledby=sent-title] > .turn > .text')"
+"""Where a sample's page has the question."""
 TARGETS = {"first": "The answer is A.", "second": "The answer is B.", "third": "The answer is {}."}
 
 
@@ -190,7 +192,7 @@ def test_long_and_empty_looking_names_are_shown_short(named):
 
 def test_a_person_clicks_through_all_samples_in_a_browser(named, browse):
     run = runs_of(named)[0]
-    question = "document.querySelector('#main > p.text')?.textContent"
+    question = f"{SENT}?.textContent"
 
     async def visit(page):
         seen = []
@@ -216,7 +218,7 @@ def test_a_person_walks_from_sample_to_sample_in_a_browser(named, browse):
         for no in range(len(NAMES)):
             await page.until(
                 "document.readyState === 'complete' && typeof htmx === 'object'"
-                f" && document.querySelector('#main > p.text').textContent === 'Question {no}?'"
+                f" && {SENT}?.textContent === 'Question {no}?'"
             )
             await page.press("j")
         await page.press("Escape")
