@@ -18,7 +18,9 @@ from typing import Final
 from playwright.async_api import async_playwright
 
 IMAGES: Final = Path(__file__).resolve().parent.parent / "docs" / "images"
-_CHANGING: Final = re.compile(r"\b(?=[a-z]*\d)[a-z\d]{6}\b|\d{4}-\d\d-\d\d[ \d:UTC]*|\b[\d.]+ m?s\b")
+_CHANGING: Final = re.compile(
+    r"\b(?=[a-z]*\d)[a-z\d]{6}\b|\d{4}-\d\d-\d\d[ \d:UTC]*|\d+ [A-Z][a-z]+ \d{4}, \d\d:\d\d UTC|\b[\d.]+ m?s\b"
+)
 """Ids, moments and durations."""
 
 
@@ -42,7 +44,7 @@ def pictures(folder: Path) -> dict[str, str]:
             return asyncio.run(_taken(address, folder))
         finally:
             viewer.terminate()
-            viewer.wait()
+            viewer.communicate()
 
 
 async def _taken(address: str, folder: Path) -> dict[str, str]:
