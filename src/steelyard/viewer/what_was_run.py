@@ -101,10 +101,10 @@ def repeats_of(run: Run) -> int:
 
 
 def template_pieces(template: str) -> Iterator[Piece]:
-    """A template cut at its placeholders.
+    """A template cut at its placeholders; the last piece is the text behind them, "" included.
 
-    >>> list(template_pieces("Q: {{question}}"))
-    [('Q: ', False), ('{{question}}', True)]
+    >>> list(template_pieces("Q: {{question}} A:"))
+    [('Q: ', False), ('{{question}}', True), (' A:', False)]
     """
     at = 0
     for _, start in placeholders(template):
