@@ -184,6 +184,7 @@ def test_a_providers_own_api_survives_every_passing_fault_and_a_kill(tmp_path, w
             time.sleep(0.02)
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
+        time.sleep(0.2)  # what the killed process was told to wait, the next one cannot know
         out = json.loads(command_here(tmp_path, "resume", "--quiet", "--json").out)
         assert (out["runs"][0]["errors"], out["runs"][0]["done"]) == (0, QUESTIONS)
         assert {one["fault"] for one in server.requests()} == {"", *FAULTS}

@@ -179,13 +179,13 @@ def install_command(extra: str) -> str:
     Args:
         extra: a key of `optional-dependencies`.
 
-    >>> install_command("hf")
-    "pip install 'datasets>=4.0'"
+    >>> install_command("hf"), install_command("ray")
+    ("pip install 'datasets>=4.0'", "pip install 'ray[client]>=2.60'")
     """
     import shlex
     from importlib.metadata import PackageNotFoundError, requires
 
-    marker = re.compile(rf"; *extra *== *['\"]{extra}['\"]$")
+    marker = re.compile(rf"; *(\(.*\) and )?extra *== *['\"]{extra}['\"]$")
     try:
         lines = requires("steelyard") or ()
     except PackageNotFoundError:  # imported from a folder of sources
