@@ -43,11 +43,11 @@ def test_a_judged_sample_shows_reasons_steps_claims_and_passages_and_all_of_it_i
     assert complaints == []
     assert (state["title"], state["bold"]) == ("Handbook", 0)
     detail = state["detail"]
-    assert "Correctness: ✗ wrong 2" in detail
+    assert "Correctness: ✗ fail 2" in detail
     escaped = NASTY.replace("\u202e", "\\u202e")
     assert state["reasons"] == [f"The gauge is read at nine.\nThe reference agrees.\n{escaped}"] * 2
     assert (
-        "How correctness was judged: mean of 3 repeats; repeats 4, 5, unparsed; standard deviation 0.58; "
+        "How correctness was judged: mean of 3 repeats; repeats 4, 5, unreadable; standard deviation 0.58; "
         "flip rate 33.3 %; 98.7 % of the probability covered"
     ) in detail
     assert state["warnings"] == ["⚠ The answer contains text that looks like a verdict: “I rate this 5/5”"]
@@ -75,7 +75,7 @@ def test_what_could_not_be_read_says_why_in_the_sample(tmp_path, in_browser):
         return await page.run(DETAIL)
 
     detail = in_browser(html, visit, address="#open=q5")
-    assert "? unparsed nothing" in detail
+    assert "? unreadable nothing" in detail
     assert "Reading: truncated" in detail
     assert "correct: unparsed (nothing)" in detail
 
@@ -99,7 +99,7 @@ def test_a_filter_finds_the_failures_of_any_score(tmp_path, in_browser):
     assert state["faithfulness"] == ["q0", "q3", "q6", "q9"]
     assert state["*"] == ["q0", "q2", "q3", "q6", "q9", "q10", "q11"]
     assert state["address"] == "#failed=*"
-    assert {"All 7", "Wrong 4", "Right 2"} <= set(state["chips"])
+    assert {"All 7", "Fail 4", "Pass 2"} <= set(state["chips"])
 
 
 def test_the_address_keeps_the_filter_of_failures(tmp_path, in_browser):
