@@ -210,7 +210,7 @@ def test_sheets_of_a_file_without_sheets_are_refused(tmp_path):
     ("keys", "message"),
     [
         ({"first": 2, "random": 3}, "not first and random"),
-        ({"last": 0}, "last is 0"),
+        ({"last": 0}, "last must be a whole number of 1 or more, not 0"),
         ({"header": 0}, "header is 0"),
         ({"file": ()}, "name a file, or a dataset"),
     ],

@@ -9,7 +9,7 @@ from tests.store.test_delete import run_over
 from tests.store.test_store import new
 
 from steelyard import ConfigError, Store
-from steelyard.people.marks import MarkChange, RunMarks, baselines, mark_run, marks_of, read_marks
+from steelyard.people.marks import MarkChange, RunMarks, baselines, checked_tag, mark_run, marks_of, read_marks
 from steelyard.store.delete import delete_runs
 from steelyard.store.repair.verify import verify
 
@@ -65,11 +65,13 @@ def test_two_who_tag_at_once_lose_nothing(where, two):
 @pytest.mark.parametrize("tag", ["", "  ", "two words", "a,b", 'a"b', "<b>", "x" * 41, "a\u202eb", "\u0301a", "a\x00b"])
 def test_what_is_no_tag_is_refused_with_the_reason(tag):
     with pytest.raises(ConfigError, match="tag"):
-        MarkChange(add=(tag,))
+        checked_tag(tag)
 
 
-def test_a_tag_is_of_any_script_and_the_same_however_it_is_typed():
-    assert MarkChange(add=(" 易经/v2 ", "cafe\u0301")).add == ("易经/v2", "café")
+def test_a_tag_is_of_any_script_and_the_same_however_it_is_typed(two):
+    store, first, _ = two
+    assert mark_run(store, first, MarkChange(add=(" 易经/v2 ", "cafe\u0301"))).tags == ("café", "易经/v2")
+    assert mark_run(store, first, MarkChange(remove=("café ", "易经/v2"))).tags == ()
 
 
 def test_a_run_has_only_so_many_tags(two):

@@ -287,8 +287,8 @@ def test_a_queue_that_is_not_there_is_named(store):
     ("field", "value", "message"),
     [
         ("title", " ", "a queue has a title"),
-        ("raters", 6, "1 to 5 raters, not 6"),
-        ("overlap", 1.5, "a share from 0 to 1, not 1.5"),
+        ("raters", 6, "raters must be a whole number from 1 to 5, not 6"),
+        ("overlap", 1.5, "overlap must be a number from 0 to 1, not 1.5"),
         ("question", "x" * 3000, "at most 2,000 characters"),
     ],
 )

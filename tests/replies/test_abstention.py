@@ -1,31 +1,17 @@
 """Answers that do nothing but say that they have no answer, in English and Chinese."""
 
-import json
-from pathlib import Path
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.replies.families import assert_read_as_meant, stored
 
 from steelyard.replies.abstention import is_abstention
 
-ROWS = [
-    json.loads(line)
-    for line in (Path(__file__).parent / "data" / "abstentions.jsonl").read_text(encoding="utf-8").splitlines()
-]
 LEAST = {"abstains": 1.0, "abstains in bold": 1.0, "answers": 1.0, "an answer behind it": 1.0}
 """Per family of answers that people thought of: the share that is told as they meant it."""
 
 
-@pytest.mark.parametrize("family", LEAST)
-def test_answers_of_a_family_are_told_as_meant(family):
-    rows = [row for row in ROWS if row["family"] == family]
-    missed = [row["text"] for row in rows if is_abstention(row["text"]) != row["abstains"]]
-    assert 1 - len(missed) / len(rows) >= LEAST[family], missed
-
-
-def test_every_family_of_answers_has_its_rate():
-    assert {row["family"] for row in ROWS} == LEAST.keys()
+def test_answers_of_a_family_are_told_as_meant():
+    assert_read_as_meant(stored("abstentions"), LEAST, lambda row: is_abstention(row["text"]) == row["abstains"])
 
 
 def test_bold_within_an_abstention_changes_nothing():

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.replies.families import assert_read_as_meant, stored
 
 from steelyard.replies.choice import RULES, read_choice
 from steelyard.replies.evidence import LEADS
@@ -15,7 +16,6 @@ from steelyard.replies.evidence import LEADS
 GUA = ["乾卦", "坤卦", "屯卦", "蒙卦"]
 MOVE = ["Osmosis", "Diffusion", "Active transport", "Endocytosis"]
 GASES = ["carbon", "hydrogen", "neon", "argon"]
-SENTENCES = Path(__file__).parent / "data" / "choice_sentences.jsonl"
 REAL = Path(os.environ.get("STEELYARD_TEST_REPLIES", Path(__file__).parents[3] / "shared" / "data"))
 LEAST = {
     "declared": 0.97,
@@ -36,27 +36,13 @@ LEAST = {
 """Per family of sentences that people thought of: the share that is read as they meant it."""
 
 
-def sentences(family):
-    rows = [json.loads(line) for line in SENTENCES.read_text(encoding="utf-8").splitlines()]
-    return [row for row in rows if row["family"] == family]
+def is_as_meant(row):
+    got = read_choice(row["reply"], row["options"], question=row.get("question", ""), several=row.get("several", False))
+    return ("".join(got.letters), got.status) == (row["letters"], row["status"])
 
 
-@pytest.mark.parametrize("family", LEAST)
-def test_sentences_of_a_family_are_read_as_meant(family):
-    rows = sentences(family)
-    missed = []
-    for row in rows:
-        got = read_choice(
-            row["reply"], row["options"], question=row.get("question", ""), several=row.get("several", False)
-        )
-        if ("".join(got.letters), got.status) != (row["letters"], row["status"]):
-            missed.append(row["reply"])
-    assert 1 - len(missed) / len(rows) >= LEAST[family], missed
-
-
-def test_every_family_of_the_sentences_has_its_rate():
-    families = {json.loads(line)["family"] for line in SENTENCES.read_text(encoding="utf-8").splitlines()}
-    assert families == LEAST.keys()
+def test_sentences_of_a_family_are_read_as_meant():
+    assert_read_as_meant(stored("choice_sentences"), LEAST, is_as_meant, text="reply")
 
 
 OWN = Path(__file__).parents[2] / "benchmarks" / "choice_replies.jsonl"

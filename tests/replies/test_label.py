@@ -1,15 +1,12 @@
 """Which of given labels a judge chooses."""
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.replies.families import assert_read_as_meant, stored
 
 from steelyard.replies.label import read_label
 
-SENTENCES = [json.loads(line) for line in (Path(__file__).parent / "data/labels.jsonl").read_text("utf-8").splitlines()]
 LETTERS = ("A", "B", "C", "D", "E")
 CORRECT = ("correct", "partially correct", "incorrect")
 TWO = ("correct", "incorrect")
@@ -37,16 +34,13 @@ def outcome(verdict):
     return verdict.label or (verdict.outcome if verdict.outcome == "refused" else verdict.kind)
 
 
-@pytest.mark.parametrize("family", ["labels", "labels, written blind"])
-def test_sentences_of_a_family_are_read_as_meant(family):
-    rows = [row for row in SENTENCES if row["family"] == family]
-    missed = []
-    for row in rows:
-        verdict = read_label(row["text"], row["labels"], finish=row.get("finish", "stop"))
-        unread = row["expected"] == "none" and verdict.outcome == "unparsed"
-        if outcome(verdict) != row["expected"] and not unread:
-            missed.append(row["text"])
-    assert 1 - len(missed) / len(rows) >= 0.98, missed
+def is_as_meant(row):
+    verdict = read_label(row["text"], row["labels"], finish=row.get("finish", "stop"))
+    return outcome(verdict) == row["expected"] or (row["expected"] == "none" and verdict.outcome == "unparsed")
+
+
+def test_sentences_of_a_family_are_read_as_meant():
+    assert_read_as_meant(stored("labels"), {"labels": 0.98, "labels, written blind": 0.98}, is_as_meant)
 
 
 def test_the_label_is_written_as_it_was_given():

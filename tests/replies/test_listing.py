@@ -1,11 +1,11 @@
 """Lists in replies: as JSON, numbered, bulleted, in lines; none; and texts that are the same."""
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.replies.families import assert_read_as_meant, stored
 
 from steelyard.replies.listing import distinct_texts, read_list, read_listing
 
@@ -19,25 +19,15 @@ LEAST = {
     "written blind": 1.0,
 }
 """Per family of replies that people thought of: the share that is read as they meant it."""
-ROWS = [
-    json.loads(line)
-    for line in (Path(__file__).parent / "data" / "listings.jsonl").read_text(encoding="utf-8").splitlines()
-]
 
 
-@pytest.mark.parametrize("family", LEAST)
-def test_lists_of_a_family_are_read_as_meant(family):
-    rows = [row for row in ROWS if row["family"] == family]
-    missed = []
-    for row in rows:
-        listing = read_listing(row["text"])
-        if (list(listing.entries), listing.empty_said) != (row["entries"], row["nothing_said"]):
-            missed.append(row["text"])
-    assert 1 - len(missed) / len(rows) >= LEAST[family], missed
+def is_as_meant(row):
+    listing = read_listing(row["text"])
+    return (list(listing.entries), listing.empty_said) == (row["entries"], row["nothing_said"])
 
 
-def test_every_family_of_lists_has_its_rate():
-    assert {row["family"] for row in ROWS} == LEAST.keys()
+def test_lists_of_a_family_are_read_as_meant():
+    assert_read_as_meant(stored("listings"), LEAST, is_as_meant)
 
 
 # Forms that our own prompts and published ones ask for.

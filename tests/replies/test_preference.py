@@ -1,17 +1,13 @@
 """Which of two a judge prefers: published forms, sentences by family, and what holds for any text."""
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.replies.families import assert_read_as_meant, stored
 
 from steelyard.replies.preference import read_preference
 
-REPLIES = [
-    json.loads(line) for line in (Path(__file__).parent / "data/preferences.jsonl").read_text("utf-8").splitlines()
-]
+REPLIES = stored("preferences")
 LEAST = {
     "English: declared": 0.99,
     "English: in a sentence": 0.88,
@@ -62,15 +58,11 @@ def is_as_meant(row):
     return read(row) == row["expected"] or (row["expected"] == "unread" and read(row) in SAID)
 
 
-@pytest.mark.parametrize("family", LEAST)
-def test_sentences_of_a_family_are_read_as_meant(family):
-    rows = [row for row in REPLIES if row["family"] == family]
-    missed = [row["text"] for row in rows if not is_as_meant(row)]
-    assert 1 - len(missed) / len(rows) >= LEAST[family], missed
+def test_sentences_of_a_family_are_read_as_meant():
+    assert_read_as_meant(REPLIES, LEAST, is_as_meant)
 
 
-def test_every_family_has_its_rate_and_none_holds_a_wrong_verdict():
-    assert {row["family"] for row in REPLIES} == LEAST.keys()
+def test_no_sentence_has_a_wrong_verdict():
     wrong = [row["text"] for row in REPLIES if read(row) in {"A", "B", "tie"} and not is_as_meant(row)]
     assert not wrong
 

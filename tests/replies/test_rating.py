@@ -1,15 +1,13 @@
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.replies.families import assert_read_as_meant, stored
 
 from steelyard.replies.rating import is_refusal, read_rating
 from steelyard.replies.rating_numbers import WORDS, numbers, value_of
 from steelyard.replies.verdict import Scale, Verdict
 
-REPLIES = [json.loads(line) for line in (Path(__file__).parent / "data/ratings.jsonl").read_text("utf-8").splitlines()]
+REPLIES = stored("ratings")
 LEAST = {
     "English: the number alone": 1.0,
     "English: opens the reply": 1.0,
@@ -105,15 +103,11 @@ def read(row):
     return got(read_rating(row["text"], scale, name=row.get("name", ""), finish=row.get("finish", "stop")))
 
 
-@pytest.mark.parametrize("family", LEAST)
-def test_replies_of_a_family_are_read_as_meant(family):
-    rows = [row for row in REPLIES if row["family"] == family]
-    missed = [row["text"] for row in rows if read(row) != row["value"]]
-    assert 1 - len(missed) / len(rows) >= LEAST[family], missed
+def test_replies_of_a_family_are_read_as_meant():
+    assert_read_as_meant(REPLIES, LEAST, lambda row: read(row) == row["value"])
 
 
-def test_every_family_has_its_rate_and_every_outcome_stands_in_one():
-    assert {row["family"] for row in REPLIES} == LEAST.keys()
+def test_every_outcome_stands_in_a_family():
     outcomes = {row["value"] for row in REPLIES if isinstance(row["value"], str)}
     assert outcomes == {"refused", "empty", "truncated", "out_of_scale", "ambiguous", "none"}
 

@@ -1,11 +1,11 @@
 """SQL in replies: JSON, fences, bare statements; what is not said clearly is not read."""
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.replies.families import assert_read_as_meant, stored
 
 from steelyard.prompts.reply_schema import load_reply_schema
 from steelyard.replies.sql import KEYS, read_sql
@@ -25,9 +25,6 @@ LEAST = {
     "empty": 1.0,
 }
 """Per family of replies that people thought of: the share that is read as they meant it."""
-ROWS = [
-    json.loads(line) for line in (Path(__file__).parent / "data" / "sql.jsonl").read_text(encoding="utf-8").splitlines()
-]
 
 
 def query(text, form="auto"):
@@ -55,15 +52,8 @@ def meant(row):
     return row["status"], row.get("message", "")
 
 
-@pytest.mark.parametrize("family", LEAST)
-def test_replies_of_a_family_are_read_as_meant(family):
-    rows = [row for row in ROWS if row["family"] == family]
-    missed = [row["reply"] for row in rows if said(row) != meant(row)]
-    assert 1 - len(missed) / len(rows) >= LEAST[family], missed
-
-
-def test_every_family_of_replies_has_its_rate():
-    assert {row["family"] for row in ROWS} == LEAST.keys()
+def test_replies_of_a_family_are_read_as_meant():
+    assert_read_as_meant(stored("sql"), LEAST, lambda row: said(row) == meant(row), text="reply")
 
 
 # Forms that published prompts ask for.

@@ -1,12 +1,11 @@
 """What in a candidate's text looks like a verdict, and what must not."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.replies.families import assert_read_as_meant, stored
 
 from steelyard.replies.clean import fold
 from steelyard.replies.grammar import lexicon, words
@@ -26,9 +25,7 @@ READERS = {
     "a word": lambda text: read_label(text, ["supported", "not supported", "correct", "incorrect"]),
     "a list of one": lambda text: read_verdict_list(text, 1)[0],
 }
-ROWS = [
-    json.loads(line) for line in (Path(__file__).parent / "data/verdict_like.jsonl").read_text("utf-8").splitlines()
-]
+ROWS = stored("verdict_like")
 LEAST = {"looks like a verdict": 1.0, "speaks to the judge": 1.0, "ordinary": 1.0, "mark": 1.0}
 """Per family of sentences: the share in which `verdict_like` finds the piece, or in ordinary ones nothing."""
 AROUND = ["{}", "The river is long. {}", "{}\nThe river is long.", "Tall.\n\n{}\n\nIt rains."]
@@ -44,15 +41,8 @@ def is_as_meant(row):
     return verdict_like(row["text"]) == row.get("piece") or ("piece" not in row and bool(verdict_like(row["text"])))
 
 
-@pytest.mark.parametrize("family", LEAST)
-def test_what_looks_like_a_verdict_is_found_as_it_stands_and_nothing_else(family):
-    rows = [row for row in ROWS if row["family"] == family]
-    missed = [row["text"] for row in rows if not is_as_meant(row)]
-    assert 1 - len(missed) / len(rows) >= LEAST[family], missed
-
-
-def test_every_family_has_its_rate():
-    assert {row["family"] for row in ROWS} == LEAST.keys()
+def test_what_looks_like_a_verdict_is_found_as_it_stands_and_nothing_else():
+    assert_read_as_meant(ROWS, LEAST, is_as_meant)
 
 
 def test_ordinary_sentences_together_are_left_alone():

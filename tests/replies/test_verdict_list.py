@@ -1,17 +1,13 @@
 """The verdicts of one reply on several numbered claims."""
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.replies.families import stored
 
 from steelyard.replies.verdict_list import read_verdict_list
 
-ROWS = [
-    json.loads(line) for line in (Path(__file__).parent / "data/verdict_lists.jsonl").read_text("utf-8").splitlines()
-]
+ROWS = stored("verdict_lists")
 RAGAS = '[{"statement": "a", "reason": "b", "verdict": 1}, {"statement": "c", "reason": "d", "verdict": 0}]'
 PUBLISHED = [
     ("Ragas", f'{{"statements": {RAGAS}}}'),

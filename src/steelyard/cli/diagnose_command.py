@@ -20,7 +20,7 @@ from steelyard.config.load import Loaded
 from steelyard.errors import ConfigError, SteelyardError
 from steelyard.escaping import visible
 from steelyard.evaluation.capabilities import capabilities_suite
-from steelyard.evaluation.probe import Probe, cost_line, not_probed, plan_probes, send_probes
+from steelyard.evaluation.probe import cost_line, not_probed, plan_probes, send_probes
 from steelyard.evaluation.survey import prices_of
 from steelyard.report.render.terminal import print_json
 from steelyard.store import Store
@@ -76,7 +76,7 @@ def diagnose(
         if planned:
             typer.echo(visible(cost_line(planned, prices)), err=True)
         probes = send_probes(planned, environment, prices)
-        print_json({"installed": _installed(), "store": _store(store), **_settings(loaded), "probes": _plain(probes)})
+        print_json({"installed": _installed(), "store": _store(store), **_settings(loaded), "probes": probes})
         return 0 if all(probe.answered for probe in probes) else BROKEN
     for line in _lines(loaded, store):
         typer.echo(visible(line))
@@ -150,14 +150,6 @@ def _settings(loaded: Loaded | None) -> dict[str, Any]:
 
 def _origin_of(name: str) -> str:
     return "environment" if os.environ.get(name) else ".env"
-
-
-def _plain(probes: list[Probe]) -> list[dict[str, Any]]:
-    names = (
-        *("endpoint", "asks", "names", "via", "answered", "seconds", "what"),
-        *("input_tokens", "output_tokens", "money"),
-    )
-    return [{name: getattr(probe, name) for name in names} for probe in probes]
 
 
 def _lines(loaded: Loaded | None, store: str | None) -> Iterator[str]:

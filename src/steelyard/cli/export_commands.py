@@ -240,7 +240,7 @@ def _write_labels(store: Store, runs: Sequence[Run], form: str, out: Path | None
     if len(runs) > 1 or form not in {"jsonl", "csv"}:
         raise ConfigError("--labels writes the labels of one run as jsonl or csv")
     labels = all_labels(store, runs[0])
-    lines = labels_csv(runs[0], labels) if form == "csv" else labels_jsonl(runs[0], labels)
+    lines = [labels_csv(runs[0], labels)] if form == "csv" else labels_jsonl(runs[0], labels)
     if out is None:
         print_lines(lines)
         return

@@ -6,8 +6,9 @@ import random as randomness
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
+from steelyard.constraints import Within, check_options
 from steelyard.data.hugging_face import dataset_table
 from steelyard.data.mappings import keyed_table, refuse_doubles
 from steelyard.data.paths import base_name, is_folder
@@ -122,9 +123,9 @@ class SampleFiles:
     sheets: str | tuple[str, ...] = ()
     columns: Mapping[str, str | list[str]] = field(default_factory=dict)
     header: Literal["auto", "none"] | int = "auto"
-    first: int | None = None
-    last: int | None = None
-    random: int | None = None
+    first: Annotated[int | None, Within(1)] = None
+    last: Annotated[int | None, Within(1)] = None
+    random: Annotated[int | None, Within(1)] = None
     seed: int = 0
     skip_bad: bool = False
     duplicates: Literal["refuse", "keep"] = "refuse"
@@ -134,15 +135,11 @@ class SampleFiles:
 
     def __post_init__(self) -> None:
         self._refuse_sources()
-        limits = {name: getattr(self, name) for name in ("first", "last", "random")}
-        set_limits = {name: value for name, value in limits.items() if value is not None}
-        if len(set_limits) > 1:
-            raise ConfigError(f"samples: give one of first, last and random, not {' and '.join(set_limits)}")
-        for name, value in set_limits.items():
-            if value < 1:
-                raise ConfigError(f"samples: {name} is {value}; expected a number of samples, 1 or more")
-        if self.duplicates not in {"refuse", "keep"}:
-            raise ConfigError(f"samples: duplicates is {self.duplicates!r}; expected refuse or keep")
+        limits = {"first": self.first, "last": self.last, "random": self.random}
+        given = [name for name, limit in limits.items() if limit is not None]
+        if len(given) > 1:
+            raise ConfigError(f"samples: give one of first, last and random, not {' and '.join(given)}")
+        check_options(self, within="samples: ")
         for kind in self.unread_kinds:
             if kind not in get_args(UnreadKind):
                 raise ConfigError(

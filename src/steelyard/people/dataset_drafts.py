@@ -131,7 +131,11 @@ def checked_row_id(ident: str) -> str:
 def read_draft(store: OpenStore, dataset: str, base: str) -> DatasetDraft:
     """The draft of a version; an empty one where nothing is unsaved."""
     with store.reading() as connection:
-        return _folded(dataset, base, (event for _, event in read_events(connection, "draft", _subject(dataset, base))))
+        return _draft(connection, dataset, base)
+
+
+def _draft(connection: Connection, dataset: str, base: str) -> DatasetDraft:
+    return _folded(dataset, base, (event for _, event in read_events(connection, "draft", _subject(dataset, base))))
 
 
 def change_row(  # noqa: PLR0913  # a change is made of these
@@ -171,12 +175,11 @@ def change_row(  # noqa: PLR0913  # a change is made of these
     def check(connection: Connection) -> ConfigError | None:
         ended = newest_event(connection, "draft", subject, sample="")
         newest = newest_event(connection, "draft", subject, sample=ident)
-        return _ConflictError() if (newest if newest > ended else 0) != seen else None
+        if (newest if newest > ended else 0) == seen:
+            return None
+        return _conflict(_draft(connection, draft.dataset, draft.base), ident)
 
-    try:
-        append(store, "draft", subject, [event], check=check)
-    except _ConflictError:
-        raise _conflict(read_draft(store, draft.dataset, draft.base), ident) from None
+    append(store, "draft", subject, [event], check=check)
 
 
 def record_saved(store: OpenStore, saved: SavedVersion, *, seen: int) -> None:
@@ -234,21 +237,13 @@ def _subject(dataset: str, base: str) -> str:
     return f"{dataset} {base}"
 
 
-class _ConflictError(ConfigError):
-    """Somebody else was first; what they did is read after the transaction."""
-
-    def __init__(self) -> None:
-        super().__init__("somebody changed the draft meanwhile")
-
-
 def _end(store: OpenStore, of: tuple[str, str], event: Event) -> None:
     def check(connection: Connection) -> ConfigError | None:
-        return _ConflictError() if newest_event(connection, "draft", _subject(*of)) != event.seen else None
+        if newest_event(connection, "draft", _subject(*of)) == event.seen:
+            return None
+        return _moved_on(_draft(connection, *of), event.seen)
 
-    try:
-        append(store, "draft", _subject(*of), [event], check=check)
-    except _ConflictError:
-        raise _moved_on(read_draft(store, *of), event.seen) from None
+    append(store, "draft", _subject(*of), [event], check=check)
 
 
 def _conflict(current: DatasetDraft, ident: str) -> DraftConflictError:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -169,15 +169,28 @@ def folded(events: Iterable[Event], items: Iterable[int]) -> CodingState:
         items: numbers of the records that still exist; notes on others no longer count.
     """
     fold = _CodingFold(frozenset(items))
+    apply = {
+        "note": fold.note,
+        "withdraw": fold.withdraw,
+        "code": fold.describe,
+        "assign": fold.assign,
+        "merge": fold.end,
+        "drop": fold.end,
+        "adopt": fold.adopt,
+        "scorer": fold.score,
+        "trial": fold.score,
+        "install": fold.score,
+    }
     last = 0
     for event in events:
-        getattr(fold, f"_{event.kind}")(event, event.body)
+        if event.kind != "drawn":  # with which an analysis begins
+            apply[event.kind](event)
         last = event.num
     return CodingState(fold.notes, fold.codes, fold.earlier, last)
 
 
 class _CodingFold:
-    """Applies events, with a method for each kind."""
+    """The state while events are applied to it."""
 
     def __init__(self, items: frozenset[int]) -> None:
         self._items = items
@@ -185,20 +198,67 @@ class _CodingFold:
         self.codes: dict[str, ErrorCode] = {}
         self.earlier: dict[int, tuple[ErrorNote, ...]] = {}
 
-    def _drawn(self, event: Event, body: Any) -> None:
-        """The event that began the analysis."""
+    def note(self, event: Event) -> None:
+        item, text = event.body["item"], event.body["text"]
+        if item in self._items:
+            before = self._set_aside(item)
+            code = before.code if before and text else ""
+            self.notes[item] = ErrorNote(item, text, event.author, event.at, event.num, code)
 
-    def _note(self, event: Event, body: Mapping[str, Any]) -> None:
-        item = body["item"]
-        if item not in self._items:
+    def withdraw(self, event: Event) -> None:
+        self._set_aside(event.body["item"])
+
+    def describe(self, event: Event) -> None:
+        """Create a code, or rename and redefine it."""
+        body = event.body
+        ident, items, proposed = body["code"], body.get("items", ()), bool(body.get("proposed"))
+        if ident in self.codes:
+            self.codes[ident] = replace(self.codes[ident], name=body["name"], definition=body["definition"])
             return
-        before = self._set_aside(item)
-        code = before.code if before and body["text"] else ""
-        self.notes[item] = ErrorNote(item, body["text"], event.author, event.at, event.num, code)
+        self.codes[ident] = ErrorCode(
+            id=ident,
+            name=body["name"],
+            definition=body["definition"],
+            state="proposed" if proposed else "adopted",
+            author=event.author,
+            at=event.at,
+            split_from=body.get("split_from", ""),
+            proposed_items=tuple(items) if proposed else (),
+        )
+        if not proposed:
+            self._put(items, ident)
 
-    def _withdraw(self, event: Event, body: Mapping[str, Any]) -> None:
-        del event
-        self._set_aside(body["item"])
+    def assign(self, event: Event) -> None:
+        self._put(event.body["items"], event.body["code"])
+
+    def end(self, event: Event) -> None:
+        """Merge a code into another, or drop it; its notes go to the other one, or to none."""
+        ident, into = event.body["code"], event.body.get("into", "")
+        if ident in self.codes and (not into or into in self.codes):
+            self.codes[ident] = replace(self.codes[ident], state="merged" if into else "dropped", merged_into=into)
+            self._put([note.item for note in self.notes.values() if note.code == ident], into)
+
+    def adopt(self, event: Event) -> None:
+        code = self.codes.get(event.body["code"])
+        if code is not None and code.state == "proposed":
+            self.codes[code.id] = replace(code, state="adopted")
+            free = [item for item in code.proposed_items if item in self.notes and not self.notes[item].code]
+            self._put(free, code.id)
+
+    def score(self, event: Event) -> None:
+        """Give a code a scorer, or note that its scorer was tried with this configuration, or installed."""
+        body = event.body
+        code = self.codes.get(body["code"])
+        if code is None:
+            return
+        scorer = code.scorer
+        if event.kind == "scorer":
+            scorer = CodeScorer(body["config"], tuple(body["examples"]), event.author, event.at)
+        elif scorer is not None and event.kind == "install":
+            scorer = replace(scorer, installed=event.author)
+        elif scorer is not None and scorer.config == body["config"]:
+            scorer = replace(scorer, run=body["run"])
+        self.codes[code.id] = replace(code, scorer=scorer)
 
     def _set_aside(self, item: int) -> ErrorNote | None:
         before = self.notes.pop(item, None)
@@ -206,77 +266,13 @@ class _CodingFold:
             self.earlier[item] = (*self.earlier.get(item, ()), before)
         return before
 
-    def _code(self, event: Event, body: Mapping[str, Any]) -> None:
-        ident = body["code"]
-        if ident in self.codes:
-            self.codes[ident] = replace(self.codes[ident], name=body["name"], definition=body["definition"])
-        else:
-            proposed = bool(body.get("proposed"))
-            self.codes[ident] = ErrorCode(
-                id=ident,
-                name=body["name"],
-                definition=body["definition"],
-                state="proposed" if proposed else "adopted",
-                author=event.author,
-                at=event.at,
-                split_from=body.get("split_from", ""),
-                proposed_items=tuple(body.get("items", ())) if proposed else (),
-            )
-            if not proposed:
-                self._put(body.get("items", ()), ident)
-
-    def _assign(self, event: Event, body: Mapping[str, Any]) -> None:
-        del event
-        self._put(body["items"], body["code"])
-
     def _put(self, items: Iterable[int], code: str) -> None:
+        """Put notes under a code, or under none; an ended or proposed one takes none."""
         if code and (code not in self.codes or self.codes[code].state != "adopted"):
             return
         for item in items:
             if item in self.notes and self.notes[item].text:
                 self.notes[item] = replace(self.notes[item], code=code)
-
-    def _merge(self, event: Event, body: Mapping[str, Any]) -> None:
-        del event
-        ident, into = body["code"], body["into"]
-        if {ident, into} <= set(self.codes):
-            self.codes[ident] = replace(self.codes[ident], state="merged", merged_into=into)
-            self._put([note.item for note in self.notes.values() if note.code == ident], into)
-
-    def _drop(self, event: Event, body: Mapping[str, Any]) -> None:
-        del event
-        ident = body["code"]
-        if ident in self.codes:
-            self._put([note.item for note in self.notes.values() if note.code == ident], "")
-            self.codes[ident] = replace(self.codes[ident], state="dropped")
-
-    def _adopt(self, event: Event, body: Mapping[str, Any]) -> None:
-        del event
-        code = self.codes.get(body["code"])
-        if code is not None and code.state == "proposed":
-            self.codes[code.id] = replace(code, state="adopted")
-            free = [item for item in code.proposed_items if item in self.notes and not self.notes[item].code]
-            self._put(free, code.id)
-
-    def _scorer(self, event: Event, body: Mapping[str, Any]) -> None:
-        self._with_scorer(body, CodeScorer(body["config"], tuple(body["examples"]), event.author, event.at))
-
-    def _trial(self, event: Event, body: Mapping[str, Any]) -> None:
-        del event
-        if (scorer := self._scorer_of(body)) is not None and scorer.config == body["config"]:
-            self._with_scorer(body, replace(scorer, run=body["run"]))
-
-    def _install(self, event: Event, body: Mapping[str, Any]) -> None:
-        if (scorer := self._scorer_of(body)) is not None:
-            self._with_scorer(body, replace(scorer, installed=event.author))
-
-    def _scorer_of(self, body: Mapping[str, Any]) -> CodeScorer | None:
-        code = self.codes.get(body["code"])
-        return code.scorer if code else None
-
-    def _with_scorer(self, body: Mapping[str, Any], scorer: CodeScorer) -> None:
-        if body["code"] in self.codes:
-            self.codes[body["code"]] = replace(self.codes[body["code"]], scorer=scorer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,9 @@ text, or that a spreadsheet might change, is written as JSON.
 
 from __future__ import annotations
 
-import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from csv import writer
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
@@ -19,7 +17,7 @@ from typing import Any, Final, cast, get_args
 from steelyard.errors import ConfigError, DataError
 from steelyard.escaping import csv_cell, csv_text, json_line
 from steelyard.people.review_sheet import sample_id
-from steelyard.people.sheets import table_rows
+from steelyard.people.sheets import sheet_text, table_rows
 from steelyard.store import Run
 from steelyard.types import Label, LabelKind
 
@@ -36,26 +34,22 @@ def labels_jsonl(run: Run, labels: Iterable[Label]) -> Iterator[str]:
         yield json_line(_plain(run, label)) + "\n"
 
 
-def labels_csv(run: Run, labels: Iterable[Label]) -> Iterator[str]:
-    """Lines of a CSV file, a header with a byte order mark first."""
-    yield "\ufeff" + _csv_line(COLUMNS)
-    for label in labels:
+def labels_csv(run: Run, labels: Iterable[Label]) -> str:
+    """A CSV file with a header and a row for each label."""
+
+    def cells(label: Label) -> Iterable[Any]:
         row = _plain(run, label)
         row["scale"] = f"{row['scale'][0]:g}-{row['scale'][1]:g}" if row["scale"] else ""
         row["value"] = _encoded(label.value)
-        yield _csv_line([csv_cell(cell) for cell in row.values()])
+        return row.values()
+
+    return sheet_text(COLUMNS, map(cells, labels))
 
 
 def _plain(run: Run, label: Label) -> dict[str, Any]:
     scale = list(label.scale) if label.scale else None
     head = {"run": run.id, "sample": label.sample, "repeat": label.repeat, "name": label.name, "kind": label.kind}
     return {**head, "scale": scale, "value": label.value, "author": label.author, "at": label.at.isoformat()}
-
-
-def _csv_line(cells: Sequence[str]) -> str:
-    buffer = io.StringIO(newline="")
-    writer(buffer).writerow(cells)
-    return buffer.getvalue()
 
 
 def _encoded(value: Any) -> str:

@@ -53,21 +53,12 @@ class MarkChange:
         archived: archive it or bring it back; None leaves that as it is.
         add: tags that it gets.
         remove: tags that it loses; one that it does not have is passed over.
-
-    Raises:
-        ConfigError: a tag that cannot be one.
     """
 
     baseline: bool | None = None
     archived: bool | None = None
     add: tuple[str, ...] = ()
     remove: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "add", tuple(checked_tag(tag) for tag in self.add))
-        # Not checked: no run has an invalid tag. Half a surrogate pair would end the writer of an SQLite store.
-        sound = [tag.encode("utf-8", "replace").decode().strip() for tag in self.remove]
-        object.__setattr__(self, "remove", tuple(unicodedata.normalize("NFC", stream_safe(tag)) for tag in sound))
 
 
 def checked_tag(text: str) -> str:
@@ -83,7 +74,7 @@ def checked_tag(text: str) -> str:
     >>> checked_tag(" v2/zh ")
     'v2/zh'
     """
-    tag = unicodedata.normalize("NFC", stream_safe(text.strip()))
+    tag = _normal(text.strip())
     if not tag:
         raise ConfigError("a tag has at least one character")
     if len(tag) > MOST_CHARACTERS:
@@ -96,6 +87,10 @@ def checked_tag(text: str) -> str:
             f"the tag {tag!r} holds {shown}: a tag has letters, digits and the signs {' '.join(sorted(_SIGNS))}"
         )
     return tag
+
+
+def _normal(text: str) -> str:
+    return unicodedata.normalize("NFC", stream_safe(text))
 
 
 def _may_be_in_tag(sign: str) -> bool:
@@ -111,11 +106,16 @@ def mark_run(store: OpenStore, run: Run, change: MarkChange) -> RunMarks:
         change: what is changed.
 
     Raises:
-        ConfigError: the run was deleted, has no result that others could be compared with, or has too many tags.
+        ConfigError: a tag that cannot be one; the run was deleted, has no result that others could be compared with,
+            or has too many tags.
         StoreError: it could not be written.
     """
     if change.baseline and (refusal := baseline_refusal(run)):
         raise ConfigError(refusal)
+    # Removed tags are not checked: no run has an invalid one.
+    change = replace(
+        change, add=tuple(map(checked_tag, change.add)), remove=tuple(_normal(tag.strip()) for tag in change.remove)
+    )
 
     def write(batch: Batch) -> RunMarks | ConfigError:
         take_turn(batch, "mark")  # one for all runs: of two that are pinned, the second must see the first one

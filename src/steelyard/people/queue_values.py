@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from steelyard.analysis.label_forms import LabelForm
+from steelyard.constraints import Share, Within, check_options
 from steelyard.errors import ConfigError
 from steelyard.people.draw import RecordKey
 from steelyard.types import Json
@@ -40,8 +41,8 @@ class QueueDesign:
     title: str
     form: LabelForm
     question: str = ""
-    raters: int = 2
-    overlap: float = 0.2
+    raters: Annotated[int, Within(1, MOST_RATERS)] = 2
+    overlap: Share = 0.2
     seed: int = 0
     show_reference: bool = False
     drawn: Mapping[str, Json] = field(default_factory=dict)
@@ -51,10 +52,7 @@ class QueueDesign:
             raise ConfigError("a queue has a title")
         if max(len(self.title), len(self.question)) > _MOST_CHARACTERS:
             raise ConfigError(f"a queue's title and question have at most {_MOST_CHARACTERS:,} characters")
-        if not 1 <= self.raters <= MOST_RATERS:
-            raise ConfigError(f"an item is labelled by 1 to {MOST_RATERS} raters, not {self.raters}")
-        if not 0 <= self.overlap <= 1:
-            raise ConfigError(f"the overlap is a share from 0 to 1, not {self.overlap:g}")
+        check_options(self)
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> QueueDesign:

@@ -131,11 +131,10 @@ class Spend(Operation):
         """One update per evaluation."""
         for num in sorted({spend.evaluation for spend in operations}):
             of_evaluation = [spend for spend in operations if spend.evaluation == num]
-            sums = {
-                name: sum(getattr(spend, name) for spend in of_evaluation)
-                for name in ("calls", "tokens", "money", "millis")
-            }
-            batch.connection.execute(_SPEND, {"num": num, **sums})
+            amounts = [(spend.calls, spend.tokens, spend.money, spend.millis) for spend in of_evaluation]
+            calls, tokens, money, millis = map(sum, zip(*amounts, strict=True))
+            values = {"num": num, "calls": calls, "tokens": tokens, "money": money, "millis": millis}
+            batch.connection.execute(_SPEND, values)
         return [None] * len(operations)
 
 

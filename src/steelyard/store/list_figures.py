@@ -104,8 +104,6 @@ def read_figures(store: OpenStore, runs: Sequence[Run]) -> dict[str, ListFigures
     by_number = {run.num: run for run in runs}
     figures: dict[str, ListFigures] = {}
     with store.reading() as connection:
-        if not connection.has_table(schema.computed.name):
-            return {}
         query = "SELECT run, body FROM computed WHERE about = :about AND run IN :runs"
         for numbers in portions(by_number):
             for number, body in connection.execute(query, {"about": _LIST, "runs": numbers}).tuples():
@@ -135,7 +133,7 @@ def store_figures(store: OpenStore, run: Run, figures: ListFigures) -> None:
     body = to_json([_counters(run), list(field_values(figures).values())])
     row = {"run": run.num, "about": _LIST, "body": zlib.compress(body)}
     with store.changing() as connection:
-        if is_stored(connection, run) and connection.has_table(schema.computed.name):
+        if is_stored(connection, run):
             connection.insert_rows(schema.insert_or_update(schema.computed, ("run", "about"), ("body",)), [row])
 
 

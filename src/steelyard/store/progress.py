@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from steelyard.analysis.scores.running_score import RunningScore
 from steelyard.models.prices import Spent
+from steelyard.plain_json import field_values
 from steelyard.store.database import schema
 from steelyard.store.database.connection import Connection
 from steelyard.store.writer import Batch, Operation
@@ -54,10 +55,7 @@ def move_scores(
     for run, before in replaced:
         for name, outcome, value in before:
             sums.setdefault((run, name), RunningScore()).add(OUTCOMES[outcome], value, -1)
-    moves = [
-        {"run": run, "name": name, **{column: getattr(sums[run, name], column) for column in _SUMS}}
-        for run, name in sorted(sums)
-    ]
+    moves = [{"run": run, "name": name, **field_values(score)} for (run, name), score in sorted(sums.items())]
     batch.connection.insert_rows(schema.insert_or_add(schema.running_score, ("run", "name"), _SUMS), moves)
 
 
@@ -69,9 +67,9 @@ def count_scores_again(batch: Batch, run: int) -> None:
 
 def running_scores(connection: Connection, run: int) -> dict[str, RunningScore]:
     """Score -> its sums over the records so far."""
-    query = "SELECT w.text, s.* FROM running_score s JOIN word w ON w.num = s.name WHERE s.run = :run"
-    rows = connection.execute(query, {"run": run})
-    return {row.text: RunningScore(*(getattr(row, name) for name in _SUMS)) for row in rows}
+    query = f"SELECT w.text, {', '.join(_SUMS)} FROM running_score s JOIN word w ON w.num = s.name WHERE s.run = :run"
+    rows = connection.execute(query, {"run": run}).tuples()
+    return {name: RunningScore(*sums) for name, *sums in rows}
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,9 +46,12 @@ def opened_scores(run: StoredRun, names: Iterable[str]) -> set[str]:
     of_pairs = run.kind == JUDGES or is_judging(manifest) or _judges_pairs(manifest.get("scorers"))
     if of_pairs or has_structured_judge(manifest) or _asks_repeatedly(manifest.get("scorers")):
         return {*names}
-    infos = score_infos(manifest).values()
-    flags = ("exam", "named_verdicts", "per_turn", "weighted", "confidence")
-    return {info.name for info in infos if any(getattr(info, flag) for flag in flags)} | {RETRIEVAL_SCORES[0]}
+    detailed = {
+        info.name
+        for info in score_infos(manifest).values()
+        if info.exam or info.named_verdicts or info.per_turn or info.weighted or info.confidence
+    }
+    return detailed | {RETRIEVAL_SCORES[0]}
 
 
 def _asks_repeatedly(scorers: Any) -> bool:

@@ -5,7 +5,7 @@ Money is a whole number of billionths of the currency's unit, see `steelyard.mod
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -74,17 +74,17 @@ def stage_costs(connection: Connection, run: int, stages: Sequence[str]) -> tupl
     """
     query = "SELECT currency FROM evaluation WHERE num = (SELECT evaluation FROM run WHERE num = :run)"
     currency = connection.execute(query, {"run": run}).scalar() or ""
-    rows = connection.execute("SELECT * FROM stage WHERE run = :run ORDER BY stage", {"run": run})
-    return tuple(_stage_cost(row, stages[row.stage], currency) for row in rows)
+    rows = connection.execute("SELECT * FROM stage WHERE run = :run ORDER BY stage", {"run": run}).mappings()
+    return tuple(_stage_cost(row, stages[row["stage"]], currency) for row in rows)
 
 
-def _stage_cost(row: Any, name: str, currency: str) -> StageCost:
+def _stage_cost(row: Mapping[str, Any], name: str, currency: str) -> StageCost:
     """The counters of a stage; money only if all its replies have a cost, since a partial sum would mislead."""
     counters = [counter for counter in OF_STAGE if counter not in {"priced", "money", "saved"}]
-    usage = StageCost(name, **{counter: getattr(row, counter) for counter in counters})
-    if not row.priced or row.priced != row.calls:
+    usage = StageCost(name, **{counter: row[counter] for counter in counters})
+    if not row["priced"] or row["priced"] != row["calls"]:
         return usage
-    return replace(usage, money=units(row.money), currency=currency, saved=units(row.saved))
+    return replace(usage, money=units(row["money"]), currency=currency, saved=units(row["saved"]))
 
 
 def reported_counts(output: Output | None, *, through_journal: bool) -> dict[str, int]:
@@ -98,5 +98,6 @@ def reported_counts(output: Output | None, *, through_journal: bool) -> dict[str
 
 def framework_usage(connection: Connection, run: int) -> FrameworkUsage | None:
     """The tokens that a run's outputs report of models which did not go through the journal; None where none does."""
-    row = connection.execute("SELECT * FROM run WHERE num = :run", {"run": run}).first()
-    return FrameworkUsage(*(getattr(row, name) for name in REPORTED)) if row is not None and row.reporting else None
+    query = f"SELECT {', '.join(REPORTED)} FROM run WHERE num = :run"
+    counts = next(connection.execute(query, {"run": run}).tuples(), None)
+    return FrameworkUsage(*counts) if counts is not None and counts[0] else None

@@ -438,9 +438,9 @@ def test_a_rescored_run_is_filtered_by_its_newest_scores(where):
         ({"after": "99999999999999999999"}, "is not a place"),
         ({"after": "4711"}, "no record at 4711"),
         ({"after": "1", "before": "2"}, "not both"),
-        ({"n": 0}, "1 to 1,000"),
-        ({"n": MOST_ON_PAGE + 1}, "1 to 1,000"),
-        ({"skip": -1}, "before the first"),
+        ({"n": 0}, "n must be a whole number from 1 to 1000"),
+        ({"n": MOST_ON_PAGE + 1}, "not 1001"),
+        ({"skip": -1}, "skip must be a whole number of 0 or more, not -1"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_in_a_sentence(run, asked, said):

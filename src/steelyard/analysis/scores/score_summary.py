@@ -78,7 +78,7 @@ class _ScoreReading:
     def of(cls, info: ScoreInfo | None, intervals: Intervals) -> _ScoreReading:
         """The reading of a score as its scorer declared it."""
         scale = Interval(*range_of(info))
-        unbounded, weighted = (info is not None and getattr(info, name) for name in ("unbounded", "weighted"))
+        unbounded, weighted = (info.unbounded, info.weighted) if info is not None else (False, False)
         return cls(over_of(info), None if scale == UNIT else scale, intervals, unbounded, weighted)
 
     @property

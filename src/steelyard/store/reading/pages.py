@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Annotated, Final
 
 from steelyard.analysis.conditions import Condition, parse_condition
+from steelyard.constraints import Within, check_options
 from steelyard.errors import ConfigError
 from steelyard.store.database.connection import Connection
 from steelyard.store.reading.page_query import Place, RecordOrder, RecordQuery, Stretch, cursor
@@ -60,20 +61,17 @@ class PageRequest:
         counted: whether all that match are counted.
     """
 
-    n: int
+    n: Annotated[int, Within(1, MOST_ON_PAGE)]
     where: Condition | None
     order: RecordOrder
     after: Place | None = None
     before: Place | None = None
-    skip: int = 0
+    skip: Annotated[int, Within(0)] = 0
     among: Sequence[int] | None = None
     counted: bool = True
 
     def __post_init__(self) -> None:
-        if not 1 <= self.n <= MOST_ON_PAGE:
-            raise ConfigError(f"a page has 1 to {MOST_ON_PAGE:,} records, not {self.n}")
-        if self.skip < 0:
-            raise ConfigError(f"a page cannot begin {-self.skip} records before the first")
+        check_options(self)
         if self.after is not None and self.before is not None:
             raise ConfigError("a page follows one record or precedes one: give after or before, not both")
 
