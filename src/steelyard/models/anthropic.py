@@ -17,6 +17,7 @@ from steelyard.constraints import Timeout
 from steelyard.errors import ConfigError, expect_number
 from steelyard.models.base import Answer, CallParameters, Fault, Request, Wire, count_or_zero, finish_named, usage_of
 from steelyard.models.faults import fault_of_error, quoted
+from steelyard.models.json_bodies import mapping_or_empty
 from steelyard.models.native import (
     Said,
     check_native,
@@ -29,7 +30,7 @@ from steelyard.models.native import (
     text_in,
     turns_and_tokens,
 )
-from steelyard.models.openai_compatible import mapping_or_empty, tier_of
+from steelyard.models.openai_compatible import tier_of
 from steelyard.models.streaming import event_value, events_of, first_of, streamed_text
 from steelyard.models.turns import (
     CalledTool,

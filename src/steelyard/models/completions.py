@@ -17,7 +17,8 @@ from steelyard.constraints import Timeout
 from steelyard.errors import ConfigError
 from steelyard.models.base import Answer, CallParameters, Fault, Request, Wire, finish_named, usage_of
 from steelyard.models.faults import filtered_reply, parse_json, quoted
-from steelyard.models.openai_compatible import check_endpoint, first_choice, mapping_or_empty, post
+from steelyard.models.json_bodies import mapping_or_empty
+from steelyard.models.openai_compatible import check_endpoint, first_choice, post
 from steelyard.prompts.conversation import content_text, transcript_of
 from steelyard.prompts.message_parts import has_other_parts
 from steelyard.types import Message, Reply, Usage, estimate_tokens

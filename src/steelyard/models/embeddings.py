@@ -25,8 +25,9 @@ from steelyard.constraints import Timeout, Within
 from steelyard.errors import ConfigError, ModelError
 from steelyard.models.base import Answer, CallParameters, Fault, Request, Wire, usage_of
 from steelyard.models.faults import fault_of_error, filtered_reply, is_error, parse_json, quoted
+from steelyard.models.json_bodies import mapping_or_empty
 from steelyard.models.mismatches import keys_named, mismatch
-from steelyard.models.openai_compatible import check_endpoint, mapping_or_empty, post
+from steelyard.models.openai_compatible import check_endpoint, post
 from steelyard.prompts.conversation import content_text
 from steelyard.types import Asks, Message, Reply, Usage, estimate_tokens
 

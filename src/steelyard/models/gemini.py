@@ -15,8 +15,9 @@ from urllib.parse import quote
 from steelyard.constraints import Timeout
 from steelyard.errors import ConfigError
 from steelyard.models.base import Answer, CallParameters, Fault, Request, Wire, count_or_zero, usage_of
+from steelyard.models.decisions import DECISIONS, decision_in, gemini_decision_body, is_decision, send_decision
 from steelyard.models.faults import parse_json, quoted
-from steelyard.models.json_bodies import encode_body
+from steelyard.models.json_bodies import encode_body, mapping_or_empty
 from steelyard.models.native import (
     Said,
     check_native,
@@ -28,7 +29,7 @@ from steelyard.models.native import (
     text_in,
     turns_and_tokens,
 )
-from steelyard.models.openai_compatible import mapping_or_empty, tier_of
+from steelyard.models.openai_compatible import tier_of
 from steelyard.models.turns import (
     CalledTool,
     FilePart,
@@ -92,6 +93,7 @@ class Gemini:
     """
 
     limits_thinking: ClassVar[bool] = True
+    takes_decisions: ClassVar[bool] = True
 
     name: str
     base_url: str = "https://generativelanguage.googleapis.com/v1beta"
@@ -119,8 +121,12 @@ class Gemini:
             raise ConfigError("service and a serviceTier among the parameters: give one of them")
 
     def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
-        """One POST to `/models/NAME:generateContent`."""
+        """One POST to `/models/NAME:generateContent`, or to `/decisions` where the parameters ask questions."""
         turns, tokens = turns_and_tokens(messages)
+        key = (("x-goog-api-key", self.api_key),) if self.api_key else ()
+        if questions := parameters.get(DECISIONS):
+            asked = gemini_decision_body(self.name, turns, questions)
+            return native_request(self, DECISIONS, asked, headers=key, tokens=(tokens, 0))
         system, turns = without_system(turns)
         sent = merged(self.parameters, parameters)
         most = count_or_zero(sent.get("max_tokens"))
@@ -130,11 +136,12 @@ class Gemini:
         if self.service:
             body["serviceTier"] = self.service
         path = f"models/{quote(self.name.removeprefix('models/'), safe='')}:generateContent"
-        key = (("x-goog-api-key", self.api_key),) if self.api_key else ()
         return native_request(self, path, body, headers=key, tokens=(tokens, most), service=self.service)
 
     async def send(self, request: Request, wire: Wire) -> Answer:
         """Send it, and again for as long as the provider cuts the reply at its own limit and says how to go on."""
+        if is_decision(request):
+            return await send_decision(request, wire)
         answer = await wire.exchange(request)
         bodies = [answer.body]
         while (token := _continuation(answer)) and len(bodies) < _MOST_PARTS:
@@ -153,6 +160,8 @@ class Gemini:
         Raises:
             Fault: a status that says so, no JSON, or a reply that cannot be read by its own account.
         """
+        if (decided := decision_in(answer)) is not None:
+            return decided
         try:
             if answer.status == 200 and _CONTINUED in (data := mapping_or_empty(parse_json(answer))):
                 return _reply(items_of(data[_CONTINUED]), answer)

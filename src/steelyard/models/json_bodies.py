@@ -21,6 +21,7 @@ Never used for outputs of targets and for references, which may hold any value. 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 from steelyard import fast_json
@@ -92,3 +93,10 @@ def _is_written_alike(value: Any, layers: int) -> bool:
         if type(item) is not str and not _is_written_alike(item, layers - 1):
             return False
     return True
+
+
+def mapping_or_empty(value: Any) -> Mapping[str, Any]:
+    """`value` where it is a mapping, else an empty one: services send null, texts and lists in place of mappings."""
+    if value is None or type(value) is dict:  # checking an abstract class takes ten times as long
+        return value or {}
+    return value if isinstance(value, Mapping) else {}

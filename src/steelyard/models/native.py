@@ -15,9 +15,9 @@ from typing import Any, Final, NamedTuple
 from steelyard.errors import ConfigError
 from steelyard.models.base import SLOW_S, WITHOUT_TEXT, Answer, Fault, Request, as_messages, endpoint_of
 from steelyard.models.faults import fault_of_error, filtered_reply, names_error, parse_json, quoted
-from steelyard.models.json_bodies import encode_body
+from steelyard.models.json_bodies import encode_body, mapping_or_empty
 from steelyard.models.mismatches import keys_named, mismatch, said_nothing
-from steelyard.models.openai_compatible import Endpoint, check_endpoint, check_truncation, mapping_or_empty
+from steelyard.models.openai_compatible import Endpoint, check_endpoint, check_truncation
 from steelyard.models.refused_parameters import LIMITS
 from steelyard.models.turns import REASONING_ITEMS, CalledTool, MessageTurn, turns_of
 from steelyard.types import Message, Reply, Usage, estimate_tokens

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final
 from steelyard.constraints import Timeout, Within
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.models.base import Answer, CallParameters, Fault, Request, Wire, count_or_zero, usage_of
-from steelyard.models.json_bodies import parse_body
+from steelyard.models.json_bodies import mapping_or_empty, parse_body
 from steelyard.models.native import (
     Said,
     check_native,
@@ -30,7 +30,6 @@ from steelyard.models.native import (
     text_in,
     turns_and_tokens,
 )
-from steelyard.models.openai_compatible import mapping_or_empty
 from steelyard.models.turns import CalledTool, MessageTurn, schema_of, tools_of
 from steelyard.types import Message, Reply
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 from urllib.parse import quote, urlsplit
 
 from steelyard.constraints import Amount, Timeout
@@ -29,6 +29,7 @@ from steelyard.models.base import (
     usage_of,
 )
 from steelyard.models.connection import check_connection
+from steelyard.models.decisions import DECISIONS, decision_body, decision_in, is_decision, send_decision
 from steelyard.models.faults import (
     check_finish,
     fault_of_error,
@@ -37,11 +38,12 @@ from steelyard.models.faults import (
     parse_json,
     quoted,
 )
-from steelyard.models.json_bodies import encode_body, parse_body
+from steelyard.models.json_bodies import encode_body, mapping_or_empty, parse_body
 from steelyard.models.mismatches import keys_named, mismatch, said_nothing
 from steelyard.models.prices import PER
 from steelyard.models.references import check_key, check_secrets, masked
 from steelyard.models.streaming import completion_in, send_streamed, streamed_text
+from steelyard.models.turns import turns_of
 from steelyard.prompts.conversation import content_text
 from steelyard.types import Message, Reply, Usage, estimate_tokens
 
@@ -186,13 +188,6 @@ def _query(api_version: str) -> str:
     return f"?api-version={quote(api_version, safe='')}" if api_version else ""
 
 
-def mapping_or_empty(value: Any) -> Mapping[str, Any]:
-    """`value` where it is a mapping, else an empty one: services send null, texts and lists in place of mappings."""
-    if value is None or type(value) is dict:  # checking an abstract class takes ten times as long
-        return value or {}
-    return value if isinstance(value, Mapping) else {}
-
-
 @dataclass(frozen=True, slots=True)
 class OpenAICompatible:
     """A model behind a chat-completions endpoint.
@@ -214,6 +209,8 @@ class OpenAICompatible:
         proxy: `http://user:${PASSWORD}@host:3128`; `none` connects directly; empty follows the environment.
         ca_file: certificates in PEM form that are trusted as well as the system's.
     """
+
+    takes_decisions: ClassVar[bool] = True
 
     name: str
     base_url: str = "https://api.openai.com/v1"
@@ -251,8 +248,12 @@ class OpenAICompatible:
                 raise ConfigError(f"parameters must not contain {name!r}: write stream: true beside them")
 
     def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
-        """One POST to `/chat/completions`."""
+        """One POST to `/chat/completions`, or to `/decisions` where the parameters ask questions."""
         turns = as_messages(messages)
+        if questions := parameters.get(DECISIONS):
+            asked = turns_of(turns)
+            body = decision_body(self.name, asked, questions)
+            return post(self, DECISIONS, body, sum(estimate_tokens(turn.text) for turn in asked))
         body = {"model": self.name, "messages": turns, **self.parameters, **parameters}
         tokens = sum(estimate_tokens(content_text(turn.get("content"))) for turn in turns)
         request = post(self, "chat/completions", body, tokens)
@@ -261,6 +262,8 @@ class OpenAICompatible:
 
     async def send(self, request: Request, wire: Wire) -> Answer:
         """Send it once."""
+        if is_decision(request):
+            return await send_decision(request, wire)
         if not self.stream:
             return await wire.exchange(request)
         return await send_streamed(request, wire, idle_s=self.idle_s)
@@ -272,6 +275,8 @@ class OpenAICompatible:
             Fault: a status that says so, no JSON, an error inside it, no choice and no content, or a stream that ended
                 before the reply did.
         """
+        if (decided := decision_in(answer)) is not None:
+            return decided
         reply = read_completion(answer, streamed=self.stream)
         # DashScope's replies do not say that they are of the slower service: its address does.
         return replace(reply, metadata={**reply.metadata, "service_tier": "batch"}) if self.tier == "batch" else reply

@@ -17,7 +17,9 @@ from typing import Any, ClassVar, Final, Literal
 from steelyard.constraints import Timeout
 from steelyard.errors import ConfigError
 from steelyard.models.base import Answer, CallParameters, Fault, Request, Wire, count_or_zero, usage_of
+from steelyard.models.decisions import DECISIONS, decision_body, decision_in, is_decision, send_decision
 from steelyard.models.faults import ErrorBody, error_body, fault_in_body, parse_json, quoted
+from steelyard.models.json_bodies import mapping_or_empty
 from steelyard.models.native import (
     Said,
     check_native,
@@ -30,7 +32,7 @@ from steelyard.models.native import (
     text_in,
     turns_and_tokens,
 )
-from steelyard.models.openai_compatible import mapping_or_empty, tier_of
+from steelyard.models.openai_compatible import tier_of
 from steelyard.models.turns import CalledTool, FilePart, MessageTurn, schema_of, tool_choice_of, tools_of
 from steelyard.types import Message, Reply, Usage
 
@@ -64,6 +66,7 @@ class OpenAIResponses:
     """
 
     limits_thinking: ClassVar[bool] = True
+    takes_decisions: ClassVar[bool] = True
 
     name: str
     base_url: str = "https://api.openai.com/v1"
@@ -92,8 +95,12 @@ class OpenAIResponses:
             raise ConfigError("service and a service_tier among the parameters: give one of them")
 
     def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
-        """One POST to `/responses`."""
+        """One POST to `/responses`, or to `/decisions` where the parameters ask questions."""
         turns, tokens = turns_and_tokens(messages)
+        key = (("Authorization", f"Bearer {self.api_key}"),) if self.api_key else ()
+        if questions := parameters.get(DECISIONS):
+            asked = decision_body(self.name, turns, questions)
+            return native_request(self, DECISIONS, asked, headers=key, tokens=(tokens, 0))
         sent = merged(self.parameters, parameters)
         most = sent.pop("max_tokens", None)
         windowed = self.service in {"2h", "8h"}
@@ -110,12 +117,13 @@ class OpenAIResponses:
             body |= {"background": True, "background_options": {"completion_window": self.service}}
         elif self.service:
             body["service_tier"] = self.service
-        key = (("Authorization", f"Bearer {self.api_key}"),) if self.api_key else ()
         counts = (tokens, count_or_zero(most))
         return native_request(self, "responses", body, headers=key, tokens=counts, service=self.service)
 
     async def send(self, request: Request, wire: Wire) -> Answer:
         """Send it once, and wait for a call in the background."""
+        if is_decision(request):
+            return await send_decision(request, wire)
         answer = await wire.exchange(request)
         if self.service not in {"2h", "8h"} or answer.status != 200:
             return answer
@@ -135,6 +143,8 @@ class OpenAIResponses:
         Raises:
             Fault: a status that says so, no JSON, or a reply that failed, which comes with status 200.
         """
+        if (decided := decision_in(answer)) is not None:
+            return decided
         data = opened_answer(answer, "output") if not _has_failed(answer) else _failed(answer)
         if isinstance(data, Reply):
             return data

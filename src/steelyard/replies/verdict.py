@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 Outcome = Literal["scored", "refused", "unparsed"]
@@ -48,6 +49,7 @@ class Verdict:
         form: the name of the form in which it was written; "" where nothing was read.
         reason: the reply's text without the verdict: what the judge gives as its reasoning.
         asked_for: in which form the reply was asked for, where a JSON schema was to be sent; "" elsewhere.
+        probabilities: of each verdict, where the endpoint gave them in place of a text.
     """
 
     outcome: Outcome
@@ -58,3 +60,4 @@ class Verdict:
     form: str = ""
     reason: str = ""
     asked_for: str = ""
+    probabilities: Mapping[str, float] = field(default_factory=dict)

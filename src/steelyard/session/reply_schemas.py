@@ -23,6 +23,7 @@ from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from steelyard.errors import ModelError
 from steelyard.models.base import Model, ModelInfo
+from steelyard.models.decisions import DECISIONS
 from steelyard.models.refusals import ENDING
 from steelyard.plain_json import to_json
 from steelyard.session.replies import EndpointNotes
@@ -31,7 +32,9 @@ from steelyard.types import Asks, Reply
 REPLY_FORM: Final = "reply_form"
 """Key of a reply's metadata that says whether the reply was requested with the schema or as free text."""
 AS_SCHEMA: Final = "JSON schema"
+AS_DECISIONS: Final = "decisions"
 _IGNORED: Final = "free text: the endpoint ignored the JSON schema"
+_WITHOUT_DECISIONS: Final = "free text: the endpoint gives no decisions"
 _REFUSED: Final = "free text: the endpoint refused the JSON schema"
 _MAY_CONCERN_SCHEMA: Final = ENDING | {"bad_request"}
 """Kinds of a refusal whose cause may be the schema: words such as "not supported by this model" are easily misread."""
@@ -61,13 +64,13 @@ class Falls(Protocol):
 async def ask_for_schema(
     ask: Asks, model: Model, messages: Any, *, schema: Mapping[str, Any], free: Mapping[str, Any]
 ) -> Reply:
-    """Ask for a reply that follows a JSON schema where the endpoint takes one, else for one in free text.
+    """Ask for a reply that follows a JSON schema, or for decisions, where the endpoint has them, else for free text.
 
     Args:
         ask: an `Asks` of a user's own does not know which endpoints take a schema: it always sends the schema.
         model: the model to call.
         messages: the messages to send.
-        schema: parameters of the call with the schema.
+        schema: parameters of the call with the schema, or with the questions of decisions.
         free: those without.
 
     Returns:
@@ -77,8 +80,18 @@ async def ask_for_schema(
         ModelError: no usable reply for good.
     """
     if isinstance(ask, Falls):
-        return marked(*await ask.either(partial(ask, model, messages), model, schema, free))
-    return marked(await ask(model, messages, **schema), "")
+        found = await ask.either(partial(ask, model, messages), model, schema, free)
+    else:
+        found = Finding(await ask(model, messages, **schema), "")
+    return _with_form(found.reply, _decision_form(found.refusal)) if DECISIONS in schema else marked(*found)
+
+
+def _decision_form(refusal: str) -> str:
+    return f"{_WITHOUT_DECISIONS} ({refusal})" if refusal else AS_DECISIONS
+
+
+def _with_form(reply: Reply, form: str) -> Reply:
+    return replace(reply, metadata={**reply.metadata, REPLY_FORM: form})
 
 
 async def ask_for_probabilities(ask: Asks, model: Model, call: Callable[..., Awaitable[Reply]], most: int) -> Finding:
@@ -102,7 +115,8 @@ async def ask_for_probabilities(ask: Asks, model: Model, call: Callable[..., Awa
 def schema_digest(model: Model, parameters: Mapping[str, Any]) -> bytes:
     """The digest under which the journal keeps whether this endpoint and model take this schema, or this request."""
     info = ModelInfo.of(model)
-    identity = [info.address, info.name or type(model).__name__, parameters.get("response_format", dict(parameters))]
+    wanted = DECISIONS if DECISIONS in parameters else parameters.get("response_format", dict(parameters))
+    identity = [info.address, info.name or type(model).__name__, wanted]
     return blake2b(b"reply schema\0" + to_json(identity), digest_size=16).digest()
 
 
@@ -119,7 +133,7 @@ def marked(reply: Reply, refusal: str) -> Reply:
     # A proxy may drop the field without a word, and a model may stop before it has written anything.
     is_json = reply.text.lstrip()[:1] in {"{", ""}
     form = f"{_REFUSED} ({refusal})" if refusal else AS_SCHEMA if is_json else _IGNORED
-    return replace(reply, metadata={**reply.metadata, REPLY_FORM: form})
+    return _with_form(reply, form)
 
 
 class ReplySchemas:

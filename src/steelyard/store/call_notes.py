@@ -7,7 +7,7 @@ The replies of a run tell which parameters its endpoints refused, and whether th
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -48,7 +48,7 @@ def _noted(store: Store, run: Run) -> Run:
         if not any(stage.calls for stage in stages):
             return run
         is_long = any(stage.input_tokens >= _LEAST_TOKENS * stage.calls > 0 for stage in stages)
-        noted = calls_of(islice(run.records(), _MOST if is_long else _FEW))
+        noted = calls_of(islice(run.records(), _MOST if is_long else _FEW), _taken_out(run.first_manifest))
     if not noted:
         return run
     names = {"id": run.id, "suite": run.suite, "kind": run.kind, "target": run.target, "planned": run.planned}
@@ -62,14 +62,41 @@ def _noted(store: Store, run: Run) -> Run:
     return run.refresh()
 
 
-def calls_of(records: Iterable[Record]) -> dict[str, Any]:
-    """The manifest entry: `changed_parameters` by stage, and `cut_inputs`; empty where nothing showed."""
+def _taken_out(manifest: Mapping[str, Any]) -> dict[str, frozenset[str]]:
+    """By stage the parameters that the run itself sets to null wherever a model is asked."""
+    stages = {"target": manifest.get("target"), **manifest.get("scorers", {})}
+    nulls = {stage: [*_nulls(described)] for stage, described in stages.items()}
+    return {stage: frozenset.intersection(*names) for stage, names in nulls.items() if names}
+
+
+def _nulls(described: Any) -> Iterator[frozenset[str]]:
+    """The parameters set to null beside each model in a part of a manifest."""
+    if isinstance(described, list):
+        for part in described:
+            yield from _nulls(part)
+    elif isinstance(described, Mapping):
+        if "model" in described and isinstance(own := described.get("parameters"), Mapping):
+            yield frozenset(name for name, value in own.items() if value is None)
+        for part in described.values():
+            yield from _nulls(part)
+
+
+def calls_of(records: Iterable[Record], taken_out: Mapping[str, frozenset[str]]) -> dict[str, Any]:
+    """The manifest entry: `changed_parameters` by stage, and `cut_inputs`; empty where nothing showed.
+
+    Args:
+        records: of the run.
+        taken_out: by stage the parameters that the run does not send. A reply from the cache may tell of their refusal
+            in an earlier run that sent them.
+    """
     changed: dict[str, dict[str, str]] = {}
     inputs: dict[str, list[InputCount]] = {}
     for record in records:
         for stage, replies in record.replies.items():
             for reply in replies:
-                changed.setdefault(stage, {}).update(reply.metadata.get(CHANGED_PARAMETERS, {}))
+                changes = reply.metadata.get(CHANGED_PARAMETERS, {})
+                unsent = taken_out.get(stage, ())
+                changed.setdefault(stage, {}).update({name: to for name, to in changes.items() if name not in unsent})
                 usage = reply.usage
                 if usage.sent:
                     place = (record.sample.id, record.repeat)

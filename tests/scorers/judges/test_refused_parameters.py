@@ -219,7 +219,24 @@ def test_the_key_is_that_of_the_call_that_was_answered():
         judge = Judge(scorer.judge.model, parameters=taken_out)
         return await aevaluate(answer_of_the_sample, SAMPLES, [Correctness(judge)])
 
-    assert run_twice(reasoning_model, without)[1] == []
+    first, sent, second = run_twice(reasoning_model, without)
+    assert sent == []
+    assert {*noted_changes(first)} == {"temperature", "top_p", "presence_penalty"}
+    assert noted_changes(second) == {}
+
+
+def noted_changes(run):
+    return run.summary().calls.endpoints.get("changed_parameters", {}).get("correctness", {})
+
+
+def test_cached_replies_still_tell_of_what_the_run_leaves_to_the_endpoint():
+    async def without_one(run, scorer):
+        judge = Judge(scorer.judge.model, parameters={"top_p": None})
+        return await aevaluate(answer_of_the_sample, SAMPLES, [Correctness(judge)])
+
+    _, sent, second = run_twice(reasoning_model, without_one)
+    assert sent == []
+    assert {*noted_changes(second)} == {"temperature", "presence_penalty"}
 
 
 def test_a_fresh_draw_finds_out_again():

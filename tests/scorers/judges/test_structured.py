@@ -165,7 +165,7 @@ def test_a_rating_off_the_scale_is_none_whatever_the_schema_let_through():
 @pytest.mark.parametrize(
     ("judge", "message"),
     [
-        (Judge(Scripted(), structured="yes"), "structured: expected auto, true or false, but got 'yes'"),
+        (Judge(Scripted(), structured="yes"), "structured: expected auto, decisions, true or false, but got 'yes'"),
         (Judge(Scripted(), structured="auto", parameters={"response_format": {}}), "give one of them"),
         (Judge(OpenAICompatible("m", parameters={"response_format": {}}), structured=True), "give one of them"),
     ],

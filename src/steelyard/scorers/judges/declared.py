@@ -69,7 +69,8 @@ def yes_or_no(max_tokens: int | None = None, read: Callable[[Reply], Verdict] = 
 
 def numbered(count: int, max_tokens: int | None = None) -> VerdictRequest:
     """YES or NO under each number from 1 to `count`."""
-    return VerdictRequest(partial(read_numbered, n=count), Judge.numbered_schema, max_tokens, numbered=True)
+    schema = partial(Judge.numbered_schema, count=count)
+    return VerdictRequest(partial(read_numbered, n=count), schema, max_tokens, numbered=True)
 
 
 def rating(
@@ -91,7 +92,7 @@ def rating(
         reason = f"{verdict.value:g} is not one of the levels. {verdict.reason}".strip()
         return (replace(verdict, outcome="unparsed", value=None, kind="out_of_scale", reason=reason),)
 
-    return VerdictRequest(read, Judge.rating_schema, max_tokens)
+    return VerdictRequest(read, partial(Judge.rating_schema, scale=scale, levels=levels), max_tokens)
 
 
 @dataclass(frozen=True, slots=True)

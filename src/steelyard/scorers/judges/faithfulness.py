@@ -274,7 +274,7 @@ class ClaimFaithfulness(AskingScorer):
             "count": str(len(positions)),
         }
         messages = self.prompts[_JUDGING].messages(language, values)
-        reply = await self.judge.ask(ask, messages, schema=self.judge.numbered_schema())
+        reply = await self.judge.ask(ask, messages, schema=self.judge.numbered_schema(len(positions)))
         verdicts = list(before.verdicts or [Verdict("unparsed")] * len(before.texts))
         for position, verdict in zip(positions, read_numbered(reply, len(positions)), strict=True):
             had_no_value = bool(before.verdicts) and before.verdicts[position].value is None

@@ -21,6 +21,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar, cast
 from steelyard.constraints import Within
 from steelyard.errors import ConfigError
 from steelyard.models.base import AskedModel, CallParameters, ModelInfo, is_model
+from steelyard.models.decisions import DECISIONS
 from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.language import Language, LanguageSetting, prompt_language
 from steelyard.prompts.message_parts import images_in
@@ -28,10 +29,18 @@ from steelyard.prompts.reply_schema import response_format
 from steelyard.registry import NOT_A_SETTING
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_text import answer_of
-from steelyard.replies.verdict import Verdict
+from steelyard.replies.verdict import Scale, Verdict
 from steelyard.replies.verdict_like import verdict_like
 from steelyard.replies.verdict_list import read_verdict_list
 from steelyard.replies.yes_no import read_yes_no
+from steelyard.scorers.judges.decisions import (
+    PROBABILITIES,
+    as_verdict,
+    numbered_questions,
+    preference_question,
+    rating_question,
+    yes_no_question,
+)
 from steelyard.session.parameter_findings import may_drop
 from steelyard.session.replies import refused_before
 from steelyard.session.reply_schemas import AS_SCHEMA, REPLY_FORM, ask_for_schema, marked
@@ -78,7 +87,8 @@ class Judge:
             digits, `-`, `_` and `.`; any other character is refused.
         structured: `auto` requests verdicts by a JSON schema, the reason before the verdict, and free text where the
             endpoint refuses schemas; true requests a schema, and a refusal is an error; false requests free text. Both
-            forms are read by the same reader, and each score records which form was requested.
+            forms are read by the same reader, and each score records which form was requested. `decisions` asks the
+            endpoint's `/decisions` for the probability of each verdict, and for free text where it has none.
         system: a system message before every prompt of this judge, as a text or a file; a scorer's own wins.
         images: whether the images of an input are sent after the prompt, for models that take them: by `guideline`,
             `rubric`, `g_eval` and `correctness`. Else a placeholder stands for each.
@@ -89,7 +99,7 @@ class Judge:
     language: LanguageSetting = "auto"
     parameters: CallParameters = field(default_factory=dict)
     name: str = ""
-    structured: Literal["auto"] | bool = False
+    structured: Literal["auto", "decisions"] | bool = False
     system: Path | str = ""
     images: bool = False
     earlier_prompts: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False, metadata=NOT_A_SETTING)
@@ -104,10 +114,15 @@ class Judge:
         """Check the settings before anything is sent.
 
         Raises:
-            ConfigError: no model, or two forms of the reply.
+            ConfigError: no model, two forms of the reply, or a model whose kind of endpoint has no decisions.
         """
         if self.model is None:
             raise ConfigError("it has no model to ask: set judge: {model: ...}, for all scorers or for this one")
+        if self.structured == "decisions" and not getattr(self.model, "takes_decisions", False):
+            raise ConfigError(
+                "structured: decisions needs a model of openai_compatible, openai_responses or gemini; auto, true and "
+                "false work with every model"
+            )
         if self.structured and "response_format" in {**ModelInfo.of(self.model).parameters, **self.parameters}:
             raise ConfigError("structured and a response_format among the parameters: give one of them")
 
@@ -119,20 +134,34 @@ class Judge:
         *earlier, last = messages
         return [*earlier, {**last, "content": [{"type": "text", "text": last["content"]}, *images]}]
 
-    def rating_schema(self, *, reason: bool = True) -> dict[str, Any]:
+    def rating_schema(
+        self, *, reason: bool = True, scale: Scale | None = None, levels: Sequence[float] | None = None
+    ) -> dict[str, Any]:
         """Request parameters that restrict a reply to a rating in JSON; empty where verdicts are not structured.
 
         Args:
             reason: whether the judge gives its reasons, in front of the rating.
+            scale: on which it is asked for; without it and `levels` no decision can be asked for.
+            levels: the only values that may be given, see `declared.rating`.
         """
+        if self.structured == "decisions":
+            return rating_question(scale, levels)
         return self._schema("rating", {"rating": {"type": "number"}}, reason=reason)
 
     def yes_no_schema(self) -> dict[str, Any]:
         """Request parameters that restrict a reply to YES or NO in JSON; empty as above."""
+        if self.structured == "decisions":
+            return yes_no_question()
         return self._schema("verdict", {"verdict": _YES_NO})
 
-    def numbered_schema(self) -> dict[str, Any]:
-        """Request parameters for a list of YES or NO, each with its number; the same for every length of list."""
+    def numbered_schema(self, count: int = 0) -> dict[str, Any]:
+        """Request parameters for a list of YES or NO, each with its number.
+
+        Args:
+            count: of the numbers; only decisions differ by it, and without it none can be asked for.
+        """
+        if self.structured == "decisions":
+            return numbered_questions(count)
         if not self.structured:
             return {}
         entry = _closed({"number": {"type": "integer"}, "reason": {"type": "string"}, "verdict": _YES_NO})
@@ -140,6 +169,8 @@ class Judge:
 
     def preference_schema(self) -> dict[str, Any]:
         """Request parameters that restrict a reply to A, B, or C for neither, in JSON."""
+        if self.structured == "decisions":
+            return preference_question()
         return self._schema("preference", {"preference": {"type": "string", "enum": ["A", "B", "C"]}})
 
     def _schema(self, title: str, verdict: Mapping[str, Any], *, reason: bool = True) -> dict[str, Any]:
@@ -172,6 +203,9 @@ class Judge:
         free = self.sent(parameters)
         if not schema:
             return await ask(self.model, messages, **free)
+        if DECISIONS in schema and self.model is not None:
+            reply = await ask_for_schema(ask, self.model, messages, schema=schema, free=free)
+            return as_verdict(reply, schema[DECISIONS])
         restricted = self.sent({**parameters, **schema})
         if self.structured == "auto" and self.model is not None:
             return await ask_for_schema(ask, self.model, messages, schema=restricted, free=free)
@@ -372,6 +406,8 @@ def unless_stopped(verdict: Verdict, reply: Reply) -> Verdict:
     """
     if reply.finish == "refusal" or (verdict.value is None and reply.finish in STOPPED):
         verdict = Verdict("refused", reason=reply.text.strip())
+    if shares := reply.metadata.get(PROBABILITIES):
+        verdict = replace(verdict, probabilities=shares)
     form = reply.metadata.get(REPLY_FORM)
     return replace(verdict, asked_for=form) if isinstance(form, str) else verdict
 
@@ -451,6 +487,8 @@ def score_of(
         counts = Counter(map(passes, values) if passes else values)
         details |= {"sd": stdev(values), "flip_rate": 1 - max(counts.values()) / len(values)}
     details["form"] = first.form
+    if first.probabilities:
+        details["probabilities"] = dict(first.probabilities)
     return Score(name, value, passed=passes(value) if passes else None, reason=reason, detail=details)
 
 

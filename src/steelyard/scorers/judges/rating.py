@@ -25,6 +25,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from steelyard.constraints import Within
 from steelyard.errors import ConfigError, ModelError, ScorerError
+from steelyard.models.decisions import DECISIONS
 from steelyard.replies.clean import fold
 from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale, Verdict
@@ -86,6 +87,10 @@ class Form:
 
     def schema(self, judge: Judge) -> dict[str, Any]:
         """Request parameters that restrict a reply to the form in JSON, with reasons where the form asks for them."""
+        if judge.structured == "decisions":
+            # Ratings that are to be drawn, or weighted by the tokens of a text, need a text.
+            of_text = self.weighting in {"samples", "logprobs"}
+            return {} if of_text else judge.rating_schema(scale=Scale(self.low, self.high))
         schema = judge.rating_schema(reason=self.reasoning)
         return {**schema, "max_tokens": self.most_tokens + _BRACES_TOKENS} if schema else {}
 
@@ -131,8 +136,11 @@ async def rate(form: Form, judge: Judge, ask: Asks, messages: list[Message]) -> 
     """
     if form.weighting == "samples":
         return await _sampled(form, judge, ask, messages)
+    schema = form.schema(judge)
+    if DECISIONS in schema:
+        verdicts = await judge.verdicts(ask, messages, form.read, schema=schema, max_tokens=form.most_tokens)
+        return tuple(map(_decided, verdicts))
     if form.weighting == "single":
-        schema = form.schema(judge)
         verdicts = await judge.verdicts(ask, messages, form.read, schema=schema, max_tokens=form.most_tokens)
         return tuple(map(_single, verdicts))
     return await _weighted(form, judge, ask, messages)
@@ -209,6 +217,14 @@ def _expected(form: Form, reply: Reply) -> Rated:
         return _single(verdict, low, expected.mass)
     distribution = {float(value): p for value, p in expected.distribution.items()}
     return Rated(replace(verdict, value=expected.value), WEIGHTED, 1, 0, expected.mass, distribution)
+
+
+def _decided(verdict: Verdict) -> Rated:
+    """The rating in the probabilities that an endpoint gave for each value, or in its text where it gave none."""
+    if not verdict.probabilities:
+        return _single(verdict, "the endpoint gave no decision")
+    distribution = {float(value): share for value, share in verdict.probabilities.items()}
+    return Rated(verdict, WEIGHTED, 1, 0, sum(distribution.values()), distribution)
 
 
 def _single(verdict: Verdict, fallback: str = "", mass: float | None = None) -> Rated:

@@ -336,7 +336,7 @@ class ContextRelevance(AskingScorer):
         count = len(window.numbers)
         values = {"question": question, "contexts": window.renumbered().shown(), "count": str(count)}
         messages = self.prompts["context_relevance"].messages(language, values)
-        return read_numbered(await self.judge.ask(ask, messages, schema=self.judge.numbered_schema()), count)
+        return read_numbered(await self.judge.ask(ask, messages, schema=self.judge.numbered_schema(count)), count)
 
 
 def average_precision(of_use: Sequence[float]) -> float:
