@@ -97,7 +97,7 @@ def test_enter_beside_a_label_saves_the_note_and_gives_no_verdict(viewer, browse
         await page.tab.fill("[name=comment]", "a trap")
         await page.tab.fill("[name=author]", "ann")
         await page.press("Enter")
-        await page.until("document.readyState === 'complete' && document.querySelector('dl.kv b')?.textContent === 'a trap'")
+        await page.until("document.querySelector('dl.kv b')?.textContent === 'a trap'")
         return await page.run("document.querySelectorAll('[name=verdict][aria-pressed=true]').length")
 
     assert browse(address(viewer, f"/run/{run.id}/s/q0001"), visit) == 0
