@@ -27,7 +27,7 @@ def main() -> None:
     notes = read_notes()
     with tempfile.TemporaryDirectory() as folder:
         sheet = Path(folder) / "sheet.csv"
-        steelyard("codes", "sheet", given.analysis, "--out", str(sheet), *store)
+        steelyard("errors", "sheet", given.analysis, "--out", str(sheet), *store)
         with sheet.open(encoding="utf-8-sig", newline="") as file:
             rows = sorted(csv.DictReader(file), key=lambda row: (row["sample"], row["target"]))
         for row in rows:
@@ -36,7 +36,7 @@ def main() -> None:
             writer = csv.DictWriter(file, list(rows[0]))
             writer.writeheader()
             writer.writerows(rows)
-        print(steelyard("codes", "note", given.analysis, "--author", READER, "--from", str(sheet), *store), end="")
+        print(steelyard("errors", "note", given.analysis, "--author", READER, "--from", str(sheet), *store), end="")
 
 
 def read_notes() -> dict[tuple[str, str], tuple[str, str]]:

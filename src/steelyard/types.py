@@ -259,6 +259,7 @@ class StageInfo:
         sees_calls: the output that the scorer gets has `CALLS` in its metadata: `seconds`, `cost` (None without prices)
             and `finish` of the target's calls.
         compares_pairs: the scorer says which of two answers is better: its output is `{"A": ..., "B": ...}`.
+        is_rebuilt: what the target sends follows from manifest and sample, so that its requests are not stored.
     """
 
     _: KW_ONLY
@@ -268,6 +269,7 @@ class StageInfo:
     mock_output: str = ""
     compares_pairs: bool = False
     sees_calls: bool = False
+    is_rebuilt: bool = False
 
 
 BETWEEN_LEVELS: Final = " / "

@@ -1,4 +1,4 @@
-"""axe-core finds nothing serious on any page, wide and narrow, light and dark; none scrolls sideways."""
+"""axe-core finds nothing on any page, wide and narrow, light and dark; none scrolls sideways."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ SCHEMES = ("light", "dark")
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 FIND = """
 axe.run(document, {resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}).then(({violations}) =>
-  violations.filter(({impact}) => ["serious", "critical"].includes(impact)).map(({id, nodes}) =>
-    `${id} (${nodes.length}): ${nodes[0].target} ${nodes[0].html.slice(0, 200)} ${nodes[0].failureSummary}`))
+  violations.map(({id, impact, nodes}) => `${id} (${impact}, ${nodes.length}): ${nodes[0].target} ` +
+    `${nodes[0].html.slice(0, 200)} ${nodes[0].failureSummary}`))
 """
 SIDEWAYS = """
 Math.max(document.documentElement.scrollWidth - innerWidth,

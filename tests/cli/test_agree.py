@@ -208,7 +208,7 @@ def test_every_report_of_a_labelled_run_has_the_section(run):
     cells = [row[0] for part in section.parts if part.folded for row in part.table.rows]
     assert cells
     assert all(cell.link == RecordLink(run.id, cell.text) for cell in cells)
-    assert "Judge against people" in page
+    assert "Does the judge agree with people?" in page
 
 
 def test_uncertain_records_are_drawn_with_weights_that_agree_uses(steelyard, run):

@@ -34,7 +34,7 @@ def test_help_names_every_command_in_whole_sentences(steelyard):
     groups = "Groups (steelyard GROUP -h lists their commands)"
     assert list(headings) == ["Daily", groups, "Less often"]
     assert (len(headings["Daily"]), headings["Daily"][:2]) == (20, ["init", "check"])
-    assert headings[groups] == ["queue", "codes", "data"]
+    assert headings[groups] == ["queue", "errors", "data"]
     assert headings["Less often"] == [
         *("note", "mark", "verify", "delete", "convert", "prompts", "schema", "completion"),
     ]

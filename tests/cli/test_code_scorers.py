@@ -1,4 +1,4 @@
-"""`codes try`, `codes install`, and `review` of notes, against a model on loopback: what they ask and keep."""
+"""`errors try`, `errors install`, and `review` of notes, against a model on loopback: what they ask and keep."""
 
 import contextlib
 import sqlite3
@@ -57,7 +57,7 @@ def coding(once):
 def tried(steelyard, coding):
     def run(server, *more, code=0):
         flags = ("--model", "judge", "--base-url", server.url, "--quiet")
-        return steelyard("codes", "try", "evasive", *flags, *more, code=code)
+        return steelyard("errors", "try", "evasive", *flags, *more, code=code)
 
     return run
 
@@ -90,27 +90,27 @@ def test_the_terminal_shows_both_rates_with_their_intervals_and_the_next_step(tr
     assert "9 of 10" in out
     assert "55.5 to 99.7" in out
     assert "missed: q0" in out
-    assert f"steelyard codes install {coding}/" in out
-    assert "judge, tried" in steelyard("codes", "show", coding, code=0).out
+    assert f"steelyard errors install {coding}/" in out
+    assert "judge, tried" in steelyard("errors", "show", coding, code=0).out
 
 
 def test_the_cost_is_said_before_the_first_call(steelyard, coding):
     with exam_server(sees_evasion) as server:
         flags = ("--model", "judge", "--base-url", server.url)
-        err = steelyard("codes", "try", "evasive", *flags, "--examples", "0", *ANN, code=0).err
+        err = steelyard("errors", "try", "evasive", *flags, "--examples", "0", *ANN, code=0).err
         assert err.startswith("20 calls of about ")
-        dry = steelyard("codes", "try", "evasive", *flags, "--fresh", "--dry-run", "--json", code=0).json()
+        dry = steelyard("errors", "try", "evasive", *flags, "--fresh", "--dry-run", "--json", code=0).json()
         assert dry[0]["calls"] == 20
-        cached = steelyard("codes", "try", "evasive", *flags, "--dry-run", "--json", code=0).json()
+        cached = steelyard("errors", "try", "evasive", *flags, "--dry-run", "--json", code=0).json()
         assert (cached[0]["calls"], cached[0]["in_journal"]) == (20, 20)
         assert len(server.asked) == 20
 
 
 def test_a_dry_run_keeps_the_scorer_that_was_tried(steelyard, coding):
-    steelyard("codes", "try", "evasive", "--pattern", "do not", *ANN, code=0)
-    told = steelyard("codes", "try", "evasive", "--pattern", "x", *ANN, "--dry-run", code=0).out
+    steelyard("errors", "try", "evasive", "--pattern", "do not", *ANN, code=0)
+    told = steelyard("errors", "try", "evasive", "--pattern", "x", *ANN, "--dry-run", code=0).out
     assert "0 calls would be sent" in told
-    [code] = steelyard("codes", "show", coding, "--json", code=0).json()["codes"]
+    [code] = steelyard("errors", "show", coding, "--json", code=0).json()["codes"]
     assert (code["scorer"]["config"]["error_pattern"]["pattern"], code["trial"]["tpr"]["hits"]) == ("do not", 10)
 
 
@@ -143,7 +143,7 @@ def test_a_budget_holds_and_a_larger_one_resumes(tried):
 def test_a_killed_trial_goes_on_and_pays_for_nothing_twice(tried, coding, tmp_path):
     stored = in_journal(tmp_path)
     with exam_server(sees_evasion, held_after=8) as server:
-        typed = ["codes", "try", "evasive", "--model", "judge", "--base-url", server.url, "--examples", "0", *ANN]
+        typed = ["errors", "try", "evasive", "--model", "judge", "--base-url", server.url, "--examples", "0", *ANN]
         command = [sys.executable, "-c", "from steelyard.cli import main; main()", *typed, "--quiet"]
         process = subprocess.Popen(command, cwd=tmp_path)
         until(lambda: len(server.asked) == 20 and in_journal(tmp_path) == stored + 8, process)
@@ -170,7 +170,7 @@ def in_journal(folder):
 
 
 def test_a_pattern_asks_nobody(steelyard, coding):
-    found = steelyard("codes", "try", "evasive", "--pattern", "do not know", *ANN, "--json", code=0).json()
+    found = steelyard("errors", "try", "evasive", "--pattern", "do not know", *ANN, "--json", code=0).json()
     assert (found["trial"]["tpr"]["hits"], found["trial"]["tnr"]["hits"]) == (10, 10)
     with Store() as store:
         assert store.run(found["run"]).kind == "codes"
@@ -190,7 +190,7 @@ def test_a_judge_that_always_fails_gives_no_rates_and_another_code(tried, coding
     with exam_server(lambda prompt: failed(400)) as server:
         found = tried(server, "--examples", "0", *ANN, "--json", code=4).json()
     assert (found["state"], found["trial"]) == ("broken", None)
-    [code] = steelyard("codes", "show", coding, "--json", code=0).json()["codes"]
+    [code] = steelyard("errors", "show", coding, "--json", code=0).json()["codes"]
     assert (code["scorer"]["run"], "trial" in code) == ("", False)
 
 
@@ -226,7 +226,7 @@ def test_hostile_notes_and_definitions_stay_fenced(tried, coding):
 )
 def test_what_cannot_be_meant_is_refused_before_a_call(steelyard, coding, arguments, message):
     words = [word.format(coding=coding) for word in arguments]
-    assert message in steelyard("codes", *words, code=2).err
+    assert message in steelyard("errors", *words, code=2).err
 
 
 @pytest.mark.parametrize(
@@ -245,54 +245,54 @@ def test_a_code_without_a_definition_gets_no_judge(steelyard, coding):
     with Store() as store:
         made = named_coding(store, coding)
         new_code(store, made, "rude", author="ann")
-    told = steelyard("codes", "try", "rude", "--examples", "0", "--model", "m", *ANN, code=2).err
+    told = steelyard("errors", "try", "rude", "--examples", "0", "--model", "m", *ANN, code=2).err
     assert "has no definition for a judge" in told
     given = ("--examples", "0", "--definition", "Is rude.", "--model", "m", "--base-url", "http://127.0.0.1:9", *ANN)
-    assert steelyard("codes", "try", "rude", *given, "--dry-run", "--json", code=0).json()[0]["calls"] == 20
+    assert steelyard("errors", "try", "rude", *given, "--dry-run", "--json", code=0).json()[0]["calls"] == 20
 
 
 def test_an_analysis_without_notes_or_whose_run_is_gone_says_so(steelyard, coding):
-    steelyard("codes", "try", "evasive", "--pattern", "do not", *ANN, code=0)
+    steelyard("errors", "try", "evasive", "--pattern", "do not", *ANN, code=0)
     with Store() as store:
         made = named_coding(store, coding)
         [run] = [store.run(ident) for ident in made.drawn]
         blank = draw_coding(store, [run], n=5, seed=1, author="ann")
         new_code(store, blank, "rude", author="ann")
-    assert "is noted yet" in steelyard("codes", "try", "rude", "--pattern", "x", *ANN, code=2).err
+    assert "is noted yet" in steelyard("errors", "try", "rude", "--pattern", "x", *ANN, code=2).err
     assert "no note names an error yet" in steelyard("review", blank.id, "--model", "m", code=2).err
     with Store() as store:
         delete_runs(store, [store.run(ident) for ident in made.drawn])
-    assert "were deleted" in steelyard("codes", "try", "evasive", "--pattern", "x", *ANN, code=2).err
+    assert "were deleted" in steelyard("errors", "try", "evasive", "--pattern", "x", *ANN, code=2).err
 
 
 def test_a_scorer_is_installed_by_a_person_alone(steelyard, coding, monkeypatch):
-    steelyard("codes", "try", "evasive", "--pattern", "do not", *ANN, code=0)
-    assert "add --yes" in steelyard("codes", "install", "evasive", *ANN, code=2).err
-    assert "model:" in steelyard("codes", "install", "evasive", "--author", "model:x", "--yes", code=2).err
-    [code] = steelyard("codes", "show", coding, "--json", code=0).json()["codes"]
+    steelyard("errors", "try", "evasive", "--pattern", "do not", *ANN, code=0)
+    assert "add --yes" in steelyard("errors", "install", "evasive", *ANN, code=2).err
+    assert "model:" in steelyard("errors", "install", "evasive", "--author", "model:x", "--yes", code=2).err
+    [code] = steelyard("errors", "show", coding, "--json", code=0).json()["codes"]
     assert code["scorer"]["installed"] == ""
-    out = steelyard("codes", "install", "evasive", *ANN, "--yes", code=0).out
+    out = steelyard("errors", "install", "evasive", *ANN, "--yes", code=0).out
     block = out[out.index("scorers:") : out.index("\n\nEvasive is marked")]
     assert plain(parse(block, "copied.yaml")) == {
         "scorers": [{"error_pattern": {"name": "evasive", "pattern": "do not"}}]
     }
-    [code] = steelyard("codes", "show", coding, "--json", code=0).json()["codes"]
+    [code] = steelyard("errors", "show", coding, "--json", code=0).json()["codes"]
     assert code["scorer"]["installed"] == "ann"
 
 
 def test_another_scorer_has_no_trial_and_is_not_installed(steelyard, coding):
-    steelyard("codes", "try", "evasive", "--pattern", "do not", *ANN, code=0)
+    steelyard("errors", "try", "evasive", "--pattern", "do not", *ANN, code=0)
     with Store() as store:
         made = find_code(store, "evasive")
         make_scorer(store, "evasive", {"error_pattern": {"name": "evasive", "pattern": "x"}}, author="bob")
         assert find_code(store, made.address).code.scorer.run == ""
-    assert "was not tried yet" in steelyard("codes", "install", "evasive", *ANN, "--yes", code=2).err
+    assert "was not tried yet" in steelyard("errors", "install", "evasive", *ANN, "--yes", code=2).err
 
 
 def test_an_interrupted_trial_is_resumed_by_its_own_command(tried, steelyard):
     with exam_server(sees_evasion) as server:
         run = tried(server, "--examples", "0", *ANN, "--budget-calls", "2", "--json", code=130).json()["run"]
-    assert "made by steelyard codes try; type that command again" in steelyard("resume", run, code=2).err
+    assert "made by steelyard errors try; type that command again" in steelyard("resume", run, code=2).err
 
 
 @pytest.fixture
@@ -323,20 +323,20 @@ def test_proposed_codes_count_only_once_a_person_adopts_them(steelyard, free_not
     assert out.err.startswith("1 call of about ")
     assert "A proposed code counts once a person adopts it" in out.out
     assert again["codes"] == []
-    page = steelyard("codes", "show", free_notes, "--json", code=0).json()
+    page = steelyard("errors", "show", free_notes, "--json", code=0).json()
     proposed = {code["name"]: code for code in page["codes"]}
     assert {code["state"] for code in page["codes"]} == {"proposed"}
     assert {code["author"] for code in page["codes"]} == {"model:m"}
     assert page["uncoded"] == 10
-    assert "Proposed codes" in steelyard("codes", "show", free_notes, code=0).out.replace(
+    assert "Proposed codes" in steelyard("errors", "show", free_notes, code=0).out.replace(
         "proposed  ", "Proposed codes"
     )
-    told = steelyard("codes", "try", "kind 0", "--pattern", "x", *ANN, code=2).err
+    told = steelyard("errors", "try", "kind 0", "--pattern", "x", *ANN, code=2).err
     assert "adopt it first" in told
     with Store() as store:
         named = find_code(store, "kind 0")
         change_code(store, named.coding, "adopt", named.code.id, author="ann")
-    page = steelyard("codes", "show", free_notes, "--json", code=0).json()
+    page = steelyard("errors", "show", free_notes, "--json", code=0).json()
     [adopted] = [code for code in page["codes"] if code["state"] == "adopted"]
     assert adopted["notes"] == len(proposed["kind 0"]["items"]) > 0
 
@@ -349,7 +349,7 @@ def test_a_reply_without_groups_is_no_result(steelyard, free_notes):
 
 
 def test_trial_records_are_the_stored_ones(steelyard, coding):
-    run = steelyard("codes", "try", "evasive", "--pattern", "do not", *ANN, "--json", code=0).json()["run"]
+    run = steelyard("errors", "try", "evasive", "--pattern", "do not", *ANN, "--json", code=0).json()["run"]
     with Store() as store:
         made = named_coding(store, coding)
         [source] = [store.run(ident) for ident in made.drawn]

@@ -67,6 +67,6 @@ def test_the_commands_of_the_page_lead_to_an_installed_scorer(steelyard, monkeyp
 def test_every_option_that_the_page_names_is_there(steelyard):
     named = set(re.findall(r"`(--[a-z-]+)", PAGE.read_text("utf-8")))
     helps = "".join(
-        steelyard(*name, "--help", code=0).out for name in (("codes", "try"), ("codes", "install"), ("review",))
+        steelyard(*name, "--help", code=0).out for name in (("errors", "try"), ("errors", "install"), ("review",))
     )
     assert {option for option in named if option not in helps} == set()

@@ -262,7 +262,7 @@ def test_a_name_that_suites_share_is_refused_with_the_list_by_every_command(stee
     for command in (
         ["show", "glm"], ["compare", "glm", "kb"], ["report", "glm"], ["export", "glm"], ["rescore", "glm"],
         ["review", "glm"], ["note", "glm", "why"], ["baseline", "glm"], ["verify", "glm"], ["delete", "glm", "--yes"],
-        ["promote", "glm", "--to", "t.jsonl"], ["label", "glm", "--from", "x.csv"],
+        ["collect", "glm", "--to", "t.jsonl"], ["label", "glm", "--from", "x.csv"],
         ["export", "glm", "kb", "--json-dir", "out"], ["resume", "glm"],
         ["run", "law.json", "--only", "wrong", "--from", "glm"],
     ):  # fmt: skip

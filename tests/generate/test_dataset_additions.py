@@ -46,9 +46,9 @@ def run(tmp_path):
 
 @pytest.fixture
 def to(run, tmp_path):
-    """Promotes what fits a condition, and writes it."""
+    """Collects what fits a condition, and writes it."""
 
-    def promoted(where="failed", name="set.jsonl", *, save=True):
+    def collected(where="failed", name="set.jsonl", *, save=True):
         with Store(tmp_path / "s.db") as store:
             again = store.run(run.id)
             condition = parse_condition(where, again.manifest)
@@ -58,7 +58,7 @@ def to(run, tmp_path):
             addition.save()
         return addition
 
-    return promoted
+    return collected
 
 
 def rows_of(path):
@@ -72,21 +72,21 @@ def test_each_failed_sample_is_added_once_with_where_it_comes_from(run, to, tmp_
     assert (addition.fitting, len(addition.rows), addition.known) == (4, 4, ())
     first = rows[0]["metadata"]
     assert first["year"] == 1
-    promoted = first["promoted"]
-    assert (promoted["run"], promoted["suite"], promoted["target"]) == (run.id, "exam", "weak")
-    assert (promoted["at"], promoted["where"]) == ("2026-03-01T09:30:00+00:00", "failed")
-    assert (promoted["sample"], promoted["sample_hash"]) == (
+    collected = first["collected"]
+    assert (collected["run"], collected["suite"], collected["target"]) == (run.id, "exam", "weak")
+    assert (collected["at"], collected["where"]) == ("2026-03-01T09:30:00+00:00", "failed")
+    assert (collected["sample"], collected["sample_hash"]) == (
         "q1",
         hashes_by_id(run.data().scores.samples, run.data().hashes)["q1"],
     )
     wrong = {"solve_rate": {"value": 0.0, "outcome": "scored"}}
-    assert promoted["records"] == [{"repeat": 0, "scores": wrong}, {"repeat": 1, "scores": wrong}]
-    unread = rows[1]["metadata"]["promoted"]["records"][0]["scores"]["solve_rate"]
+    assert collected["records"] == [{"repeat": 0, "scores": wrong}, {"repeat": 1, "scores": wrong}]
+    unread = rows[1]["metadata"]["collected"]["records"][0]["scores"]["solve_rate"]
     assert unread == {"value": None, "outcome": "unparsed"}
-    assert rows[3]["metadata"]["promoted"]["records"][0]["failure"] == "target (TimeoutError)"
+    assert rows[3]["metadata"]["collected"]["records"][0]["failure"] == "target (TimeoutError)"
 
 
-def test_a_promoted_exam_is_read_again_as_the_same_questions(to, tmp_path):
+def test_a_collected_exam_is_read_again_as_the_same_questions(to, tmp_path):
     to()
     data = load_choice(SampleFiles(tmp_path / "set.jsonl"))
     wanted = [EXAM[no] for no in (1, 2, 3, 5)]
@@ -108,7 +108,7 @@ def test_what_is_in_the_file_stays_byte_for_byte_and_is_not_added_again(to, tmp_
     assert data.startswith(before.encode() + b"\n")
     rows = [json.loads(one) for one in data[len(before.encode()) :].decode().splitlines() if one]
     assert [row["id"].split("-")[0] for row in rows] == ["q2", "q3", "q5"]
-    assert rows[1]["id"] == f"q3-{rows[1]['metadata']['promoted']['content_hash'][:8]}"
+    assert rows[1]["id"] == f"q3-{rows[1]['metadata']['collected']['content_hash'][:8]}"
     assert path.stat().st_mode & 0o777 == 0o640
     assert [one.id for one in load_choice(SampleFiles(path)).samples][1:] == [
         row["id"] for row in [{"id": "q3"}, *rows]
@@ -160,7 +160,7 @@ def test_another_suffix_is_refused(to):
         to(name="set.csv")
 
 
-def test_samples_that_are_no_questions_are_not_promoted(tmp_path):
+def test_samples_that_are_no_questions_are_not_collected(tmp_path):
     suite = Suite("chunks", "generate", EXAM[:1], {"t": answer}, (ExactMatch(),))
     (made,) = evaluate_suite(suite, how=RunConfig(store=tmp_path / "g.db"))
     with pytest.raises(ConfigError, match="its samples cannot be asked again"):
@@ -172,8 +172,8 @@ def write(path, rows):
     return path
 
 
-def promoted_rows(kind, samples, tmp_path):
-    """`samples` as a run of that kind, all of them promoted to set.jsonl."""
+def collected_rows(kind, samples, tmp_path):
+    """`samples` as a run of that kind, all of them collected to set.jsonl."""
     suite = Suite("s", kind, samples, {"t": lambda sample: "no"}, (ExactMatch(),))
     (run,) = evaluate_suite(suite, how=RunConfig(store=tmp_path / "k.db"))
     add_records(run, run.records(), tmp_path / "set.jsonl", where="all", at=AT).save()
@@ -196,7 +196,7 @@ def test_questions_about_documents_come_back_with_answers_sources_and_passages(t
         {"id": "c", "question": "Why?", "contexts": ["because", "so"], "cluster": "reasons"},
     ]  # fmt: skip
     first = load_rag(SampleFiles(write(tmp_path / "q.jsonl", rows))).samples
-    again = load_rag(SampleFiles(promoted_rows("rag", first, tmp_path))).samples
+    again = load_rag(SampleFiles(collected_rows("rag", first, tmp_path))).samples
     assert as_asked(again) == as_asked(first)
     assert again[1].metadata["sources"][1]["text"] == "second"
     assert [sample.cluster for sample in again] == [sample.cluster for sample in first] == ["a", "b", "reasons"]
@@ -214,7 +214,7 @@ def test_questions_with_sql_come_back_with_schema_and_database(tmp_path):
     ]  # fmt: skip
     options = {"databases": tmp_path / "db"}
     first = [*load_text2sql(SampleFiles(write(tmp_path / "q.jsonl", rows)), **options).samples]
-    again = load_text2sql(SampleFiles(promoted_rows("text2sql", first, tmp_path)), **options).samples
+    again = load_text2sql(SampleFiles(collected_rows("text2sql", first, tmp_path)), **options).samples
     assert as_asked(again) == as_asked(first)
     assert [sample.cluster for sample in again] == ["everything", first[1].id]
 
@@ -222,7 +222,7 @@ def test_questions_with_sql_come_back_with_schema_and_database(tmp_path):
 def test_wanted_tables_come_back_as_rows(tmp_path):
     rows = [{"id": "1", "target": [["a", 1], ["b", None]], "question": "Which?", "group": "g", "cluster": "c"}]
     first = load_tables(SampleFiles(write(tmp_path / "q.jsonl", rows)), task="QA", databases=None).samples
-    path = promoted_rows("tables", first, tmp_path)
+    path = collected_rows("tables", first, tmp_path)
     again = load_tables(SampleFiles(path), task="QA", databases=None).samples
     assert as_asked(again) == as_asked(first)
     assert [sample.cluster for sample in again] == ["c"]
@@ -234,20 +234,20 @@ def test_questions_for_two_sides_come_back_with_messages_answers_and_clusters(tm
         Sample("b", [{"role": "user", "content": "How?"}], ["so", "thus"]),
         Sample("c", "What?"),
     ]
-    again = load_pairwise(SampleFiles(promoted_rows("pairwise", samples, tmp_path))).samples
+    again = load_pairwise(SampleFiles(collected_rows("pairwise", samples, tmp_path))).samples
     assert as_asked(again) == as_asked([replace(one, metadata={"position": 0}) for one in samples])
     assert [one.cluster for one in again] == ["twice", "b", "c"]
 
 
-def test_a_promoted_exam_keeps_its_clusters(tmp_path):
+def test_a_collected_exam_keeps_its_clusters(tmp_path):
     samples = [replace(EXAM[1], cluster="same"), replace(EXAM[2], cluster="same"), EXAM[3]]
-    data = load_choice(SampleFiles(promoted_rows("choice", samples, tmp_path)))
+    data = load_choice(SampleFiles(collected_rows("choice", samples, tmp_path)))
     assert [one.cluster for one in data.samples] == ["same", "same", EXAM[3].id]
 
 
 def test_a_run_from_python_gives_rows_that_the_rag_suite_reads(tmp_path):
     samples = [Sample("p", "Capital of France?", "Paris", contexts=("It is Paris.",), group="cities")]
-    path = promoted_rows("custom", samples, tmp_path)
+    path = collected_rows("custom", samples, tmp_path)
     assert as_asked(load_rag(SampleFiles(path)).samples) == as_asked(samples)
 
 

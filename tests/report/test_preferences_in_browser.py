@@ -29,7 +29,7 @@ def test_a_judging_run_alone_shows_both_answers_and_both_orders_inert(runs, in_b
     async def visit(page):
         state = {
             "answers": await page.run(texts(".detail .answers .answers pre")),
-            "heads": await page.run(texts(".detail .answers .answers h4")),
+            "heads": await page.run(texts(".detail .answers .answers h3")),
             "orders": await page.run(texts(".detail .orders li")),
             "bold": await page.run("document.querySelectorAll('.detail b').length"),
             "title": await page.run("document.title"),

@@ -426,7 +426,7 @@ def test_a_code_becomes_a_judge_that_waits_for_its_trial(viewer):
     }
     assert (scorer.examples, scorer.run, scorer.author) == ((items[0], items[2]), "", "ann")
     page = unescape(ann.ask(f"{ann.base}/c/{source}")[2])
-    assert f"steelyard codes try {ann.coding.id}/{source} --model MODEL --store " in page
+    assert f"steelyard errors try {ann.coding.id}/{source} --model MODEL --store " in page
     assert '\n      definition: "Names no \\"source\\""' in page
     assert "I have put it into a configuration" not in page
     assert "judge, to be tried" in ann.ask(ann.base)[2]

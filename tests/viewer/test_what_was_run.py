@@ -3,7 +3,7 @@
 import html
 import json
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 import pytest
@@ -12,10 +12,11 @@ from tests.viewer.conftest import exam, first, second, serving
 
 from steelyard import OpenAICompatible, Options, Prompt, Sample, Suite, evaluate_suite
 from steelyard.evaluation.evaluate import RunConfig
-from steelyard.evaluation.judge_prompts import target_request
+from steelyard.evaluation.judge_prompts import target_request, target_requests
 from steelyard.models.http import ResponseMap
 from steelyard.people.labels import all_labels
 from steelyard.scorers.choice import Choice
+from steelyard.session.kept_requests import LONGEST_TEXT
 from steelyard.targets import HttpEndpoint
 from steelyard.viewer.what_was_run import template_pieces
 
@@ -67,14 +68,77 @@ def test_what_another_version_of_the_prompt_would_send_is_not_called_sent(tmp_pa
     assert target_request(run, record) is None, "a store may name any file"
 
 
-def test_a_request_to_an_application_is_rebuilt_too(tmp_path):
+def test_a_request_to_an_application_is_stored_with_its_body(tmp_path):
     with logging_server(lambda *_: {"answer": "B"}) as log:
-        body, response = {"query": "{{prompt}}"}, ResponseMap(text="answer")
+        body, response = {"query": "{{prompt}}", "knowledge": "boats"}, ResponseMap(text="answer")
         target = HttpEndpoint(log.url, body=body, response=response, template="Q: {{question}}")
         run = asked(tmp_path / "s.db", target, exam(1))
-    (record,) = run.records()
+        (record,) = run.records()
+        with serving(tmp_path / "s.db") as viewer:
+            page = viewer.ask(f"/run/{run.id}/s/q0000")[2]
     request = target_request(run, record)
-    assert (request.is_proven, request.messages) == (True, [{"role": "user", "content": log.asked[0][1]["query"]}])
+    ((role, text),) = sent_texts(page)
+    assert (request.is_proven, role, json.loads(text)) == (True, "body", log.asked[0][1])
+    assert f"to POST {log.url}" in page
+    assert "stored when it was sent; secrets are masked" in page
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Asks its model twice; what it sends holds keys."""
+
+    model: OpenAICompatible
+
+    async def __call__(self, sample, ask):
+        tools = [{"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}]
+        first = await ask(self.model, [{"role": "user", "content": sample.input}], tools=tools)
+        history = [{"role": "user", "content": f"You said: {first.text} The key is the-key-of-the-agent-42."}]
+        return (await ask(self.model, history, user={"password": "correct horse"})).text
+
+
+def test_each_request_of_an_agent_is_stored_without_secrets_and_shown(tmp_path, monkeypatch):
+    monkeypatch.setenv("AGENT_KEY", "the-key-of-the-agent-42")
+    with endpoint() as log:
+        run = asked(tmp_path / "s.db", Agent(OpenAICompatible("m", log.url, api_key="${AGENT_KEY}")), exam(1))
+        (record,) = run.records()
+        with serving(tmp_path / "s.db") as viewer:
+            page = html.unescape(viewer.ask(f"/run/{run.id}/s/q0000")[2])
+    first, last = target_requests(run, record).values()
+    assert first.messages == log.messages[0]
+    assert (first.parameters["tools"], first.parameters["model"]) == (log.asked[0][1]["tools"], "m")
+    said = "You said: The answer is B. The key is "
+    assert log.messages[1][0]["content"] == f"{said}the-key-of-the-agent-42."
+    assert last.messages[0]["content"] == f"{said}[secret AGENT_KEY]."
+    assert last.parameters["user"] == {"password": "*" * 13}
+    assert sent_texts(page) == [("user", "Question 0?")]
+    assert "tools offered: look_up" in page
+    assert "The first of 2 requests" in page
+    assert f"{said}[secret AGENT_KEY]." in page.partition("Calls <span")[2]
+    assert b"the-key-of-the-agent" not in (tmp_path / "s.db").read_bytes()
+
+
+def test_a_long_request_is_stored_without_the_middle_of_its_texts(tmp_path):
+    with endpoint() as log:
+        model = OpenAICompatible("m", log.url)
+
+        async def agent(sample, ask):
+            return (await ask(model, [{"role": "user", "content": text} for text in ("x" * 100_000, "Why?")])).text
+
+        run = asked(tmp_path / "s.db", agent, exam(1))
+    (record,) = run.records()
+    (request,) = target_requests(run, record).values()
+    long, short = (message["content"] for message in request.messages)
+    assert (short, len(log.messages[0][0]["content"])) == ("Why?", 100_000)
+    assert "xx… (96,000 characters left out) …xx" in long
+    assert len(long) < LONGEST_TEXT + 50
+
+
+def test_a_prompt_is_rebuilt_and_its_request_is_not_stored(tmp_path):
+    with endpoint() as log:
+        run = asked(tmp_path / "s.db", Prompt(OpenAICompatible("m", log.url), "Choose.\n{{question}}"), exam(1))
+    (record,) = run.records()
+    assert target_requests(run, record) == {}
+    assert target_request(run, record).is_proven
 
 
 def test_the_page_on_what_was_run_has_prompt_settings_scorers_and_dataset(tmp_path):

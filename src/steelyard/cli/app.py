@@ -41,7 +41,7 @@ _HEADINGS: Final = {
         ("agree", "agree_command"),
         ("judges", "judges_command"),
         ("baseline", "export_commands"),
-        ("promote", "export_commands"),
+        ("collect", "export_commands"),
     ),
     "Groups (steelyard GROUP -h lists their commands)": (
         ("queue create", "queue_commands"),
@@ -50,13 +50,13 @@ _HEADINGS: Final = {
         ("queue label", "queue_commands"),
         ("queue sheet", "queue_commands"),
         ("queue disagreements", "queue_commands"),
-        ("codes draw", "codes_commands"),
-        ("codes list", "codes_commands"),
-        ("codes show", "codes_commands"),
-        ("codes sheet", "codes_commands"),
-        ("codes note", "codes_commands"),
-        ("codes try", "code_scorer_commands"),
-        ("codes install", "code_scorer_commands"),
+        ("errors draw", "errors_commands"),
+        ("errors list", "errors_commands"),
+        ("errors show", "errors_commands"),
+        ("errors sheet", "errors_commands"),
+        ("errors note", "errors_commands"),
+        ("errors try", "code_scorer_commands"),
+        ("errors install", "code_scorer_commands"),
         ("data list", "data_commands"),
         ("data show", "data_commands"),
         ("data diff", "data_commands"),
@@ -83,7 +83,7 @@ _NAMES: Final = frozenset(name.partition(" ")[0] for name, _ in _COMMANDS)
 _READING: Final = frozenset({"show", "compare", "history", "report", "export", "view"})
 """Commands that run no user code and compute only with stored numbers."""
 _GROUPS: Final = {
-    "codes": "Find out what is wrong with answers, and how often.",
+    "errors": "Find out what is wrong with answers, and how often.",
     "data": "Look through datasets, and save new versions.",
     "queue": "Let several people label records.",
 }
@@ -109,7 +109,7 @@ _SUMMARIES: Final = {
     "agree": "Compare a run's judge with people's labels.",
     "judges": "Compare several judges on the stored answers of a run.",
     "baseline": "Save a run's scores in a file as the baseline of later runs.",
-    "promote": "Copy samples of a run into a test set, with their origin.",
+    "collect": "Copy samples of a run into a test set, with their origin.",
     "note": "Add a note to a run, or list its notes.",
     "mark": "Pin the baseline of a suite, archive runs, or tag them.",
     "verify": "Check a store for damage.",

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, cast
 import typer
 
 from steelyard.analysis.numbers import count_text
-from steelyard.cli.codes_commands import AuthorOption, CodeArgument
+from steelyard.cli.errors_commands import AuthorOption, CodeArgument
 from steelyard.cli.estimates import Evaluating, print_estimate
 from steelyard.cli.exit_codes import exit_code
 from steelyard.cli.options import (
@@ -45,7 +45,7 @@ from steelyard.scorers.judges.judge import Judge
 from steelyard.store import Store
 
 
-def codes_try(
+def errors_try(
     code: CodeArgument,
     model: ModelOption = "",
     base_url: BaseUrlOption = "",
@@ -99,7 +99,7 @@ def codes_try(
     raise typer.Exit(exit_code(trial.state, has_result=trial.errors < trial.records))
 
 
-def codes_install(
+def errors_install(
     code: CodeArgument,
     *,
     author: AuthorOption,
@@ -117,7 +117,7 @@ def codes_install(
         if scorer is None or not scorer.run:
             raise ConfigError(
                 f"the scorer of {named.code.name!r} was not tried yet: "
-                f"steelyard codes try {named.address}{store_option(store)}"
+                f"steelyard errors try {named.address}{store_option(store)}"
             )
         page = CodingPage.of(opened, named.coding)
         lines = scorer_yaml(scorer.config)
@@ -180,7 +180,7 @@ def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, boo
     _print_sections(page, named)
     cached = f", {count_text(trial.from_journal, 'reply')} cached" if trial.from_journal else ""
     say(console(), f"run {trial.run}: {count_text(trial.records, 'record')}{cached}")
-    say(console(), f"install with: steelyard codes install {named.address} --author NAME{store_option(store)}")
+    say(console(), f"install with: steelyard errors install {named.address} --author NAME{store_option(store)}")
 
 
 def _print_sections(page: CodingPage, named: NamedCode) -> None:

@@ -1,4 +1,4 @@
-"""Commands that write the contents of runs into files for other programs: `export`, `baseline`, `promote`."""
+"""Commands that write the contents of runs into files for other programs: `export`, `baseline`, `collect`."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def baseline(
     typer.echo(f"wrote {to}: {len(saved.scores.samples)} samples of {saved.target} (run {saved.id})")
 
 
-def promote(
+def collect(
     run: RunArgument,
     to: Annotated[
         Path, typer.Option("--to", metavar="FILE", help="The test set, .jsonl; created if it does not exist.")
@@ -165,20 +165,20 @@ def promote(
         say_unfinished(stored)
         condition = parse_condition(where, stored.manifest)
         records = (record for _, record in matching_records(stored, condition))
-        promotion = add_records(stored, records, to, where=where, at=datetime.now(UTC))
+        collection = add_records(stored, records, to, where=where, at=datetime.now(UTC))
     if not dry_run:
-        promotion.save()
+        collection.save()
     if as_json:
-        print_json({**promotion.json_fields(), "dry_run": dry_run})
+        print_json({**collection.json_fields(), "dry_run": dry_run})
         return
     out = console()
     verb = "would be added" if dry_run else "added"
-    counts = f"{len(promotion.rows)} {verb}, {len(promotion.known)} already in the file"
-    say(out, f"{to}: {counts}; {promotion.fitting} of run {stored.id} match")
-    if not promotion.fitting:
+    counts = f"{len(collection.rows)} {verb}, {len(collection.known)} already in the file"
+    say(out, f"{to}: {counts}; {collection.fitting} of run {stored.id} match")
+    if not collection.fitting:
         say(out, f"no sample of run {stored.id} ({stored.target}) matches {where}")
     elif dry_run:
-        for row in promotion.rows:
+        for row in collection.rows:
             say(out, f"  {row['id']}")
 
 

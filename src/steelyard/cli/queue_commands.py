@@ -77,7 +77,7 @@ def queue_create(
         typer.Option("--uncertain", help="Draw records with an uncertain judge more often; keeps weights."),
     ] = False,
     where: Annotated[
-        str, typer.Option("--where", metavar="EXPR", help="Only these records; the syntax of promote --where.")
+        str, typer.Option("--where", metavar="EXPR", help="Only these records; the syntax of collect --where.")
     ] = "",
     score: LabelScoreOption = "",
     kind: LabelKindOption = "",

@@ -62,7 +62,7 @@ _FAILED: Final = "failed"
 
 _OnlyOption = Annotated[
     str,
-    typer.Option("--only", metavar="EXPR", help="Which samples; the syntax of promote --where.", show_default=False),
+    typer.Option("--only", metavar="EXPR", help="Which samples; the syntax of collect --where.", show_default=False),
 ]
 _ReasonOption = Annotated[
     list[str] | None,
@@ -318,4 +318,4 @@ def _next_steps(result: Review, store: str | None) -> Iterator[str]:
         yield f"more: steelyard show {result.run} --only wrong{where}"
         for cause in list(result.causes)[:1]:
             expression = shlex.quote(label_condition("cause", cause))
-            yield f"      steelyard promote {result.run} --where {expression} --to set.jsonl{where}"
+            yield f"      steelyard collect {result.run} --where {expression} --to set.jsonl{where}"

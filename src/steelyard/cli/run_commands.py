@@ -73,7 +73,7 @@ def run(
             "--only",
             metavar="EXPR",
             help="With --from: only samples that were failed, wrong, errors, unparsed, group=...; the syntax of "
-            "promote --where.",
+            "collect --where.",
         ),
     ] = "",
     from_run: Annotated[str, typer.Option("--from", metavar="RUN", help="The earlier run that --only refers to.")] = "",

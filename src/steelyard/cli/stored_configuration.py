@@ -139,7 +139,7 @@ def _stored(run: Run) -> Mapping[str, Any] | None:
         ConfigError: another command made the run.
     """
     if run.kind in {"codes", "generate", "review"}:
-        command = {"trial": "codes try"}.get(run.target, "")
+        command = {"trial": "errors try"}.get(run.target, "")
         made_by = command if run.kind == "codes" else run.kind
         raise ConfigError(f"run {run.id} was made by steelyard {made_by}; type that command again")
     stored = run.manifest.get("config")

@@ -138,7 +138,7 @@ class TableColumns:
 
 
 def _own_cells(row: Row) -> Sequence[Any] | Mapping[str, Any]:
-    """The cells of a row; what an object has under `metadata`, as promoted rows have it, stands beside its other keys.
+    """The cells of a row; what an object has under `metadata`, as collected rows have it, stands beside its other keys.
 
     Without keys that suites set, which these rows were given when they were read before, and where they come from.
     """
@@ -146,7 +146,7 @@ def _own_cells(row: Row) -> Sequence[Any] | Mapping[str, Any]:
     inner = cells.get("metadata") if isinstance(cells, Mapping) else None
     if not isinstance(cells, Mapping) or not isinstance(inner, Mapping):
         return cells
-    kept = {key: value for key, value in inner.items() if key not in OWN_KEYS and key != "promoted"}
+    kept = {key: value for key, value in inner.items() if key not in OWN_KEYS and key != "collected"}
     return {**kept, **{key: value for key, value in cells.items() if key != "metadata"}}
 
 

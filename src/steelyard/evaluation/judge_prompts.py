@@ -1,9 +1,9 @@
-"""The prompts that targets and judges were sent, rebuilt from what a run has stored.
+"""The prompts that targets and judges were sent, from what a run has stored.
 
-A store keeps replies and not requests, which mostly repeat the sample and its output. The manifest describes every
-target and judge and holds its templates, so that it can be rebuilt and repeats its requests, answered from the journal.
-A prompt is shown as sent only where its key in the journal is that of a stored reply: the key is a digest of the whole
-request, so that exactly what was sent is shown.
+A store keeps the requests of agents and applications (`session.kept_requests`). Others mostly repeat the sample and its
+output: the manifest describes the target or judge and holds its templates, so that it can be rebuilt and repeats its
+requests, answered from the journal. A prompt is shown as sent only where its key in the journal is that of a stored
+reply: the key is a digest of the whole request, so that exactly what was sent is shown.
 """
 
 # Why it is so, and what was rejected: docs/decisions/scorers-judge-prompts.md
@@ -13,17 +13,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
 from steelyard.errors import ModelError, SteelyardError
 from steelyard.evaluation.rescore import JournalAsk
 from steelyard.models.response import ResponseMap
+from steelyard.plain_json import from_json
+from steelyard.prompts.conversation import is_messages
 from steelyard.prompts.template import is_template_file, refuse_file_names
 from steelyard.registry import find
 from steelyard.runner import Step
 from steelyard.scorers.judges.judge import Judge, with_stored_prompts
 from steelyard.store import Run
+from steelyard.store.journal import find_request
 from steelyard.types import Message, Record, Scorer
 
 _NOT_MADE: Final = (SteelyardError, TypeError, ValueError, KeyError, AttributeError)
@@ -52,18 +56,44 @@ class TargetRequest:
     Args:
         messages: in order.
         parameters: of the call, of the model and of the target, with the tools that are offered.
-        is_proven: whether its digest is the key of a stored reply; else it is what the manifest configures.
+        is_proven: whether it was stored, or its digest is the key of a stored reply; else it is what the manifest
+            configures.
         literals: the template and the system message, whose placeholders the sample's values fill.
+        is_stored: whether it is what was stored with its reply.
     """
 
     messages: list[Message]
     parameters: Mapping[str, Any]
     is_proven: bool
-    literals: tuple[str, ...]
+    literals: tuple[str, ...] = ()
+    is_stored: bool = False
+
+
+def target_requests(run: Run, record: Record) -> dict[str, TargetRequest]:
+    """Key of a reply -> the request that was stored with it, in the order of the target's calls."""
+    keys = [reply.key for reply in record.replies.get("target", ())]
+    stored = ((key, find_request(run.store, bytes.fromhex(key))) for key in keys)
+    return {key: _read_request(text) for key, text in stored if text}
+
+
+def _read_request(text: str) -> TargetRequest:
+    """A request as it was kept; a body that is none of a chat becomes one message."""
+    address, _, body = text.partition("\n")
+    try:
+        fields = from_json(body)
+    except ValueError:  # it was cut, or is no JSON
+        fields = body
+    if isinstance(fields, Mapping) and is_messages(messages := fields.get("messages")):
+        parameters = {key: value for key, value in fields.items() if key != "messages"}
+        return TargetRequest(list(messages), {**parameters, "to": address}, is_proven=True, is_stored=True)
+    shown = fields if isinstance(fields, str) else json.dumps(fields, ensure_ascii=False, indent=2)
+    return TargetRequest([{"role": "body", "content": shown}], {"to": address}, is_proven=True, is_stored=True)
 
 
 def target_request(run: Run, record: Record) -> TargetRequest | None:
-    """The request of the target for a record; None where the target is code of the user's, or cannot be rebuilt."""
+    """The first request of the target for a record, stored or rebuilt; None where it cannot be rebuilt."""
+    if stored := target_requests(run, record):
+        return next(iter(stored.values()))
     ask = JournalAsk(run.store, record, "target", run.manifest.get("draw", ""))
     try:
         target, texts = _target_of(run.manifest["target"])

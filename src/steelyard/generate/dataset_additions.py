@@ -1,6 +1,6 @@
 """Adds records of a run to a test dataset, so that what failed once is tested from then on.
 
-Rows have the keys that the loader of the run's suite reads, and under `metadata.promoted` where they come from.
+Rows have the keys that the loader of the run's suite reads, and under `metadata.collected` where they come from.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class DatasetAddition:
         try:
             make_private_folder(path.parent)
             if _bytes_of(path) != self.before:
-                raise ConfigError(f"{self.path} was changed meanwhile; promote again")
+                raise ConfigError(f"{self.path} was changed meanwhile; collect again")
             with replaced(path) as file:
                 file.write(self.before + end + lines.encode("utf-8", "replace"))
         except OSError as error:
@@ -89,7 +89,7 @@ def add_records(run: Run, records: Iterable[Record], path: Path, *, where: str, 
         DataError: a line of the file is not a JSON object.
     """
     if path.suffix.lower() != ".jsonl":
-        raise ConfigError(f"{path}: a test set is promoted to a .jsonl file, not {path.suffix or 'that'}")
+        raise ConfigError(f"{path}: a test set is collected to a .jsonl file, not {path.suffix or 'that'}")
     if run.kind in _MADE:
         raise ConfigError(f"run {run.id} was made by `{run.kind}`: its samples cannot be asked again")
     before = _bytes_of(path)
@@ -116,7 +116,7 @@ def add_records(run: Run, records: Iterable[Record], path: Path, *, where: str, 
         provenance |= {"where": where, "sample": ident, "sample_hash": hashes.get(ident, ""), "content_hash": content}
         metadata = {
             **_other_metadata(row, same_sample[0].sample),
-            "promoted": {**provenance, "records": [_results(record) for record in same_sample]},
+            "collected": {**provenance, "records": [_results(record) for record in same_sample]},
         }
         added.append({**row, "id": name, "metadata": metadata})
     _refuse_other_keys(path, existing, added)
@@ -234,5 +234,5 @@ def _refuse_other_keys(path: Path, existing: Sequence[Mapping[str, Any]], added:
         key_name = "question" if strangers else lacking[0]
         raise ConfigError(
             f"the first rows of {path.name} have no key {key_name!r}, so rows with it would not be read; "
-            "promote to another file, and list both files under samples.file"
+            "collect to another file, and list both files under samples.file"
         )

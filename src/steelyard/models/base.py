@@ -36,6 +36,8 @@ _FINISHES: Final[Mapping[str, str]] = MappingProxyType(
 """Finish reasons of ZhipuAI (`sensitive`), Anthropic and TGI, which gateways pass on unchanged -> OpenAI's."""
 KEPT: Final = "kept"
 """Key of a reply's metadata, in the journal alone: digest of the mapping, status and body, see `session.readings`."""
+SENT: Final = "sent"
+"""Key of a reply's metadata, in the journal alone: the request that it answers, see `session.kept_requests`."""
 READ_AGAIN: Final = "read_again"
 """Key of a reply's metadata: it was read from a kept body under another response mapping than at first."""
 WITHOUT_TEXT: Final = frozenset({"content_filter", "length", "refusal", "tool_calls"})
@@ -62,6 +64,7 @@ class Request:
         reading: digest of how the answer will be read, where the user configures that; "" where it is fixed. Not part
             of `digest`.
         total_s: the least time for the whole call, retries included, in seconds, where a slower service was ordered.
+        is_kept: whether the journal keeps it with its reply, as nobody can build it again; not part of `digest`.
     """
 
     endpoint: str
@@ -78,6 +81,7 @@ class Request:
     ca_file: str = ""
     reading: str = ""
     total_s: float = 0.0
+    is_kept: bool = False
 
     @property
     def digest(self) -> bytes:

@@ -170,8 +170,8 @@ def find_coding(store: Store, name: str) -> Coding:
     match = next((ident for ident, event in draws if run.id in event.body), None)
     if match is None:
         raise ConfigError(
-            f"run {run.id} ({run.target}) is in no error analysis: draw one with steelyard codes draw {run.id} --author"
-            " NAME"
+            f"run {run.id} ({run.target}) is in no error analysis: draw one with "
+            f"steelyard errors draw {run.id} --author NAME"
         )
     return named_coding(store, match)
 

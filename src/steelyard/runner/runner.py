@@ -308,7 +308,12 @@ class Runner:
     async def _call_target(self, task: Task, replies: dict[str, tuple[Any, ...]]) -> Output:
         step, sample = self._target, task.sample
         work = self._work
-        ask = self._session.ask(sample.id, task.repeat, "target", draw=work.draw, run=work.run) if step.asks else None
+        keeps = not step.info.is_rebuilt
+        ask = (
+            self._session.ask(sample.id, task.repeat, "target", draw=work.draw, run=work.run, keeps_requests=keeps)
+            if step.asks
+            else None
+        )
         try:
             with _IN_TARGET:
                 output = plain_output(await step(ask, sample), sample.input)

@@ -8,12 +8,13 @@ from typing import Any, Final
 
 from steelyard import fast_json
 from steelyard.errors import Attempt, ModelError
-from steelyard.models.base import KEPT
+from steelyard.models.base import KEPT, SENT
 from steelyard.plain_json import check_plain, from_json, to_json
 from steelyard.prompts.agent_messages import conversation_output, with_plain_conversation
 from steelyard.replies.answer_text import answer_of
 from steelyard.types import STOPPED, Output, Reply, Usage
 
+_OF_JOURNAL: Final = frozenset({KEPT, SENT})
 _LONGEST_REASON: Final = 300
 _MOST_BYTES: Final = 32 << 20
 """Limit of one output: a larger one is a mistake of the target, and reading it back would fill the memory."""
@@ -57,10 +58,16 @@ def _pack_any(reply: Reply) -> bytes:
 def unpack_reply(key: str, body: bytes, *, cached: bool = True) -> Reply:
     """Decode a reply; it is marked as cached unless whoever reads it knows that it was sent."""
     text, finish, (input_tokens, output_tokens, estimated, *sent), latency, several, metadata = from_json(body)
-    metadata.pop(KEPT, None)
+    for name in _OF_JOURNAL:
+        metadata.pop(name, None)
     attempts = tuple(Attempt(*attempt) for attempt in several) if several else (Attempt("", latency),)
     usage = Usage(input_tokens, output_tokens, bool(estimated), *sent[:1], *map(bool, sent[1:2]), *sent[2:])
     return Reply(key, text, finish, usage, latency, attempts, cached=cached, metadata=metadata)
+
+
+def unpack_sent(body: bytes) -> str:
+    """The request that was kept with a stored reply; "" where none was."""
+    return str(from_json(body)[5].get(SENT, ""))
 
 
 def unpack_kept(body: bytes) -> Sequence[Any] | None:
@@ -71,9 +78,9 @@ def unpack_kept(body: bytes) -> Sequence[Any] | None:
 
 def without_kept(reply: Reply) -> Reply:
     """The reply as it will be when it is read from the journal."""
-    if KEPT not in reply.metadata:
+    if _OF_JOURNAL.isdisjoint(reply.metadata):
         return reply
-    return replace(reply, metadata={name: value for name, value in reply.metadata.items() if name != KEPT})
+    return replace(reply, metadata={name: value for name, value in reply.metadata.items() if name not in _OF_JOURNAL})
 
 
 def pack_output(output: Output) -> bytes:

@@ -16,8 +16,9 @@ from steelyard.models.budget import Ledger, Quota
 from steelyard.models.limits import Limits, Retry
 from steelyard.models.refused_parameters import LIMIT_NAMES
 from steelyard.session.deadlines import Deadlines
+from steelyard.session.kept_requests import with_request
 from steelyard.session.parameter_findings import Call, Changes, ParameterFindings, with_changes
-from steelyard.session.readings import Kept, read_again, read_again_key, read_unread, unread_key
+from steelyard.session.readings import Kept, read_again, read_again_key, read_unread, unread, unread_key
 from steelyard.session.replies import EndpointNotes, pack_output, pack_reply, unpack_output, unpack_reply, without_kept
 from steelyard.session.reply_schemas import Finding, ReplySchemas, schema_digest
 from steelyard.session.secrets import Secrets
@@ -163,7 +164,9 @@ class Session:
             self.limits.pauses.resume()
             self.proofs.forget_failures()
 
-    def ask(self, sample: str, repeat: int, stage: str, *, draw: str = "", run: str = "") -> Ask:
+    def ask(
+        self, sample: str, repeat: int, stage: str, *, draw: str = "", run: str = "", keeps_requests: bool = False
+    ) -> Ask:
         """An `Ask` for one sample, repeat and stage.
 
         Args:
@@ -172,8 +175,11 @@ class Session:
             stage: `target`, or a scorer's name.
             draw: "" unless a fresh draw was taken.
             run: for which outputs are kept, see `Ask.kept_output`.
+            keeps_requests: whether requests are stored with their replies.
         """
-        return Ask(self, sample, repeat, stage, draw, run)
+        ask = Ask(self, sample, repeat, stage, draw, run)
+        ask.keeps_requests = keeps_requests
+        return ask
 
     async def reply(
         self,
@@ -214,7 +220,7 @@ class Session:
             if stored is None:
                 send = self._send_and_keep if request.reading else self.limits.call
                 reply = await send(model, request, self._wire, sample, key.hex())
-                reply = self._redacted(reply, changes)
+                reply = self._redacted(reply, changes, request)
                 body = pack_reply(reply)
                 stored = await self.journal.commit(key, body)
                 reply = without_kept(reply)
@@ -252,8 +258,6 @@ class Session:
         try:
             return await self.limits.call(model, request, wire, sample, key)
         except ModelError as error:
-            from steelyard.session.readings import unread, unread_key
-
             if (kept := unread(model, request, error)) is not None:
                 await self.journal.commit(unread_key(bytes.fromhex(key)), pack_reply(self._redacted(kept, _NO_CHANGES)))
             raise
@@ -277,10 +281,12 @@ class Session:
         # The future is never cancelled: awaiting it would then look like a cancellation of this call.
         return await asyncio.shield(waiting)
 
-    def _redacted(self, reply: Reply, changes: Changes) -> Reply:
-        """`reply` without secrets: the wire cannot see one that was split over the events of a stream."""
+    def _redacted(self, reply: Reply, changes: Changes, request: Request | None = None) -> Reply:
+        """`reply` without secrets, with its request if that is kept: the wire misses what events of a stream split."""
         if changes:
             reply = with_changes(reply, changes)
+        if request is not None and request.is_kept:
+            reply = with_request(reply, request, self.secrets.redact_text)
         if self.secrets.empty:
             return reply
         redact = self.secrets.redact_value
@@ -369,12 +375,13 @@ class Ask:
         repeat: which of the sample's repeats this is, from 0.
         replies: in the order of their calls.
         optional: parameters that may be left out where the endpoint refuses them.
+        keeps_requests: whether the journal keeps each request with its reply.
         over: the error that ended the run during a call, even if the target's own code caught it.
     """
 
     __slots__ = (
         *("_above", "_others", "_run", "_session"),
-        *("keys", "optional", "over", "repeat", "replies", "sample", "stage"),
+        *("keeps_requests", "keys", "optional", "over", "repeat", "replies", "sample", "stage"),
     )
 
     def __init__(self, session: Session, sample: str, repeat: int, stage: str, draw: str, run: str = "") -> None:
@@ -389,10 +396,12 @@ class Ask:
         self._above: Ask | None = None
         self._others: dict[str, Ask] = {}
         self.optional: Collection[str] = ()
+        self.keeps_requests = False
 
     def may_drop(self, names: Collection[str]) -> Ask:
         """The same Ask for a call that may do without these parameters, where the endpoint refuses them."""
         view = Ask(self._session, self.sample, self.repeat, self.stage, "", self._run)
+        view.keeps_requests = self.keeps_requests
         view.optional = names
         view.replies = self.replies
         view.keys = self.keys
@@ -405,6 +414,7 @@ class Ask:
         stage_ask = self._others.get(stage)
         if stage_ask is None:
             stage_ask = self._others[stage] = Ask(self._session, self.sample, self.repeat, stage, "", self._run)
+            stage_ask.keeps_requests = self.keeps_requests
             stage_ask.keys = self.keys
             stage_ask._above = self
         return stage_ask
@@ -434,13 +444,15 @@ class Ask:
         if self.optional or not (LIMIT_NAMES.isdisjoint(parameters) and LIMIT_NAMES.isdisjoint(own)):
 
             async def send(model: Model, parameters: Mapping[str, Any], changes: Changes) -> Reply:
-                request = model.request(messages, parameters)
+                request = replace(model.request(messages, parameters), is_kept=self.keeps_requests)
                 key = self.keys.next(request.digest)
                 return await self._session.reply(model, request, key, self.sample, changes=changes)
 
             reply = await self._changed(send, model, parameters)
         else:  # nothing may be changed: no step more than the call itself, as most calls are of this kind
             request = model.request(messages, parameters)
+            if self.keeps_requests:
+                request = replace(request, is_kept=True)
             try:
                 reply = await self._session.reply(model, request, self.keys.next(request.digest), self.sample)
             except ModelError as error:
@@ -475,7 +487,7 @@ class Ask:
         """Call `model` once for all samples; the reply counts as one of the record whose call was sent."""
 
         async def send(model: Model, parameters: Mapping[str, Any], changes: Changes) -> Reply:
-            request = model.request(messages, parameters)
+            request = replace(model.request(messages, parameters), is_kept=self.keeps_requests)
             key = self.keys.once(request.digest)
             return await self._session.reply(model, request, key, self.sample, for_all=True, changes=changes)
 

@@ -18,7 +18,7 @@ from steelyard.analysis.stopping import Stopped
 from steelyard.errors import StoreError
 from steelyard.models.budget import Budget
 from steelyard.models.prices import billionths
-from steelyard.session.replies import unpack_reply
+from steelyard.session.replies import unpack_reply, unpack_sent
 from steelyard.store.database import schema
 from steelyard.store.database.backend import Lock
 from steelyard.store.endpoint_limits import claim_call
@@ -329,6 +329,16 @@ def find_reply(store: OpenStore, key: bytes) -> Reply | None:
     """
     body = find_body(store, key)
     return None if body is None else unpack_reply(key.hex(), body)
+
+
+def find_request(store: OpenStore, key: bytes) -> str:
+    """The request that was stored with the reply of `key`: method and address, a line break, the body; "" without one.
+
+    Raises:
+        StoreError: the reply is damaged.
+    """
+    body = find_body(store, key)
+    return unpack_sent(body) if body else ""
 
 
 def find_body(store: OpenStore, key: bytes) -> bytes | None:

@@ -24,7 +24,7 @@ from steelyard.prompts.sample_values import (
     values_with_examples,
 )
 from steelyard.prompts.template import load_template, load_words, names_of, renamed, render, words_of_file
-from steelyard.types import Asks, Message, Output, Sample
+from steelyard.types import Asks, Message, Output, Sample, StageInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,11 @@ class Prompt:
         """The words that are sent, so that two versions of a prompt can be told apart."""
         schema = {"reply_schema": load_reply_schema(self.reply)} if self.reply else {}
         return {"text": load_template(self.template), **words_of_file(self.system, "system"), **schema}
+
+    @property
+    def stage_info(self) -> StageInfo:
+        """What is sent can be built again, except with examples that were drawn."""
+        return StageInfo(is_rebuilt=self.examples is None)
 
     @property
     def without_question(self) -> str:

@@ -120,7 +120,7 @@ class _CodePages:
             scorer=scorer_words(code),
             is_pattern=code.scorer is not None and PATTERN in code.scorer.config,
             yaml=scorer_yaml(code.scorer.config) if code.scorer else "",
-            command=f"steelyard codes try {coding.id}/{code.id}",
+            command=f"steelyard errors try {coding.id}/{code.id}",
             store_option=self._codings.store_option(),
             trial=self._trial(coding, code),
             author=author_of(request),

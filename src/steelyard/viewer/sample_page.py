@@ -17,7 +17,7 @@ from steelyard.analysis.numbers import record_value_text, score_title, seconds_t
 from steelyard.analysis.retrieval_matches import WAYS
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text
-from steelyard.evaluation.judge_prompts import judge_prompts
+from steelyard.evaluation.judge_prompts import judge_prompts, target_requests
 from steelyard.prompts.agent_messages import MESSAGES, is_answered_conversation, tool_call
 from steelyard.prompts.conversation import input_text, is_messages
 from steelyard.prompts.message_parts import images_in, without_files
@@ -343,10 +343,9 @@ def _reply_of(record: Record) -> tuple[str, str]:
 
 
 def _prompts(run: Run, record: Record) -> Mapping[str, Sequence[Message]]:
-    """Key of a judge's reply -> the messages that it answers."""
-    if not record.replies.keys() - {"target"}:
-        return {}
-    return judge_prompts(run, record)
+    """Key of a reply of a judge, or of a target whose requests are stored -> the messages that it answers."""
+    stored = {key: request.messages for key, request in target_requests(run, record).items()}
+    return {**stored, **judge_prompts(run, record)} if record.replies.keys() - {"target"} else stored
 
 
 def _span(score: Score | None, text: str) -> tuple[int, int]:

@@ -17,10 +17,14 @@ from steelyard.analysis.comparison.settings import PROMPT, SYSTEM_PROMPT, settin
 from steelyard.analysis.numbers import cost_text, count_text, duration_text, score_title
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.escaping import cell_text
+from steelyard.evaluation.judge_prompts import target_request
+from steelyard.prompts.agent_messages import tool_call
+from steelyard.prompts.message_parts import without_files
 from steelyard.prompts.template import placeholders
+from steelyard.report.sample_evidence import speaker
 from steelyard.store import Run
 from steelyard.store.list_figures import money_of
-from steelyard.types import Record
+from steelyard.types import Message, Record
 from steelyard.viewer.open_datasets import OpenDatasets
 from steelyard.viewer.pages import Pages
 
@@ -122,32 +126,46 @@ class ShownRequest:
         messages: role, text, and the text cut at what was put into placeholders.
         tools: names of the tools that were offered.
         parameters: of the call, without tools.
-        is_proven: whether the digest of the request is the key of the stored reply.
+        is_proven: whether it was stored, or the digest of the request is the key of the stored reply.
+        origin: how the page has it.
+        more: further requests, which the calls below show.
     """
 
     messages: tuple[tuple[str, tuple[Piece, ...]], ...]
     tools: tuple[str, ...]
     parameters: Mapping[str, str]
     is_proven: bool
+    origin: str
+    more: int
 
 
 def shown_request(run: Run, record: Record) -> ShownRequest | None:
-    """The request of a record; None where the target is code, whose requests a store does not hold."""
-    from steelyard.evaluation.judge_prompts import target_request  # imports what runs: 0.2 s, for samples alone
-
+    """The request of a record; None where it was not stored and cannot be rebuilt."""
     request = target_request(run, record)
     if request is None:
         return None
     messages = tuple(
-        (str(message.get("role", "")), tuple(_filled(cell_text(message.get("content")), request.literals)))
-        for message in request.messages
+        (speaker(message), tuple(_filled(_message_text(message), request.literals))) for message in request.messages
     )
     parameters = dict(request.parameters)
     tools = parameters.pop("tools", None) or ()
     names = tuple(cell_text((tool.get("function") or tool).get("name")) for tool in tools if isinstance(tool, Mapping))
+    origin = "rebuilt; its digest equals the stored key" if request.is_proven else "configured (not proven)"
     return ShownRequest(
-        messages, names, {key: cell_text(value) for key, value in parameters.items()}, request.is_proven
+        messages,
+        names,
+        {key: cell_text(value) for key, value in parameters.items()},
+        request.is_proven,
+        "stored when it was sent; secrets are masked" if request.is_stored else origin,
+        len(record.replies["target"]) - 1 if request.is_stored else 0,
     )
+
+
+def _message_text(message: Message) -> str:
+    """What a message says, and which tools it calls."""
+    calls = (tool_call(call) for call in message.get("tool_calls") or ())
+    called = [f"calls {call['name']} {cell_text(call['arguments'])}" for call in calls]
+    return "\n".join(filter(None, (cell_text(without_files(message.get("content"))), *called)))
 
 
 def _filled(text: str, templates: Sequence[str]) -> Iterator[Piece]:

@@ -47,8 +47,8 @@ def codes_section(state: CodingState, shares: Mapping[str, Mapping[str, CodeShar
     ]
     caption = "Share of all records of the target that have an output, weighted back from the strata that were drawn"
     if not rows:
-        return Section("Codes", notes=(Sentence("No note says that something is wrong yet."),), key="codes")
-    return Section("Codes", SectionTable(tuple(columns), tuple(rows), caption), key="codes")
+        return Section("Error types", notes=(Sentence("No note says that something is wrong yet."),), key="codes")
+    return Section("Error types", SectionTable(tuple(columns), tuple(rows), caption), key="codes")
 
 
 def _cells(share: CodeShare) -> tuple[TableCell, ...]:

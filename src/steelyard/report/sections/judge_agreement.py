@@ -53,7 +53,7 @@ def held_to_people_section(summaries: Sequence[RunSummary], labels: Sequence[str
         for agreement in summary.raters.held_to_people:
             yield from held_to_people_parts(agreement, summary.run, of_run)
 
-    return section_of_runs("Judge against people", "held_to_people", (summaries, labels), parts_of)
+    return section_of_runs("Does the judge agree with people?", "held_to_people", (summaries, labels), parts_of)
 
 
 def held_to_people_parts(found: JudgeAgreement, run: str, of_run: str = "") -> Iterator[Section]:

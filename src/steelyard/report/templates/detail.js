@@ -82,7 +82,7 @@ function answerOf(run, number, record, row) {
   const reason = WORDS[run.reason[record]];
   const name = element("span", { class: "quiet" }, `${HEAD.title}: `);
   const line = run.answers ? null : element("p", {}, name, stateMark(state), value, isLong(reason) ? "" : shown(` ${reason}`));
-  const parts = [element("h4", {}, shown(run.name), repeats), line, readingOf(run, record)];
+  const parts = [element("h3", {}, shown(run.name), repeats), line, readingOf(run, record)];
   if (run.changed[record]) parts.push(element("p", { class: "warning" }, "⚠ This run had another version of this sample."));
   if (run.failure[record]) parts.push(...failureOf(run, record));
   if (run.output[record] !== "" || !run.failure[record]) {

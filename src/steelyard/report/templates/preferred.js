@@ -30,7 +30,7 @@ function pairTexts(run, record) {
 function pairOf(run, number, record, row) {
   const repeats = run.repeat[record] ? ` · repeat ${run.repeat[record]}` : "";
   const reason = WORDS[run.reason[record]];
-  const parts = [element("h4", {}, shown(run.name), repeats), element("p", {}, preferredOf(run, record), isLong(reason) ? "" : shown(reason ? ` ${reason}` : ""))];
+  const parts = [element("h3", {}, shown(run.name), repeats), element("p", {}, preferredOf(run, record), isLong(reason) ? "" : shown(reason ? ` ${reason}` : ""))];
   if (run.failure[record]) parts.push(...failureOf(run, record));
   const [first, second, orders, alike] = run.pair?.[record]?.length ? run.pair[record] : [null, null, [], 0];
   if (alike) parts.push(element("p", { class: "warning" }, "⚠ The two answers are identical or nearly so."));
@@ -42,7 +42,7 @@ function pairOf(run, number, record, row) {
 }
 
 function sideOf(name, side, [text, failure, finish]) {
-  const head = element("h4", {}, `${side}: `, shown(name));
+  const head = element("h3", {}, `${side}: `, shown(name));
   if (text < 0) return element("div", {}, head, element("p", { class: "state missing" }, "– no answer", shown(WORDS[failure] ? ` (${WORDS[failure]})` : "")));
   const box = element("pre", { class: "text", tabindex: 0, "aria-label": `Answer of ${plainly(name)}` }, WORDS[text] === "" ? "(empty)" : shown(WORDS[text]));
   const ended = WORDS[finish] ? element("p", { class: "quiet" }, shown(`ended by ${WORDS[finish]}`)) : null;

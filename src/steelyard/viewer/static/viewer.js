@@ -92,6 +92,15 @@
     }
   });
 
+  // What is typed is sent when the typing pauses, and at once with Enter. It is not sent twice: rows that come again
+  // would lose the one that was chosen meanwhile.
+  let lastSent = "";
+  document.addEventListener("htmx:before:request", (event) => {
+    const { sourceEvent, request } = event.detail.ctx;
+    if (sourceEvent?.type === "input" && request.action === lastSent) event.preventDefault();
+    if (sourceEvent) lastSent = request.action;
+  });
+
   // Figures that come later replace the rows: what was ticked meanwhile stays ticked.
   let ticked = [];
   const boxes = () => [...document.querySelectorAll("#runs input[name=run]")];

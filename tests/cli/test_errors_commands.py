@@ -28,11 +28,11 @@ def run(once):
 @pytest.fixture
 def drawn(steelyard, run, once):
     """The id of an error analysis of twenty records: all ten failures, ten of the passes."""
-    return once(lambda: steelyard("codes", "draw", run, "-n", "20", *ANN, "--json", code=0).json()["analysis"])
+    return once(lambda: steelyard("errors", "draw", run, "-n", "20", *ANN, "--json", code=0).json()["analysis"])
 
 
 def sheet_rows(steelyard, analysis):
-    return list(csv.DictReader(io.StringIO(steelyard("codes", "sheet", analysis, code=0).out.lstrip("\ufeff"))))
+    return list(csv.DictReader(io.StringIO(steelyard("errors", "sheet", analysis, code=0).out.lstrip("\ufeff"))))
 
 
 def write_sheet(path, rows):
@@ -50,22 +50,22 @@ def noted(steelyard, analysis, path, *, author="ann"):
         wrong = row["answer"].startswith("I do not")
         row["note"] = "does not answer" if wrong else "ok"
         row["code"] = ("evasive" if int(row["sample"][1:]) < 20 else "rude") if wrong else ""
-    return steelyard("codes", "note", analysis, "--from", write_sheet(path, rows), "--author", author, code=0)
+    return steelyard("errors", "note", analysis, "--from", write_sheet(path, rows), "--author", author, code=0)
 
 
 def test_a_draw_says_its_strata_and_how_to_go_on(steelyard, run):
-    out = steelyard("codes", "draw", run, "-n", "20", *ANN, code=0).out
+    out = steelyard("errors", "draw", run, "-n", "20", *ANN, code=0).out
     assert "20 records" in out
     assert "10 of the failures" in out
     assert "10 of the passes" in out
-    assert "steelyard codes sheet" in out
-    [listed] = steelyard("codes", "list", "--json", code=0).json()
+    assert "steelyard errors sheet" in out
+    [listed] = steelyard("errors", "list", "--json", code=0).json()
     assert (listed["records"], listed["noted"], listed["runs"]) == (20, 0, [run])
-    assert f"{listed['analysis']}  0 of 20 noted, 0 codes  answer" in steelyard("codes", "list", run, code=0).out
+    assert f"{listed['analysis']}  0 of 20 noted, 0 codes  answer" in steelyard("errors", "list", run, code=0).out
 
 
 def test_equal_seeds_draw_equal_records_in_equal_order(steelyard, run):
-    several = [steelyard("codes", "draw", run, "-n", "9", "--seed", seed, *ANN, "--json").json() for seed in (1, 1, 2)]
+    several = [steelyard("errors", "draw", run, "-n", "9", "--seed", seed, *ANN, "--json").json() for seed in (1, 1, 2)]
     first, again, other = ([row["sample"] for row in sheet_rows(steelyard, one["analysis"])] for one in several)
     assert first == again != other
 
@@ -74,13 +74,13 @@ def test_a_sheet_is_filled_in_read_back_and_weighted(steelyard, drawn, tmp_path)
     out = noted(steelyard, drawn, tmp_path / "notes.csv").out
     assert "20 notes of notes.csv stored by ann, 10 put under a code" in out
     assert "new: " in out
-    page = steelyard("codes", "show", drawn, "--json", code=0).json()
+    page = steelyard("errors", "show", drawn, "--json", code=0).json()
     assert (page["noted"], page["with_error"], page["uncoded"]) == (20, 10, 0)
     shares = {code["name"]: code["shares"]["answer"] for code in page["codes"]}
     assert shares["evasive"]["notes"] == shares["rude"]["notes"] == 5
     # All ten failures were read and no pass had an error: 5 of 40, though 5 of the 20 that were read.
     assert shares["evasive"]["share"] == pytest.approx(5 / 40)
-    shown = steelyard("codes", "show", drawn, code=0).out
+    shown = steelyard("errors", "show", drawn, code=0).out
     assert "20 of 20 records noted, 10 with an error" in shown
     assert "12.5 %" in shown
     assert "2 codes after 10 notes" in shown
@@ -91,18 +91,18 @@ def test_a_sheet_that_comes_back_unchanged_changes_nothing(steelyard, drawn, tmp
     rows = sheet_rows(steelyard, drawn)
     assert {row["note"] for row in rows} == {"ok", "does not answer"}
     path = write_sheet(tmp_path / "again.csv", rows)
-    result = steelyard("codes", "note", drawn, "--from", path, "--author", "bob", "--json", code=0).json()
+    result = steelyard("errors", "note", drawn, "--from", path, "--author", "bob", "--json", code=0).json()
     assert (result["notes"], result["assigned"], result["codes"]) == (0, 0, [])
 
 
 def test_formulas_in_notes_survive_a_spreadsheet(steelyard, drawn, tmp_path):
     [first, *_] = sheet_rows(steelyard, drawn)
     first["note"] = "=1+1 is what it says"
-    steelyard("codes", "note", drawn, "--from", write_sheet(tmp_path / "a.csv", [first]), *ANN, code=0)
+    steelyard("errors", "note", drawn, "--from", write_sheet(tmp_path / "a.csv", [first]), *ANN, code=0)
     [row] = [row for row in sheet_rows(steelyard, drawn) if row["note"]]
     assert row["note"] == "'=1+1 is what it says"
     path = write_sheet(tmp_path / "b.csv", [row])
-    assert steelyard("codes", "note", drawn, "--from", path, *ANN, "--json", code=0).json()["notes"] == 0
+    assert steelyard("errors", "note", drawn, "--from", path, *ANN, "--json", code=0).json()["notes"] == 0
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,8 @@ def test_of_a_sheet_all_rows_are_stored_or_none(steelyard, drawn, tmp_path, row,
     names = {"analysis": drawn, "item": item, "second": second}
     path = tmp_path / "sheet.csv"
     path.write_text(f"analysis,item,note,code\n{drawn},{item},bad,evasive\n{row.format(**names)}\n")
-    assert message.format(**names) in steelyard("codes", "note", drawn, "--from", path, *ANN, code=2).err
-    assert steelyard("codes", "list", "--json", code=0).json()[0]["noted"] == 0
+    assert message.format(**names) in steelyard("errors", "note", drawn, "--from", path, *ANN, code=2).err
+    assert steelyard("errors", "list", "--json", code=0).json()[0]["noted"] == 0
 
 
 @pytest.mark.parametrize(
@@ -136,26 +136,26 @@ def test_of_a_sheet_all_rows_are_stored_or_none(steelyard, drawn, tmp_path, row,
 def test_a_file_that_is_no_filled_in_sheet_is_refused(steelyard, drawn, tmp_path, text, message):
     path = tmp_path / "sheet.csv"
     path.write_text(text.format(analysis=drawn))
-    assert message in steelyard("codes", "note", drawn, "--from", path, *ANN, code=2).err
+    assert message in steelyard("errors", "note", drawn, "--from", path, *ANN, code=2).err
 
 
 def test_what_there_is_not_is_said_with_what_to_do(steelyard, run):
-    assert "steelyard codes draw RUN" in steelyard("codes", "list", code=0).out
-    assert f"steelyard codes draw {run}" in steelyard("codes", "show", run, code=2).err
-    assert "there is no run 'nope'" in steelyard("codes", "show", "nope", code=2).err
-    assert "no error analysis has one yet" in steelyard("codes", "try", "x", code=2).err
-    assert "draw 1 to 10,000" in steelyard("codes", "draw", run, "-n", "20000", *ANN, code=2).err
-    assert "model:" in steelyard("codes", "draw", run, "--author", "model:x", code=2).err
+    assert "steelyard errors draw RUN" in steelyard("errors", "list", code=0).out
+    assert f"steelyard errors draw {run}" in steelyard("errors", "show", run, code=2).err
+    assert "there is no run 'nope'" in steelyard("errors", "show", "nope", code=2).err
+    assert "no error analysis has one yet" in steelyard("errors", "try", "x", code=2).err
+    assert "draw 1 to 10,000" in steelyard("errors", "draw", run, "-n", "20000", *ANN, code=2).err
+    assert "model:" in steelyard("errors", "draw", run, "--author", "model:x", code=2).err
 
 
 def test_a_code_of_several_analyses_is_named_with_its_analysis(steelyard, run, tmp_path):
-    several = [steelyard("codes", "draw", run, *ANN, "--json", code=0).json()["analysis"] for _ in range(2)]
+    several = [steelyard("errors", "draw", run, *ANN, "--json", code=0).json()["analysis"] for _ in range(2)]
     for analysis in several:
         noted(steelyard, analysis, tmp_path / "notes.csv")
-    told = steelyard("codes", "try", "rude", "--pattern", "x", *ANN, code=2).err
+    told = steelyard("errors", "try", "rude", "--pattern", "x", *ANN, code=2).err
     assert all(f"{analysis}/c" in told for analysis in several)
-    assert "did you mean 'rude'" in steelyard("codes", "try", f"{several[0]}/rud", code=2).err
-    tried = steelyard("codes", "try", f"{several[0]}/rude", "--pattern", "x", *ANN, "--json", code=0)
+    assert "did you mean 'rude'" in steelyard("errors", "try", f"{several[0]}/rud", code=2).err
+    tried = steelyard("errors", "try", f"{several[0]}/rude", "--pattern", "x", *ANN, "--json", code=0)
     assert tried.json()["analysis"] == several[0]
 
 
@@ -163,8 +163,8 @@ def test_an_analysis_of_a_deleted_run_says_so(steelyard, drawn, run, tmp_path):
     noted(steelyard, drawn, tmp_path / "notes.csv")
     with Store() as store:
         delete_runs(store, [store.run(run)])
-    assert f"run {run} was deleted" in steelyard("codes", "show", drawn, code=0).out
-    assert "(deleted)" in steelyard("codes", "list", code=0).out
+    assert f"run {run} was deleted" in steelyard("errors", "show", drawn, code=0).out
+    assert "(deleted)" in steelyard("errors", "list", code=0).out
     assert sheet_rows(steelyard, drawn) == []
 
 
@@ -173,7 +173,7 @@ def test_a_page_is_written_as_markdown(steelyard, drawn, tmp_path):
     with Store() as store:
         rude = find_code(store, "rude")
         edit_code(store, rude.coding, rude.code.id, "rude", definition="<script>alert(1)</script>", author="ann")
-    steelyard("codes", "show", drawn, "--markdown", tmp_path / "page.md", code=0)
+    steelyard("errors", "show", drawn, "--markdown", tmp_path / "page.md", code=0)
     page = (tmp_path / "page.md").read_text()
     assert "| evasive | 5 | 12.5 %" in page.replace("**", "")
     assert "<script>" not in page

@@ -40,7 +40,7 @@ AuthorOption = Annotated[
 ]
 
 
-def codes_draw(
+def errors_draw(
     runs: RunsArgument,
     *,
     author: AuthorOption,
@@ -68,10 +68,10 @@ def codes_draw(
     say(to, "Note the first thing that is wrong with each, in the browser:")
     say(to, f"  steelyard view{where}")
     say(to, "or in a sheet:")
-    say(to, f"  steelyard codes sheet {coding.id} --out notes.csv{where}")
+    say(to, f"  steelyard errors sheet {coding.id} --out notes.csv{where}")
 
 
-def codes_list(
+def errors_list(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Only error analyses of this run.")] = "",
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -104,10 +104,10 @@ def codes_list(
         say(console(), f"{coding.id}  {counts}  {target_names}")
     if not states:
         say(console(), "there is no error analysis: draw one with")
-        say(console(), f"  steelyard codes draw RUN --author NAME{store_option(store)}")
+        say(console(), f"  steelyard errors draw RUN --author NAME{store_option(store)}")
 
 
-def codes_show(
+def errors_show(
     analysis: CodingArgument,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -129,7 +129,7 @@ def codes_show(
         print_sections(console(), page.sections())
 
 
-def codes_sheet(
+def errors_sheet(
     analysis: CodingArgument,
     out: OutOption = None,
     store: StoreOption = None,
@@ -149,7 +149,7 @@ def codes_sheet(
     say(console(), f"wrote {out}: {count_text(len(coding.items), 'record')}; fill its columns note and code")
 
 
-def codes_note(
+def errors_note(
     analysis: CodingArgument,
     *,
     from_file: Annotated[
