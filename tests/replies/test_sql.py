@@ -10,7 +10,7 @@ from tests.replies.families import assert_read_as_meant, stored
 from steelyard.prompts.reply_schema import load_reply_schema
 from steelyard.replies.sql import KEYS, read_sql
 
-FORMS = ("auto", "create_select", "sql_json", "block")
+FORMS = ("auto", "create_select", "sql_json", "block", "create_select_strict")
 LEAST = {
     "json with one key of SQL": 1.0,
     "a query without select": 1.0,
@@ -170,3 +170,25 @@ def test_whatever_is_read_stands_in_the_reply(text, form):
 def test_what_stands_behind_a_long_reply_s_beginning_is_not_read():
     assert query("SELECT 1;" + " " * 200_000 + "SELECT 2;") == "SELECT 1;"
     assert query("```sql\nSELECT 1\n```\n" * 20_000) == "SELECT 1"
+
+
+@pytest.mark.parametrize(
+    ("reply", "status"),
+    [
+        ('{"create": "CREATE TABLE t (a INT)", "select": "SELECT a FROM t"}', "read"),
+        ('\n {"create": "CREATE TABLE t (a INT)", "select": "SELECT a FROM t", "note": "x"}\n', "read"),
+        ('```json\n{"create": "CREATE TABLE t (a INT)", "select": "SELECT a FROM t"}\n```', "incorrect"),
+        ('{"create": "CREATE TABLE t (a INT)", "select": "SELECT a FROM t"} Done.', "incorrect"),
+        ('<think>a</think>{"create": "CREATE TABLE t (a INT)", "select": "SELECT a FROM t"}', "incorrect"),
+        ('{"create": "CREATE TABLE t (a INT)"}', "incorrect"),
+        ('{"create": "CREATE TABLE t (a INT)", "select": 1}', "incorrect"),
+        ("CREATE departments, select * from departments", "incorrect"),
+        (" ", "empty"),
+    ],
+)
+def test_strict_json_is_the_whole_reply_and_may_have_further_keys(reply, status):
+    reading = read_sql(reply, form="create_select_strict")
+    assert reading.status == status
+    assert (reading.query, reading.create) == (
+        ("SELECT a FROM t", "CREATE TABLE t (a INT)") if status == "read" else ("", "")
+    )

@@ -79,3 +79,10 @@ def test_without_a_reference_or_a_side_nothing_is_preferred(a, reference, about,
 def test_what_cannot_be_meant_is_refused(fields, message):
     with pytest.raises(ConfigError, match=message):
         check_options(LexicalPreference(**fields))
+
+
+def test_lengths_are_kept_and_style_on_request():
+    assert prefer("Nine minutes.", "No idea.").detail["chars"] == [13, 8]
+    assert "style" not in prefer("Nine minutes.", "No idea.").detail
+    listed = "## How\n- boil it\n1. **nine** minutes\n```\n# no heading\n- no item\n```"
+    assert prefer(listed, "Nine.", style=True).detail["style"] == [[1, 2, 1], [0, 0, 0]]

@@ -91,3 +91,23 @@ def test_a_defect_is_named_with_its_place(tmp_path, row, message):
 def test_a_part_of_the_rows_keeps_their_positions(tmp_path):
     data = load(lines(tmp_path, [{"question": str(no)} for no in range(5)]), last=2)
     assert [(sample.input, sample.metadata["position"]) for sample in data.samples] == [("3", 3), ("4", 4)]
+
+
+def test_a_column_of_difficulty_becomes_a_number_of_the_sample(tmp_path):
+    rows = [{"question": "1", "instruction_difficulty": -0.5}, {"question": "2", "instruction_difficulty": "1.25"}]
+    samples = load(lines(tmp_path, rows)).samples
+    assert [sample.metadata["instruction_difficulty"] for sample in samples] == [-0.5, 1.25]
+    (named,) = load(lines(tmp_path, [{"question": "1", "d": 2}]), columns={"difficulty": "d"}).samples
+    assert named.metadata["instruction_difficulty"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("cell", "found"), [("hard", "'hard' is not a number"), ("", "it is blank"), ("nan", "'nan' is not a number")]
+)
+def test_a_difficulty_that_is_no_number_is_a_defect_of_its_cell(tmp_path, cell, found):
+    rows = [{"question": "1", "instruction_difficulty": 1}, {"question": "2", "instruction_difficulty": cell}]
+    with pytest.raises(DataError) as refused:
+        load(lines(tmp_path, rows))
+    assert f"{found}; write how hard the instruction is, as a number for every row, or leave the column out" in str(
+        refused.value
+    )

@@ -219,6 +219,31 @@ def test_a_judge_with_a_bias_for_the_first_place_is_found_out_in_a_whole_run(tmp
     assert run.summary().score("preference").headline.value == pytest.approx(5 / 6)
 
 
+def test_lengths_style_and_difficulty_of_a_stored_run_stand_beside_its_preference(tmp_path):
+    file = tmp_path / "questions.jsonl"
+    rows = [{"id": f"q{no}", "question": f"How? {no}", "instruction_difficulty": no / 10} for no in range(16)]
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+
+    def answer(sample, *, at):
+        long = int(sample.id[1:]) % 2 == at
+        return f"- It takes {sample.id} minutes.\n- Then **stop**." if long else f"{sample.id} minutes"
+
+    targets = {"a": lambda sample: answer(sample, at=0), "b": lambda sample: answer(sample, at=1)}
+
+    def judge(messages):
+        first, second = messages[-1]["content"].split("Answer A:")[-1].split("Answer B:")
+        return "[[A]]" if "stop" in first else "[[B]]" if "stop" in second else "[[C]]"
+
+    suite = PairwiseSuite(
+        samples=SampleFiles(file), targets=targets, judge=Judge(Scripted(function=judge)), style=True
+    ).build()
+    effect = preferences(evaluate_suite(suite, store=tmp_path / "store.db")[-1]).length
+    assert (effect.n, effect.unequal, effect.longer_won, effect.longer_pairs) == (16, 16, 16, {"A": 8, "B": 8})
+    assert effect.with_difficulty
+    assert effect.controlled.value == pytest.approx(0.5, abs=0.02)
+    assert effect.style_controlled is not None
+
+
 def test_a_side_that_fails_is_counted_and_never_judged(tmp_path):
     requests = []
 

@@ -245,7 +245,14 @@ def test_tables_runs_on_the_schemas_of_the_samples(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "scoring", ["{key: result.query}", "{form: sql_json}", "{form: create_select}", "{form: block}"]
+    "scoring",
+    [
+        "{key: result.query}",
+        "{form: sql_json}",
+        "{form: create_select}",
+        "{form: create_select_strict}",
+        "{form: block}",
+    ],
 )
 def test_a_dry_run_counts_the_calls_of_judges_whatever_form_is_wanted(folder, tmp_path, scoring):
     (tmp_path / "run.yaml").write_text(

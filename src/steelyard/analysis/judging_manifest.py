@@ -10,6 +10,15 @@ from steelyard.errors import ConfigError
 
 PairSide = Literal["A", "B"]
 SIDES: Final[tuple[PairSide, ...]] = ("A", "B")
+CHARS: Final = "chars"
+"""Key in the detail of a verdict on a pair: characters of both answers, A first."""
+STYLE: Final = "style"
+"""The same: of both answers, how often each of `STYLES` occurs."""
+STYLES: Final = ("headings", "list items", "bold")
+DIFFICULTY: Final = "instruction_difficulty"
+"""The same, and in a sample's metadata: how hard the instruction is, a number on a scale of the user's."""
+OF_ANSWERS: Final = ("alike", CHARS, STYLE, DIFFICULTY)
+"""What the detail of a verdict on a pair says of its answers, whoever judged."""
 JUDGES: Final = "judges"
 """Kind of the runs that judge the answers of a stored run."""
 CANARY: Final = "canary"

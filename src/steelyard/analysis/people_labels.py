@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any, Final
 
+from steelyard.analysis.judging_manifest import OF_ANSWERS
 from steelyard.analysis.label_forms import ANSWER, MODEL, LabelForm, counted_forms
 from steelyard.analysis.run_data import RunData
 from steelyard.analysis.scores.score_columns import Answered, ScoreColumns, ScoreRow
@@ -163,7 +164,7 @@ class PeopleScores:
     def _detail(self, value: float, detail: Mapping[str, Any]) -> dict[str, Any]:
         """The label's own detail in place of the scorer's, which explains another verdict."""
         label = {"label": self._text(value)} if self.form.kind == "preference" or self.info.named_verdicts else {}
-        side = {key: detail[key] for key in ("alike",) if key in detail}
+        side = {key: detail[key] for key in OF_ANSWERS if key in detail}
         return {**side, **label, "by": "people", "rule": "label"}
 
     def _text(self, value: float) -> str:

@@ -21,7 +21,7 @@ from steelyard.replies.clean import JSON_WORDS, SQL_WORDS, blocks_of, readable, 
 from steelyard.replies.grammar import pattern, source, words
 
 Form = Literal["create_select", "sql_json", "json_key", "block", "statement"]
-Wanted = Literal["auto", "create_select", "sql_json", "block"]
+Wanted = Literal["auto", "create_select", "create_select_strict", "sql_json", "block"]
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {"create_select": ("create", "select"), "sql_json": ("sql",)}
@@ -143,7 +143,9 @@ def read_sql(text: str, *, form: Wanted = "auto", key: str = "") -> SqlReading:
         text: the whole reply. Reasoning (`<think>`) is left out; of the rest the first 100,000 characters are read.
             JSON and SQL may be in fences or in prose.
         form: `create_select` is a JSON object of `create` and `select`, `sql_json` one of `sql`, both without further
-            keys; `block` is one fenced block of SQL; whatever else comes is `incorrect` then. `auto` takes any of them,
+            keys; `block` is one fenced block of SQL; whatever else comes is `incorrect` then. `create_select_strict`
+            is a reply that is nothing but the first, without fence, prose or reasoning, and may have further keys, as
+            pydantic's `model_validate_json` reads it. `auto` takes any of them,
             JSON with one key that holds a statement (`query`, `SQL`, also in an object inside), or a bare statement,
             and ignores further keys.
         key: of a JSON object, whose text is the SQL whatever the other keys are; a dot leads into an object inside
@@ -158,6 +160,8 @@ def read_sql(text: str, *, form: Wanted = "auto", key: str = "") -> SqlReading:
     >>> read_sql('{"query": "SELECT 1", "notes": "all"}').query, read_sql('{"text": "SELECT 1"}', key="text").query
     ('SELECT 1', 'SELECT 1')
     """
+    if form == "create_select_strict":
+        return _nothing_but_json(text)
     start, end, unfinished = readable(text)
     if start >= end:
         message = "the reply broke off in its reasoning" if unfinished else "the reply is empty"
@@ -170,6 +174,17 @@ def read_sql(text: str, *, form: Wanted = "auto", key: str = "") -> SqlReading:
         candidates, nothing = _first_found(shown, start, form), _NOTHING[form]
     sound = [candidate for candidate in candidates if candidate.status == "read"]
     return _decide(text, sound) if sound else next(iter(candidates), SqlReading("incorrect", message=nothing))
+
+
+def _nothing_but_json(text: str) -> SqlReading:
+    """The JSON object that the whole reply is."""
+    end = len(text.rstrip())
+    if not end:
+        return SqlReading("empty", message="the reply is empty")
+    at = len(text) - len(text.lstrip())
+    reading = _object_at(text, at, end, _Expected("create_select_strict"))
+    behind = reading.status == "read" and _span(reading)[1] != end
+    return _incorrect("there is text behind the JSON object", at, end) if behind else reading
 
 
 def _first_found(text: str, start: int, form: Wanted) -> list[SqlReading]:
@@ -275,12 +290,13 @@ def _validated(value: Any, wanted: _Expected, span: tuple[int, int]) -> SqlReadi
         )
     if wanted.key:
         return _at_key(value, wanted.key, span)
-    read = _form_of(value) if wanted.form == "auto" else wanted.form
+    strict = wanted.form == "create_select_strict"
+    read = _form_of(value) if wanted.form == "auto" else "create_select" if strict else wanted.form
     if read == "json_key":
         return _of_one_key(value, span)
     if read not in KEYS:
         return _incorrect(read, *span)
-    fields = {key: value[key] for key in KEYS[read] if key in value} if wanted.form == "auto" else value
+    fields = {key: value[key] for key in KEYS[read] if key in value} if strict or wanted.form == "auto" else value
     if problem := _problem_of(fields, read):
         return _incorrect(problem, *span)
     create, query = (unfenced(fields.get(key, "")).strip() for key in ("create", KEYS[read][-1]))

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from steelyard.analysis.judging_manifest import SIDES
+from steelyard.analysis.judging_manifest import OF_ANSWERS, SIDES
 from steelyard.escaping import cell_text
 from steelyard.report.judge_reasons import named_verdict, resolved_reason
 from steelyard.report.run_texts import kind_text
 from steelyard.types import Record, Score
 
-SHOWN_ELSEWHERE: Final = frozenset({"label", "orders", "side", "why", "alike", "by", "columns"})
+SHOWN_ELSEWHERE: Final = frozenset({"label", "orders", "side", "why", "by", "columns", *OF_ANSWERS})
 """Keys of a preference's detail that have columns of their own, which the page does not list again."""
 
 WordIndex = Callable[[str], int]

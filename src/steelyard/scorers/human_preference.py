@@ -20,7 +20,7 @@ from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Row
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
 from steelyard.normal_form import nfkc
-from steelyard.scorers.preference import VALUES, Label, is_nearly_same, sides_of
+from steelyard.scorers.preference import VALUES, Label, of_answers, sides_of
 from steelyard.types import Output, Sample, Score, ScoreInfo, StageInfo
 
 
@@ -40,6 +40,7 @@ class HumanPreference:
             With `first` and `second` one file serves several pairs.
         sides: the names of side A and side B; a suite fills them in. Empty: the votes say A and B.
         name: of the score.
+        style: count headings, list items and bold passages, so that reports control for them beside length.
     """
 
     stage_info: ClassVar[StageInfo] = StageInfo(inline=True, compares_pairs=True)
@@ -48,6 +49,7 @@ class HumanPreference:
     columns: Mapping[str, str] = field(default_factory=dict)
     sides: tuple[str, ...] = ()
     name: ScoreName = "preference"
+    style: bool = False
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -85,8 +87,7 @@ class HumanPreference:
         detail: dict[str, Any] = {"label": label, "by": "people", "votes": _counts(votes)}
         if any(vote.annotator for vote in votes):
             detail["voters"] = [{"annotator": vote.annotator, "verdict": vote.label} for vote in votes]
-        if is_nearly_same(sides):
-            detail["alike"] = True
+        detail |= of_answers(sample, sides, style=self.style)
         detail["columns"] = {f"{self.name}_label": label, f"{self.name}_votes": reason}
         return Score(self.name, VALUES[label], reason=reason, detail=detail)
 

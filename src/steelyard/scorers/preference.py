@@ -13,6 +13,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, NamedTuple, get_args
 
+from steelyard.analysis.judging_manifest import CHARS, DIFFICULTY, STYLE
 from steelyard.constraints import ScoreName, Share
 from steelyard.normal_form import nfkc
 from steelyard.replies.answer_text import answer_of
@@ -28,6 +29,12 @@ VALUES: Final[Mapping[str, float]] = {"A": 1.0, "tie": 0.5, "inconsistent": 0.5,
 _CAUSES: Final = ("error", "refused", "missing")
 _NEARLY_SAME: Final = 0.95
 _PIECE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|(?:(?![\u3040-\u30ff\u3400-\u9fff])\w)+|[^\w\s]")
+_FENCED: Final = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
+_STYLE: Final = tuple(
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (r"^ {0,3}#{1,6} +\S", r"^[ \t]*(?:[-*+]|\d{1,3}[.)、])[ \t]+\S", r"\*\*[^*\n]+\*\*|__[^_\n]+__")
+)
+"""Headings, list items and bold passages of Markdown, in the order of `STYLES`."""
 _EDGES: Final = frozenset(".!?,;:…。！？，；：\"'“”‘’")
 
 
@@ -101,6 +108,40 @@ def is_nearly_same(sides: Sides) -> bool:
     return 2 * shared >= _NEARLY_SAME * (first_pairs.total() + second_pairs.total())
 
 
+def style_counts(text: str) -> list[int]:
+    r"""How many headings, list items and bold passages a Markdown text has, outside of fenced code.
+
+    Source: the style features of Chatbot Arena (FastChat `rating_systems.py`), counted by line.
+
+    >>> style_counts("# Eggs\n- boil **nine** minutes\n- cool\n```\n# no heading\n```")
+    [1, 2, 1]
+    """
+    outside = _FENCED.sub("", text)
+    return [len(pattern.findall(outside)) for pattern in _STYLE]
+
+
+def of_answers(sample: Sample, sides: Sides, *, style: bool) -> dict[str, Any]:
+    """What the detail of a verdict on a pair says of its two answers, whoever judged.
+
+    Args:
+        sample: its `instruction_difficulty`, a number in its metadata, is copied.
+        sides: the answers.
+        style: count headings, list items and bold passages, too.
+
+    >>> of_answers(Sample("1", "Why?"), Sides("So.", "Because."), style=False)
+    {'chars': [3, 8]}
+    """
+    detail: dict[str, Any] = {CHARS: [len(answer) for answer in sides]}
+    if style:
+        detail[STYLE] = [style_counts(answer) for answer in sides]
+    difficulty = sample.metadata.get(DIFFICULTY)
+    if type(difficulty) in {int, float}:
+        detail[DIFFICULTY] = difficulty
+    if is_nearly_same(sides):
+        detail["alike"] = True
+    return detail
+
+
 def _pieces(text: str) -> Sequence[str]:
     pieces = _PIECE.findall(nfkc(text).casefold())
     positions = [position for position, piece in enumerate(pieces) if piece not in _EDGES]
@@ -128,6 +169,7 @@ class LexicalPreference:
         measure: similarity to the reference: `token_f1`, `rouge_l` or `chrf`; of several references the best.
         margin: largest difference in similarity that counts as a tie, in [0, 1].
         name: of the score.
+        style: count headings, list items and bold passages, so that reports control for them beside length.
 
     >>> nearer = LexicalPreference()(Sample("1", "How long?", "nine minutes"), Output({"A": "Nine.", "B": "No idea."}))
     >>> nearer.value, nearer.reason
@@ -139,6 +181,7 @@ class LexicalPreference:
     measure: Literal["token_f1", "rouge_l", "chrf"] = "token_f1"
     margin: Share = 0.05
     name: ScoreName = "preference"
+    style: bool = False
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -162,8 +205,7 @@ class LexicalPreference:
             "by": "lexical",
             "measures": {"A": a, "B": b},
             "columns": {f"{self.name}_label": label, f"{self.name}_A": a, f"{self.name}_B": b},
+            **of_answers(sample, sides, style=self.style),
         }
-        if is_nearly_same(sides):
-            detail["alike"] = True
         reason = f"{label}: {self.measure} {high:.2f} against {low:.2f}"
         return Score(self.name, VALUES[label], reason=reason, detail=detail)

@@ -70,8 +70,9 @@ class SqlResult:
     Spider 2.0 dataset are followed.
 
     Args:
-        form: what a reply has to be: JSON of `create` and `select`, JSON of `sql`, a fenced `block`; `auto` takes any
-            of these, JSON with one key that holds a statement, or a bare statement.
+        form: what a reply has to be: JSON of `create` and `select`, also in a fence or in prose; `create_select_strict`
+            is the same and nothing around it; JSON of `sql`; a fenced `block`; `auto` takes any of these, JSON with one
+            key that holds a statement, or a bare statement.
         key: of the JSON that a reply has to be, whose text is the SQL (`query`, `result.query`); "" for any.
         databases: folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.sqlite3, .db, .duckdb), the address of a
             PostgreSQL or MySQL server whose schemas are the `db_id`s, or servers by `db_id`; None: schemas only.

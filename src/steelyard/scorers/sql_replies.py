@@ -65,7 +65,7 @@ def mock_sql(form: Wanted, key: str) -> str:
     >>> mock_sql("sql_json", ""), mock_sql("auto", "query")
     ('{"sql": "SELECT 1"}', '{"query": "SELECT 1"}')
     """
-    keys = (key,) if key else KEYS.get(form, ())
+    keys = (key,) if key else KEYS.get(form.removesuffix("_strict"), ())
     if keys:
         return json.dumps(dict.fromkeys(keys, "SELECT 1"))
     return "```sql\nSELECT 1\n```" if form == "block" else "SELECT 1"

@@ -36,6 +36,8 @@ from steelyard.stats.labels_needed import draw_by_chance as draw_by_chance
 from steelyard.stats.labels_needed import labelling_chances as labelling_chances
 from steelyard.stats.labels_needed import labels_for_half_width as labels_for_half_width
 from steelyard.stats.labels_needed import labels_to_decide as labels_to_decide
+from steelyard.stats.length_control import ControlledRate as ControlledRate
+from steelyard.stats.length_control import length_controlled as length_controlled
 from steelyard.stats.multiplicity import benjamini_hochberg as benjamini_hochberg
 from steelyard.stats.multiplicity import holm as holm
 from steelyard.stats.paired import bca_difference as bca_difference

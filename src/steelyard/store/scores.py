@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from steelyard.analysis.judging_manifest import JUDGES, has_structured_judge, is_judging
+from steelyard.analysis.judging_manifest import JUDGES, OF_ANSWERS, has_structured_judge, is_judging
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.scores.score_columns import DAMAGED_DETAIL, NO_DETAIL, DistinctDetails, ScoreRow
 from steelyard.analysis.scores.score_infos import score_infos
@@ -24,7 +24,7 @@ _MOST_CACHED: Final = 20_000
 """Different bodies whose number is cached."""
 _KEPT: Final = (
     "letters", "wanted", "options", "original", "confidence", "kind", "label", "reference", "matched_by", "long_pairs",
-    "pairs", LACKS, "sd", "flip_rate", "asked_for", "alike", "by", "side", "why", "weight", "lowest", "credit",
+    "pairs", LACKS, "sd", "flip_rate", "asked_for", *OF_ANSWERS, "by", "side", "why", "weight", "lowest", "credit",
     "probability",
 )  # fmt: skip
 """Keys of details that figures are computed from; all others are texts for a reader of one record."""

@@ -13,7 +13,7 @@ from steelyard.analysis.intervals import USUAL, Intervals
 from steelyard.analysis.judges.findings import JudgePanel
 from steelyard.analysis.judges.judged_score import JudgedScore
 from steelyard.analysis.judges.jury import jury_of
-from steelyard.analysis.judging_manifest import judge_names
+from steelyard.analysis.judging_manifest import OF_ANSWERS, judge_names
 from steelyard.analysis.run_data import RecordPlace, RunData
 from steelyard.analysis.scores.score_columns import DistinctDetails, ScoreColumns, ScoreRow, Texts
 from steelyard.analysis.scores.score_infos import judged_things, jury_score, plain_infos
@@ -81,7 +81,7 @@ def jury_rows(
 
 def _verdict(row: ScoreRow, members: Sequence[ScoreRow], value: float | None) -> ScoreRow:
     """The jury's row of a record, given those of its members."""
-    side = {key: row.detail[key] for key in ("alike",) if key in row.detail}
+    side = {key: row.detail[key] for key in OF_ANSWERS if key in row.detail}
     if value is None:
         return row._replace(outcome="unparsed", value=None, detail={**side, "by": BY_JURY, "kind": "divided"})
     # A half is a tie, or two orders that contradict each other: the label that most members with a half gave.

@@ -141,6 +141,50 @@ class PositionBias:
 
 
 @dataclass(frozen=True, slots=True)
+class LengthEffect:
+    """The lengths of the answers beside a preference, and the preference at equal length.
+
+    Args:
+        n: pairs with a verdict, whose lengths are known.
+        mean_a: mean length of the answers of A, in characters; likewise `mean_b`.
+        longer_pairs: `A` and `B` -> pairs in which that side's answer is the longer one.
+        unequal: decided pairs whose answers differ in length.
+        longer_won: of these, pairs that the longer answer won.
+        longer_interval: of the share that the longer won, Wilson's (by cluster where pairs depend on each other).
+        controlled: rate of A at equal length, a tie or disagreement as half; its value is None where `reason` says
+            why. Without an interval where the run was stopped early, or every pair has the same verdict.
+        coefficient: log odds of A per unit of tanh(difference in length / sd); None as for `controlled`.
+        coefficient_interval: of `coefficient`.
+        style_controlled: rate of A at equal length and style; None where style was not counted.
+        with_difficulty: whether the difficulty of the instruction is a term of the model.
+        reason: why length and system cannot be told apart; "" where they can.
+    """
+
+    n: int
+    mean_a: float
+    mean_b: float
+    longer_pairs: Mapping[str, int]
+    unequal: int
+    longer_won: int
+    longer_interval: Interval | None
+    controlled: Mean = Mean(None, None, 0)
+    coefficient: float | None = None
+    coefficient_interval: Interval | None = None
+    style_controlled: Mean | None = None
+    with_difficulty: bool = False
+    reason: str = ""
+
+    @property
+    def longer_rate(self) -> float | None:
+        """Share of the decided pairs of unequal length that the longer answer won."""
+        return self.longer_won / self.unequal if self.unequal else None
+
+    def json_fields(self) -> dict[str, Any]:
+        """With the share that the longer won."""
+        return field_values(self) | {"longer_rate": self.longer_rate}
+
+
+@dataclass(frozen=True, slots=True)
 class GroupPreference:
     """Counts and rates for one group of samples; `p` is not corrected for the number of groups."""
 
@@ -180,6 +224,7 @@ class Preferences:
         warnings: what a reader must know before believing it, one sentence each.
         level: of intervals and verdict.
         score: name of the score; each of several judges has its own, `preference_<judge>`.
+        length: the lengths of the answers, and the rate at equal length; None where lengths are not known.
     """
 
     run: str
@@ -204,6 +249,7 @@ class Preferences:
     warnings: tuple[str, ...] = ()
     level: float = 0.95
     score: str = "preference"
+    length: LengthEffect | None = None
 
     @property
     def title(self) -> str:

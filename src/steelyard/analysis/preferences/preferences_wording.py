@@ -156,7 +156,13 @@ def _stopped(pair: Preferences, stopping: Stopping) -> str:
 
 def preference_warnings(pair: Preferences, same: Sequence[SameAnswers]) -> tuple[str, ...]:
     """Warnings that qualify the sentence, the most important first."""
-    return (*_of_answers(pair, same), *position_warnings(pair), *_of_missing(pair), *few_decided_warnings(pair))
+    return (
+        *_of_answers(pair, same),
+        *_of_length(pair),
+        *position_warnings(pair),
+        *_of_missing(pair),
+        *few_decided_warnings(pair),
+    )
 
 
 def _of_answers(pair: Preferences, same: Sequence[SameAnswers]) -> Iterator[str]:
@@ -167,6 +173,30 @@ def _of_answers(pair: Preferences, same: Sequence[SameAnswers]) -> Iterator[str]
     if scored and alike >= _ALIKE * scored:
         pairs = count_text(scored, "pair")
         yield f"Both answers are identical or nearly so in {alike:,} of {pairs}: such pairs say little."
+
+
+def _of_length(pair: Preferences) -> Iterator[str]:
+    """Whether the preferred side may be preferred for its length alone."""
+    effect = pair.length
+    if effect is None or pair.verdict not in {"A", "B"}:
+        return
+    name, is_first = pair.name_of(pair.verdict), pair.verdict == "A"
+    longer = f"the longer answer won {effect.longer_won:,} of {count_text(effect.unequal, 'decided pair')}"
+    if effect.reason:
+        pairs = effect.longer_pairs
+        if pairs[pair.verdict] > effect.n / 2 and effect.unequal:
+            yield f"{effect.reason[:1].upper()}{effect.reason[1:]}, and {longer}."
+        return
+    value, interval = effect.controlled.value, effect.controlled.interval
+    if value is None or interval is None:
+        return
+    if not is_first:
+        value, interval = 1 - value, Interval(1 - interval.high, 1 - interval.low)
+    if interval.low <= 0.5 and effect.longer_pairs[pair.verdict] > effect.n / 2:
+        yield (
+            f"At equal length {name} would have {percent_text(value)} ({level_text(pair.level)} CI "
+            f"{percent_limits(interval)}, ties as half), which does not show that it is preferred: {longer}."
+        )
 
 
 def favoured_position(bias: PositionBias | None) -> Literal["first", "second", ""]:

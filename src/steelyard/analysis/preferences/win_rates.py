@@ -24,6 +24,7 @@ from steelyard.analysis.intervals import Mean
 from steelyard.analysis.judges.jury_scores import with_jury
 from steelyard.analysis.judges.position_bias import favoured_place, place_interval, with_verdict
 from steelyard.analysis.judging_manifest import SIDES, score_of, sides_of
+from steelyard.analysis.preferences.length_effect import LengthRows
 from steelyard.analysis.preferences.preferences_values import (
     GroupPreference,
     PositionBias,
@@ -223,6 +224,7 @@ def preferences(run: RunData | HoldsRunData, *, score: str = "") -> Preferences:
         sentence="",
         level=stopping.level if stopping else _LEVEL,
         score=score,
+        length=judged.lengths.settled(dict(zip(SIDES, names, strict=True)), stopped=stopping is not None),
     )
     return _worded(result, _same_answers(data))
 
@@ -298,11 +300,12 @@ class _ScoreRows:
     alike: int
     by: str
     clustered: bool
+    lengths: LengthRows
 
 
 def _read(rows: Iterator[ScoreRow]) -> _ScoreRows:
     groups: dict[str | None, _Group] = defaultdict(_Group)
-    positions, by, alike = _PositionCounts(), Counter[str](), 0
+    positions, by, alike, lengths = _PositionCounts(), Counter[str](), 0, LengthRows()
     units: list[str] = []
     scores: list[ScoreRow] = []
     overall = groups[None]
@@ -315,12 +318,15 @@ def _read(rows: Iterator[ScoreRow]) -> _ScoreRows:
         if row.outcome == "scored":
             positions.add(row.detail.get("orders") or (), outcome, unit_of(row))
             alike += bool(row.detail.get("alike"))
+            value = 0.5 if row.value is None else row.value
+            lengths.add(row.detail, value, decided=outcome in {"A", "B"}, unit=unit_of(row))
             by[str(row.detail.get("by") or "")] += 1
     if set(groups) <= {None, ""}:
         groups.pop("", None)
     _summarize(scores, groups)
     most_common = by.most_common(1)
-    return _ScoreRows(groups, positions, alike, most_common[0][0] if most_common else "", len(set(units)) < len(units))
+    judged_by = most_common[0][0] if most_common else ""
+    return _ScoreRows(groups, positions, alike, judged_by, len(set(units)) < len(units), lengths)
 
 
 def unit_of(row: ScoreRow) -> str:

@@ -36,6 +36,7 @@ from steelyard.report.sections.costs import cached_sentence, saved_calls
 from steelyard.report.sections.gate import gate_section
 from steelyard.report.sections.grid import grid_section
 from steelyard.report.sections.people_labels import labels_section
+from steelyard.report.sections.preferences import length_text
 from steelyard.report.sections.regressions import changed_samples
 from steelyard.report.sections.targets import alarms_section
 from steelyard.stats.intervals import Interval
@@ -238,7 +239,9 @@ def _preferences(content: ReportContent) -> Iterator[Section | Sentence]:
     """Which of two targets is preferred: of few pairs in full, of many a line each below the ranking."""
     preferred, standings = content.pairwise.preferences, content.pairwise.standings
     if len(preferred) <= _MOST_PREFERENCES:
-        yield from (Section("", figures=(figure,)) for figure in preference_figures(preferred))
+        for pair, figure in zip(preferred, preference_figures(preferred), strict=True):
+            yield Section("", figures=(figure,))
+            yield from sentences([length_text(pair)])
         return
     for line in [standings.sentence] if standings else []:
         yield Sentence(line)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from steelyard.analysis.intervals import Mean
+from steelyard.analysis.judging_manifest import STYLES
 from steelyard.analysis.numbers import (
     MISSING,
     count_text,
@@ -23,7 +24,7 @@ from steelyard.analysis.numbers import (
     score_title,
     signed_text,
 )
-from steelyard.analysis.preferences.preferences_values import GroupPreference, PositionBias, Preferences
+from steelyard.analysis.preferences.preferences_values import GroupPreference, LengthEffect, PositionBias, Preferences
 from steelyard.analysis.preferences.preferences_wording import absent_text
 from steelyard.analysis.preferences.standings import Standings
 from steelyard.analysis.stopping import Stopping
@@ -178,6 +179,7 @@ def _rates(preferences: Preferences) -> Section:
             *sentences([_method(preferences)]),
             *(Sentence(text, "fact", "left out") for text in _left_out(preferences)),
             *bias,
+            *(Sentence(figure, "fact", what) for what, figure in length_figures(preferences)),
         ),
     )
 
@@ -239,6 +241,51 @@ def bias_figures(bias: PositionBias) -> tuple[tuple[str, str], ...]:
         ("shown first won", f"{percent_text(bias.first_rate)} ({won})"),
         ("bias to the first", f"{points} ({within}disagreements for the first {first}, for the second {second}{test})"),
     )
+
+
+def length_figures(preferences: Preferences) -> tuple[tuple[str, str], ...]:
+    """Lengths as (name, figure): mean lengths, how often the longer answer won, and the rate of A at equal length."""
+    effect = preferences.length
+    if effect is None:
+        return ()
+    interval = f", 95 % CI {percent_limits(effect.longer_interval)}" if effect.longer_interval else ""
+    won = f"{effect.longer_won:,} of {count_text(effect.unequal, 'decided pair')}{interval}"
+    controlled = f"{preferences.first} has {_rate_text(effect.controlled)}"
+    if effect.with_difficulty:
+        controlled += ", with the difficulty of the instruction in the model"
+    styled = effect.style_controlled
+    style = f"{preferences.first} has {_rate_text(styled)}, also controlled for {', '.join(STYLES)}" if styled else ""
+    figures = (
+        ("mean length", _mean_lengths(preferences, effect)),
+        ("longer won", f"{percent_text(effect.longer_rate)} ({won})" if effect.unequal else ""),
+        ("length-controlled", effect.reason or controlled),
+        ("style-controlled", style),
+    )
+    return tuple((name, figure) for name, figure in figures if figure)
+
+
+def length_text(preferences: Preferences) -> str:
+    """The same in a line for a terminal; "" where lengths are not known."""
+    effect = preferences.length
+    if effect is None:
+        return ""
+    controlled = f"at equal length {preferences.first} has {_rate_text(effect.controlled)}"
+    parts = (
+        _mean_lengths(preferences, effect),
+        f"the longer answer won {effect.longer_won:,} of {count_text(effect.unequal, 'decided pair')}",
+        "length and system cannot be told apart" if effect.reason else controlled,
+    )
+    return f"{'; '.join(parts)}."
+
+
+def _mean_lengths(preferences: Preferences, effect: LengthEffect) -> str:
+    return f"{preferences.first} {effect.mean_a:,.0f}, {preferences.second} {effect.mean_b:,.0f} characters on average"
+
+
+def _rate_text(mean: Mean) -> str:
+    """A rate in which a tie counts half, with its interval."""
+    limits = f"95 % CI {percent_limits(mean.interval)}, " if mean.interval else ""
+    return f"{percent_text(mean.value)} ({limits}ties as half)"
 
 
 def _groups(preferences: Preferences) -> Section:

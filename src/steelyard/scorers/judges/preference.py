@@ -36,7 +36,7 @@ from steelyard.scorers.judges.judge import (
     together,
     unless_stopped,
 )
-from steelyard.scorers.preference import VALUES, Label, Sides, is_nearly_same, sides_of
+from steelyard.scorers.preference import VALUES, Label, Sides, of_answers, sides_of
 from steelyard.types import Asks, Message, Output, Sample, Score, ScoreInfo, StageInfo
 
 _TOKENS: Final = 1024
@@ -75,6 +75,7 @@ class Preference(AskingScorer):
         transcript_tokens: where it is above 0, the judge is shown the messages of both agents before their answers,
             each within so many estimated tokens; the middle of a longer transcript is left out. A pair with a side that
             keeps no messages is not applicable then. Only the suite `pairwise` hands the messages over.
+        style: count headings, list items and bold passages, so that reports control for them beside length.
     """
 
     stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="[[A]]", compares_pairs=True)
@@ -92,6 +93,7 @@ class Preference(AskingScorer):
     template: Path | str = ""
     name: ScoreName = "preference"
     transcript_tokens: int = 0
+    style: bool = False
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -142,7 +144,9 @@ class Preference(AskingScorer):
         verdicts = await together([partial(once, prompt) for prompt in distinct for _ in range(repeats)])
         by_prompt = [verdicts[at * repeats : (at + 1) * repeats] for at in range(len(distinct))]
         orders = [order_of(shown, by_prompt[min(at, len(distinct) - 1)]) for at, shown in enumerate(prompts)]
-        return self._score(sides, orders, form_of(verdicts))
+        asked_for = form_of(verdicts)
+        form = {"asked_for": asked_for} if asked_for else {}
+        return self._score(sides, orders, {**form, **of_answers(sample, sides, style=self.style)})
 
     def _with_transcripts(self, sides: Sides, sample: Sample, output: Output) -> Sides | Score:
         """Both answers behind the messages that led to them; not applicable where a side keeps none."""
@@ -190,7 +194,7 @@ class Preference(AskingScorer):
             else "\n".join(f"- {' '.join(criterion.split())}" for criterion in criteria)
         )
 
-    def _score(self, sides: Sides, orders: Sequence[Order], asked_for: str) -> Score:
+    def _score(self, sides: Sides, orders: Sequence[Order], extra: Mapping[str, Any]) -> Score:
         verdict = combined(orders)
         reason = explained(orders)[:LONGEST_REASON]
         detail: dict[str, Any] = {"by": "judge", "orders": [order.detail() for order in orders]}
@@ -199,15 +203,12 @@ class Preference(AskingScorer):
             f"{self.name}_reason": reason,
             **{f"{self.name}_{order.shown}": order.reason[:LONGEST_REASON] for order in orders},
         }
-        if asked_for:
-            detail["asked_for"] = asked_for
+        detail |= extra
         likes = (
             f"{side}: {likeness}" for side, text in zip("AB", sides, strict=True) if (likeness := verdict_like(text))
         )
         if like := next(likes, ""):
             detail["verdict_like"] = like[:200]
-        if is_nearly_same(sides):
-            detail["alike"] = True
         if verdict.outcome != "scored":
             why_unparsed = {"kind": verdict.kind} if verdict.kind else {}
             return Score(self.name, None, outcome=verdict.outcome, reason=reason, detail=detail | why_unparsed)

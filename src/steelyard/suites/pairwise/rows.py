@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
+from steelyard.analysis.judging_manifest import DIFFICULTY
 from steelyard.data.headers import Role
 from steelyard.data.rows import OpenTable, RowDataset, cluster_of, read_rows
 from steelyard.data.sample_files import SampleFiles
@@ -18,6 +20,7 @@ ROLES: Final = (
     Role("group", required=False, by_position=False),
     Role("cluster", required=False, by_position=False),
     Role("id", required=False, by_position=False),
+    Role("difficulty", required=False, words="instruction_difficulty", by_position=False),
 )
 
 
@@ -43,11 +46,28 @@ def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, st
     if not question and len(defects) == before:
         defects.append(table.defect("blank question", row, "question", "the question is blank"))
     reference = table.answers(row, "answer", defects)
+    metadata: dict[str, Any] = {"position": position}
+    if "difficulty" in table.layout.columns:
+        metadata[DIFFICULTY] = _difficulty(table, row, defects)
     name = table.id_of(row, ids, defects)
     if len(defects) > before:
         return None
     group, cluster = table.text(row, "group"), cluster_of(row, table.layout)
-    return Sample(name, question, reference, group=group, cluster=cluster, metadata={"position": position})
+    return Sample(name, question, reference, group=group, cluster=cluster, metadata=metadata)
+
+
+def _difficulty(table: OpenTable, row: Row, defects: list[Defect]) -> float:
+    """How hard the instruction of a row is; a defect if that is no finite number."""
+    text = table.text(row, "difficulty")
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        found = f"{text[:40]!r} is not a number" if text else "it is blank"
+        message = f"{found}; write how hard the instruction is, as a number for every row, or leave the column out"
+        defects.append(table.defect("bad difficulty", row, "difficulty", message))
+    return number
 
 
 def _notes_on(samples: tuple[Sample, ...]) -> Iterator[str]:

@@ -55,6 +55,7 @@ class PairwiseSuite(JudgedSuiteKeys):
         preferences: people's votes in place of a judge, see the scorer `human_preference`.
         transcript_tokens: where it is above 0, the judge is shown what both agents did, each within so many estimated
             tokens, see the scorer `preference`.
+        style: whether reports also control for headings, list items and bold passages, beside length.
         scorers: scorers of preferences (`preference`, `lexical_preference`, `human_preference`) judge each pair in
             place of the keys above; all others score the answers.
         primary: the score that headlines show; empty is that of the first scorer.
@@ -75,6 +76,7 @@ class PairwiseSuite(JudgedSuiteKeys):
     against: str = ""
     preferences: Path | None = None
     transcript_tokens: int = 0
+    style: bool = False
     scorers: tuple[Scorer, ...] = ()
     primary: str = ""
 
@@ -160,8 +162,8 @@ class PairwiseSuite(JudgedSuiteKeys):
         pair_scorers = [scorer for scorer in self.scorers if _compares_pairs(scorer)]
         changed = [key for key in _DEFAULTS if getattr(self, key) != _DEFAULTS[key]]
         if pair_scorers:
-            if changed or self.preferences is not None:
-                key = "preferences" if self.preferences is not None else changed[0]
+            if changed or self.preferences is not None or self.style:
+                key = "preferences" if self.preferences is not None else [*changed, "style"][0]
                 raise ConfigError(f"{key}: the scorers decide how pairs are judged; set it inside the scorer")
             return pair_scorers
         if self.preferences is not None:
@@ -170,7 +172,7 @@ class PairwiseSuite(JudgedSuiteKeys):
                     "preferences: votes replace the judge. For both, write scorers: [preference, "
                     "{human_preference: {file: ..., name: people}}]"
                 )
-            return [HumanPreference(self.preferences)]
+            return [HumanPreference(self.preferences, style=self.style)]
         if not judges.can_ask:
             raise ConfigError(_NOBODY)
         return [
@@ -180,6 +182,7 @@ class PairwiseSuite(JudgedSuiteKeys):
                 orders=self.orders,
                 seed=self.options.seed,
                 transcript_tokens=self.transcript_tokens,
+                style=self.style,
             )
         ]
 

@@ -79,7 +79,7 @@ class Text2SqlSuite(JudgedSuiteKeys):
             options=self.options,
             tags=self.tags,
             gate=self.gate,
-            primary="result" if data.comparable and scoring.form != "create_select" else "execution",
+            primary="result" if data.comparable and not scoring.form.startswith("create_select") else "execution",
             source=self.samples,
             notes=data.notes,
             jury=judges.jury,
