@@ -336,6 +336,10 @@ LONGEST_REASON: Final = 2000
 """Most characters of a judge's reason that are stored or shown again."""
 
 
+BETWEEN: Final[Mapping[Language, str]] = MappingProxyType({"en": "\nOR\n", "zh": "\n或\n"})
+"""What parts alternative references in the prompts of each language."""
+
+
 def contexts_of(sample: Sample, output: Output) -> tuple[str, ...]:
     """The passages behind an answer: those that the target retrieved, else those of the sample."""
     return tuple(output.contexts or sample.contexts)
@@ -351,13 +355,18 @@ def reference_of(sample: Sample, *, between: str = "\nOR\n") -> str:
     >>> reference_of(Sample("1", "Largest?", ["Jupiter", " ", "the fifth planet"])), reference_of(Sample("2", "?", 4))
     ('Jupiter\nOR\nthe fifth planet', '4')
     """
+    return between.join(references_of(sample))
+
+
+def references_of(sample: Sample) -> tuple[str, ...]:
+    """The expected answers as texts, each right by itself; see `reference_of`."""
     reference = sample.reference
     alternatives = reference if isinstance(reference, list | tuple) else (reference,)
     texts = (
         "" if alternative is None else alternative if isinstance(alternative, str) else _as_json(alternative)
         for alternative in alternatives
     )
-    return between.join(text for text in texts if text.strip())
+    return tuple(text for text in texts if text.strip())
 
 
 def _as_json(value: Any) -> str:
