@@ -18,6 +18,7 @@ from steelyard.normal_form import nfkc
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_pattern import read_by_pattern
 from steelyard.replies.choice import read_choice, read_confidence
+from steelyard.replies.citations import read_citations
 from steelyard.replies.closed_set import read_one
 from steelyard.replies.json_value import read_json, read_plain_json
 from steelyard.replies.label import read_label
@@ -41,6 +42,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "read_choice": lambda text: read_choice(text, OPTIONS),
     "read_choice, numbers": lambda text: read_choice(text, ["1.0", "2.5", "3", "-4"], question="Which is not true?"),
     "read_choice, short texts": lambda text: read_choice(text, ["a b", "B", "the answer", "天"]),
+    "read_citations": read_citations,
     "read_confidence": read_confidence,
     "read_json": read_json,
     "read_plain_json": read_plain_json,

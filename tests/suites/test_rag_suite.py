@@ -177,6 +177,12 @@ def test_a_run_on_long_sources_warns_that_hits_are_easy(configured, tmp_path):
     assert "hits are easy: in 100 % of the pairs" in run.summary().matching_warning()
 
 
+def test_the_headline_is_a_score_of_the_answer_where_others_come_first(configured):
+    scorers = "scorers: [retrieval, context_recall, {context_relevance: {by_reference: true}}, claim_correctness]\n"
+    assert configured(JUDGE + scorers).primary == "claim_f1"
+    assert configured(JUDGE + "scorers: [context_recall]\n").primary == ""
+
+
 def test_a_dry_run_counts_the_calls_of_each_judge(configured):
     """Of an answer without passages faithfulness asks whether it claims anything."""
     (result,) = asyncio.run(estimate(configured(JUDGE + "scorers: [correctness, faithfulness, context_relevance]\n")))

@@ -1,14 +1,15 @@
-"""Citation marks, which are no numbers: `[1]`, `[1][3]`, `[2, 5]`, `【2】`, `【4†source】`, `[^3]`.
+"""Citation marks, which name passages and are no numbers: `[1]`, `[1][3]`, `[2, 5]`, `【2】`, `【4†source】`, `[^3]`.
 
 Systems that answer from sources, and judges that speak of passages, put them behind what they support. A bracket with
 a number is also how a rating or a result may be written ("Rating: [4]", "the answer is [5]"), so one counts as a mark
-only behind a word that does not introduce a value, and only while another number is left in the text.
+only behind a word that does not introduce a value, and where a value is read, only while another number is left in the
+text.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 _CERTAIN: Final = re.compile(r"\[\^[\w-]{1,12}\]|【[^【】†]{0,40}†[^】\n]{0,80}】")
 _ONE: Final = r"[\[【]\d{1,3}[\]】]"
@@ -47,5 +48,57 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _blank_unless_introduced(match: re.Match[str]) -> str:
+    return match.group() if _is_introduced(match) else _blank(match)
+
+
+class Citation(NamedTuple):
+    """A citation mark in an answer: its range, and the numbers of the passages that it names."""
+
+    start: int
+    end: int
+    numbers: tuple[int, ...]
+
+
+_NOUN: Final = (
+    r"(?:passages?|sources?|documents?|docs?|contexts?|refs?|references?|chunks?|资料|来源|文档|出处|段落|引用)"
+)
+_NUMBERS: Final = r"(\d{1,3}(?:[ \u00a0]?[,;，；、–-][ \u00a0]?\d{1,3}){0,20})"
+_CITED: Final = re.compile(
+    # The first letters of the nouns are looked for before them: a hundred thousand brackets take a third of the time.
+    rf"[\[【](?=[\^\dcdprs资来文出段引])"
+    rf"(?:\^|{_NOUN}[ \u00a0]?[#:：]?[ \u00a0]?)?{_NUMBERS}(?:†[^】\]\n]{{0,80}})?[\]】]"
+    rf"|[(（](?=[cdprs资来文出段引]){_NOUN}[ \u00a0]?[#:：]?[ \u00a0]?{_NUMBERS}[)）]",
+    re.IGNORECASE,
+)
+_BARE: Final = re.compile(r"[\[【][\d\s,;，；、–-]+[\]】]")
+_RANGE: Final = re.compile(r"(\d{1,3})(?:[ \u00a0]?[–-][ \u00a0]?(\d{1,3}))?")
+_WIDEST_RANGE: Final = 20
+
+
+def read_citations(text: str) -> tuple[Citation, ...]:
+    """The citation marks of an answer, in order: `[1]`, `[2, 5]`, `[2-4]`, `【4†source】`, `[^3]`, `(passage 2)`.
+
+    A bare number in brackets behind a word that introduces a value, as in "the answer is [5]", is none.
+
+    >>> [mark.numbers for mark in read_citations("The fee is 5 euros [2][4-5]. So it says (source 1).")]
+    [(2,), (4, 5), (1,)]
+    """
+    return tuple(
+        Citation(*match.span(), _cited_numbers(match[1] or match[2]))
+        for match in _CITED.finditer(text)
+        if not (_BARE.fullmatch(match.group()) and _is_introduced(match))
+    )
+
+
+def _cited_numbers(listed: str) -> tuple[int, ...]:
+    numbers: dict[int, None] = {}
+    for match in _RANGE.finditer(listed):
+        first, last = int(match[1]), int(match[2] or match[1])
+        ends = range(first, last + 1) if first <= last <= first + _WIDEST_RANGE else (first, last)
+        numbers |= dict.fromkeys(ends)
+    return tuple(numbers)
+
+
+def _is_introduced(match: re.Match[str]) -> bool:
     before = match.string[max(0, match.start() - _REACH) : match.start()]
-    return match.group() if _INTRODUCES.search(before) else _blank(match)
+    return _INTRODUCES.search(before) is not None

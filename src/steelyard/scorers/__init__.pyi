@@ -19,6 +19,7 @@ from steelyard.scorers.json_fields import JsonFields as JsonFields
 from steelyard.scorers.judges.agents import GoalReached as GoalReached
 from steelyard.scorers.judges.agents import PlanFollowed as PlanFollowed
 from steelyard.scorers.judges.agents import StepsJustified as StepsJustified
+from steelyard.scorers.judges.citations import Citations as Citations
 from steelyard.scorers.judges.correctness import Correctness as Correctness
 from steelyard.scorers.judges.criteria import Guideline as Guideline
 from steelyard.scorers.judges.criteria import Rubric as Rubric
@@ -29,6 +30,9 @@ from steelyard.scorers.judges.faithfulness import Faithfulness as Faithfulness
 from steelyard.scorers.judges.g_eval import GEval as GEval
 from steelyard.scorers.judges.judge import Judge as Judge
 from steelyard.scorers.judges.preference import Preference as Preference
+from steelyard.scorers.judges.reference_claims import ClaimCorrectness as ClaimCorrectness
+from steelyard.scorers.judges.reference_claims import ContextRecall as ContextRecall
+from steelyard.scorers.judges.reference_claims import NoiseSensitivity as NoiseSensitivity
 from steelyard.scorers.judges.relevance import AnswerRelevancy as AnswerRelevancy
 from steelyard.scorers.judges.relevance import ContextRelevance as ContextRelevance
 from steelyard.scorers.judges.relevance import Relevance as Relevance

@@ -26,6 +26,7 @@ CONVERTED = {
     "contains-any": ({"value": 'a,"b, c"'}, {"contains": ["a", "b, c"], "ignore_case": False, "whole_words": False}),
     "contains-json": ({}, {"json_schema": {"schema": {"type": "object"}, "embedded": True}}),
     "context-faithfulness": ({"threshold": 0.5}, {"claim_faithfulness": {"threshold": 0.5}}),
+    "context-recall": ({"value": "x", "threshold": 0.5}, {"context_recall": "x", "threshold": 0.5}),
     "context-relevance": ({}, "context_relevance"),
     "conversation-relevance": ({}, {"per_turn": {"scorer": "answer_relevancy"}}),
     "cost": ({"threshold": 0.5}, {"cost": 0.5}),
@@ -75,10 +76,10 @@ def check(values=None, output=Term(), **assertion):  # noqa: B008
     return check_of(from_plain(assertion, "c.yaml"), values or {}, ForeignFiles("."), output)
 
 
-def test_the_table_has_every_type_of_promptfoo_and_converts_39():
+def test_the_table_has_every_type_of_promptfoo_and_converts_40():
     assert len(_table()) == 70
     assert {kind for kind, rule in _table().items() if "instead" not in rule} == set(CONVERTED)
-    assert len(CONVERTED) == 39
+    assert len(CONVERTED) == 40
 
 
 @pytest.mark.parametrize("kind", CONVERTED)

@@ -31,7 +31,16 @@ YES_NO = {
     "goal_reached": "no",
     "plan_followed": "no",
 }
-NUMBERED = ("claim_verdicts", "context_relevance", "answer_relevancy", "guideline", "steps_justified")
+NUMBERED = (
+    "claim_verdicts",
+    "claims_in_text",
+    "citations",
+    "context_relevance",
+    "context_relevance_by_reference",
+    "answer_relevancy",
+    "guideline",
+    "steps_justified",
+)
 MARKS = ("\nAn example", "\n下面是")
 REASON = ("reason", "理由")
 VERDICT = ('"Verdict:', "“结论：", '"Rating:', "“评分：", "fill in this form", "填写下面的评分表", "[[C]]")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from tests.scorers.judges.judge_server import judged, sample
 
 from steelyard import ConfigError
 from steelyard.constraints import check_options
 from steelyard.prompts.template import load_template, placeholders
+from steelyard.scorers.judges.citations import Citations
 from steelyard.scorers.judges.correctness import Correctness
 from steelyard.scorers.judges.faithfulness import ClaimFaithfulness, Faithfulness
+from steelyard.scorers.judges.reference_claims import ClaimCorrectness, ContextRecall, NoiseSensitivity
 from steelyard.scorers.judges.relevance import AnswerRelevancy, ContextRelevance
 
 SHOWN = {
@@ -19,9 +23,23 @@ SHOWN = {
     "claims": {"question", "answer"},
     "claim_verdicts": {"contexts", "claims"},
     "answer_relevancy": {"question", "answer"},
+    "claims_in_text": {"question", "text", "claims"},
+    "citations": {"question", "contexts", "claims"},
     "context_relevance": {"question", "contexts"},
+    "context_relevance_by_reference": {"question", "reference", "contexts"},
 }
-SCORERS = [Correctness, Faithfulness, ClaimFaithfulness, AnswerRelevancy, ContextRelevance]
+SCORERS = [
+    Correctness,
+    Faithfulness,
+    ClaimFaithfulness,
+    AnswerRelevancy,
+    ContextRelevance,
+    partial(ContextRelevance, by_reference=True),
+    ContextRecall,
+    ClaimCorrectness,
+    NoiseSensitivity,
+    Citations,
+]
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -64,16 +82,18 @@ def test_a_prompt_that_asks_for_what_there_is_not_is_refused(scorer):
 
 @pytest.mark.parametrize("scorer", SCORERS)
 def test_the_candidates_text_stands_before_the_instruction(scorer):
-    of = sample("CANDIDATE", found=["CANDIDATE"])
+    of = sample("CANDIDATE [1]", reference="CANDIDATE", found=["CANDIDATE"])
     judgement = judged(scorer, of, lambda asked: "NONE" if "claims" in asked.prompt else "5")
 
-    [prompt] = judgement.prompts
+    prompt = judgement.prompts[0]
     assert prompt.index("CANDIDATE") <= prompt.rindex("CANDIDATE") < prompt.index("\nThe material ends here. ")
 
 
 @pytest.mark.parametrize("scorer", SCORERS)
 def test_a_judge_is_asked_to_be_steady(scorer):
-    judgement = judged(scorer, sample(found=["Paris."]), lambda asked: "NONE" if "claims" in asked.prompt else "5")
+    judgement = judged(
+        scorer, sample("Paris [1]", found=["Paris."]), lambda asked: "NONE" if "claims" in asked.prompt else "5"
+    )
 
     sent = judgement.asked[0].body
     assert {key: sent[key] for key in ("temperature", "top_p", "frequency_penalty", "presence_penalty")} == {

@@ -54,7 +54,15 @@ _INSTEAD: Final = {
     "redteam": "redteam: red teaming is not offered",
     "tracing": "tracing. Instead: agent_steps and tool_calls, which read an agent's messages",
 }
-_JUDGES: Final = ("guideline", "g_eval", "correctness", "claim_faithfulness", "answer_relevancy", "context_relevance")
+_JUDGES: Final = (
+    "guideline",
+    "g_eval",
+    "correctness",
+    "claim_faithfulness",
+    "answer_relevancy",
+    "context_recall",
+    "context_relevance",
+)
 _INPUT: Final = frozenset(
     ("input", "prompt", "question", "query", "text", "document", "article", "content", "messages")
 )

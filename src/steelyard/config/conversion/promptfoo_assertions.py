@@ -29,7 +29,7 @@ _PREFIXES: Final = MappingProxyType(
 _CELL_THRESHOLD: Final = 0.75
 _JSON_TYPES: Final = ("object", "array", "string", "number", "boolean", "null")
 _GRADED: Final = frozenset(
-    {"rouge_n", "similarity", "g_eval", "claim_faithfulness", "answer_relevancy", "context_relevance"}
+    {"rouge_n", "similarity", "g_eval", "claim_faithfulness", "answer_relevancy", "context_recall", "context_relevance"}
 )
 """Scorers whose value is not 1 or 0, so that a mean over them is not a count."""
 

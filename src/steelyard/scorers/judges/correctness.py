@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, ClassVar, Final
 
 from steelyard.constraints import Within
@@ -19,12 +18,11 @@ from steelyard.prompts.conversation import transcript_of
 from steelyard.replies.answer_text import answer_of
 from steelyard.replies.verdict import Scale, Verdict
 from steelyard.scorers.judges.declared import AskingScorer, Case, PromptForm, Repeats, at_least, rating, scored
-from steelyard.scorers.judges.judge import no_answer, not_applicable, reference_of, takes_model
+from steelyard.scorers.judges.judge import BETWEEN, no_answer, not_applicable, reference_of, takes_model
 from steelyard.session.replies import refused_before
 from steelyard.types import Output, Sample, Score, ScoreInfo, StageInfo
 
 _SCALE: Final = Scale(1, 5)
-_BETWEEN: Final = MappingProxyType({"en": "\nOR\n", "zh": "\n或\n"})
 _NAMES: Final = ("correctness", "correct")
 
 
@@ -68,7 +66,7 @@ class Correctness(AskingScorer):
         language = self.judge.language_for(question, answer)
         values = {
             "question": question,
-            "reference": reference_of(sample, between=_BETWEEN[language]),
+            "reference": reference_of(sample, between=BETWEEN[language]),
             "answer": answer,
         }
         case = Case("correctness", language, values, rating(_SCALE), at_least(self.threshold))

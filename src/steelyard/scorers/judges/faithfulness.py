@@ -29,25 +29,19 @@ from typing import Any, ClassVar, Final
 
 from steelyard.constraints import Share
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.language import Language
 from steelyard.replies.answer_text import answer_of
-from steelyard.replies.listing import distinct_texts, read_listing
 from steelyard.replies.verdict import Verdict
-from steelyard.scorers.judges.declared import AskingScorer, PromptForm, at_least, count_yes, is_most, majority
+from steelyard.scorers.judges.claims import IN_PASSAGES, TAKING, ClaimSteps, share_score
+from steelyard.scorers.judges.declared import AskingScorer, PromptForm, at_least, is_most, majority
 from steelyard.scorers.judges.judge import (
     LONGEST_REASON,
     claims_nothing,
     claims_without_passages,
     contexts_of,
-    first_unparsed,
-    form_of,
-    not_applicable,
     nothing_to_support,
-    read_numbered,
     score_of,
     takes_model,
     together,
-    unparsed_verdict,
     yes_no_in,
 )
 from steelyard.scorers.judges.windows import ContextWindow, WindowTokens, windows
@@ -172,30 +166,6 @@ def _trace(packed: Sequence[ContextWindow], steps: Sequence[Verdict], repeat: in
 
 
 _CLAIMS_NAME: Final = "claim_faithfulness"
-_TAKING: Final = "claims"
-_JUDGING: Final = "claim_verdicts"
-
-
-@dataclass(frozen=True, slots=True)
-class _Claims:
-    """Claims and verdicts of one repeat.
-
-    Args:
-        texts: the claims.
-        verdicts: the verdict on each claim so far; empty before the first window.
-        problem: why there are no claims to judge, where they could not be read.
-    """
-
-    texts: tuple[str, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
-    problem: Verdict | None = None
-
-    @property
-    def open(self) -> tuple[int, ...]:
-        """Positions of the claims that no window has supported yet."""
-        if not self.verdicts:
-            return tuple(range(len(self.texts)))
-        return tuple(no for no, verdict in enumerate(self.verdicts) if verdict.value != 1)
 
 
 @takes_model
@@ -220,8 +190,8 @@ class ClaimFaithfulness(AskingScorer):
     stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="1. NO")
 
     asks: ClassVar[Mapping[str, PromptForm]] = {
-        _TAKING: PromptForm(("question", "answer"), template="claims_template"),
-        _JUDGING: PromptForm(("contexts", "claims"), ("count",)),
+        TAKING: PromptForm(("question", "answer"), template="claims_template"),
+        IN_PASSAGES: PromptForm(("contexts", "claims"), ("count",)),
     }
 
     threshold: Share | None = None
@@ -241,88 +211,11 @@ class ClaimFaithfulness(AskingScorer):
         if (unjudged := nothing_to_support(_CLAIMS_NAME, output, packed)) is not None:
             return unjudged
         question = transcript_of(sample.input)
-        language = self.judge.language_for(question, answer)
-        messages = self.prompts[_TAKING].messages(language, {"question": question, "answer": answer})
-        repeats = list(await self.judge.repeated(partial(self._take, ask, messages)))
-        for window in packed:
-            unsettled = [no for no, claims in enumerate(repeats) if claims.open]
-            calls = [partial(self._judge, ask, language, window, repeats[no]) for no in unsettled]
-            for no, claims in zip(unsettled, await together(calls), strict=True):
-                repeats[no] = claims
+        steps = ClaimSteps(self.judge, ask, self.prompts, question, self.judge.language_for(question, answer))
+        repeats = await steps.in_passages(await steps.taken(answer), packed)
+        score = share_score(_CLAIMS_NAME, repeats, candidate=answer, passes=at_least(self.threshold))
         if packed:
-            return self._score(repeats, answer)
-        unsupported = Verdict("scored", 0.0, label="no", reason="nothing was retrieved")
-        score = self._score([replace(c, verdicts=(unsupported,) * len(c.texts)) for c in repeats], answer)
+            return score
         if score.outcome == "not_applicable":
             return claims_nothing(_CLAIMS_NAME)
         return score if score.value is None else claims_without_passages(score)
-
-    async def _take(self, ask: Asks, messages: list[Mapping[str, Any]]) -> _Claims:
-        """The claims of the answer; a truncated list lacks some of them, so it counts as unparsed."""
-        reply = await self.judge.ask(ask, messages)
-        listing = read_listing(reply.text)
-        if reply.finish == "length" or not (listing.entries or listing.empty_said):
-            return _Claims(problem=unparsed_verdict(reply))
-        return _Claims(distinct_texts(listing.entries))
-
-    async def _judge(self, ask: Asks, language: Language, window: ContextWindow, before: _Claims) -> _Claims:
-        """Verdicts on the open claims; an earlier verdict stays if this window's cannot be parsed."""
-        positions = before.open
-        values = {
-            "contexts": window.shown(),
-            "claims": "\n".join(f"{no}. {before.texts[position]}" for no, position in enumerate(positions, start=1)),
-            "count": str(len(positions)),
-        }
-        messages = self.prompts[_JUDGING].messages(language, values)
-        reply = await self.judge.ask(ask, messages, schema=self.judge.numbered_schema(len(positions)))
-        verdicts = list(before.verdicts or [Verdict("unparsed")] * len(before.texts))
-        for position, verdict in zip(positions, read_numbered(reply, len(positions)), strict=True):
-            had_no_value = bool(before.verdicts) and before.verdicts[position].value is None
-            if verdict.value == 1 or not had_no_value:
-                verdicts[position] = verdict
-        return replace(before, verdicts=tuple(verdicts))
-
-    def _score(self, repeats: Sequence[_Claims], answer: str) -> Score:
-        claiming = [claims for claims in repeats if claims.texts or claims.problem]
-        if not claiming:
-            return not_applicable(_CLAIMS_NAME, "nothing claimed", lacks="claims")
-        detail: dict[str, Any] = {"claims": _listed(repeats)}
-        if len(claiming) < len(repeats):
-            detail["nothing_claimed"] = len(repeats) - len(claiming)
-        verdicts = [_share(claims) for claims in claiming]
-        if all(verdict.value is None for verdict in verdicts) and claiming[0].texts:
-            detail["bounds"] = _bounds(claiming[0])
-        return score_of(_CLAIMS_NAME, verdicts, candidate=answer, passes=at_least(self.threshold), detail=detail)
-
-
-def _share(claims: _Claims) -> Verdict:
-    """Supported claims / claims, where the verdict on each was read."""
-    if claims.problem is not None:
-        return claims.problem
-    reason = "; ".join(
-        f"{verdict.label or 'unparsed'}: {text}" for text, verdict in zip(claims.texts, claims.verdicts, strict=True)
-    )
-    unparsed, form = first_unparsed(claims.verdicts), form_of(claims.verdicts)
-    if unparsed is None:
-        supported = count_yes(claims.verdicts)
-        return Verdict("scored", supported / len(claims.texts), form="claims", reason=reason, asked_for=form)
-    if any(verdict.value is not None for verdict in claims.verdicts):
-        return Verdict("unparsed", kind="ambiguous", reason=reason, asked_for=form)
-    return unparsed
-
-
-def _bounds(claims: _Claims) -> list[float]:
-    """The share if no claim with an unparsed verdict is supported, and if each is."""
-    supported = count_yes(claims.verdicts)
-    unparsed = sum(verdict.value is None for verdict in claims.verdicts)
-    return [supported / len(claims.texts), (supported + unparsed) / len(claims.texts)]
-
-
-def _listed(repeats: Sequence[_Claims]) -> list[dict[str, Any]]:
-    """Each claim with its verdict and reason; "" if unparsed."""
-    return [
-        {"claim": text, "verdict": verdict.label, "reason": verdict.reason if verdict.label else ""}
-        | ({"repeat": no} if len(repeats) > 1 else {})
-        for no, claims in enumerate(repeats, start=1)
-        for text, verdict in zip(claims.texts, claims.verdicts, strict=True)
-    ]

@@ -154,11 +154,11 @@ class Judge:
             return yes_no_question()
         return self._schema("verdict", {"verdict": _YES_NO})
 
-    def numbered_schema(self, count: int = 0) -> dict[str, Any]:
+    def numbered_schema(self, count: int) -> dict[str, Any]:
         """Request parameters for a list of YES or NO, each with its number.
 
         Args:
-            count: of the numbers; only decisions differ by it, and without it none can be asked for.
+            count: of the numbers; only the questions of `decisions` differ by it.
         """
         if self.structured == "decisions":
             return numbered_questions(count)
@@ -370,6 +370,10 @@ LONGEST_REASON: Final = 2000
 """Most characters of a judge's reason that are stored or shown again."""
 
 
+BETWEEN: Final[Mapping[Language, str]] = MappingProxyType({"en": "\nOR\n", "zh": "\n或\n"})
+"""What parts alternative references in the prompts of each language."""
+
+
 def contexts_of(sample: Sample, output: Output) -> tuple[str, ...]:
     """The passages behind an answer: those that the target retrieved, else those of the sample."""
     return tuple(output.contexts or sample.contexts)
@@ -385,13 +389,18 @@ def reference_of(sample: Sample, *, between: str = "\nOR\n") -> str:
     >>> reference_of(Sample("1", "Largest?", ["Jupiter", " ", "the fifth planet"])), reference_of(Sample("2", "?", 4))
     ('Jupiter\nOR\nthe fifth planet', '4')
     """
+    return between.join(references_of(sample))
+
+
+def references_of(sample: Sample) -> tuple[str, ...]:
+    """The expected answers as texts, each right by itself; see `reference_of`."""
     reference = sample.reference
     alternatives = reference if isinstance(reference, list | tuple) else (reference,)
     texts = (
         "" if alternative is None else alternative if isinstance(alternative, str) else _as_json(alternative)
         for alternative in alternatives
     )
-    return between.join(text for text in texts if text.strip())
+    return tuple(text for text in texts if text.strip())
 
 
 def _as_json(value: Any) -> str:

@@ -20,7 +20,8 @@ cosine (Ragas) would need a model of embeddings and reward an answer that repeat
 Source of the second: Ragas, "Context Precision" (documentation of the metric, version 0.4), the average precision of
 information retrieval over what was retrieved; Ragas divides by the number of contexts of use plus 1e-10, so that it is
 0 where none is: so is ours. Deviations: one call judges all contexts of a window, where Ragas makes one for each;
-neither the reference nor the answer is shown, so that the verdict is on the retrieval alone.
+neither the reference nor the answer is shown, so that the verdict is on the retrieval alone; with `by_reference` the
+reference is shown, as by Ragas' "Context Precision with reference".
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ from steelyard.scorers.judges.declared import (
     yes_or_no,
 )
 from steelyard.scorers.judges.judge import (
+    BETWEEN,
     combined_verdict,
     contexts_of,
     no_answer,
@@ -296,27 +298,50 @@ class ContextRelevance(AskingScorer):
     Args:
         window_tokens: estimated tokens of the contexts that one call shows, 50 or more; a context that does not fit one
             window is of use if a part of it is.
-        template: the user's own prompt; it may name {{question}}, {{contexts}} (numbered from 1), {{count}} and
-            {{mark}}.
+        template: the user's own prompt; it may name {{question}}, {{contexts}} (numbered from 1), {{count}}, {{mark}},
+            and by reference {{reference}}.
+        by_reference: show the reference answer too, so that a context is of use if it supports that answer or a part of
+            it. The scores are `context_relevance_by_reference` and `context_precision_by_reference`, and do not apply
+            without a reference or to an unanswerable question.
     """
-
-    score_infos: ClassVar[tuple[ScoreInfo, ...]] = tuple(ScoreInfo(name, (0.0, 1.0)) for name in _CONTEXT_NAMES)
-    stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="1. YES")
-
-    asks: ClassVar[Mapping[str, PromptForm]] = {"context_relevance": PromptForm(("question", "contexts"), ("count",))}
 
     window_tokens: WindowTokens = 3000
     template: Path | str = ""
+    by_reference: bool = False
+
+    @property
+    def asks(self) -> Mapping[str, PromptForm]:  # type: ignore[override]  # one prompt or the other
+        """The one prompt that is sent."""
+        shown = ("question", "reference", "contexts") if self.by_reference else ("question", "contexts")
+        return {self._names[0]: PromptForm(shown, ("count",))}
+
+    @property
+    def stage_info(self) -> StageInfo:
+        """A name of its own by reference, so that one suite can have both."""
+        return StageInfo(name=self._names[0] if self.by_reference else "", mock_reply="1. YES")
+
+    @property
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """Two shares."""
+        return tuple(ScoreInfo(name, (0.0, 1.0)) for name in self._names)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(f"{name}_by_reference" for name in _CONTEXT_NAMES) if self.by_reference else _CONTEXT_NAMES
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Sequence[Score]:
         """Judge what was retrieved for one question."""
         contexts = contexts_of(sample, output)
         packed = windows(contexts, self.window_tokens)
+        if why := self._not_compared(sample):
+            return [not_applicable(name, why) for name in self._names]
         if not packed:
-            return [not_applicable(name, "there are no contexts", lacks=PASSAGES) for name in _CONTEXT_NAMES]
-        question = transcript_of(sample.input)
-        language = self.judge.language_for(question)
-        calls = [partial(self._judge, ask, (question, language), window) for window in packed] * self.judge.repeats
+            return [not_applicable(name, "there are no contexts", lacks=PASSAGES) for name in self._names]
+        material = {"question": transcript_of(sample.input)}
+        language = self.judge.language_for(material["question"])
+        if self.by_reference:
+            material["reference"] = reference_of(sample, between=BETWEEN[language])
+        calls = [partial(self._judge, ask, (material, language), window) for window in packed] * self.judge.repeats
         replies = await together(calls)
         starts = range(0, len(replies), len(packed))
         repeats = [_by_context(len(contexts), packed, replies[start : start + len(packed)]) for start in starts]
@@ -329,13 +354,24 @@ class ContextRelevance(AskingScorer):
             ]
             return score_of(name, verdicts, candidate=candidate, detail=detail)
 
-        return [score("context_relevance", fmean), score("context_precision", average_precision)]
+        relevance, precision = self._names
+        return [score(relevance, fmean), score(precision, average_precision)]
 
-    async def _judge(self, ask: Asks, about: tuple[str, Language], window: ContextWindow) -> tuple[Verdict, ...]:
-        question, language = about
+    def _not_compared(self, sample: Sample) -> str:
+        """Why the passages cannot be judged by the reference; "" where they can, or where it is not shown."""
+        if not self.by_reference:
+            return ""
+        if not reference_of(sample):
+            return "the sample has no reference answer"
+        return "the question is marked as unanswerable" if is_unanswerable(sample) else ""
+
+    async def _judge(
+        self, ask: Asks, about: tuple[Mapping[str, str], Language], window: ContextWindow
+    ) -> tuple[Verdict, ...]:
+        material, language = about
         count = len(window.numbers)
-        values = {"question": question, "contexts": window.renumbered().shown(), "count": str(count)}
-        messages = self.prompts["context_relevance"].messages(language, values)
+        values = {**material, "contexts": window.renumbered().shown(), "count": str(count)}
+        messages = self.prompts[self._names[0]].messages(language, values)
         return read_numbered(await self.judge.ask(ask, messages, schema=self.judge.numbered_schema(count)), count)
 
 

@@ -129,7 +129,7 @@ def _answer_score(scorers: Sequence[Scorer]) -> str:
     'token_f1'
     """
     rated = {info.name: rated_thing(info, info.name) for info in infos_of(scorer_stages(scorers))}
-    about_answers = [name for name in rated if name not in RETRIEVAL_SCORES]
+    about_answers = [name for name in rated if name not in RETRIEVAL_SCORES and not rated[name].startswith("context_")]
     # Of several judges the first leads: `correctness_small` rates correctness.
     leading = (name for thing in _LEADING for name in about_answers if rated[name] == thing)
     return next(iter((*leading, *about_answers)), "")

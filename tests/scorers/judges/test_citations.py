@@ -1,0 +1,165 @@
+"""Citation marks in answers, and whether the cited passages support their sentences, by a scripted server."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.scorers.judges.judge_server import judged, sample
+
+from steelyard import ConfigError
+from steelyard.constraints import check_options
+from steelyard.replies.citations import read_citations
+from steelyard.scorers.judges.citations import Citations, statements
+
+FOUND = ("The gate is red.", "The wall is tall.", "The moat is deep.")
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("Red [1].", [(1,)]),
+        ("Red[1][3].", [(1,), (3,)]),
+        ("Red [2, 5; 7].", [(2, 5, 7)]),
+        ("Red [2-4].", [(2, 3, 4)]),
+        ("Red 【2】。", [(2,)]),
+        ("Red【4†source】.", [(4,)]),
+        ("Red.[^3]", [(3,)]),
+        ("Red (passage 2), (Sources 1, 3).", [(2,), (1, 3)]),
+        ("大门是红的[资料2]。", [(2,)]),
+        ("The answer is [5].", []),
+        ("In [2019] and (1) and [a] and [12345].", []),
+        ("Red [9-2], [1-999].", [(9, 2), (1, 999)]),
+    ],
+)
+def test_marks_are_read(text, numbers):
+    assert [mark.numbers for mark in read_citations(text)] == numbers
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("Red [1]. Tall.", [("Red.", (0,)), ("Tall.", ())]),
+        ("Red. [1] Tall. [2]", [("Red.", (0,)), ("Tall.", (1,))]),
+        ("[1] It is red.", [("It is red.", (0,))]),
+        ("Is it? It is red [1].", [("It is red.", (0,))]),
+        ("大门是红的[1]。墙很高[2]。", [("大门是红的。", (0,)), ("墙很高。", (1,))]),
+        ("Red [1][1].", [("Red.", (0,))]),
+        ("- [1]\n***", []),
+    ],
+)
+def test_a_mark_belongs_to_the_sentence_that_it_stands_in_or_behind(answer, expected):
+    assert [(one.text, one.cited) for one in statements(answer, 3)] == expected
+
+
+def test_an_answer_of_many_marks_is_read_in_time():
+    assert len(statements("It rains [1]. " * 20_000, 3)) == 20_000
+
+
+def looks(asked):
+    """A judge that looks: each word of colour or size must stand in the passages that a line names."""
+    passages = dict(re.findall(r"<passage (\d) \w+>\n(.*?)\n</passage", asked.prompt, re.DOTALL))
+    lines = re.findall(r"^(\d+)\. \(passage ([\d, ]+)\) (.*)$", asked.prompt, re.MULTILINE)
+    lines = [line for line in lines if "opens at nine" not in line[2]]
+
+    def verdict(numbers, text):
+        named = " ".join(passages[number] for number in numbers.split(", "))
+        return "YES" if all(word in named for word in ("red", "tall", "deep") if word in text) else "NO"
+
+    return "\n".join(f"{no}. Verdict: {verdict(numbers, text)}" for no, numbers, text in lines)
+
+
+def cited(answer, found=FOUND, make=Citations, reply=looks, **more):
+    return judged(make, sample(answer, "What is the castle like?", found=list(found)), reply, **more)
+
+
+def values(judgement):
+    return [judgement.scores["fr"][name].value for name in ("citation_precision", "citation_recall")]
+
+
+@pytest.mark.parametrize(
+    ("answer", "precision", "recall"),
+    [
+        ("It is red [1]. It is tall [2].", 1.0, 1.0),
+        ("It is red [2]. It is tall [2].", 0.5, 0.5),
+        ("It is red and tall [1][2].", 1.0, 1.0),  # neither alone, both needed
+        ("It is red [1][3].", 0.5, 1.0),  # the third has no part in it
+        ("It is red [2][3].", 0.0, 0.0),
+        ("It is red, tall [1][2][3].", 2 / 3, 1.0),
+        ("It is red [1]. It is tall.", 1.0, 0.5),  # uncited
+        ("It is red [1][9].", 0.5, 1.0),  # there is no ninth passage
+        ("It is red [7].", 0.0, 0.0),
+    ],
+)
+def test_precision_is_of_citations_and_recall_of_statements(answer, precision, recall):
+    assert values(cited(answer)) == [pytest.approx(precision), recall]
+
+
+def test_an_answer_without_marks_has_no_precision_and_a_recall_of_0_without_a_call():
+    judgement = cited("It is red. It is tall.")
+
+    assert values(judgement) == [None, 0.0]
+    assert judgement.scores["fr"]["citation_precision"].outcome == "not_applicable"
+    assert judgement.asked == []
+
+
+def test_numbers_may_begin_at_0():
+    assert values(cited("It is red [0].", make=lambda judge: Citations(judge, first=0))) == [1.0, 1.0]
+    with pytest.raises(ConfigError, match="first"):
+        check_options(Citations(first=2))
+
+
+def test_only_cited_passages_are_shown_under_their_own_numbers():
+    [prompt] = cited("It is deep [3].").prompts
+
+    assert re.search(r"<passage 3 \w{12}>\nThe moat is deep\.", prompt)
+    assert "The wall is tall." not in prompt
+    assert "1. (passage 3) It is deep." in prompt
+
+
+def test_passages_beyond_a_window_are_asked_about_in_further_calls_and_those_of_a_statement_together():
+    found = [f"{text} {'It stands. ' * 20}" for text in FOUND]
+    make = lambda judge: Citations(judge, window_tokens=80)  # noqa: E731
+    judgement = cited("It is red [1]. It is tall and deep [2][3].", found, make)
+
+    assert values(judgement) == [1.0, 1.0]
+    assert [prompt.count("\n<passage ") for prompt in judgement.prompts] == [1, 2]
+
+
+def test_a_citation_without_any_passage_is_wrong_unless_the_target_returns_none_at_all():
+    several = [
+        sample("It is red [1].", "The gate?", no="a", found=[FOUND[0]]),
+        sample("It is red [1].", "The wall?", no="b"),
+    ]
+    result = judged(Citations, several, looks).scores
+    assert [score.value for score in result["b"].values()] == [0.0, 0.0]
+    assert {score.outcome for score in judged(Citations, several[1], looks).scores["b"].values()} == {"not_applicable"}
+
+
+@pytest.mark.parametrize(("answer", "found"), [(" ", FOUND), ("It is red.", ()), ("I do not know.", ())])
+def test_a_blank_answer_and_one_without_passages_and_marks_do_not_apply(answer, found):
+    judgement = cited(answer, found)
+
+    assert {score.outcome for score in judgement.scores["fr"].values()} == {"not_applicable"}
+    assert judgement.asked == []
+
+
+def test_a_verdict_that_cannot_be_read_makes_the_scores_unparsed():
+    judgement = cited("It is red [1]. It is tall [2].", reply=lambda asked: "1. Verdict: YES")
+
+    assert {score.outcome for score in judgement.scores["fr"].values()} == {"unparsed"}
+
+
+def test_repeats_are_averaged():
+    replies = iter(["1. YES", "1. NO"])
+    judgement = cited("It is red [1].", reply=lambda asked: next(replies), judge={"repeats": 2})
+
+    assert values(judgement) == [0.5, 0.5]
+
+
+def test_a_chinese_answer_gets_the_chinese_prompt():
+    of = sample("大门是红的[1]。", "大门是什么颜色？", found=["大门是红的。"])
+    judgement = judged(Citations, of, lambda asked: "1. 资料1说是红的。结论：是")
+
+    assert values(judgement) == [1.0, 1.0]
+    assert "1. (passage 1) 大门是红的。" in judgement.prompts[0]
