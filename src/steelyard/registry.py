@@ -49,6 +49,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
                 "prompt": "steelyard.targets.prompt:Prompt",
                 "replay": "steelyard.targets.replay:Replay",
                 "retrieval": "steelyard.targets.retrieval:QueryEngine",
+                "self_correction": "steelyard.suites.text2sql.self_correction:SelfCorrection",
                 "simulated_user": "steelyard.targets.simulated_user:SimulatedUser",
             }
         ),
@@ -105,6 +106,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
                 "rubric": "steelyard.scorers.judges.criteria:Rubric",
                 "similarity": "steelyard.scorers.similarity:Similarity",
                 "sql": "steelyard.scorers.sql:SqlResult",
+                "sql_attempts": "steelyard.scorers.sql_attempts:SqlAttempts",
                 "sql_credit": "steelyard.scorers.sql_credit:SqlCredit",
                 "sql_speed": "steelyard.scorers.sql_credit:SqlSpeed",
                 "starts_with": "steelyard.scorers.text_checks:StartsWith",

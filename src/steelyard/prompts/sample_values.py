@@ -8,7 +8,7 @@ sent.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
@@ -17,7 +17,7 @@ from steelyard.prompts.language import Language, language_of
 from steelyard.prompts.passages import PASSAGE, own_question, passage_of
 from steelyard.prompts.template import bare, check_names, placeholders
 from steelyard.replies.answer_key import alternatives
-from steelyard.types import Sample
+from steelyard.types import Asks, Sample
 
 SAMPLE_NAMES: Final = (
     *("question", "passage", "transcript", "options", "options_as_list", "choices", "letters", "contexts"),
@@ -29,8 +29,10 @@ EXAMPLES: Final = "examples"
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SUITE_KEYS: Final = frozenset({"schema", "db_id", "evidence", "dialect", "position", "document", "sources", PASSAGE})
 """Metadata that suites add to samples; none of it is the question."""
-Form = Literal["letters", "choice", "choice_reasoned", "choices", "text"]
-"""How an example's answer is written: as letters, as a JSON reply of that schema, or as the text of the option."""
+Form = Literal["letters", "choice", "choice_reasoned", "choices", "text", "sql"]
+"""How an example's answer is written: as letters, as a JSON reply of that schema, or as the text of the option.
+
+Without options it is the reference as it is, or in a JSON reply."""
 _WORDS: Final[dict[Language, tuple[str, str, str]]] = {
     "en": ("Question: ", "Options:", "Answer: "),
     "zh": ("题目：", "选项：", "答案："),
@@ -46,6 +48,8 @@ class Example(NamedTuple):
 
 Draw = Callable[[Sample], Sequence[Example]]
 """Returns the examples for a sample, in the order in which they are shown."""
+SampleView = Callable[[Sample, Asks], Awaitable[tuple[Sample, Mapping[str, Any]]]]
+"""Returns a sample as its prompt shows it, and what the output's metadata says of that."""
 
 
 def check_placeholders(template: str) -> None:
@@ -236,8 +240,13 @@ def examples_text(examples: Sequence[Example], language: Language, form: Form = 
 
 def _text(example: Example, language: Language, form: Form) -> str:
     question, options, answer = _WORDS[language]
-    sample, letters = example.sample, alternatives(str(example.sample.reference))[0]
+    sample = example.sample
     lines = [f"{question}{transcript_of(sample.input)}"]
+    if not sample.choices:
+        text = str(sample.reference)
+        written = json.dumps({"sql": text}, ensure_ascii=False) if form == "sql" else text
+        return "\n".join([*lines, *filter(None, [example.rationale]), f"{answer}{written}"])
+    letters = alternatives(str(sample.reference))[0]
     if form != "text":
         lines += [options, options_text(sample.choices)]
     if form in {"choice", "choice_reasoned", "choices"}:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -61,8 +61,7 @@ def parse_schema(ddl: str, *, dialect: str = "sqlite") -> Schema:
     """
     tables: dict[str, SchemaTable] = {}
     skipped: list[str] = []
-    for number, tokens in enumerate(statements(ddl, dialect=dialect), start=1):
-        outcome = _read(tokens)
+    for number, (tokens, outcome) in enumerate(_outcomes(ddl, dialect), start=1):
         if isinstance(outcome, SchemaTable):
             tables.setdefault(outcome.name.casefold(), outcome)
         elif outcome and len(skipped) < MAX_SKIPPED:
@@ -70,6 +69,37 @@ def parse_schema(ddl: str, *, dialect: str = "sqlite") -> Schema:
             beginning = " ".join(ddl[start : start + _SHOWN].partition(";")[0].split())
             skipped.append(f"statement {number} ({beginning}): {outcome}")
     return Schema(tuple(tables.values()), tuple(skipped))
+
+
+def _outcomes(ddl: str, dialect: str) -> Iterator[tuple[list[DdlToken], SchemaTable | str]]:
+    return ((tokens, _read(tokens)) for tokens in statements(ddl, dialect=dialect))
+
+
+def table_statements(ddl: str, *, dialect: str = "sqlite") -> list[tuple[SchemaTable | None, str]]:
+    r"""The CREATE statements of tables, views and types, each as it is written with the comments behind it.
+
+    Args:
+        ddl: as of `parse_schema`, as is its dialect.
+        dialect: likewise.
+
+    Returns:
+        The table or view of each, None for a type; a name that is created again is left out.
+
+    >>> table_statements("CREATE TYPE mood AS ENUM ('ok'); CREATE TABLE t (a INT); -- all\nDROP TABLE u")[1][1]
+    'CREATE TABLE t (a INT); -- all'
+    """
+    outcomes = list(_outcomes(ddl, dialect))
+    ends = [*(tokens[0].start for tokens, _ in outcomes[1:]), len(ddl)]
+    texts: list[tuple[SchemaTable | None, str]] = []
+    seen: set[str] = set()
+    for (tokens, outcome), end in zip(outcomes, ends, strict=True):
+        is_type = [token.word for token in tokens[:2]] == ["CREATE", "TYPE"]
+        table = outcome if isinstance(outcome, SchemaTable) and outcome.name.casefold() not in seen else None
+        if table is not None:
+            seen.add(table.name.casefold())
+        if table is not None or is_type:
+            texts.append((table, ddl[tokens[0].start : end].strip()))
+    return texts
 
 
 def ddl_of(sandbox: Sandbox, database: Database) -> str:
@@ -114,7 +144,18 @@ def describe(schema: Schema) -> str:
     >>> print(describe(parse_schema("CREATE TABLE a (id INT PRIMARY KEY, b_id INT REFERENCES b (id), x TEXT)")))
     a(id INT *, b_id INT -> b.id, x TEXT)
     """
-    return "\n".join(f"{table.name}({', '.join(_columns_of(table))})" for table in schema.tables)
+    return "\n".join(map(described_table, schema.tables))
+
+
+def described_table(table: SchemaTable) -> str:
+    r"""The line of one table, with the comments on it and its columns.
+
+    >>> schema = parse_schema("CREATE TABLE t (\n a INT, -- in euro\n b INT COMMENT 'net'); -- sold")
+    >>> described_table(schema.tables[0])
+    't(a INT /* in euro */, b INT /* net */) -- sold'
+    """
+    behind = f" -- {table.comment}" if table.comment else ""
+    return f"{table.name}({', '.join(_columns_of(table))}){behind}"
 
 
 def _columns_of(table: SchemaTable) -> Iterator[str]:
@@ -126,7 +167,10 @@ def _columns_of(table: SchemaTable) -> Iterator[str]:
     }
     for column in table.columns:
         key = column.name.casefold()
-        yield " ".join(filter(None, (column.name, column.type, "*" if key in keys else "", links.get(key, ""))))
+        comment = f"/* {column.comment} */" if column.comment else ""
+        yield " ".join(
+            filter(None, (column.name, column.type, "*" if key in keys else "", links.get(key, ""), comment))
+        )
 
 
 def _read(tokens: Sequence[DdlToken]) -> SchemaTable | str:
@@ -161,7 +205,11 @@ def _body(tokens: Sequence[DdlToken], name: str, *, view: bool) -> SchemaTable |
             if names
             else "its columns are not known"
         )
-    return _table(name, parts)
+    table = _table(name, parts)
+    if isinstance(table, str):
+        return table
+    behind = [token for token in tokens if not token.depth]
+    return replace(table, comment=_comment(behind) or behind[-1].comment if behind else "")
 
 
 def _table(name: str, parts: Sequence[Sequence[DdlToken]]) -> SchemaTable | str:
@@ -217,7 +265,21 @@ def _column(part: Sequence[DdlToken]) -> Column | None:
     end = next((at for at in range(1, len(part)) if part[at].word in _AFTER_TYPE and not part[at].depth), len(part))
     words = [token.word for token in part[end:]]
     needed = any(word == "NOT" and following == "NULL" for word, following in pairwise(words))
-    return Column(part[0].name, _joined(part[1:end]), nullable=not needed)
+    comment = _comment(part) or part[-1].comment
+    return Column(part[0].name, _joined(part[1:end]), nullable=not needed, comment=comment)
+
+
+def _comment(tokens: Sequence[DdlToken]) -> str:
+    """The text of MySQL's COMMENT 'text'; "" where there is none."""
+    for at, token in enumerate(tokens):
+        following = [other for other in tokens[at + 1 : at + 3] if other.text != "="][:1]
+        if token.word == "COMMENT" and following and following[0].kind == "string":
+            return _one_line(following[0].text[1:-1].replace("''", "'").replace("\\'", "'"))
+    return ""
+
+
+def _one_line(comment: str) -> str:
+    return " ".join(comment.replace("*/", "* /").split())
 
 
 def _references(part: Sequence[DdlToken], columns: tuple[str, ...]) -> list[ForeignKey]:
@@ -325,12 +387,14 @@ class DdlToken(NamedTuple):
         kind: `word`, `name` (quoted), `string`, `number` or `mark`.
         depth: how many brackets are open around it; a bracket itself is outside.
         start: its offset in the whole text.
+        comment: what `--` says behind it on its line, a comma or semicolon between them left out.
     """
 
     text: str
     kind: str
     depth: int
     start: int
+    comment: str = ""
 
     @property
     def word(self) -> str:
@@ -371,17 +435,22 @@ def statements(text: str, *, dialect: str = "sqlite") -> Iterator[list[DdlToken]
     pattern = _MYSQL if dialect.lower() in _BACKSLASHES else _PLAIN
     statement: list[DdlToken] = []
     depth = 0
+    # A statement is given out with the token after its end: a comment may follow the `;` on the same line.
+    ended, same_line = False, False
     for match in pattern.finditer(text):
         kind, piece = match.lastgroup or "mark", match[0]
         if kind == "blank":
+            _note(statement, piece if same_line else "")
+            same_line &= "\n" not in piece
             continue
+        same_line = True
         again = kind == "word" and depth == 0 and piece.upper() == "CREATE"
-        if piece == ";" or again:
-            if statement:
-                yield statement
+        if statement and (ended or again):
+            yield statement
             statement, depth = [], 0
-            if not again:
-                continue
+        ended = piece == ";"
+        if ended:
+            continue
         depth -= piece == ")" and depth > 0
         if not statement or (statement[0].word == "CREATE" and len(statement) <= MAX_TOKENS):
             statement.append(DdlToken(piece, kind, depth, match.start()))
@@ -390,17 +459,27 @@ def statements(text: str, *, dialect: str = "sqlite") -> Iterator[list[DdlToken]
         yield statement
 
 
+def _note(statement: list[DdlToken], blank: str) -> None:
+    """Give a `--` comment to the token in front of it; behind a comma it is about what the comma ends."""
+    at = len(statement) - 1 if blank.startswith("--") else -1
+    if at > 0 and statement[at].text == ",":
+        at -= 1
+    if at >= 0 and not statement[at].comment:
+        statement[at] = statement[at]._replace(comment=_one_line(blank[2:]))
+
+
 MAX_SKIPPED: Final = 20
 """Statements that are named at most when they cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column; `type` as declared, blanks collapsed, "" where none is."""
+    """One column; `type` as declared, blanks collapsed, "" where none is; `comment` on one line."""
 
     name: str
     type: str = ""
     nullable: bool = True
+    comment: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,6 +500,7 @@ class SchemaTable:
     primary_key: tuple[str, ...] = ()
     foreign_keys: tuple[ForeignKey, ...] = ()
     view: bool = False
+    comment: str = ""
 
     def column(self, name: str) -> Column | None:
         """The column of that name in any case, or None."""

@@ -1,5 +1,6 @@
 # Public names, each imported on first use (steelyard.lazy). They are listed here alone.
 
+from steelyard.suites.text2sql.self_correction import SelfCorrection as SelfCorrection
 from steelyard.targets.baseline import Baseline as Baseline
 from steelyard.targets.function import Function as Function
 from steelyard.targets.http import HttpEndpoint as HttpEndpoint

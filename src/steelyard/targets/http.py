@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +14,7 @@ from steelyard.prompts.conversation import conversation_asked, is_messages
 from steelyard.prompts.sample_values import (
     SAMPLE_NAMES,
     Draw,
+    SampleView,
     asks_the_question,
     check_placeholders,
     has_transcript,
@@ -41,10 +43,12 @@ class HttpEndpoint(HttpModel):
             none is given, a sample with options is asked with the packaged prompt of its language, and any other
             with its input as it is.
         examples: solved questions for `{{examples}}`; a suite sets it.
+        view: how a sample is shown, such as its schema; a suite sets it.
     """
 
     template: Path | str = ""
     examples: Draw | None = None
+    view: SampleView | None = None
 
     def placeholders(self) -> tuple[str, ...]:
         """The names that will have a value."""
@@ -98,10 +102,13 @@ class HttpEndpoint(HttpModel):
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
         """Ask the endpoint once; the output has the passages that it retrieved, and the messages of an agent."""
+        shown: Mapping[str, Any] = {}
+        if self.view is not None:
+            sample, shown = await self.view(sample, ask)
         reply = await ask(
             self, self.messages(sample), **sample_values(sample, passage_apart=shows_passage(*self._texts))
         )
-        metadata: dict[str, Any] = {} if reply.finish == "stop" else {"finish": reply.finish}
+        metadata: dict[str, Any] = {**shown, **({} if reply.finish == "stop" else {"finish": reply.finish})}
         metadata |= {key: reply.metadata[key] for key in ("kb_miss", "sources") if reply.metadata.get(key)}
         if MESSAGES in reply.metadata:
             metadata |= steps_of_reply(reply)

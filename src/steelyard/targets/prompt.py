@@ -15,6 +15,7 @@ from steelyard.prompts.reply_schema import load_reply_schema, response_format
 from steelyard.prompts.sample_values import (
     Draw,
     Form,
+    SampleView,
     asks_the_question,
     check_placeholders,
     has_transcript,
@@ -46,6 +47,7 @@ class Prompt:
             sample's options), `choice_reasoned` (with the reasoning first), `choices` (several letters), `sql` (one
             text of that name), `create_select` (two), the path of a .json file, or the schema itself. Empty: none.
         examples: solved questions for `{{examples}}`; a suite sets it.
+        view: how a sample is shown, such as its schema; a suite sets it.
         columns: what names of your own stand for in template and system message, such as
             `{ticket: question, channel: metadata.channel}`; the general suite sets it from the dataset's columns.
     """
@@ -56,6 +58,7 @@ class Prompt:
     parameters: CallParameters = field(default_factory=dict)
     reply: Path | str | Mapping[str, Any] = ""
     examples: Draw | None = None
+    view: SampleView | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def check(self) -> None:
@@ -99,10 +102,14 @@ class Prompt:
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
         """Ask the model once."""
+        metadata: dict[str, Any] = {}
+        if self.view is not None:
+            sample, shown = await self.view(sample, ask)
+            metadata |= shown
         letters = [option_label(no) for no in range(len(sample.choices))]
         format_parameters = {"response_format": response_format(self.reply, letters)} if self.reply else {}
         reply = await ask(self.model, self.messages(sample), **self.parameters, **format_parameters)
-        metadata: dict[str, Any] = {} if reply.finish == "stop" else {"finish": reply.finish}
+        metadata |= {} if reply.finish == "stop" else {"finish": reply.finish}
         # A model that was offered tools and called none has made a step too, and is scored for it.
         if self._offers_tools or not reply.metadata.keys().isdisjoint(("tool_calls", MESSAGES)):
             metadata |= steps_of_reply(reply)
@@ -138,5 +145,6 @@ class Prompt:
     @property
     def _form(self) -> Form:
         """How examples are answered: as the reply is to be, where that is a packaged one."""
-        packaged: tuple[Form, ...] = ("choice", "choice_reasoned", "choices")
-        return next((name for name in packaged if name == self.reply), "letters")
+        packaged: tuple[Form, ...] = ("choice", "choice_reasoned", "choices", "sql")
+        asks_json = '{"sql"' in self._texts[0]
+        return next((name for name in packaged if name == self.reply), "sql" if asks_json else "letters")

@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from steelyard.errors import ConfigError
 from steelyard.models.base import ModelInfo
 from steelyard.prompts.passages import own_question
-from steelyard.prompts.sample_values import SHOW_OPTIONS, wants_examples
-from steelyard.prompts.template import load_template, load_words, placeholders
+from steelyard.prompts.sample_values import SHOW_OPTIONS
+from steelyard.prompts.template import placeholders
 from steelyard.replies.answer_key import wants_several
-from steelyard.suites.choice.few_shot import ExamplesForTarget, FewShotExamples, groups_short_of
+from steelyard.suites.choice.few_shot import FewShotExamples, groups_short_of
 from steelyard.suites.choice.orders import has_own_order
 from steelyard.suites.choice.rows import ChoiceData
-from steelyard.targets.http import HttpEndpoint
+from steelyard.targets.examples import prompt_texts
 from steelyard.targets.likelihood import Likelihood
 from steelyard.targets.prompt import Prompt
 from steelyard.types import Sample, Target
@@ -74,54 +73,6 @@ def overview_of(samples: Iterable[Sample], examples: FewShotExamples | None) -> 
     return overview
 
 
-def with_examples(targets: Mapping[str, Target], examples: FewShotExamples | None) -> dict[str, Target]:
-    """The targets, those whose template shows few-shot examples bound to these examples.
-
-    Raises:
-        ConfigError: there are examples and a template has no place for them, or the reverse.
-    """
-    bound_examples = None if examples is None else ExamplesForTarget(examples.digest, examples.draw)
-    bound_targets: dict[str, Target] = {}
-    for name, target in targets.items():
-        places = _shows_examples(target)
-        if bound_examples is None and places and not (isinstance(target, Likelihood) and not target.template):
-            raise ConfigError(
-                f"targets: {name} has a place for {{{{examples}}}}, but there are none; write few_shot: "
-                "{file: ..., sheets: [...]} or few_shot: {held_out: 5}"
-            )
-        if bound_examples is not None and places is False:
-            raise ConfigError(
-                f"few_shot: {name} has no place for the examples: write {{{{examples}}}} into its template, or take a "
-                "packaged one that has it, such as zh/choice_examples"
-            )
-        bound_targets[name] = target
-        if bound_examples is not None and places:
-            # places is None for a target that is not a dataclass with examples
-            bound_targets[name] = replace(target, examples=bound_examples)  # type: ignore[type-var]
-    if bound_examples is not None and not any(_shows_examples(target) for target in targets.values()):
-        raise ConfigError("few_shot: no target shows examples; they are for prompt, http and likelihood")
-    return bound_targets
-
-
-def _shows_examples(target: Any) -> bool | None:
-    """Whether a target has a place for examples; None for one without a template."""
-    if isinstance(target, Likelihood):
-        return target.shows_examples
-    if isinstance(target, Prompt | HttpEndpoint):
-        return any(wants_examples(text) for text in _texts(target))
-    return None
-
-
-def _texts(target: Any) -> list[str]:
-    """The prompt texts of a target: its template and its system message."""
-    template = getattr(target, "template", "")
-    if not template and isinstance(target, HttpEndpoint):
-        template = "zh/four_options"  # or the same in English, by the language of the question
-    texts = [load_template(template)] if template else []
-    system = getattr(target, "system", "")
-    return [*texts, load_words(system, "system")] if system else texts
-
-
 def notes_on_questions(seen: Overview, orders: str, seed: int) -> Iterator[str]:
     """Notes on the order in which options are shown."""
     if orders == "as_given":
@@ -163,7 +114,7 @@ def notes_on_targets(targets: Mapping[str, Target], seen: Overview, repeats: int
     """Notes on templates, reply schemas and temperatures that do not fit the questions."""
     for name, target in targets.items():
         yield from _of_several(name, target, seen)
-        if isinstance(target, Prompt) and not any(shows_options(text) for text in _texts(target)):
+        if isinstance(target, Prompt) and not any(shows_options(text) for text in prompt_texts(target)):
             yield f"the template of {name} shows no options: it holds neither {{{{options}}}} nor {{{{choices}}}}"
         if repeats > 1 and _temperature(target) == 0:
             yield f"{name} is asked {repeats} times at temperature 0: its repeats show only the endpoint's noise"
@@ -171,7 +122,7 @@ def notes_on_targets(targets: Mapping[str, Target], seen: Overview, repeats: int
 
 def _of_several(name: str, target: Any, seen: Overview) -> Iterator[str]:
     share = f"{seen.several} of {seen.n} questions have several right options"
-    text = "\n".join(_texts(target))
+    text = "\n".join(prompt_texts(target))
     says_several = bool(_SEVERAL.search(text))
     if seen.several and isinstance(target, Likelihood):
         yield f"{share}: {name} has no acc for them"

@@ -22,8 +22,9 @@ from steelyard.data.table import Column, Table, cell_at, render
 from steelyard.errors import ConfigError
 from steelyard.normal_form import nfkc
 from steelyard.prompts.conversation import question_of
-from steelyard.prompts.sample_values import Draw, Example
+from steelyard.prompts.sample_values import Example
 from steelyard.suites.choice.rows import ChoiceData, load_choice
+from steelyard.targets.examples import ExamplesForTarget
 from steelyard.types import Sample
 
 _RATIONALE: Final = "rationale"
@@ -119,6 +120,11 @@ class FewShotExamples:
         return _mark(self.seed, sample) in self.marks
 
     @property
+    def for_target(self) -> ExamplesForTarget:
+        """The examples as a target holds them."""
+        return ExamplesForTarget(self.digest, self.draw)
+
+    @property
     def digest(self) -> str:
         """A hexadecimal digest of the examples and of how they are chosen."""
         digest = blake2b(f"{self.few_shot.n} {self.few_shot.per_group} {self.seed}".encode(), digest_size=16)
@@ -133,34 +139,6 @@ class FewShotExamples:
         """The entry of the examples in the manifest."""
         settings: dict[str, Any] = {"n": self.few_shot.n, "per_group": self.few_shot.per_group, "seed": self.seed}
         return {**settings, "held_out": len(self.held_out), "examples": len(self.mixed), "digest": self.digest}
-
-
-@dataclass(frozen=True, slots=True)
-class ExamplesForTarget:
-    """Examples as a target holds them; its manifest describes them by their digest.
-
-    Args:
-        digest: of the examples.
-        draw: gives those for a sample.
-    """
-
-    digest: str
-    draw: Draw
-
-    def __call__(self, sample: Sample) -> Sequence[Example]:
-        """The examples for one sample."""
-        return self.draw(sample)
-
-
-@dataclass(frozen=True, slots=True)
-class RemainingSamples:
-    """The samples of a dataset without those that are held out; each iteration reads them again."""
-
-    samples: Iterable[Sample]
-    held_out: frozenset[str]
-
-    def __iter__(self) -> Iterator[Sample]:
-        return (sample for sample in self.samples if sample.id not in self.held_out)
 
 
 def draw_few_shot(few_shot: FewShot, data: ChoiceData, seed: int) -> FewShotExamples:

@@ -19,11 +19,11 @@ from steelyard.suites.choice.asking import (
     notes_on_questions,
     notes_on_targets,
     overview_of,
-    with_examples,
 )
-from steelyard.suites.choice.few_shot import FewShot, FewShotExamples, RemainingSamples, draw_few_shot
+from steelyard.suites.choice.few_shot import FewShot, FewShotExamples, draw_few_shot
 from steelyard.suites.choice.orders import Ordered, Orders
 from steelyard.suites.choice.rows import load_choice
+from steelyard.targets.examples import RemainingSamples, with_examples
 from steelyard.targets.likelihood import Likelihood
 from steelyard.types import Sample, Scorer, Target
 
@@ -67,7 +67,7 @@ class ChoiceSuite(SuiteKeys):
         samples: Iterable[Sample] = (
             RemainingSamples(data.samples, examples.held_out) if examples and examples.held_out else data.samples
         )
-        targets = with_examples(self.targets, examples)
+        targets = with_examples(self.targets, examples.for_target if examples else None, "zh/choice_examples")
         # Reading has counted what the notes need; only examples and reordered options take another pass.
         overview = counted(data) if examples is None and self.orders == "as_given" else overview_of(samples, examples)
         notes += notes_on_questions(overview, self.orders, self._seed)
