@@ -31,9 +31,10 @@ class Text2SqlSuite(JudgedSuiteKeys):
     Args:
         samples: the files with question, SQL, and schema or database: rows of a sheet or of JSON, or lines of SQL.
         targets: the systems to evaluate, by name; each produces one run.
-        databases: folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.sqlite3, .db, .duckdb), the address of a
-            PostgreSQL or MySQL server whose schemas are the `db_id`s, or `{<db_id>: {url: ...}}`; the schemas that
-            prompts show are read from it. Left out if the rows have their own schema.
+        databases: folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.sqlite3, .db, .duckdb), or of folders
+            `<db_id>/` of tables (.csv, .tsv, .jsonl, .ndjson, .parquet); the address of a PostgreSQL or MySQL server
+            whose schemas are the `db_id`s, or `{<db_id>: {url: ...}}`; the schemas that prompts show are read from
+            it. Left out if the rows have their own schema.
         scoring: how replies are read, run and compared.
         judge: the model that judges, and how; of every one of `scorers` that has none of its own.
         scorers: further scorers, such as `relevance`, by a judge: are all points of the question covered, and nothing
