@@ -109,7 +109,7 @@ class TestCopies:
         opened = database(tmp_path / "a.db", "CREATE TABLE t(a)")
         asked = []
 
-        def prepare(engine, file, memory_mib):
+        def prepare(engine, file, memory_mib, tables):
             asked.append(memory_mib)
             return "a reason"
 
@@ -128,7 +128,7 @@ class TestCopies:
         opened = database(tmp_path / "a.db", "CREATE TABLE t(a)")
         outcomes = iter([OSError("killed"), ""])
 
-        def prepare(engine, file, memory_mib):
+        def prepare(engine, file, memory_mib, tables):
             outcome = next(outcomes)
             if isinstance(outcome, OSError):
                 raise outcome

@@ -74,8 +74,9 @@ class SqlResult:
             is the same and nothing around it; JSON of `sql`; a fenced `block`; `auto` takes any of these, JSON with one
             key that holds a statement, or a bare statement.
         key: of the JSON that a reply has to be, whose text is the SQL (`query`, `result.query`); "" for any.
-        databases: folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.sqlite3, .db, .duckdb), the address of a
-            PostgreSQL or MySQL server whose schemas are the `db_id`s, or servers by `db_id`; None: schemas only.
+        databases: folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.sqlite3, .db, .duckdb), or of folders
+            `<db_id>/` of tables (.csv, .tsv, .jsonl, .ndjson, .parquet); the address of a PostgreSQL or MySQL server
+            whose schemas are the `db_id`s, or servers by `db_id`; None: schemas only.
         engine: of databases that are built from a schema or a reply.
         limits: of each query.
         published: whether execution accuracy by the rules of Spider, BIRD and QATCH is given as well; these compare

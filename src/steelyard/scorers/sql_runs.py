@@ -26,6 +26,7 @@ from steelyard.sql.results import Database, Execution, LocalEngine, ResultTable,
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.server_address import is_address
 from steelyard.sql.statements import split
+from steelyard.sql.table_files import table_files
 from steelyard.sql.tables_read import (
     CATALOG,
     TablesRead,
@@ -333,7 +334,12 @@ def digest_of_databases(folder: Path) -> str:
 
 
 def digest_of_file(file: Path) -> bytes:
-    """16 bytes over the content of a database file, as `digest_of_databases` reads it."""
+    """16 bytes over the content of a database file or a folder of tables, as `digest_of_databases` reads it."""
+    if file.is_dir():
+        parts = (
+            path.name.encode("utf-8", "surrogatepass") + digest_of_file(path) for path in table_files(file).values()
+        )
+        return blake2b(b"\0".join(parts), digest_size=16).digest()
     stat = file.stat()
     return _digest(file, stat.st_size, stat.st_mtime_ns)
 

@@ -44,7 +44,8 @@ class Database:
 
     Args:
         engine: what reads it.
-        file: a database file, which is never opened itself: a copy is, read-only. None: a scratch database.
+        file: a database file, which is never opened itself: a copy is, read-only; for DuckDB also a folder of tables
+            (see `sql.table_files`). None: a scratch database.
         script: statements that build the scratch database (CREATE, INSERT ...), any number; "" leaves it empty.
         now: the moment that its functions of the current time return, ISO 8601 in UTC; "" is the system's clock.
         server: where it is, of the same engine; None for what is no server's.

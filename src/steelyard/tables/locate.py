@@ -2,10 +2,11 @@
 
     <folder>/<id>/<id>.sqlite     the layout of Spider, BIRD and QATCH
     <folder>/<id>.sqlite          or flat
+    <folder>/<id>/*.csv           one table in each file (.csv, .tsv, .jsonl, .ndjson, .parquet), read by DuckDB
 
-Both also with the endings .sqlite3, .db and .duckdb. An id comes from a dataset, so it is a name and never a path, and
-the file may be no link that leads out of the folder. Servers are named in the configuration: each by an id, or one
-address whose schemas are the ids.
+The first two also with the endings .sqlite3, .db and .duckdb. An id comes from a dataset, so it is a name and never a
+path, and the files may be no links that lead out of the folder. Servers are named in the configuration: each by an id,
+or one address whose schemas are the ids.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from steelyard.files import require_within
 from steelyard.sql.results import Database, LocalEngine
 from steelyard.sql.server_address import Server, is_address
 from steelyard.sql.server_catalog import schemas_on
+from steelyard.sql.table_files import holds_tables, table_files
 
 if TYPE_CHECKING:
     from steelyard.sql.sandbox import Sandbox
@@ -113,7 +115,8 @@ def find_database(source: DatabaseSource, db_id: Any) -> Database:
     file = _file_of(folder, name)
     if file is None:
         raise ConfigError(f"there is no database {db_id!r} in {folder}{_hint(folder, str(db_id))}")
-    require_within(folder, file)
+    for path in (file, *(table_files(file).values() if file.is_dir() else ())):
+        require_within(folder, path)
     return Database(_engine_of(file), file)
 
 
@@ -137,7 +140,9 @@ def databases_in(source: DatabaseSource, sandbox: Sandbox) -> Mapping[str, Datab
     else:
         ids = database_ids(Path(source))
     if not ids:
-        raise ConfigError(f"databases: {source} holds no database, as <id>/<id>.sqlite or <id>.sqlite")
+        tables = isinstance(source, Path | str) and Path(source).is_dir() and holds_tables(Path(source))
+        hint = ". It holds tables: put those of each database into a folder of its own, <id>/*.csv" if tables else ""
+        raise ConfigError(f"databases: {source} holds no database, as <id>/<id>.sqlite or <id>.sqlite{hint}")
     return {db_id: find_database(source, db_id) for db_id in ([*ids, ""] if has_default(source) else ids)}
 
 
@@ -159,7 +164,9 @@ def _file_of(folder: Path, name: str) -> Path | None:
     if not _is_name(name):
         return None
     files = (parent / f"{name}{ending}" for parent in (folder / name, folder) for ending in _ENGINES)
-    return next((file for file in files if file.is_file()), None)
+    if (file := next((file for file in files if file.is_file()), None)) is not None:
+        return file
+    return folder / name if (folder / name).is_dir() and holds_tables(folder / name) else None
 
 
 def _is_name(name: str) -> bool:
@@ -168,7 +175,9 @@ def _is_name(name: str) -> bool:
 
 
 def _engine_of(file: Path) -> LocalEngine:
-    """By its ending; DuckDB files are often called .db as well, and say so in their header."""
+    """By its ending; DuckDB files are often called .db as well, and say so in their header. A folder holds tables."""
+    if file.is_dir():
+        return "duckdb"
     if file.suffix.lower() == ".db":
         with boundary("config", f"databases: {file}"), file.open("rb") as opened:
             head = opened.read(_DUCKDB_MARK_AT + len(_DUCKDB_MARK))

@@ -67,20 +67,21 @@ def hold(engine: EngineName, memory_mib: int, folder: str) -> None:
     seccomp.install()
 
 
-def hold_while_preparing(engine: EngineName, file: str, memory_mib: int) -> None:
+def hold_while_preparing(engine: EngineName, file: str, memory_mib: int, *, growth: int = 2) -> None:
     """Limits of a worker that writes to a private copy: no file but those next to it.
 
     Args:
         engine: which decides what else is read, and the room above the cap.
         file: the private copy, alone in its folder but for its own log.
         memory_mib: MiB that the engine may hold, as for a query.
+        growth: how many times as large as what is in the folder a file may become.
     """
     folder = os.path.dirname(file)  # noqa: PTH120 (no pathlib in a worker)
     with os.scandir(folder) as entries:
         size = sum(entry.stat(follow_symlinks=False).st_size for entry in entries)
     landlock.restrict(_ALSO_READS[engine], folder)
     # Merging a log adds at most its size; DuckDB writes changed blocks before it frees the old ones.
-    _lower(resource.RLIMIT_FSIZE, 2 * size + _MERGE_MIB * MIB)
+    _lower(resource.RLIMIT_FSIZE, growth * size + _MERGE_MIB * MIB)
     _lower(resource.RLIMIT_AS, _address_space() + (memory_mib + _ROOM_MIB[engine]) * MIB)
     seccomp.install("prepare")
 

@@ -1,4 +1,7 @@
-"""Keeps private copies of database files, so that statements never reach the original or its folder."""
+"""Keeps private copies of database files, so that statements never reach the original or its folder.
+
+A folder of tables (`sql.table_files`) becomes a database of DuckDB, made of copies of its files.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from typing import Final
 
 from steelyard.errors import ConfigError
 from steelyard.sql.results import LocalEngine
+from steelyard.sql.table_files import table_files
 
 _BESIDE: Final[dict[LocalEngine, tuple[str, ...]]] = {"sqlite": ("-wal", "-journal"), "duckdb": (".wal",)}
 _MAGIC: Final[dict[LocalEngine, tuple[int, bytes]]] = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
@@ -29,7 +33,9 @@ _TRIES: Final = 5
 """Limit of attempts to copy a file that changes meanwhile; then it is refused."""
 
 Stamp = tuple[tuple[str, int, int, int, int], ...]
-Prepare = Callable[[LocalEngine, str, int], str]
+Tables = tuple[tuple[str, str, str], ...]
+"""The path of each copied table, its name, and the name of the file that was copied."""
+Prepare = Callable[[LocalEngine, str, int, Tables], str]
 
 
 @dataclass(slots=True, eq=False)
@@ -53,8 +59,8 @@ class Copies:
     """The copies of one sandbox, in a folder that only this user can enter.
 
     Args:
-        prepare: prepares a copied file for use, in a process of its own with so many MiB of memory; returns why it
-            cannot be used, or "".
+        prepare: prepares a copied file for use, or makes it of tables, in a process of its own with so many MiB of
+            memory; returns why it cannot be used, or "".
     """
 
     def __init__(self, prepare: Prepare) -> None:
@@ -69,13 +75,14 @@ class Copies:
         """The path of a copy of `file` as it is now, which stays as long as the lease.
 
         Raises:
-            ConfigError: it does not exist, is not a file, or is not a database of this engine.
+            ConfigError: it does not exist, is not a file or a folder of tables, or is not a database of this engine.
         """
         stamp = _stamp(engine, file)
         copy = self._claim(engine, file, stamp, memory_mib)
         try:
             if copy.why:
-                raise ConfigError(f"{file} is not a {_NAMES[engine]} database that can be read: {copy.why}")
+                what = "has a table" if file.is_dir() else f"is not a {_NAMES[engine]} database"
+                raise ConfigError(f"{file} {what} that {'cannot' if file.is_dir() else 'can'} be read: {copy.why}")
             yield str(copy.folder / _name(engine, file))
         finally:
             with self._lock:
@@ -109,10 +116,14 @@ class Copies:
     def _make(self, engine: LocalEngine, file: Path, copy: _Copy) -> None:
         copy.why = "it could not be copied"
         try:
-            copy.why = _copy(engine, file, copy.folder)
+            copy.why, tables = _copy(engine, file, copy.folder)
             if not copy.why:
-                copy.why = self._prepare(engine, str(copy.folder / _name(engine, file)), copy.memory_mib)
+                path = copy.folder / _name(engine, file)
+                copy.why = self._prepare(engine, str(path), copy.memory_mib, tables)
                 copy.refused = bool(copy.why)
+                for table, *_ in tables:
+                    Path(table).unlink()
+                copy.size = copy.size if copy.why else path.stat().st_size
         except OSError as error:
             copy.why = str(error)
         finally:
@@ -141,16 +152,18 @@ class Copies:
 
 
 def _stamp(engine: LocalEngine, file: Path) -> Stamp:
-    """Inode, size and times of the file and of its logs."""
+    """Inode, size and times of the file and of its logs, or of the tables of a folder."""
     try:
         status = file.stat()
     except (OSError, ValueError) as error:
         why = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}"
         raise ConfigError(f"database file {file} {why}") from None
+    if stat.S_ISDIR(status.st_mode) and engine == "duckdb" and (tables := table_files(file)):
+        return tuple(_entry(path.name, path.stat()) for path in tables.values())
     if not stat.S_ISREG(status.st_mode):
         kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
         raise ConfigError(f"database file {file} is {kind}; a {_NAMES[engine]} database file is expected")
-    parts = [("", status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)]
+    parts = [_entry("", status)]
     for end in _BESIDE[engine]:
         log = _part(file, end)
         try:
@@ -162,8 +175,12 @@ def _stamp(engine: LocalEngine, file: Path) -> Stamp:
             raise ConfigError(
                 f"the log {log} of a database is {kind}; no engine makes one: remove it, or copy its file"
             )
-        parts.append((end, other.st_ino, other.st_size, other.st_mtime_ns, other.st_ctime_ns))
+        parts.append(_entry(end, other))
     return tuple(parts)
+
+
+def _entry(name: str, status: os.stat_result) -> tuple[str, int, int, int, int]:
+    return name, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _part(file: Path, end: str) -> Path:
@@ -176,30 +193,48 @@ def _name(engine: LocalEngine, file: Path) -> str:
 
     What follows a `?` is options to DuckDB, and it would look for the log under another name.
     """
-    return file.name if engine == "duckdb" and file.name.isprintable() and "?" not in file.name else "database"
+    name = f"{file.name}.duckdb" if file.is_dir() else file.name
+    return name if engine == "duckdb" and name.isprintable() and "?" not in name else "database"
 
 
-def _copy(engine: LocalEngine, file: Path, folder: Path) -> str:
-    """Copy the file and its logs, again when another process wrote to them meanwhile.
+def _copy(engine: LocalEngine, file: Path, folder: Path) -> tuple[str, Tables]:
+    """Copy the file and its logs, or the tables of a folder, again when another process wrote to them meanwhile.
 
     Returns:
-        Why it is not a database, or "".
+        Why it is not a database, or "", and the copied tables.
     """
+    if why := "" if file.is_dir() else _flaw_in_head(engine, file):
+        return why, ()
+    for _ in range(_TRIES):
+        before = _stamp(engine, file)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(mode=0o700)
+        tables: Tables = ()
+        if file.is_dir():
+            # Numbers, as DuckDB reads a `*` in a path as any text.
+            tables = tuple(
+                (str(folder / f"{number}{path.suffix.lower()}"), name, path.name)
+                for number, (name, path) in enumerate(table_files(file).items())
+            )
+            for copied, _, name in tables:
+                _copy_data(file / name, Path(copied))
+        else:
+            for end, *_rest in before:
+                _copy_data(_part(file, end), folder / f"{_name(engine, file)}{end}")
+        if _stamp(engine, file) == before:
+            return "", tables
+    return "another process writes to it all the time", ()
+
+
+def _flaw_in_head(engine: LocalEngine, file: Path) -> str:
+    """Why a file is not a database, by its first bytes; "" where it may be one."""
     at, magic = _MAGIC[engine]
     with file.open("rb") as opened:
         head = opened.read(at + len(magic))
     # An empty file is an empty SQLite database.
     if head[at:] != magic and not (engine == "sqlite" and not head):
         return "it does not begin as one does"
-    for _ in range(_TRIES):
-        before = _stamp(engine, file)
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(mode=0o700)
-        for end, *_rest in before:
-            _copy_data(_part(file, end), folder / f"{_name(engine, file)}{end}")
-        if _stamp(engine, file) == before:
-            return ""
-    return "another process writes to it all the time"
+    return ""
 
 
 def _copy_data(source: Path, to: Path) -> None:

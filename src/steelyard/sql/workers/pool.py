@@ -21,7 +21,7 @@ from steelyard.sql.engines.engine import EngineQuery
 from steelyard.sql.results import Database, EngineName, Execution, LocalEngine, SqlFailure, SqlLimits
 from steelyard.sql.server_address import Server, ServerLogin
 from steelyard.sql.servers.session import LoginError
-from steelyard.sql.workers.copies import Copies
+from steelyard.sql.workers.copies import Copies, Tables
 from steelyard.sql.workers.processes import Template, Worker
 
 SERVED: Final = 200
@@ -301,10 +301,10 @@ class Pool:
         for worker in dropped:
             worker.close()
 
-    def _prepare(self, engine: LocalEngine, file: str, memory_mib: int) -> str:
+    def _prepare(self, engine: LocalEngine, file: str, memory_mib: int, tables: Tables) -> str:
         worker = self._fork(_Kind(engine))
         try:
-            return worker.prepare(file, memory_mib)
+            return worker.prepare(file, memory_mib, tables)
         finally:
             worker.end()
 

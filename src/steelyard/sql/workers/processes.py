@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -219,12 +220,13 @@ class Worker:
                 kind, message = "error", f"the worker sent what it may not send: {error}"
             return Execution(None, SqlFailure(kind, message), time.monotonic() - started)  # type: ignore[arg-type]
 
-    def prepare(self, file: str, memory_mib: int) -> str:
-        """Prepare a copied file for use; the worker is not used again after that.
+    def prepare(self, file: str, memory_mib: int, tables: Sequence[tuple[str, str, str]] = ()) -> str:
+        """Prepare a copied file for use, or make it of tables; the worker is not used again after that.
 
         Args:
-            file: the private copy, alone in its folder but for its own log.
+            file: the private copy, alone in its folder but for its own log or the tables.
             memory_mib: MiB that the engine may hold.
+            tables: path, name and shown name of the files to make it of.
 
         Returns:
             Why it cannot be used; "" where it can.
@@ -234,7 +236,7 @@ class Worker:
         """
         seconds = PREPARE_S + _bytes_on_disk(Path(file).parent) / _PREPARED_BYTES
         try:
-            wire.send(self._sock, b"P", wire.dump([self._template.engine, file, memory_mib, seconds]))
+            wire.send(self._sock, b"P", wire.dump([self._template.engine, file, memory_mib, seconds, list(tables)]))
             kind, message = self._reader.frame(2**16, time.monotonic() + seconds)
         except wire.DeadlineError:
             return f"opening and checking it takes more than {seconds:.0f} seconds"

@@ -18,6 +18,9 @@ from steelyard.sql.workers import confine, wire
 _REQUEST_BYTES: Final = 2**30
 """More than a frame of a result (`wire.FRAME_BYTES`): a request holds a whole script, and comes from the caller."""
 
+_GROWTH: Final = 8
+"""How many times as large as its files a database of tables may be: those of Parquet are compressed harder."""
+
 
 def engine_of(name: EngineName) -> Engine:
     """The engine of a name, imported here: a worker of SQLite has no path to the packages that the others need."""
@@ -138,13 +141,15 @@ def _work_of(request: Any) -> EngineQuery:
 
 
 def _prepare(request: Any) -> str:
-    engine, file, memory_mib, seconds = request
-    confine.hold_while_preparing(engine, file, memory_mib)
+    engine, file, memory_mib, seconds, tables = request
+    confine.hold_while_preparing(engine, file, memory_mib, growth=_GROWTH if tables else 2)
     confine.allow_cpu(seconds)
     if engine == "sqlite":
         from steelyard.sql.engines import sqlite_engine
 
         return sqlite_engine.prepare(file, memory_mib)
-    from steelyard.sql.engines import duckdb_engine
+    from steelyard.sql.engines import duckdb_engine, duckdb_tables
 
+    if tables:
+        return duckdb_tables.load_tables(file, [tuple(table) for table in tables], memory_mib)
     return duckdb_engine.prepare(file, memory_mib)

@@ -48,9 +48,10 @@ class Text2SqlSuite(JudgedSuiteKeys):
     Args:
         samples: the files with question, SQL, and schema or database: rows of a sheet or of JSON, or lines of SQL.
         targets: the systems to evaluate, by name; each produces one run.
-        databases: folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.sqlite3, .db, .duckdb), the address of a
-            PostgreSQL or MySQL server whose schemas are the `db_id`s, or `{<db_id>: {url: ...}}`; the schemas that
-            prompts show are read from it. Left out if the rows have their own schema.
+        databases: folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.sqlite3, .db, .duckdb), or of folders
+            `<db_id>/` of tables (.csv, .tsv, .jsonl, .ndjson, .parquet); the address of a PostgreSQL or MySQL server
+            whose schemas are the `db_id`s, or `{<db_id>: {url: ...}}`; the schemas that prompts show are read from
+            it. Left out if the rows have their own schema.
         scoring: how replies are read, run and compared.
         schema: how prompts show it: which tables, in which form, with which rows.
         few_shot: solved questions for the `{{examples}}` of templates, the nearest first.

@@ -1,0 +1,122 @@
+"""Loads CSV, JSON lines and Parquet into a new DuckDB database, in a process that does nothing else.
+
+The files are a stranger's: the process can open nothing but its own folder, and its memory, time and disk are limited
+(`workers.confine`). Statements of a model run later in another process, on the database alone.
+
+Nothing is guessed that could change a value: the first line of a CSV holds the names, its delimiter is the one that is
+most frequent there, types are those that every row has, dates are ISO dates, and numbers with leading zeros stay text.
+"""
+
+# Why it is so, and what was rejected: docs/decisions/sql-table-files.md
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import duckdb
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from steelyard.sql.engines.duckdb_guard import Setting
+
+_HEAD_BYTES: Final = 1 << 20
+_DELIMITERS: Final = (",", ";", "\t", "|")
+_QUOTED: Final = re.compile(r'"(?:[^"]|"")*"')
+_JSON: Final = "format = 'newline_delimited', sample_size = -1, hive_partitioning = false"
+_WHERE: Final = re.compile(r"CSV Error on Line: (\d+)")
+_FIELDS: Final = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
+_LINE_OF_SQL: Final = re.compile(r"\s*LINE 1:.*", re.DOTALL)
+
+
+class _UnreadableTable(Exception):
+    """Raised where a file is no table; the message is for a person."""
+
+
+def load_tables(file: str, tables: Sequence[tuple[str, str, str]], memory_mib: int) -> str:
+    """Make a database of tables.
+
+    Args:
+        file: where it is made.
+        tables: of each the path of its file, its name, and its file's name as messages give it.
+        memory_mib: MiB that DuckDB may hold.
+
+    Returns:
+        Why a table cannot be loaded; "" where all are.
+    """
+    folder = os.path.dirname(file)  # noqa: PTH120 (no pathlib in a worker)
+    settings: dict[str, Setting] = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "memory_limit": f"{memory_mib}MiB",
+        "temp_directory": "",
+        "threads": 1,
+    }
+    path = shown = "the database"
+    try:
+        with duckdb.connect(file, config=settings) as connection:
+            # In this order: the folders cannot be changed once other access is off.
+            connection.execute(f"SET allowed_directories = [{_text(folder)}]")
+            connection.execute("SET enable_external_access = false")
+            connection.execute("SET TimeZone = 'UTC'")
+            for path, name, shown in tables:  # noqa: B007 (named in messages below)
+                table = '"{}"'.format(name.replace('"', '""'))
+                connection.execute(f"CREATE TABLE {table} AS SELECT * FROM {_reader(connection, path)}")  # noqa: S608
+            connection.execute("CHECKPOINT")
+    except _UnreadableTable as error:
+        return f"{shown}: {error}"
+    except MemoryError:
+        return f"{shown}: loading it takes more than {memory_mib} MiB of memory"
+    except (duckdb.Error, RuntimeError, UnicodeError) as error:
+        return f"{shown}: {_cause(str(error).replace(path, shown), memory_mib)}"
+    return ""
+
+
+def _reader(connection: DuckDBPyConnection, path: str) -> str:
+    """The call of DuckDB that reads a file, by its ending."""
+    quoted = _text(path)
+    if path.endswith(".parquet"):
+        return f"read_parquet({quoted}, hive_partitioning = false)"
+    if path.endswith((".jsonl", ".ndjson")):
+        return f"read_json({quoted}, {_JSON})"
+    with open(path, "rb") as opened:  # noqa: PTH123 (no pathlib in a worker)
+        head = opened.read(_HEAD_BYTES)
+    encoding = "utf-16" if head[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8"
+    lines = head.decode(encoding, "replace").removeprefix("\ufeff").splitlines()
+    if not lines or not lines[0].strip():
+        raise _UnreadableTable("its first line is blank; it has to hold the names of the columns")
+    bare = _QUOTED.sub("", lines[0])
+    delimiter = "\t" if path.endswith(".tsv") else max(_DELIMITERS, key=bare.count)
+    call = f"""read_csv({quoted}, delim = '{delimiter}', quote = '"', escape = '"', header = true, skip = 0,
+        comment = '', sample_size = -1, dateformat = '%Y-%m-%d', null_padding = false, strict_mode = true,
+        hive_partitioning = false, encoding = '{encoding}'"""
+    try:
+        connection.execute(f"DESCRIBE SELECT * FROM {call})")  # noqa: S608
+    except duckdb.InvalidInputException:
+        # DuckDB gives up on finding types and does not say why; without types it names the line.
+        names = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(bare.count(delimiter) + 1))
+        connection.execute(f"SELECT count(*) FROM {call}, auto_detect = false, columns = {{{names}}})")  # noqa: S608
+        raise
+    return f"{call})"
+
+
+def _text(value: str) -> str:
+    return "'{}'".format(value.replace("'", "''"))
+
+
+def _cause(text: str, memory_mib: int) -> str:
+    """What DuckDB says, on one line, without the options of the reader."""
+    where = _WHERE.search(text)
+    line = f"line {where[1]}: " if where else ""
+    if fields := _FIELDS.search(text):
+        return f"{line}{fields[2]} values, where the header names {fields[1]} columns"
+    if "not utf-8" in text or "nicode" in text:
+        return f"{line}it is neither UTF-8 nor UTF-16: save it as UTF-8"
+    if "quote" in text and where:
+        return f"{line}a quotation mark that is not closed, or text behind one"
+    if text.startswith("Out of Memory"):
+        return f"loading it takes more than {memory_mib} MiB of memory"
+    return " ".join(_LINE_OF_SQL.sub("", text).partition("\n\n")[0].split())
