@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from steelyard.escaping import cell_text
 from steelyard.prompts.agent_messages import plain_message, tool_call
@@ -36,7 +36,7 @@ _MOST_NESTED: Final = 2_000
 """Maximum number of its opening brackets, which limits the time and memory for reading it."""
 
 
-def is_messages(value: Any) -> bool:
+def is_messages(value: Any) -> TypeGuard[Sequence[Message]]:
     """Whether an input is a conversation: a list of mappings that each name a role."""
     return isinstance(value, list | tuple) and bool(value) and all(
         isinstance(message, Mapping) and isinstance(message.get("role"), str) for message in value
