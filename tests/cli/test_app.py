@@ -71,32 +71,27 @@ def test_a_defect_of_ours_is_told_without_a_traceback(steelyard, write, says, mo
     assert result.err == "error: ZeroDivisionError: by\\x1b[31mhand (this is a defect; --debug shows where)\n"
 
 
+def unread(*arguments, both=False):
+    """The exit code of a command whose output nobody reads, or neither its messages; the messages, where they are."""
+    stderr = subprocess.STDOUT if both else subprocess.PIPE
+    with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=stderr, text=True) as process:
+        process.stdout.close()
+        messages = "" if both else process.stderr.read()
+        return process.wait(timeout=60), messages
+
+
 def test_a_gate_keeps_its_code_where_nobody_reads_the_output(write, says):
     path = write({"a": says()}, gate={"solve_rate": ">= 0.9"})
-    process = subprocess.Popen([*COMMAND, "run", path, "-q"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    process.stdout.close()
-    error = process.stderr.read()
-    process.stderr.close()
-    assert process.wait(timeout=60) == 1
-    assert not error
+    assert unread("run", path, "-q") == (1, "")
 
 
 def test_a_reader_that_leaves_ends_a_long_output_quietly():
-    process = subprocess.Popen(
-        [*COMMAND, "completion", "fish"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    process.stdout.close()
-    error = process.stderr.read()
-    process.stderr.close()
-    assert process.wait(timeout=60) == 0
-    assert not error
+    assert unread("completion", "fish") == (0, "")
 
 
 @pytest.mark.parametrize("arguments", [["show", "nope"], ["run", "nowhere.yaml"], ["runs", "--lst"]])
 def test_a_mistake_keeps_its_code_where_nobody_reads_the_message(arguments):
-    process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    process.stdout.close()
-    assert process.wait(timeout=60) == 2
+    assert unread(*arguments, both=True)[0] == 2
 
 
 def test_a_reader_of_the_progress_that_leaves_costs_neither_the_run_nor_its_verdict():
@@ -107,9 +102,7 @@ def test_a_reader_of_the_progress_that_leaves_costs_neither_the_run_nor_its_verd
         'gate: {solve_rate: ">= 0.99"}\n',
         encoding="utf-8",
     )
-    process = subprocess.Popen([*COMMAND, "run", "c.yaml"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    process.stdout.close()
-    assert process.wait(timeout=60) == 1
+    assert unread("run", "c.yaml", both=True)[0] == 1
     with Store() as store:
         assert {run.state for run in store.runs()} == {"finished"}
 

@@ -216,20 +216,24 @@ def take_terminal():
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
+def started(path, before):
+    """A run in a process that calls `before` first."""
+    return subprocess.Popen(
+        [*COMMAND, "run", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=before,  # noqa: PLW1509  # no thread has begun
+    )  # fmt: skip
+
+
 def stored_states():
     with Store() as store:
         return [(run.state, run.done) for run in store.runs()]
 
 
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda one: one.name)
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM], ids=lambda one: one.name)  # SIGHUP: below
 def test_130_when_interrupted_with_what_is_in_flight_stored(write, tmp_path, signum):
-    command = COMMAND
     with ledger_server(tmp_path / "server", "--latency-ms", "100") as server:
         path = write({"a": at(server)}, options={"concurrency": 2})
-        process = subprocess.Popen(
-            [*command, "run", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            preexec_fn=heed_hangup,  # noqa: PLW1509  # no thread has begun
-        )  # fmt: skip
+        process = started(path, heed_hangup)
         wait_for_answers(server, 3)
         os.kill(process.pid, signum)
         out, err = process.communicate(timeout=30)
@@ -243,10 +247,7 @@ def test_130_when_interrupted_with_what_is_in_flight_stored(write, tmp_path, sig
 def test_a_hangup_sent_twice_still_finishes_what_is_in_flight(write, tmp_path):
     with ledger_server(tmp_path / "server", "--latency-ms", "300") as server:
         path = write({"a": at(server)}, options={"concurrency": 2})
-        process = subprocess.Popen(
-            [*COMMAND, "run", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            preexec_fn=heed_hangup,  # noqa: PLW1509  # no thread has begun
-        )  # fmt: skip
+        process = started(path, heed_hangup)
         wait_for_answers(server, 2)
         for signum in (signal.SIGHUP, signal.SIGHUP, signal.SIGTERM):
             os.kill(process.pid, signum)
@@ -273,10 +274,7 @@ def test_a_closed_terminal_ends_a_run_like_ctrl_c(write, tmp_path):
 def test_under_nohup_a_closed_terminal_is_nothing(write, tmp_path):
     with ledger_server(tmp_path / "server", "--latency-ms", "30") as server:
         path = write({"a": at(server)}, options={"concurrency": 2})
-        process = subprocess.Popen(
-            [*COMMAND, "run", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),  # noqa: PLW1509  # no thread has begun
-        )  # fmt: skip
+        process = started(path, lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         wait_for_answers(server, 3)
         os.kill(process.pid, signal.SIGHUP)
         out, err = process.communicate(timeout=60)

@@ -81,22 +81,20 @@ def test_rows_that_fit_no_arrangement_ask_for_names():
         layout(("just", "some", "words", "here"))
 
 
-def test_letters_name_spreadsheet_columns_even_where_headers_are_letters():
-    named = {"question": "A", "options": "B:E", "answer": "F", "group": "G"}
-    assert layout(HEADER, BODY, columns=named).columns == WANTED
-    assert layout(HEADER, BODY, columns=named).header_row == 1
-
-
-def test_a_list_of_letters_are_headers_beside_a_header_name():
-    named = {"question": "题目", "options": ["A", "B", "C", "D"], "answer": "答案"}
-    assert layout(HEADER, BODY, columns=named).columns == WANTED
-    assert layout(HEADER, BODY, columns={**named, "options": "A:D"}).columns == WANTED
-
-
-def test_a_range_of_letters_beside_header_names_is_read_one_way():
-    """None is headed E, so B:E cannot mean the headers B and E, and must not mean the header B and the letter E."""
-    named = {"question": "题目", "options": "B:E", "answer": "答案"}
-    assert layout(HEADER, BODY, columns=named).columns == WANTED
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"question": "A", "options": "B:E", "answer": "F", "group": "G"},
+        {"question": "题目", "options": ["A", "B", "C", "D"], "answer": "答案"},
+        {"question": "题目", "options": "A:D", "answer": "答案"},
+        # None is headed E, so B:E cannot mean the headers B and E, and must not mean the header B and the letter E.
+        {"question": "题目", "options": "B:E", "answer": "答案"},
+    ],
+)
+def test_letters_are_headers_beside_a_header_name_and_spreadsheet_columns_elsewhere(named):
+    found = layout(HEADER, BODY, columns=named)
+    assert found.columns == WANTED
+    assert found.header_row == 1
 
 
 def test_headers_that_no_synonym_knows_are_found_when_named():

@@ -141,19 +141,6 @@ def test_notes_and_codes_stand_and_earlier_ones_are_kept(store, coding):
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_notes_names_and_definitions_stay_text(store, coding, text):
-    item = coding.items[0].num
-    write_note(store, coding, item, text, author="ann")
-    code = new_code(store, coding, text, author="ann", items=[item])
-    edit_code(store, coding, code, text, definition=text, author="ann")
-    clean = text.encode("utf-8", "replace").decode().strip()
-    [told] = standing(store, coding).values()
-    assert told == (clean, " ".join(clean.split()))
-    assert find_code(store, f"{coding.id}/{code}").code.definition == clean
-    assert json_value(CodingPage.of(store, coding))["codes"][0]["definition"] == clean
-
-
-@pytest.mark.parametrize("text", HOSTILE)
 def test_a_hostile_note_in_a_sheet_comes_back_as_it_stands(store, coding, tmp_path, text):
     item = coding.items[0].num
     write_note(store, coding, item, text, author="ann")

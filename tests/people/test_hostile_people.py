@@ -11,10 +11,20 @@ from steelyard import ConfigError, ExactMatch, Label, Sample, Store, evaluate
 from steelyard.people.codings import draw_coding, edit_code, new_code, read_coding, write_note
 from steelyard.people.labels import add_labels, add_note, read_notes
 from steelyard.people.marks import MarkChange, mark_run
+from steelyard.plain_json import json_value
+from steelyard.report.coding_page import CodingPage
 from steelyard.store.repair.verify import verify
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
-HOSTILE = ["a\0b", "half \ud800 pair", "\x1a0", "'; DROP TABLE label; --", "<script>alert(1)</script>", "\u202eevil"]
+HOSTILE = [
+    "a\0b",
+    "half \ud800 pair",
+    "\x1a0",
+    "'; DROP TABLE label; --",
+    "<script>alert(1)</script>",
+    "\u202eevil",
+    "=cmd()",
+]
 
 
 def fill(where):
@@ -73,6 +83,7 @@ def test_notes_and_codes_of_an_error_analysis_are_stored(store, run, text):
     state = read_coding(store, coding)
     assert state.notes[first].text == written(text)
     assert (state.code(code).name, state.code(code).definition) == (" ".join(written(text).split()), written(text))
+    assert json_value(CodingPage.of(store, coding))["codes"][0]["definition"] == written(text)
     edit_code(store, coding, code, f"{text}!", author=text)
     assert read_coding(store, coding).code(code).name == " ".join(f"{written(text)}!".split())
 

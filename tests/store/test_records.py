@@ -122,12 +122,15 @@ def distinct_keys(several):
     return len(keys) == len(set(keys))
 
 
+def as_stored(record):
+    return plain(dataclasses.replace(record, output=record.output and plain_output(record.output)))
+
+
 @settings(max_examples=times(12, 300))
 @given(several=st.lists(records, min_size=1, max_size=5).filter(distinct_keys))
 def test_any_record_comes_back_from_the_store(tmp_path_factory, several):
     stored, run = through_the_store(tmp_path_factory.getbasetemp(), several)
-    wanted = [dataclasses.replace(value, output=value.output and plain_output(value.output)) for value in several]
-    assert [plain(record) for record in stored] == [plain(wanted_record) for wanted_record in wanted]
+    assert [plain(record) for record in stored] == [as_stored(record) for record in several]
     asked = [reply for value in several for some in value.replies.values() for reply in some]
     assert (run.done, run.errors) == (len(several), sum(value.failure is not None for value in several))
     assert (run.replies, run.from_journal) == (len(asked), sum(reply.cached for reply in asked))
@@ -138,8 +141,7 @@ def test_any_record_comes_back_from_the_store(tmp_path_factory, several):
 def test_any_record_comes_back_from_a_server(server, on_server, schema, several):
     server.execute(f'DROP SCHEMA IF EXISTS "{schema}" CASCADE')  # of the example before: a key's first reply stays
     stored, _ = through(on_server, several)
-    wanted = [dataclasses.replace(value, output=value.output and plain_output(value.output)) for value in several]
-    assert [plain(record) for record in stored] == [plain(wanted_record) for wanted_record in wanted]
+    assert [plain(record) for record in stored] == [as_stored(record) for record in several]
 
 
 @pytest.mark.parametrize("value", ["x" * 1_000_000, "易" * 400_000, ["a" * 5000] * 20, {"k": list(range(10_000))}])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
@@ -11,7 +12,7 @@ import typer
 
 from steelyard.analysis.numbers import count_text
 from steelyard.cli.errors_commands import AuthorOption, CodeArgument
-from steelyard.cli.estimates import Evaluating, print_estimate
+from steelyard.cli.estimates import print_estimate, run_with_cost
 from steelyard.cli.exit_codes import exit_code
 from steelyard.cli.options import (
     BaseUrlOption,
@@ -28,6 +29,7 @@ from steelyard.cli.options import (
     QuietOption,
     StoreOption,
     model_and_config,
+    same_command,
     store_option,
 )
 from steelyard.cli.output import print_lines, write_text
@@ -93,8 +95,7 @@ def errors_try(
     if dry_run:
         print_estimate([suite], store, fresh=fresh, as_json=as_json)
         return
-    evaluate = Evaluating(store, fresh=fresh, quiet=quiet)
-    trial = try_code(store, plan, author=author, how=how, evaluate=evaluate)
+    trial = try_code(store, plan, author=author, how=how, evaluate=partial(run_with_cost, quiet=quiet))
     _print_trial(trial, store, (markdown, as_json))
     raise typer.Exit(exit_code(trial.state, has_result=trial.errors < trial.records))
 
@@ -174,8 +175,7 @@ def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, boo
         return
     if trial.state != "finished":
         say(console(), f"{trial.state}{reason_suffix(trial.state, trial.reason)}")
-        larger = " and a larger --budget-calls" if "budget" in trial.reason else ""
-        say(console(), f"resume with: the same command{larger or ' again'}")
+        say(console(), f"resume with: {same_command(trial.reason)}")
         return
     _print_sections(page, named)
     cached = f", {count_text(trial.from_journal, 'reply')} cached" if trial.from_journal else ""

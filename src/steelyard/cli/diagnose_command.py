@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from steelyard.cli.estimates import Evaluating
+from steelyard.cli.estimates import run_with_cost
 from steelyard.cli.exit_codes import BROKEN
 from steelyard.cli.options import JsonOption, NoEnvOption, StoreOption, load_config, model_and_config
 from steelyard.config.effective import settings
@@ -94,7 +94,7 @@ def _capabilities(file: Path, store: str | None, *, no_env: bool, as_json: bool)
     """Find out what the endpoint of a model can do, and keep it as a run."""
     model, how = model_and_config(("", "", ""), file, store, fresh=False, no_env=no_env)
     assert model is not None  # noqa: S101  # the file is given
-    (run,) = Evaluating(store, fresh=False, quiet=False)(capabilities_suite(model), how=how)
+    (run,) = run_with_cost(capabilities_suite(model), how=how)
     record = next(iter(run.records()), None)
     found = record.output.value if record is not None and record.output is not None else {}
     failure = "" if record is None or record.failure is None else record.failure.message

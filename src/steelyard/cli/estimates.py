@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from steelyard.analysis.numbers import count_text, money_text
 from steelyard.cli.live_run import run_suite
@@ -27,7 +28,7 @@ def print_estimate(suites: Sequence[Suite], store: str | None, *, fresh: bool, a
         print_sections(console(), [_section(estimates, hints)])
 
 
-def say_cost(suite: Suite, store: str | None, *, fresh: bool) -> None:
+def say_cost(suite: Suite, store: str | Path | None, *, fresh: bool) -> None:
     """Print on standard error what running a suite will cost; nothing if it calls no model."""
     stages = [stage for entry in asyncio.run(estimate(suite, store=store, fresh=fresh)) for stage in entry.stages]
     calls, cached = sum(stage.calls for stage in stages), sum(stage.in_journal for stage in stages)
@@ -38,19 +39,11 @@ def say_cost(suite: Suite, store: str | None, *, fresh: bool) -> None:
         say(console(stderr=True), f"{count_text(calls - cached, 'call')}{size} will be sent{known}; Ctrl-C stops")
 
 
-class Evaluating:
-    """Prints the expected cost of a suite, then runs it with progress."""
-
-    def __init__(self, store: str | None, *, fresh: bool, quiet: bool) -> None:
-        self._store = store
-        self._fresh = fresh
-        self._quiet = quiet
-
-    def __call__(self, suite: Suite, *, how: RunConfig) -> Sequence[Run]:
-        """The runs of a suite."""
-        if not self._quiet:
-            say_cost(suite, self._store, fresh=self._fresh)
-        return run_suite(suite, how, quiet=self._quiet)
+def run_with_cost(suite: Suite, *, how: RunConfig, quiet: bool = False) -> Sequence[Run]:
+    """Print the expected cost of a suite, then run it with progress."""
+    if not quiet:
+        say_cost(suite, how.store, fresh=how.fresh)
+    return run_suite(suite, how, quiet=quiet)
 
 
 def _section(estimates: Sequence[Estimate], hints: Iterable[str] = ()) -> Section:

@@ -28,6 +28,7 @@ from steelyard.cli.options import (
     QuietOption,
     StoreOption,
     load_model,
+    same_command,
     store_option,
 )
 from steelyard.cli.output import while_read
@@ -391,10 +392,10 @@ def _counts(dropped: Mapping[str, int]) -> str:
 def _next_steps(report: QaReport, out: Path | None, store: str | None) -> Iterator[str]:
     where = store_option(store)
     if report.state == "interrupted" and "budget" in report.reason:
-        yield "resume with: the same command and a larger --budget-calls"
+        yield f"resume with: {same_command(report.reason)}"
     elif report.state in {"interrupted", "broken"}:
         yield f"resume with: steelyard resume {report.run}{where}"
-        yield "         or: the same command again"
+        yield f"         or: {same_command()}"
     elif report.made:
         if out:
             yield f"more: steelyard check {shlex.quote(out.name)} --suite rag"

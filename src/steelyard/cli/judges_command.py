@@ -24,7 +24,6 @@ from steelyard.cli.options import (
     named_run,
     store_option,
 )
-from steelyard.config.environment import Environment
 from steelyard.errors import ConfigError
 from steelyard.evaluation import RunConfig, Suite
 from steelyard.evaluation.judge_panel import JudgesFile, answered_samples, canary_suite, judges_suite
@@ -77,7 +76,8 @@ def judges(
             return
         for suite in () if quiet else suites:
             say_cost(suite, store, fresh=fresh)
-        runs = [_run(suite, values, store, fresh=fresh, quiet=quiet) for suite in suites]
+        how = RunConfig(store=store, environment=values, fresh=fresh)
+        runs = [run_suite(suite, how, quiet=quiet)[0] for suite in suites]
         _print(judged, runs, store, as_json=as_json)
     worst = max(exit_code(judges_run.state) for judges_run in runs)
     if worst:
@@ -112,10 +112,6 @@ def _suites(judged: Run, file: JudgesFile, *, labelled_only: bool, canary: float
         raise ConfigError(f"run {judged.id} has no {what} to judge")
     suites = [judges_suite(judged, file, samples)]
     return [*suites, canary_suite(judged, file, samples, share=canary, seed=seed)] if canary else suites
-
-
-def _run(suite: Suite, values: Environment, store: str | None, *, fresh: bool, quiet: bool) -> Run:
-    return run_suite(suite, RunConfig(store=store, environment=values, fresh=fresh), quiet=quiet)[0]
 
 
 def _print(judged: Run, runs: Sequence[Run], store: str | None, *, as_json: bool) -> None:

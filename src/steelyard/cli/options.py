@@ -170,6 +170,15 @@ def store_option(store: str | Path | None) -> str:
     return f" --store {shlex.quote(str(locate(store) if has_password(store) else store))}"
 
 
+def same_command(reason: str = "") -> str:
+    """How an evaluation is resumed that its own command starts and resumes.
+
+    >>> same_command("the budget of 40 calls is used up"), same_command()
+    ('the same command and a larger --budget-calls', 'the same command again')
+    """
+    return f"the same command {'and a larger --budget-calls' if 'budget' in reason else 'again'}"
+
+
 def named_run(store: Store, name: str) -> Run:
     """The run that one argument names; see `named_runs`.
 

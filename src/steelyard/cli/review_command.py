@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final, Literal, cast
 
@@ -15,7 +16,7 @@ from steelyard.analysis.conditions import label_condition, parse_condition
 from steelyard.analysis.label_forms import label_form
 from steelyard.analysis.numbers import count_text, percent_text
 from steelyard.analysis.review_reasons import REASONS
-from steelyard.cli.estimates import Evaluating, print_estimate
+from steelyard.cli.estimates import print_estimate, run_with_cost
 from steelyard.cli.exit_codes import exit_code
 from steelyard.cli.options import (
     BaseUrlOption,
@@ -37,6 +38,7 @@ from steelyard.cli.options import (
     StoreOption,
     model_and_config,
     named_run,
+    same_command,
     store_option,
 )
 from steelyard.cli.output import while_read, write_text
@@ -253,7 +255,7 @@ def _review_by_model(
             suites = planned_suites(opened, plan, reviewer)
         print_estimate(suites, where, fresh=how.fresh, as_json=as_json)
         return
-    evaluate = Evaluating(where, fresh=how.fresh, quiet=quiet)
+    evaluate = partial(run_with_cost, quiet=quiet)
     result = review_run(where, plan, reviewer, how=how, evaluate=evaluate, at=datetime.now(UTC))
     with while_read():
         if as_json:
@@ -307,10 +309,8 @@ def _review_lines(result: Review, plan: ReviewPlan) -> Iterator[str]:
 
 def _next_steps(result: Review, store: str | None) -> Iterator[str]:
     where = store_option(store)
-    if result.state == "interrupted" and "budget" in result.reason:
-        yield "resume with: the same command and a larger --budget-calls"
-    elif result.state in {"interrupted", "broken"}:
-        yield "resume with: the same command again"
+    if result.state in {"interrupted", "broken"}:
+        yield f"resume with: {same_command(result.reason)}"
     elif result.analysis:
         yield "A proposed code counts once a person adopts it, in the browser:"
         yield f"  steelyard view{where}"

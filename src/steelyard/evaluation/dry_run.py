@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, ScorerError, TargetError, boundary
@@ -102,7 +103,7 @@ class Estimate:
         return {**field_values(self), "calls": self.calls, "in_journal": self.in_journal}
 
 
-async def estimate(suite: Suite, *, store: str | None = None, fresh: bool = False) -> list[Estimate]:
+async def estimate(suite: Suite, *, store: str | Path | None = None, fresh: bool = False) -> list[Estimate]:
     """Calls and tokens of every target and its judges, counted by running them with an Ask that sends nothing.
 
     A stage that asks gets the mock reply of its `StageInfo`, so that it goes on to all further calls; without one, an
@@ -355,7 +356,7 @@ def _most_tokens(model: Any, parameters: Mapping[str, Any]) -> int:
     return most if isinstance(most, int) else 0
 
 
-def _journal(where: str | None) -> Store | None:
+def _journal(where: str | Path | None) -> Store | None:
     """The store with the journal; None where there is no store yet."""
     try:
         return Store(where)

@@ -4,17 +4,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.analysis.comparison.alignment import LastReplies, shared_replies
+from steelyard.analysis.comparison.alignment import shared_replies
 
 KEYS = [bytes([a]) * 8 + bytes([b, 0]) for a in (0, 1, 2) for b in (0, 1)]
-"""Keys of which some are equal but for their end."""
 SAMPLES = 5
 REPLIES = st.lists(st.tuples(st.integers(0, SAMPLES - 1), st.sampled_from(KEYS)))
 
 
 def side(replies):
     keys = np.frombuffer(b"".join(key for _, key in replies), dtype=np.uint8).reshape(-1, 10)
-    return LastReplies(np.array([sample for sample, _ in replies], dtype=int), keys)
+    return np.array([sample for sample, _ in replies], dtype=int), keys
 
 
 @given(REPLIES, REPLIES, st.permutations(range(SAMPLES)), st.integers(0, SAMPLES))

@@ -22,7 +22,7 @@ INFOS = st.builds(
 )
 
 
-@given(st.lists(INFOS, unique_by=lambda info: info.name))
+@given(st.lists(INFOS, unique_by=lambda info: info.name, max_size=4))
 def test_what_is_written_is_read_again_in_the_order_of_the_scores(infos):
     stored = {"scores": [info.name for info in infos], "score_infos": plain_infos(infos)}
     read = score_infos(json.loads(json.dumps(stored, sort_keys=True)))

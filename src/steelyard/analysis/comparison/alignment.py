@@ -16,6 +16,7 @@ refused, since it does not say which of them to pair.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
@@ -222,10 +223,6 @@ def _columns(pairs: Sequence[tuple[int, int]]) -> tuple[Array, Array]:
     return indices[:, 0], indices[:, 1]
 
 
-_HEAD: Final = 8
-"""Leading bytes of a key, compared first as one 64-bit number: different hashes rarely agree in these."""
-
-
 class SampleOverlap(NamedTuple):
     """How many samples two runs share, and why others make no pair.
 
@@ -320,22 +317,14 @@ def _shared_replies(runs: AlignedRuns, shared: SharedSamples) -> int:
     if before is None or after is None:
         return 0
     numbers = runs.baseline.numbers[shared.first], runs.other.numbers[shared.second]
-    return shared_replies(LastReplies(*before.last_keys()), LastReplies(*after.last_keys()), numbers)
+    return shared_replies(before.last_keys(), after.last_keys(), numbers)
 
 
-class LastReplies(NamedTuple):
-    """The target's last replies to the samples of a run.
-
-    Args:
-        samples: number of the sample, per reply.
-        keys: the journal's keys, a row of at least 8 bytes per reply.
-    """
-
-    samples: Array
-    keys: Array
+Replies = tuple[Array, Array]
+"""The target's last replies to the samples of a run: for each the number of its sample, and a row with its key."""
 
 
-def shared_replies(first: LastReplies, second: LastReplies, pairs: tuple[Array, Array]) -> int:
+def shared_replies(first: Replies, second: Replies, pairs: tuple[Array, Array]) -> int:
     """Pairs in which both sides have a reply with the same key.
 
     Args:
@@ -345,28 +334,18 @@ def shared_replies(first: LastReplies, second: LastReplies, pairs: tuple[Array, 
 
     >>> import numpy as np
     >>> keys = np.arange(30, dtype=np.uint8).reshape(3, 10)
-    >>> first, second = LastReplies(np.arange(3), keys), LastReplies(np.arange(3), keys[[0, 2, 1]])
+    >>> first, second = (np.arange(3), keys), (np.arange(3), keys[[0, 2, 1]])
     >>> same = np.arange(3)
     >>> shared_replies(first, second, (same, same)), shared_replies(first, second, (same, np.array([0, 2, 1])))
     (1, 3)
     """
-    # Most runs share no reply: the heads alone tell that, without a Python object per key.
-    heads = [np.ascontiguousarray(side.keys[:, :_HEAD]).view(np.uint64)[:, 0] for side in (first, second)]
-    all_heads = np.sort(np.concatenate(heads))
-    if not (all_heads[1:] == all_heads[:-1]).any():
-        return 0
-    in_second = np.isin(heads[0], heads[1])
-    in_first = np.isin(heads[1], heads[0])
-    shared = _keys_by_pair(first, pairs[0], in_second) & _keys_by_pair(second, pairs[1], in_first)
-    return len({pair for pair, _ in shared})
+    before, after = _keys_by_sample(*first), _keys_by_sample(*second)
+    numbers = zip(*(side.tolist() for side in pairs), strict=True)
+    return sum(not before[number].isdisjoint(after[other]) for number, other in numbers)
 
 
-def _keys_by_pair(side: LastReplies, samples: Array, chosen: Array) -> set[tuple[int, bytes]]:
-    """(pair, key) of the chosen replies."""
-    pair = np.full(int(max(side.samples.max(initial=-1), samples.max(initial=-1))) + 1, -1)
-    pair[samples] = np.arange(len(samples))
-    numbers = pair[side.samples[chosen]].tolist()
-    width = side.keys.shape[1]
-    data = side.keys[chosen].tobytes()
-    keys = (data[at : at + width] for at in range(0, len(data), width))
-    return {(number, key) for number, key in zip(numbers, keys, strict=True) if number >= 0}
+def _keys_by_sample(samples: Array, keys: Array) -> dict[int, set[bytes]]:
+    by_sample: dict[int, set[bytes]] = defaultdict(set)
+    for number, key in zip(samples.tolist(), keys, strict=True):
+        by_sample[number].add(key.tobytes())
+    return by_sample

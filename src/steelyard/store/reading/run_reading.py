@@ -22,9 +22,8 @@ from steelyard.store.labels import current_labels, newest_label, run_row
 from steelyard.store.open_store import OpenStore
 from steelyard.store.reading.columns import read_columns
 from steelyard.store.records import (
-    IN_ORDER,
-    RECORDS,
     UNREADABLE,
+    all_rows,
     damage_lines,
     read_records,
     reply_bodies,
@@ -39,8 +38,6 @@ from steelyard.types import Label, Record, Reply, Sample
 
 _LOOKED_THROUGH: Final = 5000
 """Up to so many records every body is opened to look for damage (0.2 s of CPU); of a larger run only if it met any."""
-_CHUNK: Final = 500
-"""Records that are read together: memory stays flat whatever the size of the run."""
 _OF_MODELS: Final = frozenset({"model", "models", "replay", "pair"})
 """Keys of a manifest whose texts are not a prompt's: a scripted model holds the questions that it answers."""
 _SAMPLES: Final = """SELECT id, group_name, cluster, body FROM sample
@@ -108,13 +105,9 @@ def _stopping(run: StoredRun, stopping: Stopping) -> Stopping:
 
 def all_records(run: StoredRun) -> Iterator[tuple[int, Record]]:
     """(no, record) for every record in order, read in chunks; `no` is the sample's position in its dataset."""
-    # By the last place that was read, not by OFFSET, which would go through all earlier rows again.
-    query = f"{RECORDS} AND (record.no, record.repeat) > (:no, :repeat) {IN_ORDER} LIMIT {_CHUNK}"
-    last_place = (-1, 0)
     with run.store.reading(run.id) as connection:
         unpacker = unpacker_of(connection)
-        while rows := connection.execute(query, {"run": run.num, "no": last_place[0], "repeat": last_place[1]}).all():
-            last_place = (rows[-1].no, rows[-1].repeat)
+        for rows in all_rows(connection, run.num):
             yield from read_records(connection, unpacker, run, rows)
 
 

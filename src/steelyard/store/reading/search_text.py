@@ -13,6 +13,9 @@ from typing import Any, Final
 
 from steelyard.errors import ConfigError
 from steelyard.normal_form import nfkc
+from steelyard.store.reading.page_query import number_of_place
+from steelyard.store.reading.run_reading import all_records
+from steelyard.store.stored_run import StoredRun
 from steelyard.types import Record
 
 _UNSPACED: Final = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
@@ -23,6 +26,11 @@ _TERM: Final = re.compile(r'"([^"]*)"?|(\S+)')
 MOST_CHARACTERS: Final = 100_000
 """Characters of one record that are indexed; text after them is not found."""
 _MOST_ASKED: Final = 1_000
+
+
+def record_words(run: StoredRun) -> Iterator[tuple[int, str]]:
+    """The place, as `number_of_place` has it, and the words of every record of a run, in order."""
+    return ((number_of_place((no, record.repeat)), words_of_record(record)) for no, record in all_records(run))
 
 
 def words_of_record(record: Record) -> str:
@@ -39,11 +47,6 @@ def words_of_record(record: Record) -> str:
     if record.failure is not None:
         parts.append(record.failure.message)
     parts += [sample.contexts, record.output.contexts if record.output is not None else ()]
-    return words_of_parts(parts)
-
-
-def words_of_parts(parts: list[Any]) -> str:
-    """The words in values of any shape, in order, without what stands behind the first 100,000 characters."""
     texts: list[str] = []
     _collect_texts(parts, texts)
     return words(" \n ".join(texts)[:MOST_CHARACTERS])

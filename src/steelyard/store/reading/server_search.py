@@ -15,8 +15,7 @@ from typing import Final
 from steelyard.errors import StoreError
 from steelyard.store.database.connection import Connection
 from steelyard.store.database.schema import SEARCH_WORDS
-from steelyard.store.reading.page_query import number_of_place
-from steelyard.store.reading.record_words import record_words
+from steelyard.store.reading.search_text import record_words
 from steelyard.store.stored_run import StoredRun
 
 _EXTENSION: Final = """SELECT n.nspname FROM pg_catalog.pg_extension e
@@ -99,7 +98,7 @@ def index_on_server(run: StoredRun) -> None:
             trigrams = f'gin (words "{namespace}".gin_trgm_ops)'
             connection.execute(f"CREATE INDEX {SEARCH_WORDS}_trigrams ON {SEARCH_WORDS} USING {trigrams}")
         connection.execute(f"DELETE FROM {SEARCH_WORDS} WHERE run = :run", {"run": run.num})
-        rows = ((number_of_place(place), f" {words} ") for place, words in record_words(run))
+        rows = ((place, f" {words} ") for place, words in record_words(run))
         while portion := list(islice(rows, _TOGETHER)):
             _insert(connection, run, portion)
         _insert(connection, run, [(_MARK, _mark_of(run))])

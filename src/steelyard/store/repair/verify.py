@@ -19,7 +19,7 @@ from steelyard.store.database import schema
 from steelyard.store.database.backend import REPAIR_HINT
 from steelyard.store.database.checksums import HEAD, ROWS, compute_checksums, read_checksums, sample_hash
 from steelyard.store.database.connection import Connection, DatabaseError
-from steelyard.store.records import DAMAGED, IN_ORDER, RECORDS, failure_kind, read_records, unpacker_of
+from steelyard.store.records import DAMAGED, all_rows, failure_kind, read_records, unpacker_of
 from steelyard.store.run import Run
 from steelyard.store.store import Store
 from steelyard.types import Record
@@ -27,8 +27,6 @@ from steelyard.types import Record
 _MOST_REMEMBERED: Final = 1000
 _OTHER_TYPES: Final = (ValueError, TypeError, LookupError, struct.error)
 """Exceptions of reading a column with a value of another type than was written: SQLite columns may hold any type."""
-_TOGETHER: Final = 500
-"""Records that are read together."""
 _STATES: Final = frozenset({"open", "finished", "interrupted", "broken"})
 _RUN_COUNTERS: Final = ("done", "errors", "replies", "from_journal", "input_tokens", "output_tokens")
 _STAGE_COUNTERS: Final = ("calls", "from_journal", "input_tokens", "output_tokens", "estimated")
@@ -279,10 +277,8 @@ class _RunCheck:
 
     def _records(self) -> Iterator[tuple[Any, Record]]:
         """(row, record) of each record."""
-        query = f"{RECORDS} AND (record.no, record.repeat) > (:no, :repeat) {IN_ORDER} LIMIT {_TOGETHER}"
-        unpacker, place = unpacker_of(self._connection), {"no": -1, "repeat": 0}
-        while rows := self._connection.execute(query, {"run": self._run.num, **place}).all():
-            place = {"no": rows[-1].no, "repeat": rows[-1].repeat}
+        unpacker = unpacker_of(self._connection)
+        for rows in all_rows(self._connection, self._run.num):
             for row, (_, record) in zip(rows, read_records(self._connection, unpacker, self._run, rows), strict=True):
                 yield row, record
 
