@@ -204,26 +204,6 @@ def test_a_stream_that_breaks_off_or_fails_is_no_reply():
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "key"),
-    [
-        (401, error("authentication_error", "invalid x-api-key"), "api_key (${KEY})"),
-        (404, error("not_found_error", "model: claude-2.0"), "name ('claude-2.0')"),
-        (400, error("invalid_request_error", "anthropic-version: 2020-01-01 is not a valid version"),
-         "api_version ('2020-01-01')"),
-    ],
-)  # fmt: skip
-def test_what_is_configured_wrongly_is_said_with_the_servers_words_and_the_key_to_change(status, body, key):
-    def make(url):
-        return Anthropic("claude-2.0", url, "${KEY}", api_version="2020-01-01")
-
-    failed, asked = exchanged(make, [(status, body)])
-    assert len(asked) == 1
-    assert body["error"]["message"] in str(failed)
-    assert key in str(failed)
-    assert KEY not in str(failed)
-
-
-@pytest.mark.parametrize(
     "wrong",
     [
         {"name": " "},

@@ -186,21 +186,6 @@ def test_an_unknown_field_is_named_for_the_parameter_findings():
     assert names == ("frequency_penalty", "presence_penalty")
 
 
-@pytest.mark.parametrize(
-    ("body", "key"),
-    [
-        (error(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."), "api_key (${KEY})"),
-        (error(404, "NOT_FOUND", "models/gemini-1.0 is not found for API version v1beta"), "name ('gemini-1.0')"),
-        (error(400, "FAILED_PRECONDITION", "User location is not supported for the API use."), "base_url"),
-    ],
-)
-def test_what_is_configured_wrongly_is_said_with_the_servers_words_and_the_key_to_change(body, key):
-    failed, asked = exchanged(lambda url: Gemini("gemini-1.0", url, "${KEY}"), [(body["error"]["code"], body)])
-    assert len(asked) == 1
-    assert body["error"]["message"] in str(failed)
-    assert key in str(failed)
-
-
 def test_flex_is_sent_and_read():
     request = Gemini("gemini-x", service="flex", timeout_s=60).request("q", {})
     assert json.loads(request.payload)["serviceTier"] == "flex"

@@ -1,6 +1,7 @@
 """Texts for numbers and for the names of scores: whatever a person reads is formatted here, the same everywhere.
 
-A share is written in percent with one decimal and a difference of shares in points; any other score has two decimals.
+A share is written in percent with one decimal and a difference of shares in points; any other score has two decimals,
+and below 0.1 as many as two digits take: a call may cost 0.003.
 What is missing is a dash, never 0.
 """
 
@@ -19,6 +20,10 @@ from steelyard.types import ScoreInfo
 MISSING: Final = "–"
 """Shown where there is no number; never 0."""
 _LEAST_P: Final = 0.001
+_SMALL: Final = 0.095
+"""Below this two decimals have one digit or none; 0.095 is 0.10 with two of them."""
+_LEAST_SMALL: Final = 1e-7
+"""Anything smaller is an error of rounding."""
 _NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "mrr": "MRR",
@@ -40,8 +45,15 @@ def figure_text(value: float, *, share: bool, sign: bool = False) -> str:
 
     >>> figure_text(0.6333, share=True), figure_text(-3.456, share=False), figure_text(0.5, share=False, sign=True)
     ('63.3', '-3.46', '+0.50')
+    >>> figure_text(0.00314, share=False), figure_text(0.05, share=False), figure_text(1e-9, share=False)
+    ('0.0031', '0.05', '0.00')
     """
-    text = f"{100 * value:+.1f}" if share else f"{value:+.2f}"
+    if share:
+        text = f"{100 * value:+.1f}"
+    elif _LEAST_SMALL <= abs(value) < _SMALL:
+        text = format(Decimal(f"{value:.2g}"), "+f")
+    else:
+        text = f"{value:+.2f}"
     return text if float(text) and (sign or text[0] == "-") else text[1:]
 
 

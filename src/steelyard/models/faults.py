@@ -12,6 +12,7 @@
 | a code that says there is no such model | unknown_model | no, the run ends (1) |
 | 4xx or 500 whose text or code names the reason (`models.refusals`) | auth, unknown_model, quota | no; a second \
 ends the run |
+| 4xx or 500 about the region or the version of the API | bad_request | no; a second ends the run |
 | 404, 405, 410 that name no reason (2) | bad_request | no |
 | 1xx, 3xx: a redirect would carry the key elsewhere | bad_request | no; a second ends the run |
 | any other 4xx, 501 (not implemented) | bad_request | no; the next sample may fare better |
@@ -37,7 +38,15 @@ from steelyard.models.error_codes import PASSING, kind_of, status_of
 from steelyard.models.json_bodies import parse_body
 from steelyard.models.mismatches import is_page, mismatch, without_mapped_form
 from steelyard.models.references import without_query
-from steelyard.models.refusals import ENDING, MISMATCH, NAMED, concerns_sample, is_passing, refusal_kind
+from steelyard.models.refusals import (
+    ENDING,
+    MISMATCH,
+    NAMED,
+    concerns_sample,
+    is_passing,
+    refusal_kind,
+    setting_named,
+)
 from steelyard.models.refused_parameters import refused_parameters
 from steelyard.models.retry_after import wait_asked_s
 from steelyard.types import Json, Reply
@@ -62,6 +71,8 @@ _NOTHING_THERE: Final = frozenset({404, 405, 410})
 """Answers of a wrong address to every call; at a correct address they concern a single call."""
 _RETRIED: Final = frozenset({"rate_limit", "server"})
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_MESSAGES: Final = ("message", "msg", "detail", "error_msg", "Message")
+"""Keys of an error's text; the last is Bedrock's."""
 _USUAL_FINISHES: Final = frozenset({"stop", "length", "tool_calls"})
 
 
@@ -98,7 +109,7 @@ def error_body(value: Json) -> ErrorBody:
     inner = value.get("error") or value
     if not isinstance(inner, Mapping):
         return ErrorBody(_plain(inner), _codes_of(value))
-    message = next((inner[key] for key in ("message", "msg", "detail", "error_msg") if inner.get(key)), "")
+    message = next((inner[key] for key in _MESSAGES if inner.get(key)), "")
     return ErrorBody(_plain(message), _codes_of(inner))
 
 
@@ -248,7 +259,7 @@ def _refusal(answer: Answer, error: ErrorBody, kind: str) -> tuple[str, str] | N
     if named_kind not in ENDING:
         text = error.text or answer.body.decode("utf-8", "replace")
         named_kind = refusal_kind(text, passing=status == _SERVER_ERROR)
-    if named_kind:
+    if named_kind or setting_named(error.text):
         return named_kind, NAMED
     return ("", MISMATCH) if status in _NOTHING_THERE else None
 

@@ -20,16 +20,19 @@ from steelyard.models.faults import parse_json, quoted
 from steelyard.models.json_bodies import encode_body, mapping_or_empty
 from steelyard.models.native import (
     Said,
+    assembled_answer,
     check_native,
     items_of,
     merged,
     native_reply,
     native_request,
     opened_answer,
+    streamed_values,
     text_in,
     turns_and_tokens,
 )
 from steelyard.models.openai_compatible import tier_of
+from steelyard.models.streaming import first_of, streamed_text
 from steelyard.models.turns import (
     CalledTool,
     FilePart,
@@ -88,6 +91,8 @@ class Gemini:
         headers: sent with every call; values may hold `${NAME}`.
         timeout_s: limit of one attempt, in seconds.
         service: `flex`: slower, at a lower price. The reply is priced by the tier that the provider names.
+        stream: read replies as they arrive, so that no proxy ends the silent connection of a long call, and measure the
+            time to the first token. The journal takes a streamed call and one that is not for the same request.
         proxy: `http://user:${PASSWORD}@host:3128`; `none` connects directly; empty follows the environment.
         ca_file: certificates in PEM form that are trusted as well as the system's.
     """
@@ -102,6 +107,7 @@ class Gemini:
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout_s: Timeout = 600.0
     service: Literal["", "flex"] = ""
+    stream: bool = False
     proxy: str = ""
     ca_file: Path | None = None
 
@@ -142,11 +148,14 @@ class Gemini:
         """Send it, and again for as long as the provider cuts the reply at its own limit and says how to go on."""
         if is_decision(request):
             return await send_decision(request, wire)
-        answer = await wire.exchange(request)
+        if self.stream:
+            url = request.url.replace(":generateContent", ":streamGenerateContent?alt=sse")
+            request = replace(request, url=url, watch=lambda: first_of(_spoken))
+        answer = _whole(await wire.exchange(request))
         bodies = [answer.body]
         while (token := _continuation(answer)) and len(bodies) < _MOST_PARTS:
             payload = request.payload[:-1] + b"," + encode_body({"continuationToken": token})[1:]
-            answer = await wire.exchange(replace(request, payload=payload))
+            answer = _whole(await wire.exchange(replace(request, payload=payload)))
             if answer.status != 200:
                 return answer
             bodies.append(answer.body)
@@ -174,6 +183,32 @@ class Gemini:
         return opened if isinstance(opened, Reply) else _reply([opened], answer)
 
 
+def _spoken(chunk: Any) -> bool:
+    return bool(_parts_of(_candidate(mapping_or_empty(chunk))))
+
+
+def _whole(answer: Answer) -> Answer:
+    """The answer of a stream in the form of one that was not streamed; another answer as it is."""
+    if answer.status != 200 or streamed_text(answer) is None:
+        return answer
+    whole: dict[str, Any] = {}
+    first: dict[str, Any] = {}
+    parts: list[Mapping[str, Any]] = []
+    logprobs: dict[str, list[Any]] = {}
+    for chunk in streamed_values(answer):
+        candidate = _candidate(chunk)
+        parts += _parts_of(candidate)
+        for name, entries in mapping_or_empty(candidate.get("logprobsResult")).items():
+            logprobs.setdefault(name, []).extend(items_of(entries))
+        first |= candidate
+        whole |= chunk
+    if first:
+        first |= {"content": {"parts": parts}, **({"logprobsResult": logprobs} if logprobs else {})}
+        whole["candidates"] = [first]
+    is_whole = bool(first.get("finishReason")) or "promptFeedback" in whole
+    return assembled_answer(answer, whole if is_whole else None)
+
+
 def _part_of(answer: Answer) -> str:
     """The key that the answer must have: a prompt that was blocked brings no candidates."""
     return "promptFeedback" if b'"blockReason"' in answer.body else "candidates"
@@ -189,6 +224,10 @@ def _continuation(answer: Answer) -> str:
 
 def _candidate(data: Mapping[str, Any]) -> Mapping[str, Any]:
     return next(iter(items_of(data.get("candidates"))), {})
+
+
+def _parts_of(candidate: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return items_of(mapping_or_empty(candidate.get("content")).get("parts"))
 
 
 def _contents(turns: list[MessageTurn]) -> Iterator[dict[str, Any]]:
@@ -258,7 +297,7 @@ def _reply(answers: list[Mapping[str, Any]], answer: Answer) -> Reply:
     candidates = [_candidate(data) for data in answers]
     reason = str(candidates[-1].get("finishReason") or "STOP")
     blocked = mapping_or_empty(last.get("promptFeedback")).get("blockReason")
-    parts = [part for one in candidates for part in items_of(mapping_or_empty(one.get("content")).get("parts"))]
+    parts = [part for one in candidates for part in _parts_of(one)]
     text = "".join(text_in(part) for part in parts if not part.get("thought"))
     calls = [
         CalledTool(

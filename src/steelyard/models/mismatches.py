@@ -18,14 +18,16 @@ from urllib.parse import urlsplit
 from steelyard.models.base import Answer, Fault, Model, Request
 from steelyard.models.json_bodies import parse_body
 from steelyard.models.references import without_query
-from steelyard.models.refusals import MISMATCH, alike, is_html
+from steelyard.models.refusals import MISMATCH, alike, is_html, setting_named
 
 _MOST_KEYS: Final = 12
 """Keys of a body that a message names."""
 _MOST_COMPARED: Final = 60
 _DEEPEST: Final = 4
-_VERSION: Final = re.compile(r"api[-_ ]version|anthropic-version", re.IGNORECASE)
-_REGION: Final = re.compile(r"\b(?:region|location) (?:is|was)?\b.{0,40}\b(?:not|unsupported|invalid)\b", re.IGNORECASE)
+_ROUTE: Final = re.compile(
+    r"\b(?:this|the) (?:\S+ )?(?:route|endpoint)\b|API version|model identifier is", re.IGNORECASE
+)
+"""In the refusal of a model that is served at another address, such as one of another version or API."""
 _OTHER_FIELDS: Final = (b":", b"event:", b"id:", b"retry:")
 """Lines of server-sent events that hold no JSON."""
 
@@ -92,7 +94,7 @@ def locate(fault: Fault, model: Model, request: Request) -> None:
         fault.message = f"{fault.message}; {advice}"
         fault.args = (fault.message,)
     if fault.refusal != MISMATCH and not (fault.refusal and fault.kind == "bad_request"):
-        return  # the second is a redirect
+        return  # the second is a redirect, or about the version or region
     address = without_query(request.url)
     fault.message = f"{address}: {fault.message}{_advice(fault, model, address)}"
     fault.args = (fault.message,)
@@ -100,16 +102,25 @@ def locate(fault: Fault, model: Model, request: Request) -> None:
 
 def _to_change(fault: Fault, model: Model) -> str:
     """The field of a model that an endpoint refuses; its likeness stays that of the server's words."""
-    if fault.kind == "auth" and isinstance(key := getattr(model, "api_key", None), str):
-        host = urlsplit(str(getattr(model, "base_url", ""))).netloc.rpartition("@")[2]
-        return f"check api_key ({key or 'none is given'}): is it a key of {host or 'this endpoint'}, and of its region?"
-    if fault.kind == "unknown_model" and isinstance(name := getattr(model, "name", None), str):
-        return f"change name ({name!r}): it is not served here, or no longer"
-    if fault.kind == "bad_request" and _VERSION.search(fault.message) and hasattr(model, "api_version"):
+    base_url = str(getattr(model, "base_url", ""))
+    setting = setting_named(fault.message) if fault.kind in {"bad_request", "auth"} else ""
+    if setting == "region" and base_url:
+        return f"change base_url ({without_query(base_url)}) to that of a region that is served, or call from one"
+    if setting == "version" and hasattr(model, "api_version"):
         return f"change api_version ({model.api_version or 'none is given'!r})"
-    if fault.kind == "bad_request" and _REGION.search(fault.message) and hasattr(model, "base_url"):
-        return f"change base_url ({without_query(model.base_url)}), which names the region"
+    if fault.kind == "auth" and isinstance(key := getattr(model, "api_key", None), str):
+        host = urlsplit(base_url).netloc.rpartition("@")[2]
+        key = key or next((f"in headers: {name}" for name in _key_headers(model)), "none is given")
+        return f"check api_key ({key}): is it a key of {host or 'this endpoint'}, and of its region?"
+    if fault.kind == "unknown_model" and isinstance(name := getattr(model, "name", None), str):
+        elsewhere = f", or base_url ({without_query(base_url)})" if base_url and _ROUTE.search(fault.message) else ""
+        return f"change name ({name!r}){elsewhere}: it is not served here, or no longer"
     return ""
+
+
+def _key_headers(model: Model) -> list[str]:
+    """The headers of a model that hold its key."""
+    return [name for name in getattr(model, "headers", {}) if name.lower() in {"authorization", "x-api-key", "api-key"}]
 
 
 def _advice(fault: Fault, model: Model, address: str) -> str:
@@ -127,7 +138,11 @@ def _advice(fault: Fault, model: Model, address: str) -> str:
     if path.endswith("/api"):
         return "; check base_url"  # Ollama's own
     has_version = any(part[:1] == "v" and part[1:2].isdigit() for part in path.split("/"))
-    return "; check base_url" if has_version else "; check base_url, which usually ends in /v1"
+    if version := getattr(model, "api_version", ""):
+        usual = f" and api_version ({version!r})"
+    else:
+        usual = "" if has_version else ", which usually ends in /v1"
+    return f"; check base_url{usual}"
 
 
 def complete_values(answer: Answer) -> tuple[Any, ...]:

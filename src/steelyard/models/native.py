@@ -8,7 +8,8 @@ budgets and prices treat them as they treat every model. No provider's package i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -19,6 +20,7 @@ from steelyard.models.json_bodies import encode_body, mapping_or_empty
 from steelyard.models.mismatches import keys_named, mismatch, said_nothing
 from steelyard.models.openai_compatible import Endpoint, check_endpoint, check_truncation
 from steelyard.models.refused_parameters import LIMITS
+from steelyard.models.streaming import values_in
 from steelyard.models.turns import REASONING_ITEMS, CalledTool, MessageTurn, turns_of
 from steelyard.types import Message, Reply, Usage, estimate_tokens
 
@@ -124,6 +126,36 @@ def opened_answer(answer: Answer, part: str) -> Mapping[str, Any] | Reply:
     keys = keys_named((data,)) if isinstance(data, Mapping) else "it is no JSON object"
     message = f"the reply (status {answer.status}) has no {part}; {keys}: {quoted(answer.body)}"
     raise mismatch(Fault("empty", message, billed=True), answer)
+
+
+def streamed_values(answer: Answer) -> Iterator[Mapping[str, Any]]:
+    """The JSON objects of a stream in events or in lines, in their order.
+
+    Raises:
+        Fault: broken JSON, or an error in the stream.
+    """
+    for value in values_in(answer):
+        if not isinstance(value, Mapping):
+            continue
+        if (value.get("error") or names_error(value)) and (fault := fault_of_error(value, answer)) is not None:
+            raise fault
+        yield value
+
+
+def assembled_answer(answer: Answer, whole: Mapping[str, Any] | None) -> Answer:
+    """The answer with the whole reply of its stream in place of the parts.
+
+    Args:
+        answer: with the stream.
+        whole: the reply as one that was not streamed; None where the stream ended before the reply did.
+
+    Raises:
+        Fault: it ended before the reply did: a part of a reply is never taken for the whole.
+    """
+    if whole is None:
+        end = quoted(answer.body[-200:]) or "nothing came"
+        raise Fault("malformed", f"the stream ended before the reply did: {end}", billed=True)
+    return replace(answer, body=encode_body(whole))
 
 
 class Said(NamedTuple):

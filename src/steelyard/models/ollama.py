@@ -11,25 +11,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from steelyard.constraints import Timeout, Within
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.models.base import Answer, CallParameters, Fault, Request, Wire, count_or_zero, usage_of
-from steelyard.models.json_bodies import mapping_or_empty, parse_body
+from steelyard.models.json_bodies import encode_body, mapping_or_empty, parse_body
 from steelyard.models.native import (
     Said,
+    assembled_answer,
     check_native,
     items_of,
     merged,
     native_reply,
     native_request,
     opened_answer,
+    streamed_values,
     text_in,
     turns_and_tokens,
 )
+from steelyard.models.streaming import first_of
 from steelyard.models.turns import CalledTool, MessageTurn, schema_of, tools_of
 from steelyard.types import Message, Reply
 
@@ -68,6 +71,8 @@ class Ollama:
         timeout_s: limit of one attempt, in seconds; loading a model counts.
         num_ctx: the window in tokens. 0: for each call the smallest power of two that holds twice the estimated prompt
             and the reply. The server loads the model again when it changes: set it where prompts differ much in length.
+        stream: read replies as they arrive, so that no proxy ends the silent connection of a long call, and measure the
+            time to the first token. The journal takes a streamed call and one that is not for the same request.
         proxy: `http://user:${PASSWORD}@host:3128`; `none` connects directly; empty follows the environment.
         ca_file: certificates in PEM form that are trusted as well as the system's.
     """
@@ -79,6 +84,7 @@ class Ollama:
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout_s: Timeout = 600.0
     num_ctx: Annotated[int, Within(0)] = 0
+    stream: bool = False
     proxy: str = ""
     ca_file: Path | None = None
 
@@ -105,7 +111,11 @@ class Ollama:
 
     async def send(self, request: Request, wire: Wire) -> Answer:
         """Send it once."""
-        return await wire.exchange(request)
+        if not self.stream:
+            return await wire.exchange(request)
+        body = {**mapping_or_empty(parse_body(request.payload)), "stream": True}
+        streamed = replace(request, payload=encode_body(body), watch=lambda: first_of(_spoken))
+        return _whole(await wire.exchange(streamed))
 
     def read(self, answer: Answer) -> Reply:
         """The text of the reply; what the model thought is in `metadata["reasoning"]`.
@@ -151,6 +161,30 @@ class Ollama:
             "a longer prompt, and the reply is to a part of it; set num_ctx at the model"
         )
         raise Fault("bad_request", message, retry=False, billed=True)
+
+
+def _spoken(line: Any) -> bool:
+    message = mapping_or_empty(mapping_or_empty(line).get("message"))
+    return any(message.get(name) for name in ("content", "thinking", "tool_calls"))
+
+
+def _whole(answer: Answer) -> Answer:
+    """The answer of a stream of lines in the form of one that was not streamed; that of a status as it is."""
+    if answer.status != 200:
+        return answer
+    whole: dict[str, Any] = {}
+    texts: dict[str, str] = {}
+    lists: dict[str, list[Any]] = {"tool_calls": [], "logprobs": []}
+    for line in streamed_values(answer):
+        message = mapping_or_empty(line.get("message"))
+        for name in ("content", "thinking"):
+            texts[name] = texts.get(name, "") + text_in(message, name)
+        lists["tool_calls"] += items_of(message.get("tool_calls"))
+        lists["logprobs"] += items_of(line.get("logprobs"))
+        whole |= line
+    message = {**texts, "tool_calls": lists["tool_calls"]}
+    is_whole = whole.get("done") is True
+    return assembled_answer(answer, {**whole, "message": message, "logprobs": lists["logprobs"]} if is_whole else None)
 
 
 def _window(tokens: int) -> int:

@@ -22,6 +22,7 @@ from steelyard.models.faults import ErrorBody, error_body, fault_in_body, parse_
 from steelyard.models.json_bodies import mapping_or_empty
 from steelyard.models.native import (
     Said,
+    assembled_answer,
     check_native,
     closed,
     items_of,
@@ -29,15 +30,19 @@ from steelyard.models.native import (
     native_reply,
     native_request,
     opened_answer,
+    streamed_values,
     text_in,
     turns_and_tokens,
 )
 from steelyard.models.openai_compatible import tier_of
+from steelyard.models.streaming import first_of, streamed_text
 from steelyard.models.turns import CalledTool, FilePart, MessageTurn, schema_of, tool_choice_of, tools_of
 from steelyard.types import Message, Reply, Usage
 
 Service = Literal["", "flex", "2h", "8h"]
 _OURS: Final = ("input", "instructions", "background", "background_options", "previous_response_id", "conversation")
+_ENDS: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
+"""Events of a stream that hold the whole reply."""
 _PENDING: Final = frozenset({"queued", "in_progress"})
 _POLL_S: Final = (2.0, 60.0)
 """Between two looks at a call in the background: at first, and at most."""
@@ -61,6 +66,8 @@ class OpenAIResponses:
             The reply is priced by the tier that the provider names.
         cache: mark the system messages, which are alike in every call, to be kept in the provider's cache for so long;
             empty leaves it to the provider.
+        stream: read replies as they arrive, so that no proxy ends the silent connection of a long call, and measure the
+            time to the first token. The journal takes a streamed call and one that is not for the same request.
         proxy: `http://user:${PASSWORD}@host:3128`; `none` connects directly; empty follows the environment.
         ca_file: certificates in PEM form that are trusted as well as the system's.
     """
@@ -76,6 +83,7 @@ class OpenAIResponses:
     timeout_s: Timeout = 600.0
     service: Service = ""
     cache: Literal["", "30m", "12h"] = ""
+    stream: bool = False
     proxy: str = ""
     ca_file: Path | None = None
 
@@ -93,6 +101,8 @@ class OpenAIResponses:
         check_native(self, self.name, _OURS)
         if self.service and "service_tier" in self.parameters:
             raise ConfigError("service and a service_tier among the parameters: give one of them")
+        if self.service in {"2h", "8h"} and self.stream:
+            raise ConfigError(f"stream: a reply within the window of {self.service} is fetched when it is there")
 
     def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
         """One POST to `/responses`, or to `/decisions` where the parameters ask questions."""
@@ -124,6 +134,9 @@ class OpenAIResponses:
         """Send it once, and wait for a call in the background."""
         if is_decision(request):
             return await send_decision(request, wire)
+        if self.stream:
+            payload = request.payload[:-1] + b',"stream":true}'
+            return _whole(await wire.exchange(replace(request, payload=payload, watch=lambda: first_of(_spoken))))
         answer = await wire.exchange(request)
         if self.service not in {"2h", "8h"} or answer.status != 200:
             return answer
@@ -151,6 +164,21 @@ class OpenAIResponses:
         if data.get("status") in _PENDING:
             raise Fault("server", f"the reply is not there yet: {data['status']}", billed=True)
         return _reply(data, answer)
+
+
+def _spoken(event: Any) -> bool:
+    return str(mapping_or_empty(event).get("type")).endswith(".delta")
+
+
+def _whole(answer: Answer) -> Answer:
+    """The answer of a stream, whose last event holds the whole reply; another answer as it is."""
+    if answer.status != 200 or streamed_text(answer) is None:
+        return answer
+    last = None
+    for event in streamed_values(answer):
+        if event.get("type") in _ENDS:
+            last = mapping_or_empty(event.get("response"))
+    return assembled_answer(answer, last)
 
 
 def _pending(answer: Answer, request: Request) -> tuple[str, str] | None:

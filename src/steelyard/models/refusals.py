@@ -106,6 +106,8 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             ),
             # Anthropic sends only the model's name and the type of the error.
             r"^model: ?[\w./:@+-]+(?: not[ _]found[ _]error)?$",
+            # Bedrock, of a model that was retired.
+            r"model version has reached the end of its life",
             r"\bmodels? you requested\b.{0,80}\bnot (?:found|served|available|supported)",
             (
                 r"not a valid model|model[ _-]?not[ _-]?(?:found|exist|open)|模型.{0,60}(?:不存在|未找到|找不到"
@@ -143,6 +145,7 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             r"\btoken (?:is|has) (?:not valid|invalid|expired|been revoked|inactive|revoked)\b(?! (?:at|in|for))",
             r"\bip\b(?: address)?.{0,40}(?:white ?list|allow ?list|not allowed)|no such organi[sz]ation",
             r"must be a member of an organi[sz]ation|country, region, or territory not supported",
+            r"organi[sz]ation must be verified|unregistered callers",
             r"无权|没有权限|权限不足|未授权|没有访问|无访问权限|权限|账号.{0,10}(?:禁用|封禁|冻结|停用)|实名",
         ),
     }
@@ -163,7 +166,7 @@ _NEVER: Final = (
         r"|request (?:was |has been )?blocked|prohibited|敏感|违规|不当内容|内容安全|安全审|审核|拦截|不安全"
     ),
     (
-        r"log_?probs?|does(?: not|n't) (?:support|accept|allow)|doesn['’]t support"
+        r"log_?probs?|does(?: not|n't) (?:support|accept|allow(?! unregistered))|doesn['’]t support"
         r"|unsupported (?:parameter|value|field|media|image|content|file|format|mime)"
     ),
     (
@@ -234,6 +237,32 @@ def refusal_kind(text: str, *, passing: bool = False) -> str:
     if never.search(without_names) or (passing and brief.search(without_names)):
         return ""
     return next((kind for kind, pattern in words if pattern.search(without_quotations)), "")
+
+
+_VERSION: Final = re.compile(r"\bapi[-_ ]?version\b|anthropic-version", re.IGNORECASE)
+_WRONG_VERSION: Final = re.compile(
+    r"not (?:a )?(?:valid|supported)|invalid|unsupported|unknown|required|missing|deprecated|retired|no longer",
+    re.IGNORECASE,
+)
+_REGION: Final = re.compile(
+    r"\b(?:region|location|territory)s? (?:is |was )?(?:not |un|in)(?:supported|available|valid|allowed)"
+    r"|not (?:supported|available|allowed|enabled)\b.{0,30}\bregion\b|incorrect regional hostname",
+    re.IGNORECASE,
+)
+
+
+def setting_named(text: str) -> str:
+    """The setting of every call that a refusal is about: `version`, `region`, or "" for none.
+
+    >>> setting_named('anthropic-version: "2029-01-01" is not a valid version'), setting_named("Invalid version of x")
+    ('version', '')
+    >>> setting_named("User location is not supported for the API use."), setting_named("The region is France.")
+    ('region', '')
+    """
+    text = text[:_MOST_READ]
+    if _REGION.search(text):
+        return "region"
+    return "version" if _VERSION.search(text) and _WRONG_VERSION.search(text) else ""
 
 
 def concerns_sample(text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, NamedTuple
@@ -31,6 +32,8 @@ _CONNECTING: Final = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)
 """aiohttp limits connecting only: for a whole attempt it would make a timer each, see `session.deadlines`."""
 _MOST_DESTINATIONS: Final = 100
 """How many are cached: the address of a generic endpoint may contain values of each sample."""
+_TLS_SETTING: Final = re.compile(r" ssl:(?:<[^>]*>|\S+)")
+"""In aiohttp's words for a connection that failed: also of plain http, and it may hold an address in memory."""
 _WRONG_PROTOCOL: Final = "WRONG_VERSION_NUMBER"
 _PROXY_AUTH_REQUIRED: Final = 407
 _SERVER_FAULTS: Final = 500
@@ -161,7 +164,8 @@ class HttpWire:
         return Fault("connection", message, retry=False, ends_run=True)
 
     def _dropped(self, error: Exception, request: Request) -> Fault:
-        text = self._secrets.redact_text(without_query(str(error)) or type(error).__name__)[:200]
+        words = _TLS_SETTING.sub("", without_query(str(error)), count=1)
+        text = self._secrets.redact_text(words or type(error).__name__)[:200]
         was_sent = not isinstance(error, aiohttp.ClientConnectorError)
         proxy = self.routes.of(request).proxy
         if proxy and not was_sent:
