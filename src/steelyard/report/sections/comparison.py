@@ -44,7 +44,7 @@ _VERDICTS: Final = {
     "better": "better",
     "worse": "worse",
     "no_evidence": "no evidence",
-    "inconclusive": "inconclusive",
+    "inconclusive": "not decided",
     "none": "not comparable",
 }
 _TIMES: Final = frozenset({"latency", "seconds", "ttft"})

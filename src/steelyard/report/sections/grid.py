@@ -42,7 +42,7 @@ _VERDICTS: Final[Mapping[Verdict, str]] = {
     "better": "better",
     "worse": "worse",
     "no_evidence": "cannot tell",
-    "inconclusive": "inconclusive",
+    "inconclusive": "not decided",
     "none": MISSING,
 }
 

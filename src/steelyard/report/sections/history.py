@@ -30,7 +30,7 @@ _WORDS: Final[Mapping[ChangeVerdict, str]] = MappingProxyType(
         "better": "better",
         "worse": "worse",
         "no_evidence": "no evidence",
-        "inconclusive": "inconclusive",
+        "inconclusive": "not decided",
         "none": "",
         "": "",
     }
