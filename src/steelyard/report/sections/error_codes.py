@@ -1,4 +1,4 @@
-"""The sections of an error analysis: error types by target, whether further notes bring new ones, and trials of scorers."""
+"""The sections of an error analysis: error types by target, whether notes bring new ones, and trials of scorers."""
 
 from __future__ import annotations
 
@@ -79,7 +79,9 @@ def saturation_chart(state: CodingState) -> tuple[CurveChart | None, str]:
         " Where the expected line is still rising, reading more records will find more kinds of errors."
     )
     series = (("seen", tuple(map(float, curve.seen))), ("expected", curve.expected))
-    return CurveChart("Do further notes bring new error types?", words, "notes", "distinct error types", series), sentence
+    return CurveChart(
+        "Do further notes bring new error types?", words, "notes", "distinct error types", series
+    ), sentence
 
 
 def trial_section(code: ErrorCode, result: TrialResult, labels: Mapping[int, str]) -> Section:
