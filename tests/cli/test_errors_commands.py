@@ -83,7 +83,7 @@ def test_a_sheet_is_filled_in_read_back_and_weighted(steelyard, drawn, tmp_path)
     shown = steelyard("errors", "show", drawn, code=0).out
     assert "20 of 20 records noted, 10 with an error" in shown
     assert "12.5 %" in shown
-    assert "2 codes after 10 notes" in shown
+    assert "2 error types after 10 notes" in shown
 
 
 def test_a_sheet_that_comes_back_unchanged_changes_nothing(steelyard, drawn, tmp_path):

@@ -225,5 +225,5 @@ def test_twelve_targets_are_compared_in_a_table(steelyard, write):
     out = steelyard("run", path, "--full", code=0).out
     assert max(width(line) for line in out.splitlines()) <= 80
     assert "Against kb[letter=A,top_k=3]" in out
-    assert out.count("no evidence") == 11
+    assert out.count("not decided") == 11
     assert "Gate: of 12 rules 12 hold." in out

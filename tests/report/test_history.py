@@ -79,7 +79,7 @@ def test_a_fall_is_worse_and_a_small_one_is_no_evidence(past):
     history = past(("glm", 0.9, 40), ("glm", 0.5, 40), ("glm", 0.475, 40))
     assert [one.change.verdict for one in history.runs[1:]] == ["worse", "no_evidence"]
     changes = [row[6] for row in part(history_sections(history)[1], "every run").table.rows]
-    assert [cell.text for cell in changes] == ["–", "-40.0 worse", "-2.5 no evidence"]
+    assert [cell.text for cell in changes] == ["–", "-40.0 worse", "-2.5 not decided"]
     assert "Of 2 such tests, one in 20" in change_method(history)
 
 

@@ -183,7 +183,7 @@ def test_notes_go_from_one_record_to_the_next(viewer):
     for item in items[2:]:
         last = ann.send(item, "no letter")
     assert last[1]["location"] == ann.base
-    assert "8 of 8 records noted, 7 with an error, 7 of these under no code yet" in plain(ann.ask(ann.base)[2])
+    assert "8 of 8 records noted, 7 with an error, 7 of these under no error type yet" in plain(ann.ask(ann.base)[2])
 
 
 def test_notes_are_put_under_codes_by_press_and_by_name(viewer):
@@ -213,7 +213,7 @@ def test_notes_are_put_under_codes_by_press_and_by_name(viewer):
     assert ann.send(three, mode="group", code=code.id)[1]["location"].endswith(f"/i/{four}?mode=group")
     assert ann.send(four, mode="group", code=code.id)[1]["location"] == ann.base
     page = plain(ann.ask(ann.base)[2])
-    assert "under no code" not in page
+    assert "under no error type" not in page
     assert "No source 4" in page
 
 
@@ -365,7 +365,7 @@ def test_a_code_is_renamed_split_merged_and_dropped(viewer):
     assert ann.change(split, do="drop")[1]["location"] == ann.base
     page = plain(ann.ask(ann.base)[2])
     assert "Cites nothing 6 No source where one is asked for" in page
-    assert "2 of these under no code yet" in page
+    assert "2 of these under no error type yet" in page
     for code, fields, said in (
         (source, {"do": "edit", "name": " "}, "name is blank"),
         (source, {"do": "edit", "name": "a", "definition": LONG}, "at most 2,000"),
@@ -391,8 +391,8 @@ def test_shares_are_weighted_back_and_saturation_is_drawn(on_file):
     page = ann.ask(ann.base)[2]
     text = plain(page)
     assert "weighted back from the strata" in text
-    assert "2 codes after 8 notes" in text
-    assert "Do further notes bring new codes?" in page
+    assert "2 error types after 8 notes" in text
+    assert "Do further notes bring new error types?" in page
 
 
 def test_what_a_model_proposes_counts_once_a_person_adopts_it(viewer):
@@ -406,7 +406,7 @@ def test_what_a_model_proposes_counts_once_a_person_adopts_it(viewer):
     )
     page = plain(ann.ask(ann.base)[2])
     assert "No source proposed Adopt Drop 3 None named model:judge-1" in page
-    assert "4 of these under no code yet" in page
+    assert "4 of these under no error type yet" in page
     assert "It counts once a person adopts it" in plain(ann.ask(f"{ann.base}/c/{kept.id}")[2])
     assert ann.ask(f"{ann.base}/proposed", "POST", {"adopt": kept.id})[0] == 303
     assert ann.ask(f"{ann.base}/proposed", "POST", {"drop": other.id})[0] == 303

@@ -72,7 +72,9 @@ def test_errors_are_drawn_noted_grouped_and_counted_by_keyboard(viewer, browse):
         await page.press("0")
         await page.until(f"{READY} && {SAYS}('Nothing is wrong with it, says ann')")
         await page.press("Control+Enter")
-        await page.until(f"{READY} && {SAYS}('4 of 4 records noted, 3 with an error, 3 of these under no code yet')")
+        await page.until(
+            f"{READY} && {SAYS}('4 of 4 records noted, 3 with an error, 3 of these under no error type yet')"
+        )
         await page.press("g")
         await at_record(page, 1)
         await page.press("n")

@@ -13,9 +13,9 @@ from tests.viewer.conftest import Served, exam, first, second, serving
 from steelyard import Options, Output, Sample, Score, Suite, evaluate, evaluate_suite
 from steelyard.analysis.label_forms import LabelForm
 from steelyard.evaluation.evaluate import RunConfig
-from steelyard.people.draw import draw_records
+from steelyard.people.draw import draw_records, drawn_items
 from steelyard.people.queue_values import QueueDesign, RaterVerdict
-from steelyard.people.queues import create_queue, label_item, read_progress, reserve_item
+from steelyard.people.queues import create_queue, label_item, queues, read_progress, reserve_item
 from steelyard.scorers.choice import Choice
 from steelyard.store import Store
 from steelyard.store.delete import delete_runs
@@ -255,3 +255,82 @@ def test_the_page_of_a_queue_says_how_many_people_label_a_record(viewer):
     alone = queue_in(viewer.store, raters=1, overlap=0.0)
     assert "3 for 25 % of the records, one for each of the others" in viewer.ask(f"/queue/{several.id}")[2]
     assert "<dd>one for each record</dd>" in viewer.ask(f"/queue/{alone.id}")[2]
+
+
+def making(drawn_from, **fields):
+    """The form that makes a queue, as a page sends it."""
+    texts = {"title": "Is it right?", "question": " Pass: the letter is right. ", "records": "5", "author": "ann"}
+    return urlencode({"run": drawn_from.id, **texts, **fields})
+
+
+def test_a_queue_is_made_and_begun_from_the_page(viewer):
+    run, other = viewer.store.runs()
+    page = viewer.ask(f"/queue?run={other.id}")[2]
+    assert f'<option value="{other.id}" selected>' in page
+    status, headers, _ = viewer.post("/queue", making(run))
+    (queue,) = queues(viewer.store)
+    assert (status, headers["location"]) == (303, f"/queue/{queue.id}")
+    assert (queue.author, queue.design.title, queue.design.question) == (
+        "ann",
+        "Is it right?",
+        "Pass: the letter is right.",
+    )
+    assert read_progress(viewer.store, queue)[0].items == 5
+    with viewer.store.reading() as connection:
+        assert {item.key[0] for item in drawn_items(connection, queue.num)} == {run.num}, "of the chosen run alone"
+    ann = named(viewer, "ann")
+    assert "Start: record 1 of 5" in ann(headers["location"])[2]
+    place = ann(f"/queue/{queue.id}/next", "POST")[1]["location"]
+    assert "Pass: the letter is right." in ann(place)[2]
+    ann(f"{place}/label", "POST", verdict="A")
+    assert "Continue: record" in ann(headers["location"])[2]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"records": "0"}, "1 record or more"),
+        ({"records": "many"}, "many"),
+        ({"title": "  "}, "title"),
+        ({"author": ""}, "name"),
+        ({"author": "model:x"}, "model:"),
+        ({"run": "nosuch"}, "nosuch"),
+    ],
+)
+def test_a_queue_that_cannot_be_made_says_why_and_is_not_stored(viewer, fields, message):
+    status, _, page = viewer.post("/queue", making(viewer.store.runs()[0], **fields))
+    assert (status in {404, 422}, message in page) == (True, True), page[:2000]
+    assert queues(viewer.store) == []
+
+
+def test_disagreements_go_to_another_person_by_a_button(viewer):
+    queue = queue_in(viewer.store, raters=2, overlap=1.0)
+    with viewer.store.reading() as connection:
+        items = drawn_items(connection, queue.num)
+    for at, item in enumerate(items[:6]):
+        label_item(viewer.store, queue, item, RaterVerdict("ann", "pass"))
+        label_item(viewer.store, queue, item, RaterVerdict("bob", "fail" if at < 4 else "pass"))
+    assert "Send the 4 disagreements to another person" in viewer.ask(f"/queue/{queue.id}")[2]
+    status, headers, _ = viewer.post(f"/queue/{queue.id}/disagreements", "author=lead")
+    made = queues(viewer.store)[0]
+    assert (status, headers["location"]) == (303, f"/queue/{made.id}")
+    assert (made.design.title, made.design.raters, made.author) == ("Right?: disagreements", 1, "lead")
+    with viewer.store.reading() as connection:
+        assert {item.key for item in drawn_items(connection, made.num)} == {item.key for item in items[:4]}
+    assert viewer.post(f"/queue/{queue.id}/disagreements", "author=+")[0] == 422
+
+
+def test_a_queue_without_disagreements_has_no_button_and_makes_no_queue(viewer):
+    queue = queue_in(viewer.store)
+    assert "to another person" not in viewer.ask(f"/queue/{queue.id}")[2]
+    status, _, page = viewer.post(f"/queue/{queue.id}/disagreements", "author=lead")
+    assert (status, "disagree on no record" in page) == (422, True)
+    assert len(queues(viewer.store)) == 1
+
+
+def test_a_read_only_viewer_makes_no_queue(where):
+    with serving(where, read_only=True) as viewer:
+        (run, *_) = viewer.store.runs()
+        assert viewer.post("/queue", making(run))[0] == 403
+        assert "Make the queue" not in viewer.ask("/queue")[2]
+        assert queues(viewer.store) == []

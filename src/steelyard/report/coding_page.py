@@ -110,7 +110,7 @@ class CodingPage:
     def _progress(self) -> str:
         noted, errors = len(self.state.notes), sum(self.state.counts.values())
         words = f"{noted:,} of {count_text(len(self.coding.items), 'record')} noted, {errors:,} with an error"
-        return f"{words}, {len(self.state.uncoded):,} under no code yet" if self.state.uncoded else words
+        return f"{words}, {len(self.state.uncoded):,} under no error type yet" if self.state.uncoded else words
 
     def _reservations(self) -> list[Sentence]:
         return [

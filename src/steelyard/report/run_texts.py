@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from steelyard.analysis.comparison.comparison_values import Comparison
@@ -16,6 +17,18 @@ from steelyard.store import Run
 _STATES: Final = {"broken": "failed", "interrupted": "was interrupted"}
 _MOST_DAMAGED: Final = 3
 """Damaged records that a sentence lists."""
+
+VERDICT_WORDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "better": "better",
+        "worse": "worse",
+        "no_evidence": "not decided",
+        "inconclusive": "not decided",
+        "none": "not comparable",
+        "": "",
+    }
+)
+"""Verdict of a comparison, "" for none -> its words."""
 
 
 def kind_text(kind: str) -> str:

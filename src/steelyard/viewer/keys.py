@@ -34,7 +34,7 @@ KEYS: Final = (
     ViewerKey("0", "label: cannot tell; error analysis: nothing is wrong"),
     ViewerKey("c", "label: comment; error analysis: note; runs, run: compare"),
     ViewerKey("u", "label: withdraw the last verdict; error analysis: the last note"),
-    ViewerKey("n", "error analysis: a new code, or another by its name"),
+    ViewerKey("n", "error analysis: a new error type, or another by its name"),
     ViewerKey("g", "error analysis: group the notes, or note records again"),
     ViewerKey("Ctrl+Enter", "label, error analysis: done, next record; dataset: put the row into the draft, or save"),
     ViewerKey("a", "dataset: add a row; sample: add it to a dataset"),

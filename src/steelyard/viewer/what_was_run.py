@@ -84,7 +84,7 @@ def run_facts(run: Run, summary: RunSummary) -> list[str]:
     settings = settings_of(run.manifest.get("target"))
     counts = summary.counts
     tokens = counts.input_tokens + counts.output_tokens
-    model = settings.get("model") or settings.get("target", "")
+    model = settings.get("model") or " ".join(filter(None, (settings.get("method"), settings.get("target"))))
     prompt = run.tags.get("prompt", "")
     facts = (
         model,

@@ -20,7 +20,7 @@ from steelyard.analysis.numbers import (
     value_text,
 )
 from steelyard.report.charts.chart import ChartPoint, RowChart
-from steelyard.report.run_texts import one_line, run_labels
+from steelyard.report.run_texts import VERDICT_WORDS, one_line, run_labels
 from steelyard.report.section import (
     Level,
     LinkedOutcome,
@@ -40,13 +40,6 @@ from steelyard.store import Run
 
 _MOST_IN_FULL: Final = 3
 """More pairs have a line each, and only pages show them in full: twelve targets still fit a screen."""
-_VERDICTS: Final = {
-    "better": "better",
-    "worse": "worse",
-    "no_evidence": "no evidence",
-    "inconclusive": "inconclusive",
-    "none": "not comparable",
-}
 _TIMES: Final = frozenset({"latency", "seconds", "ttft"})
 _COSTS: Final = {
     "latency": "latency",
@@ -106,7 +99,10 @@ def _many_pairs(comparison: Comparison) -> Section:
     )
     rows = tuple(
         text_row(
-            pair.other_target, *_difference_texts(pair.headline), str(pair.overlap.n_paired), _VERDICTS[pair.verdict]
+            pair.other_target,
+            *_difference_texts(pair.headline),
+            str(pair.overlap.n_paired),
+            VERDICT_WORDS[pair.verdict],
         )
         for pair in comparison.pairs
     )
@@ -139,7 +135,7 @@ def _all_pairs(comparison: Comparison) -> Section:
             f"{names[pair.other]} against {names[pair.baseline]}",
             *_difference_texts(pair.headline),
             f"{pair.headline.n:,}",
-            _VERDICTS[pair.verdict],
+            VERDICT_WORDS[pair.verdict],
         )
         for pair in comparison.all_pairs
     )
@@ -325,7 +321,7 @@ def _turns(pair: PairComparison) -> Section:
     rows = tuple(
         (
             *_other_score_row(turn.score, turn.difference)[:6],
-            *text_row(_VERDICTS[turn.verdict], f"{turn.difference.n:,}"),
+            *text_row(VERDICT_WORDS[turn.verdict], f"{turn.difference.n:,}"),
         )
         for turn in compared
     )

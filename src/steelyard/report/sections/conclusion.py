@@ -5,8 +5,7 @@ Sentence and warnings appear only here; other sections show the figures behind t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import Final
 
 from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison
@@ -22,18 +21,8 @@ from steelyard.analysis.preferences.preferences_values import Preferences, Prefe
 from steelyard.analysis.preferences.preferences_wording import leaves_side_open, shared_notes
 from steelyard.analysis.preferences.standings import Standings
 from steelyard.analysis.summary.run_summary_values import RunSummary
-from steelyard.report.run_texts import below_figure
+from steelyard.report.run_texts import VERDICT_WORDS, below_figure
 from steelyard.report.section import ConclusionState, KeyFigure, Section, sentences
-
-VERDICT_WORDS: Final[Mapping[ConclusionState, str]] = MappingProxyType(
-    {
-        "better": "better",
-        "worse": "worse",
-        "no_evidence": "Not decided",
-        "inconclusive": "Not decided",
-        "none": "not comparable",
-    }
-)
 
 _MOST_LARGE: Final = 3
 """Most preferences that are shown large; more, such as all pairs of ten targets, are lines of a table."""
@@ -128,7 +117,7 @@ def _preference_words(pair: Preferences) -> tuple[ConclusionState, str]:
         return "value", f"{_leading(pair)} is preferred"
     if pair.verdict == "none" or leaves_side_open(pair.bounds):
         return "inconclusive", VERDICT_WORDS["inconclusive"]
-    return "no_evidence", "Not decided"
+    return "no_evidence", VERDICT_WORDS["no_evidence"]
 
 
 def pair_figures(comparison: Comparison, labels: Sequence[str]) -> tuple[KeyFigure, ...]:

@@ -1,4 +1,4 @@
-"""The sections of an error analysis: codes by target, whether further notes bring new codes, and trials of scorers."""
+"""The sections of an error analysis: error types by target, whether notes bring new ones, and trials of scorers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def codes_section(state: CodingState, shares: Mapping[str, Mapping[str, CodeShar
         )
     named = [(code.id, code.name) for code in state.adopted]
     if state.uncoded:
-        named.append(("", "under no code yet"))
+        named.append(("", "under no error type yet"))
     cells_of = _joined_cell if several else _cells
     rows = [
         (TableCell(name), *(cell for by_code in shares.values() for cell in cells_of(by_code[ident])))
@@ -73,13 +73,15 @@ def saturation_chart(state: CodingState) -> tuple[CurveChart | None, str]:
     curve = saturation([note.code for note in notes])
     if curve is None or len(notes) < _FEWEST:
         return None, ""
-    words = f"{count_text(curve.seen[-1], 'code')} after {count_text(len(notes), 'note')}"
+    words = f"{count_text(curve.seen[-1], 'error type')} after {count_text(len(notes), 'note')}"
     sentence = (
-        f"{words}; about {percent_text(curve.next_is_new, 0)} of further notes would need a new code (Good 1953)."
+        f"{words}; about {percent_text(curve.next_is_new, 0)} of further notes would need a new error type (Good 1953)."
         " Where the expected line is still rising, reading more records will find more kinds of errors."
     )
     series = (("seen", tuple(map(float, curve.seen))), ("expected", curve.expected))
-    return CurveChart("Do further notes bring new codes?", words, "notes", "distinct codes", series), sentence
+    return CurveChart(
+        "Do further notes bring new error types?", words, "notes", "distinct error types", series
+    ), sentence
 
 
 def trial_section(code: ErrorCode, result: TrialResult, labels: Mapping[int, str]) -> Section:

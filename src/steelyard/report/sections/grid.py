@@ -10,7 +10,6 @@ from steelyard.analysis.comparison.comparison_values import (
     GridCell,
     GridComparison,
     PromptDifference,
-    Verdict,
 )
 from steelyard.analysis.comparison.grid import width_text
 from steelyard.analysis.numbers import (
@@ -24,6 +23,7 @@ from steelyard.analysis.numbers import (
     signed_text,
     value_text,
 )
+from steelyard.report.run_texts import VERDICT_WORDS
 from steelyard.report.section import (
     RunLink,
     Section,
@@ -38,13 +38,6 @@ from steelyard.report.section import (
 _STATES: Final[Mapping[CellState, str]] = {"within": "yes", "worse": "no", "open": "cannot tell"}
 _NONE: Final = TableCell(MISSING)
 _MOST_COLUMNS: Final = 3
-_VERDICTS: Final[Mapping[Verdict, str]] = {
-    "better": "better",
-    "worse": "worse",
-    "no_evidence": "cannot tell",
-    "inconclusive": "inconclusive",
-    "none": MISSING,
-}
 
 
 def grid_section(grid: GridComparison | None) -> Section:
@@ -157,6 +150,6 @@ def _prompt_row(grid: GridComparison, pair: PromptDifference) -> tuple[TableCell
         TableCell(pair.model or ("all models" if len(grid.model_names) > 1 else grid.model_names[0]), link=link),
         TableCell(signed_text(difference.difference, share=difference.unit), value=difference.difference),
         *text_row(
-            interval_text(difference.interval, share=difference.unit, sign=True) or MISSING, _VERDICTS[pair.verdict]
+            interval_text(difference.interval, share=difference.unit, sign=True) or MISSING, VERDICT_WORDS[pair.verdict]
         ),
     )

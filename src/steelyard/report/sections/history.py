@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Final
 
-from steelyard.analysis.comparison.history import ChangeVerdict, History, PastRun, TargetDifference
+from steelyard.analysis.comparison.history import History, PastRun, TargetDifference
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, score_title, signed_text, value_text
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.report.charts.chart import TimelineChart, TimelinePoint
+from steelyard.report.run_texts import VERDICT_WORDS
 from steelyard.report.section import (
     RunLink,
     Section,
@@ -25,16 +26,6 @@ from steelyard.report.section import (
 )
 from steelyard.types import Note
 
-_WORDS: Final[Mapping[ChangeVerdict, str]] = MappingProxyType(
-    {
-        "better": "better",
-        "worse": "worse",
-        "no_evidence": "no evidence",
-        "inconclusive": "inconclusive",
-        "none": "",
-        "": "",
-    }
-)
 _CHANGED: Final[Mapping[str, str]] = MappingProxyType(
     {"samples": "other samples", "target": "target changed", "scorers": "scorers changed"}
 )
@@ -80,7 +71,7 @@ def _targets_compared(history: History) -> Section:
             *text_row(
                 interval_text(difference.change.interval, share=history.share, sign=True) or MISSING,
                 f"{difference.change.n:,}" if difference.change.paired else MISSING,
-                _WORDS[difference.change.verdict],
+                VERDICT_WORDS[difference.change.verdict],
             ),
         )
         for difference in history.targets_compared
@@ -156,7 +147,7 @@ def _change_cell(run: PastRun, history: History) -> TableCell:
         return TableCell(MISSING)
     difference = signed_text(run.change.difference, share=history.share)
     return TableCell(
-        f"{difference} {_WORDS.get(run.change.verdict, '')}".rstrip(),
+        f"{difference} {VERDICT_WORDS[run.change.verdict]}".rstrip(),
         value=run.change.difference,
         link=RunLink(run.run, run.change.before, history.score),
     )

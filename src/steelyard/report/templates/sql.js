@@ -42,7 +42,7 @@ function resultTable(title, result) {
     resultCell(WORDS[cell], differs.includes(at)))));
   const table = element("table", { class: "result" }, element("caption", {}, shown(`${title}: ${count}`)),
     element("thead", {}, head), element("tbody", {}, ...body));
-  return element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title }, table);
+  return element("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": title }, table);
 }
 
 function resultCell(text, differs) {

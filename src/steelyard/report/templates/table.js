@@ -27,7 +27,7 @@ const COLUMNS = columnsOf();
 // Runs whose cells show the verdict of the page's score.
 const SCORED = new Set(HEAD.score ? RUNS.filter((run) => !run.sides && !run.answers).map((run) => run.name) : []);
 const grid = element("table", { class: "data samples" });
-const around = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of samples" }, grid);
+const around = element("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Table of samples" }, grid);
 // Many targets make the table wider than the page; it then scrolls, and the question keeps its width.
 const DENSE = RUNS.length > 3;
 grid.classList.toggle("dense", DENSE);
