@@ -50,6 +50,7 @@ WITH_PYTHON = [
             "how-to/rag",
             "explanation/statistics",
             "how-to/text2sql",
+            "how-to/from-qatch",
         )
     ),
 ]
