@@ -34,6 +34,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
                 "ollama": "steelyard.models.ollama:Ollama",
                 "openai_compatible": "steelyard.models.openai_compatible:OpenAICompatible",
                 "openai_responses": "steelyard.models.openai_responses:OpenAIResponses",
+                "rerank": "steelyard.models.rerank:Rerank",
                 "scripted": "steelyard.models.scripted:Scripted",
             }
         ),

@@ -16,6 +16,7 @@ from steelyard.evaluation.dry_run import estimate
 from steelyard.evaluation.objects import Suite
 from steelyard.models.embeddings import Embeddings
 from steelyard.models.openai_compatible import OpenAICompatible
+from steelyard.models.rerank import Rerank
 from steelyard.registry import describe
 from steelyard.scorers.retrieval import Retrieval
 from steelyard.targets.retrieval import QueryEngine, _shared_vectors
@@ -135,7 +136,10 @@ def test_nothing_found_is_asked_without_passages_and_says_so(folder):
         ({"search": "bm52"}, "search: expected bm25.*, but got 'bm52': did you mean 'bm25'"),
         ({"search": "vectors"}, "search: vectors needs embeddings"),
         ({"search": "vectors", "embeddings": Scripted()}, "embeddings: Scripted embeds no texts"),
-        ({"embeddings": Embeddings("e")}, "embeddings are for search: vectors"),
+        ({"embeddings": Embeddings("e")}, "embeddings are for search: vectors or hybrid"),
+        ({"search": "hybrid"}, "search: hybrid needs embeddings"),
+        ({"reranker": Embeddings("e")}, "reranker: Embeddings ranks no texts"),
+        ({"candidates": 0}, "candidates"),
         ({"template": "{{question}}"}, r"the template lacks \{\{contexts\}\}"),
         ({"template": "{{context}} {{question}}"}, "did you mean 'contexts'"),
         ({"system": "{{nobody}}"}, "unknown placeholder {{nobody}}"),
@@ -314,6 +318,91 @@ def test_a_failing_endpoint_of_embeddings_is_the_failure_of_each_record(folder):
 
     failures = [record.failure for record in asyncio.run(work()).records()]
     assert [(failure.stage, failure.kind) for failure in failures] == [("target", "bad_request")] * 3
+
+
+def by_both(url, folder, **options):
+    options = {"search": "hybrid", "embeddings": Embeddings("e", base_url=url)} | options
+    return engine(folder, OpenAICompatible("m", base_url=url), **options)
+
+
+def ranking(no, asked):
+    """A reranker that prefers the text with most words of the query; other calls as above."""
+    body = json.loads(asked.body)
+    if "query" not in body:
+        return answering(no, asked)
+    assert asked.line == "POST /v1/rerank HTTP/1.1"
+    words = set(body["query"].lower().split())
+    scores = [len(words & set(text.lower().split())) / len(words) for text in body["documents"]]
+    results = [{"index": at, "relevance_score": score} for at, score in enumerate(scores)]
+    return http(200, {"results": sorted(results, key=lambda result: -result["relevance_score"])})
+
+
+def run_at(make, samples, answer, **options):
+    """The outputs of a target at a server that answers all of its calls, and what was sent."""
+
+    async def work():
+        async with peer(answer) as here:
+            run = await aevaluate(make(here.url), samples, [], on_broken="return", **options)
+            return list(run.records()), [json.loads(request.body) for request in here.asked]
+
+    return asyncio.run(work())
+
+
+def test_hybrid_joins_both_rankings_by_reciprocal_ranks(folder):
+    (folder / "mast.md").write_text("A mast of the mast, with no breeze.", "utf-8")
+    # By words the mast leads before the wind; the vector of the question is that of the wind alone.
+    question = Sample("1", "On which mast is wind?")
+    (record,), _ = run_at(lambda url: by_both(url, folder, top_k=4), [question], answering)
+    assert record.output.contexts[:2] == (WIND, "A mast of the mast, with no breeze.")
+    assert record.output.metadata["scores"][0] == pytest.approx(1 / 61 + 1 / 61, abs=1 / 61 - 1 / 62)
+    (words,), _ = run_at(lambda url: by_both(url, folder, top_k=1, candidates=1), [question], answering)
+    assert len(words.output.contexts) == 1
+
+
+def test_what_only_one_search_finds_is_found_by_both_together(folder):
+    (record,), _ = run_at(lambda url: by_both(url, folder), [Sample("1", "copper gauge")], answering)
+    assert record.output.contexts == (RAIN,)
+    assert record.output.metadata["scores"] == [pytest.approx(1 / 61, abs=1e-6)]
+
+
+def test_a_reranker_orders_the_candidates_anew_in_batches(folder):
+    question = Sample("1", "Gusts are averaged over three seconds, rain or gate?")
+
+    def make(url):
+        return by_both(url, folder, search="bm25", embeddings=None, top_k=2, reranker=Rerank("r", url, batch=2))
+
+    (record,), sent = run_at(make, [question], ranking)
+    assert record.output.contexts[0] == WIND
+    assert record.output.metadata["scores"] == sorted(record.output.metadata["scores"], reverse=True)
+    batches = [body["documents"] for body in sent if "query" in body]
+    assert sorted(map(len, batches)) == [1, 2]
+    assert {text for batch in batches for text in batch} == {GATE, RAIN, WIND}
+    assert all(body["model"] == "r" for body in sent if "query" in body)
+
+
+def test_nothing_is_reranked_where_nothing_was_found(folder):
+    def make(url):
+        return by_both(url, folder, search="bm25", embeddings=None, reranker=Rerank("r", url))
+
+    (record,), sent = run_at(make, [Sample("1", "Xylophones?")], ranking)
+    assert record.output.contexts == ()
+    assert not [body for body in sent if "query" in body]
+
+
+def test_a_dry_run_counts_the_calls_of_a_reranker(folder):
+    target = by_both("http://127.0.0.1:9/v1", folder, reranker=Rerank("r", "http://127.0.0.1:9/v1", batch=2))
+    (estimated,) = asyncio.run(estimate(Suite("s", "rag", SAMPLES[:3], {"t": target}, ())))
+    # One batch of chunks, then for each of three questions a vector, two batches to rank, and an answer.
+    assert estimated.calls == 1 + 3 * (1 + 2 + 1)
+
+
+def test_a_failing_reranker_is_the_failure_of_the_record(folder):
+    def answer(no, asked):
+        refused = b'"documents"' in asked.body
+        return http(400, {"error": {"message": "too long"}}) if refused else answering(no, asked)
+
+    records, _ = run_at(lambda url: by_both(url, folder, reranker=Rerank("r", url)), SAMPLES[:1], answer)
+    assert [(record.failure.stage, record.failure.kind) for record in records] == [("target", "bad_request")]
 
 
 def test_vectors_of_another_dimension_are_no_answer(folder):

@@ -10,7 +10,7 @@ from steelyard.config.load import load
 
 PAGE = (Path(__file__).parents[2] / "docs/how-to/targets.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-KEYS = {"ZHIPU_API_KEY": "not-a-real-key", "ANTHROPIC_API_KEY": "nor-is-this-one"}
+KEYS = {"ZHIPU_API_KEY": "not-a-real-key", "ANTHROPIC_API_KEY": "nor-is-this-one", "JINA_API_KEY": "nor-this"}
 MODULES = {
     "my_system": "def answer(sample):\n    return 'red'\n",
     "my_engine": "class Engine:\n    async def aquery(self, question):\n        return 'red'\n"

@@ -23,6 +23,7 @@ _ADDRESSES: Final[Mapping[str, str]] = {
     "ollama": "http://127.0.0.1:11434/api",
     "openai_compatible": _OPENAI,
     "openai_responses": _OPENAI,
+    "rerank": "https://api.cohere.com/v2",
 }
 """Model -> the address that it calls where no `base_url` is written."""
 _MODULES: Final = frozenset({"function", "langchain", "llama_index", "chain", "engine", "runnable"})

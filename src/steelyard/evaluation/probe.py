@@ -343,6 +343,8 @@ def _about(reply: Reply) -> str:
     facts = [str(reply.metadata.get("model") or ""), f"{usage}, estimated" if reply.usage.estimated else usage]
     if dimension := reply.metadata.get("dimension"):
         return f"vectors of {dimension} numbers ({', '.join(filter(None, facts))})"
+    if "scores" in reply.metadata:
+        return f"a score of relevance ({', '.join(filter(None, facts))})"
     if "contexts" in reply.metadata:
         passages = len(reply.metadata["contexts"])
         facts.append(f"{passages} passage{'s' if passages != 1 else ''}")

@@ -15,4 +15,5 @@ from steelyard.models.ollama import Ollama as Ollama
 from steelyard.models.openai_compatible import OpenAICompatible as OpenAICompatible
 from steelyard.models.openai_responses import OpenAIResponses as OpenAIResponses
 from steelyard.models.prices import PriceTable as PriceTable
+from steelyard.models.rerank import Rerank as Rerank
 from steelyard.models.scripted import Scripted as Scripted

@@ -13,7 +13,7 @@ import math
 import sys
 from array import array
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -84,7 +84,7 @@ class Embeddings:
         Raises:
             ValueError: no text.
         """
-        texts = _texts(messages)
+        texts = texts_in(messages)
         if not texts:
             raise ValueError("no text to embed")
         body = {"model": self.name, "input": texts, **self.parameters, **parameters}
@@ -154,18 +154,27 @@ async def embed(ask: Asks, model: Embeddings, texts: Sequence[str]) -> NDArray[n
     if not rows:
         return np.zeros((0, 0), dtype=np.float32)
     groups = list(model.batches(list(rows)))
-    calls = [asyncio.ensure_future(ask(model, list(group))) for group in groups]
-    try:
-        replies = await asyncio.gather(*calls)
-    finally:
-        for call in calls:
-            call.cancel()
+    replies = await all_or_none([ask(model, list(group)) for group in groups])
     matrices = [vectors_of(reply, len(group)) for reply, group in zip(replies, groups, strict=True)]
     if len({matrix.shape[1] for matrix in matrices}) > 1:
         message = "the endpoint gave vectors of different dimensions for one model; ask again with --fresh"
         raise ModelError(message, kind="malformed")
     vectors: NDArray[np.float32] = np.concatenate(matrices)[[rows[text] for text in texts]]
     return vectors
+
+
+async def all_or_none(calls: Iterable[Awaitable[Reply]]) -> Sequence[Reply]:
+    """The replies of concurrent calls; where one fails, the others are cancelled, as they are of no use without it.
+
+    Raises:
+        ModelError: of the call that failed.
+    """
+    running = [asyncio.ensure_future(call) for call in calls]
+    try:
+        return await asyncio.gather(*running)
+    finally:
+        for call in running:
+            call.cancel()
 
 
 def vectors_of(reply: Reply, n: int) -> NDArray[np.float32]:
@@ -196,7 +205,8 @@ def _count(reply: Reply) -> int:
     return size // (4 * int(reply.metadata["dimension"]))
 
 
-def _texts(messages: str | Sequence[str] | list[Message]) -> list[str]:
+def texts_in(messages: str | Sequence[str] | list[Message]) -> list[str]:
+    """The texts of a call: a single one, several, or the contents of messages."""
     if isinstance(messages, str):
         return [messages]
     return [message if isinstance(message, str) else content_text(message.get("content")) for message in messages]

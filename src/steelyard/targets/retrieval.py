@@ -1,6 +1,7 @@
 """A query engine of our own: the best chunks of some documents are retrieved, and a model answers from them alone.
 
-Chunks are found by BM25, or by vectors: embedded once for all samples, kept in a file, and searched by cosine.
+Chunks are found by BM25, or by vectors: embedded once for all samples, kept in a file, and searched by cosine; or by
+both, fused by their ranks. A reranker may put what was found in another order.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from steelyard.constraints import Within
 from steelyard.errors import ConfigError, ModelError
 from steelyard.models.base import AskedModel, CallParameters, Model
 from steelyard.models.embeddings import Embeddings, embed
+from steelyard.models.rerank import Rerank, rerank
 from steelyard.prompts.conversation import conversation_asked, search_text, with_system
 from steelyard.prompts.fenced_prompt import fence, mark_for
 from steelyard.prompts.language import LanguageSetting, prompt_language
@@ -40,6 +42,7 @@ from steelyard.prompts.template import (
     words_of_file,
 )
 from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk
+from steelyard.retrieval.fusion import fused
 from steelyard.retrieval.stored import Hit
 from steelyard.retrieval.vectors import VectorIndex, keep_vectors, kept_vectors, unit_rows, vectors_path
 from steelyard.targets.library import (
@@ -55,7 +58,7 @@ from steelyard.targets.library import (
 )
 from steelyard.types import Asks, Message, Output, Sample
 
-Search = Literal["bm25", "vectors"]
+Search = Literal["bm25", "vectors", "hybrid"]
 
 _NAMES = (*SAMPLE_NAMES, "mark")
 _NOTHING = {"en": "(No passage was found.)", "zh": "（没有检索到资料。）"}
@@ -78,8 +81,11 @@ class QueryEngine:
         chunk_tokens: estimated tokens of a chunk at most.
         overlap_tokens: estimated tokens of whole sentences that a chunk shares with the one before; by default an
             eighth of `chunk_tokens`.
-        search: `bm25` by words, `vectors` by the embeddings of chunks and question.
-        embeddings: the model that embeds, for `vectors`.
+        search: `bm25` by words, `vectors` by the embeddings of chunks and question, `hybrid` by both, whose rankings
+            are joined by reciprocal rank fusion (`steelyard.retrieval.fusion`).
+        embeddings: the model that embeds, for `vectors` and `hybrid`.
+        reranker: a model `rerank` that orders the `candidates` anew, of which the `top_k` best are taken.
+        candidates: how many chunks each search finds for `hybrid` and for a reranker; at least `top_k` are.
         template: a packaged prompt, a file, or the text itself, with {{question}} and {{contexts}}; by default
             `answer_from_contexts` in `language`. {{mark}} is part of the marks around passages;
             otherwise the same names as in a prompt.
@@ -96,6 +102,8 @@ class QueryEngine:
     overlap_tokens: int | None = None
     search: Search = "bm25"
     embeddings: Model | None = None
+    reranker: Model | None = None
+    candidates: Annotated[int, Within(1)] = 30
     template: Path | str = ""
     system: Path | str = ""
     parameters: CallParameters = field(default_factory=dict)
@@ -113,14 +121,16 @@ class QueryEngine:
         self._check_search()
         self._check_prompt()
         open_documents(self._paths)
-        if self.search == "bm25":
+        if self.search != "vectors":
             open_index(self._paths, self._cut, self._folder)
 
     def _check_search(self) -> None:
-        if self.search == "vectors":
-            check_embeddings(self.embeddings)
+        if self.search != "bm25":
+            check_embeddings(self.embeddings, self.search)
         elif self.embeddings is not None:
-            raise ConfigError("embeddings are for search: vectors; leave them out, or set that")
+            raise ConfigError("embeddings are for search: vectors or hybrid; leave them out, or set one of them")
+        if self.reranker is not None and not isinstance(self.reranker, Rerank):
+            raise ConfigError(f"reranker: {type(self.reranker).__name__} ranks no texts; take the model `rerank`")
 
     def _check_prompt(self) -> None:
         for text in self._texts:
@@ -188,10 +198,19 @@ class QueryEngine:
         )
 
     async def _retrieve(self, query: str, ask: Asks) -> list[Hit]:
-        if self.search == "bm25":
-            return open_index(self._paths, self._cut, self._folder).search(query, self.top_k)
-        search = VectorSearch(self._paths, self._cut, self.embeddings, self._folder)
-        return await search.nearest(query, self.top_k, ask)
+        count = self.top_k if self.search != "hybrid" and self.reranker is None else max(self.candidates, self.top_k)
+        hits: list[list[Hit]] = []
+        if self.search != "vectors":
+            hits.append(open_index(self._paths, self._cut, self._folder).search(query, count))
+        if self.search != "bm25":
+            search = VectorSearch(self._paths, self._cut, self.embeddings, self._folder)
+            hits.append(await search.nearest(query, count, ask))
+        found = hits[0] if len(hits) == 1 else fused(hits)[:count]
+        if self.reranker is None or not found:
+            return found[: self.top_k]
+        scores = await rerank(ask, cast("Rerank", self.reranker), query, [hit.chunk.indexed for hit in found])
+        ranked = [Hit(hit.chunk, score) for hit, score in zip(found, scores, strict=True)]
+        return sorted(ranked, key=lambda hit: -hit.score)[: self.top_k]
 
     @property
     def _paths(self) -> Paths:
@@ -206,14 +225,14 @@ class QueryEngine:
         return Path(self.index) if self.index else None
 
 
-def check_embeddings(model: Any) -> None:
-    """Refuse a model that gives no vectors.
+def check_embeddings(model: Any, search: Search = "vectors") -> None:
+    """Refuse a model that gives no vectors, for a search that needs them.
 
     Raises:
         ConfigError: there is no model, or one that answers messages.
     """
     if model is None:
-        raise ConfigError("search: vectors needs embeddings, {embeddings: {name: ..., base_url: ...}}")
+        raise ConfigError(f"search: {search} needs embeddings, {{embeddings: {{name: ..., base_url: ...}}}}")
     if not hasattr(model, "request") or not hasattr(model, "batches"):
         raise ConfigError(f"embeddings: {type(model).__name__} embeds no texts; take the model `embeddings`")
 
