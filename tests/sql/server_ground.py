@@ -133,3 +133,42 @@ def mysql():
         run(f"DROP DATABASE IF EXISTS {name}")
         run(f"DROP USER IF EXISTS '{name}'@'%'")
         admin.close()
+
+
+_TRIAL = """
+CREATE TABLE {place}.boats (id {serial} PRIMARY KEY, name varchar(40) UNIQUE, length double precision)|
+CREATE TABLE {place}.trips (boat int NOT NULL, days int, FOREIGN KEY (boat) REFERENCES {place}.boats (id))|
+INSERT INTO {place}.boats (name, length) VALUES ('Wren', 7.5), ('Heron', 6)|
+INSERT INTO {place}.trips VALUES (1, 3)
+"""
+
+
+def postgres_trial(ground):
+    """A schema of a ground that a role of its own may change; the role is gone with the database."""
+    role = ground.run("SELECT current_database()")[0][0]
+    ground.run("CREATE SCHEMA IF NOT EXISTS trial")
+    for statement in _statements(_TRIAL.format(place="trial", serial="serial")):
+        ground.run(statement)
+    for statement in (
+        f"GRANT USAGE, CREATE ON SCHEMA trial TO {role}",
+        f"GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON ALL TABLES IN SCHEMA trial TO {role}",
+        f"GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA trial TO {role}",
+    ):
+        ground.run(statement)
+    return Database("postgres", server=Server(ground.url, "trial", writes=True), changes=True)
+
+
+@contextmanager
+def mysql_trial(ground):
+    """A database beside a ground that the ground's role may change."""
+    role = ground.run("SELECT DATABASE()")[0][0]
+    place = f"{role}_trial"
+    try:
+        ground.run(f"CREATE DATABASE {place}")
+        for statement in _statements(_TRIAL.format(place=place, serial="int AUTO_INCREMENT")):
+            ground.run(statement)
+        ground.run(f"GRANT SELECT, INSERT, UPDATE, DELETE, ALTER ON {place}.* TO '{role}'@'%'")
+        yield Database("mysql", server=Server(ground.url, place, writes=True), changes=True)
+    finally:
+        ground.run(f"DROP DATABASE IF EXISTS {place}")
+        ground.run(f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM '{role}'@'%'")

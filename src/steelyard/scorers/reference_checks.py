@@ -25,6 +25,7 @@ from steelyard.plain_json import field_values
 from steelyard.scorers.open_references import decided_parts
 from steelyard.scorers.reference_memory import ReferenceMemory, Remembered
 from steelyard.scorers.sql_runs import Bench, SampleDatabase, digest_of_file
+from steelyard.sql.changed_data import without_count
 from steelyard.sql.clock import reads_clock
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.golds import gold_queries, gold_statements
@@ -60,7 +61,7 @@ TITLES: Final[dict[FindingKind, str]] = {
 """Each kind of finding as a heading for people, errors first."""
 ERRORS: Final[frozenset[FindingKind]] = frozenset({"cannot_run", "schema_fails"})
 
-_RULES: Final = 4
+_RULES: Final = 5
 """Number of the rules below; another one forgets what was remembered."""
 _AT_ONCE: Final = 64
 _SHOWN: Final = 60
@@ -168,7 +169,7 @@ def _key(database: Database, query: str, settings: str) -> str:
     digest = blake2b(digest_size=16)
     place = database.server.url + database.server.schema if database.server else ""
     content = digest_of_file(database.file) if database.file is not None else database.script.encode("utf-8", "replace")
-    for part in (settings, database.engine, database.now, place, query):
+    for part in (settings, database.engine, database.now, place, str(database.changes), query):
         digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
     digest.update(content)
     return digest.hexdigest()
@@ -228,6 +229,8 @@ async def _checked_query(bench: Bench, database: Database, query: str) -> Rememb
         kind = "schema_fails" if failure and failure.part == "script" else "cannot_run"
         return [(kind, failure.message if failure else "no result")]
     table = execution.table
+    if database.changes:
+        return [] if without_count(table).rows else [("returns_nothing", "it changes nothing")]
     found: list[tuple[FindingKind, str]] = []
     if emptiness := await bench.emptiness(database, query):
         found.append(("empty_tables", emptiness.partition(", so that")[0]))

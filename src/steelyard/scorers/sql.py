@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -32,14 +33,16 @@ from steelyard.scorers.reference_checks import ReferenceFinding, check_reference
 from steelyard.scorers.reference_memory import ReferenceMemory
 from steelyard.scorers.sql_replies import SqlReply, check_form, sql_reply
 from steelyard.scorers.sql_runs import Bench, SampleDatabase, database_of, databases_manifest, dataset_failure_reason
+from steelyard.sql.changed_data import affected_rows, changes_data, judge_changes
 from steelyard.sql.clock import check_now
+from steelyard.sql.engines.changes import COLUMNS
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop
 from steelyard.sql.results import Execution, LocalEngine, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.server_address import Server
 from steelyard.sql.verdict import ResultVerdict, verdict_of_failure
-from steelyard.tables.locate import check_source, prepare_databases
+from steelyard.tables.locate import check_source, check_writes, prepare_databases
 from steelyard.types import COMPARISON, LACKS, NOT_COMPARED, Output, Sample, Score, ScoreInfo
 
 FORMAT_INCORRECT: Final = "format incorrect"
@@ -51,6 +54,7 @@ PUBLISHED: Final = ("ex_spider", "ex_spider_keep_distinct", "ex_bird", "ex_qatch
 _STAGES: Final = ("format", "execution", "result")
 _LABELLED: Final = frozenset({"execution", "result"})
 """Scores whose verdicts have names."""
+_CHANGES: Final = "published evaluators compare queries that read"
 _OWN_TABLE: Final = "the reply creates its own table, so the two queries have no data in common"
 
 
@@ -78,6 +82,9 @@ class SqlResult:
             `<db_id>/` of tables (.csv, .tsv, .jsonl, .ndjson, .parquet); the address of a PostgreSQL or MySQL server
             whose schemas are the `db_id`s, or servers by `db_id`; None: schemas only.
         engine: of databases that are built from a schema or a reply.
+        statements: `read` denies statements that change data. With `any`, where the reference is one, both run on a
+            copy of their own (on a server in a transaction that is rolled back), and `result` compares what they
+            changed in all tables.
         limits: of each query.
         published: whether execution accuracy by the rules of Spider, BIRD and QATCH is given as well; these compare
             cells exactly.
@@ -91,6 +98,7 @@ class SqlResult:
     databases: Path | str | Mapping[str, Server] | None = None
     engine: LocalEngine = "sqlite"
     limits: SqlLimits = SqlLimits()
+    statements: Literal["read", "any"] = "read"
     published: bool = True
     equality: CellEquality = CellEquality()
     now: str = ""
@@ -132,6 +140,8 @@ class SqlResult:
                 or a server that cannot be reached or whose role may do more than read.
         """
         sandbox.check(self.engine)
+        if self.statements == "any":
+            check_writes(self.databases)
         if self.databases is not None:
             prepare_databases(self.databases, sandbox)
 
@@ -151,7 +161,7 @@ class SqlResult:
         Raises:
             ConfigError: an engine is not installed or cannot be confined here.
         """
-        located = ((place, sample, self._database(sample)) for place, sample in samples)
+        located = ((place, sample, self._database(sample, changes=self._changes(sample))) for place, sample in samples)
         return asyncio.run(check_references(located, self.limits, self.equality, memory, resolve))
 
     def manifest(self) -> dict[str, Any]:
@@ -165,7 +175,8 @@ class SqlResult:
             return self._refused()
         reading, problem = reply.reading, reply.problem
         bench = replace(Bench.of(sandbox, self.limits, self.equality), ignores_order=ignores_order(sample))
-        sample_database = self._database(sample)
+        changes = self._changes(sample)
+        sample_database = self._database(sample, changes=changes)
         predicted = None if problem else await self._run(bench, sample_database, reading)
         by_gold: list[list[Score]] = []
         for gold in golds_of(sample, sample_database.database.engine):
@@ -186,14 +197,45 @@ class SqlResult:
         """The scores that compare with one gold, which is the sample's reference."""
         sample, reading = sample_and_reading
         try:
+            if sample_database.database.changes:
+                return await self._changed(bench, sample_database, sample, predicted, problem)
             reference = await bench.reference(sample_database, sample)
             compared = await self._on_shared_data(bench, sample_database, reading, (reference, predicted))
             return await self._results(bench, sample_database, (sample, reading), compared, problem)
         except ComparisonStop as stop:
             return _not_compared(self._names[2:], stop)
 
-    def _database(self, sample: Sample) -> SampleDatabase:
-        return database_of(sample, self.databases, self.engine, check_now(self.now))
+    def _changes(self, sample: Sample) -> bool:
+        """Whether the sample's statements are compared by what they change."""
+        return self.statements == "any" and isinstance(sample.reference, str) and changes_data(sample.reference)
+
+    def _database(self, sample: Sample, *, changes: bool) -> SampleDatabase:
+        source = database_of(sample, self.databases, self.engine, check_now(self.now))
+        return replace(source, database=replace(source.database, changes=True)) if changes else source
+
+    async def _changed(
+        self,
+        bench: Bench,
+        sample_database: SampleDatabase,
+        sample: Sample,
+        predicted: Execution | str | None,
+        problem: str,
+    ) -> list[Score]:
+        """The scores that compare what the reply changed with what one gold changed."""
+        names = self._names[2:]
+        changed = await bench.changed(sample_database, sample)
+        reference = changed if isinstance(changed, str) else Execution(changed)
+        if unrun := _results_without_run(names, (reference, predicted), problem):
+            return unrun
+        if isinstance(changed, str) or not isinstance(predicted, Execution):
+            raise TypeError("an execution has neither a result nor a failure")
+        if predicted.table is None:
+            verdict = verdict_of_failure(predicted.failure or SqlFailure("error", "no result"))
+        else:
+            compared = partial(judge_changes, changed, predicted.table, limits=self.limits, equality=self.equality)
+            verdict = await bench.compare(changed, predicted.table, compared)
+        published = [_not_applicable(name, _CHANGES, labelled=False) for name in names[1:]]
+        return [_result_score(verdict, {}), *published]
 
     async def _run(self, bench: Bench, sample_database: SampleDatabase, reading: SqlReading) -> Execution | str:
         """Run the reply's SQL; a text is the reason where the dataset prevents it."""
@@ -315,8 +357,9 @@ def _execution_score(execution: Execution | str | None, problem: str) -> Score:
         failure = execution.failure or SqlFailure("error", "no result")
         where = "in the create part: " if failure.part == "create" else ""
         return _zero("execution", f"{where}{failure.message}", {"kind": failure.kind}, SQL_INCORRECT)
-    rows = len(execution.table.rows)
-    reason = f"{rows} row{'' if rows == 1 else 's'}"
+    changed = execution.table.columns == COLUMNS
+    rows = affected_rows(execution.table) if changed else len(execution.table.rows)
+    reason = f"{rows} row{'' if rows == 1 else 's'}{' affected' if changed else ''}"
     return Score("execution", 1.0, passed=True, reason=reason, detail={"label": SQL_CORRECT, "rows": rows})
 
 

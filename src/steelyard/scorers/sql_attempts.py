@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from steelyard.constraints import Within
 from steelyard.replies.sql import Wanted
@@ -35,6 +35,7 @@ class SqlAttempts:
         key: likewise.
         databases: likewise.
         engine: likewise.
+        statements: as of the scorer `sql`.
         limits: of each query.
         equality: as of the scorer `sql`.
         now: likewise.
@@ -46,6 +47,7 @@ class SqlAttempts:
     databases: Path | str | Mapping[str, Server] | None = None
     engine: LocalEngine = "sqlite"
     limits: SqlLimits = SqlLimits()
+    statements: Literal["read", "any"] = "read"
     equality: CellEquality = CellEquality()
     now: str = ""
 
@@ -84,6 +86,7 @@ class SqlAttempts:
             self.databases,
             self.engine,
             self.limits,
+            self.statements,
             published=False,
             equality=self.equality,
             now=self.now,

@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 from steelyard.errors import ConfigError
 from steelyard.replies.sql import SqlReading
 from steelyard.sql.accuracy import bird, qatch, spider, spider_order_matters, spider_query
+from steelyard.sql.changed_data import without_count
 from steelyard.sql.declared_types import DECLARED, declared_columns, judge_declared, rules_in_question
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
@@ -54,6 +55,7 @@ _FILLS: Final = re.compile(
 _MOST_SPLIT: Final = 100_000
 """Limit of characters of a script that is read as text; for a longer one the engine is queried."""
 _MANY_CELLS: Final = 20_000
+_NO_CHANGE: Final = "the reference changes nothing in the sample's database, so that an equal state says nothing"
 _NO_ROWS: Final = "the sample's database has no rows, so that equal results would not mean anything"
 
 
@@ -115,6 +117,21 @@ class Bench:
             _expect_size(execution.failure)
             return dataset_failure_reason(execution.failure)
         return await self.emptiness(sample_database.database, sample.reference) or execution
+
+    async def changed(self, sample_database: SampleDatabase, sample: Sample) -> ResultTable | str:
+        """What the reference changes; a text says why that cannot be compared.
+
+        Raises:
+            ComparisonStop: it changes too much.
+        """
+        if sample_database.problem:
+            return sample_database.problem
+        execution = await self.run(sample_database.database, str(sample.reference))
+        if execution.table is None:
+            failure = execution.failure or SqlFailure("error", "no result")
+            _expect_size(failure)
+            return dataset_failure_reason(failure)
+        return execution.table if without_count(execution.table).rows else _NO_CHANGE
 
     async def emptiness(self, database: Database, query: str) -> str:
         """Why equal results would say nothing: all tables that the query reads are empty; "" where one holds a row."""

@@ -13,7 +13,7 @@ from steelyard.sql.server_address import Server, ServerEngine
 LocalEngine = Literal["sqlite", "duckdb"]
 """What runs in the worker itself, on files and scratch databases."""
 EngineName = Literal[LocalEngine, ServerEngine]
-FailureKind = Literal["denied", "timeout", "memory", "too_large", "error"]
+FailureKind = Literal["denied", "timeout", "memory", "too_large", "constraint", "error"]
 Part = Literal["script", "create", "query"]
 
 
@@ -49,6 +49,8 @@ class Database:
         script: statements that build the scratch database (CREATE, INSERT ...), any number; "" leaves it empty.
         now: the moment that its functions of the current time return, ISO 8601 in UTC; "" is the system's clock.
         server: where it is, of the same engine; None for what is no server's.
+        changes: whether the statement may change it, on a copy of its own; the result is then what it changed, see
+            `steelyard.sql.engines.changes`.
     """
 
     engine: EngineName = "sqlite"
@@ -56,6 +58,7 @@ class Database:
     script: str = ""
     now: str = ""
     server: Server | None = None
+    changes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,8 @@ class SqlFailure:
 
     Args:
         kind: `denied` (it is not one statement, or may not do what it wants to), `timeout`, `memory`, `too_large`
-            (rows, bytes or cells), or `error` (the engine's own: syntax, no such table ...).
+            (rows, bytes or cells), `constraint` (a changing statement violates one), or `error` (the engine's own:
+            syntax, no such table ...).
         message: the engine's, or ours; one line for a person.
         part: which part failed: the database's `script`, the `create` statement or the `query`.
     """

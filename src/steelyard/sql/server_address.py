@@ -41,10 +41,13 @@ class Server:
             secret is a reference. `?sslmode=` and `sslrootcert=` are PostgreSQL's, `?ssl_ca=` is MySQL's.
         schema: where names without one are looked up: a schema of PostgreSQL, a database of MySQL; empty is what the
             address and the role say.
+        writes: whether the role may change the data of `schema`, which is made for that, for `statements: any`:
+            each statement is rolled back.
     """
 
     url: str
     schema: str = ""
+    writes: bool = False
 
     @property
     def engine(self) -> ServerEngine:
@@ -85,6 +88,8 @@ class Server:
                 raise ConfigError(f"url: there is no parameter {name!r}{did_you_mean(name, _OPTIONS[self.engine])}")
         if "\0" in self.schema:
             raise ConfigError("schema: the name holds a NUL character")
+        if self.writes and not self.schema:
+            raise ConfigError("writes: name the schema that was made for it, schema: ...")
 
     def login(self, resolve: Callable[[str], str]) -> ServerLogin:
         """What a worker connects with.
@@ -102,7 +107,9 @@ class Server:
             raise ConfigError(f"{self.title}: {password} has no value: set it in the environment or put it into .env")
         options = tuple(parse_qsl(parts.query, keep_blank_values=True))
         port = parts.port or _PORTS[self.engine]
-        return ServerLogin(self.engine, parts.hostname or "", port, user, self.database, options, password)
+        return ServerLogin(
+            self.engine, parts.hostname or "", port, user, self.database, options, password, self.schema * self.writes
+        )
 
 
 def _has_port(parts: SplitResult) -> bool:
@@ -115,7 +122,10 @@ def _has_port(parts: SplitResult) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ServerLogin:
-    """An address whose references are resolved; its repr hides the password."""
+    """An address whose references are resolved; its repr hides the password.
+
+    `writes_to` is the schema that the role may change; "" for a role that only reads.
+    """
 
     engine: ServerEngine
     host: str
@@ -124,6 +134,7 @@ class ServerLogin:
     database: str
     options: tuple[tuple[str, str], ...] = ()
     password: str = field(default="", repr=False)
+    writes_to: str = ""
 
     def without_password(self, text: str) -> str:
         """A message of a server or driver, in which the password would be shown as stars."""

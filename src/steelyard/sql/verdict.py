@@ -53,6 +53,7 @@ VerdictKind = Literal[
     "denied",
     "memory",
     "too_large",
+    "constraint",
     "engine_error",
 ]
 
@@ -74,6 +75,7 @@ TITLES: Final[Mapping[VerdictKind, str]] = {
     "denied": "denied",
     "memory": "out of memory",
     "too_large": "result too large",
+    "constraint": "constraint violated",
     "engine_error": "engine error",
 }
 """Every kind of verdict, as people read it."""
@@ -88,6 +90,7 @@ _OF_FAILURE: Final[Mapping[FailureKind, VerdictKind]] = {
     "timeout": "timeout",
     "memory": "memory",
     "too_large": "too_large",
+    "constraint": "constraint",
     "error": "engine_error",
 }
 _COMPARED_BY_PYTHON: Final[frozenset[type]] = frozenset({str, int, float, type(None), bytes})

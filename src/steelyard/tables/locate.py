@@ -160,6 +160,20 @@ def prepare_databases(source: DatabaseSource, sandbox: Sandbox) -> None:
             sandbox.check(engine)
 
 
+def check_writes(source: DatabaseSource | None) -> None:
+    """Check that each server has a schema whose data may be changed.
+
+    Raises:
+        ConfigError: which has none.
+    """
+    for server in _servers(source):
+        if not server.writes:
+            raise ConfigError(
+                f"databases: statements: any needs a schema of {server.title} that was made for it, and a role that "
+                "may write to it alone: {shop: {url: ..., schema: trial, writes: true}}"
+            )
+
+
 def _file_of(folder: Path, name: str) -> Path | None:
     if not _is_name(name):
         return None

@@ -67,7 +67,9 @@ def reading_as(scorer: Scorer, scoring: SqlResult) -> Scorer:
         return replace(scorer, **settings_lacking(scorer, scoring, "form", "key"))
     if isinstance(scorer, SqlSpeed):
         return replace(scorer, **settings_lacking(scorer, scoring, *READING_KEYS))
-    if isinstance(scorer, SqlCredit | SqlAttempts):
+    if isinstance(scorer, SqlAttempts):
+        return replace(scorer, **settings_lacking(scorer, scoring, *READING_KEYS, "equality", "statements"))
+    if isinstance(scorer, SqlCredit):
         return replace(scorer, **settings_lacking(scorer, scoring, *READING_KEYS, "equality"))
     if isinstance(scorer, TableMetrics):
         return replace(scorer, task="SP", **settings_lacking(scorer, scoring, *READING_KEYS, "equality"))

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import duckdb
 
 from steelyard.sql.engines import duckdb_guard as guard
+from steelyard.sql.engines.duckdb_changes import changed_by, opened_copy
 from steelyard.sql.engines.duckdb_instances import Instances
 from steelyard.sql.engines.engine import EngineQuery, SqlStop, fetch
 from steelyard.sql.results import FailureKind, Part, ResultTable, SqlLimits
@@ -89,6 +90,8 @@ class DuckdbEngine:
         if work.file and work.create.strip():
             raise SqlStop("denied", "denied: CREATE; a database file is only read", "create")
         deadline = time.monotonic() + work.limits.timeout_s
+        if work.changes:
+            return self._changed(work, deadline)
         connection = self._instances.kept(work)
         try:
             table = None if connection is None else self._again(connection, work, deadline)
@@ -101,6 +104,23 @@ class DuckdbEngine:
         except BaseException:
             self._instances.drop()
             raise
+
+    def _changed(self, work: EngineQuery, deadline: float) -> ResultTable:
+        """What a statement changes on an instance of its own in memory."""
+        if work.create.strip():
+            raise SqlStop("denied", "denied: CREATE beside a statement that changes data", "create")
+        try:
+            with _stops("query", work.file):
+                connection = opened_copy(work) if work.file else self._instances.fresh(work)
+            with closing(connection), _Clock(connection, deadline) as clock, _zones():
+                with _stops("query", work.file, clock):
+                    query = guard.one_change(work.query, partial(guard.extract_from, connection, part="query"))
+                if work.script.strip():
+                    _build(connection, work, clock)
+                with _stops("query", work.file, clock):
+                    return changed_by(connection, query, work.limits, partial(_fetched, connection))
+        finally:
+            self._instances.drop()
 
     def _again(self, connection: DuckDBPyConnection, work: EngineQuery, deadline: float) -> ResultTable | None:
         """The result on the instance that is kept; None where the query needs one of its own."""
@@ -322,6 +342,8 @@ def _stops(part: Part, file: str, clock: _Clock | None = None, where: str = "") 
     except MemoryError:
         raise SqlStop("memory", f"{where}out of memory", part) from None
     except (duckdb.Error, RuntimeError, ArithmeticError, ValueError, TypeError) as error:
+        if part == "query" and isinstance(error, duckdb.ConstraintException):
+            raise SqlStop("constraint", f"{where}{_short_message(error, file)}", part) from None
         kind = "timeout" if clock is not None and clock.over else _kind_of(error)
         message = "still running at the deadline" if kind == "timeout" else _short_message(error, file)
         text = f"{where}{'denied: ' if kind == 'denied' else ''}{message}"

@@ -98,6 +98,7 @@ _READ_CALLS: Final = frozenset({"range", "generate_series", "summary", "test_all
 _SCRIPT_KINDS: Final = frozenset(
     {"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE_INTO", "DROP", "ALTER", "TRANSACTION", "ANALYZE", "VACUUM", "MULTI"}
 )
+_CHANGING: Final = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE_INTO", "DROP", "ALTER"})
 _SCRIPT_SETTINGS: Final = frozenset({"USE", "SET VARIABLE", "SET SCHEMA"})
 _NOTHING: Final = frozenset(
     {
@@ -196,6 +197,25 @@ def one_create(text: str, extract: Extract) -> Statement:
             "create",
         )
     return statement
+
+
+def one_change(text: str, extract: Extract) -> Statement:
+    """The only statement of a text that may change the data of an instance in memory, or read it.
+
+    Args:
+        text: the model's or the dataset's.
+        extract: DuckDB's split.
+
+    Raises:
+        SqlStop: `denied`, with what was denied.
+    """
+    statement = _single_statement(text, extract, "query")
+    kind, words = _kind(statement), _words(statement.query, 6)
+    creates = kind == "CREATE" and _creates(statement.query) and not _OF_SESSION & {*words}
+    if creates or kind in _CHANGING or not _not_reading(statement, extract):
+        return statement
+    denied = f"denied: {_named(statement)}; one statement that reads or changes data is expected"
+    raise SqlStop("denied", denied, before_running=True)
 
 
 def runs_in_script(statement: Statement, where: str, extract: Extract) -> bool:

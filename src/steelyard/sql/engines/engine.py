@@ -27,6 +27,7 @@ class EngineQuery:
         limits: of each statement.
         now: what its functions of the current time return; "" is the system's clock.
         schema: in which a server looks up names; "" is what the role says.
+        changes: whether `query` may change the database; see `Database`.
     """
 
     engine: EngineName
@@ -37,6 +38,7 @@ class EngineQuery:
     limits: SqlLimits
     now: str = ""
     schema: str = ""
+    changes: bool = False
 
 
 class SqlStop(Exception):

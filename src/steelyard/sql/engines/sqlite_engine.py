@@ -15,13 +15,15 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import Final
 from urllib.parse import quote
 
 from steelyard.sql.engines.clock import pin_sqlite
 from steelyard.sql.engines.engine import EngineQuery, SqlStop, fetch
+from steelyard.sql.engines.sqlite_changes import changed_by, copy_into_memory, expect_change
 from steelyard.sql.engines.sqlite_guard import REACHING_TABLES, Guard
-from steelyard.sql.results import Part, ResultTable
+from steelyard.sql.results import FailureKind, Part, ResultTable
 from steelyard.sql.statements import Statement, main_verb, split
 
 _SQL_BYTES: Final = 1_000_000
@@ -66,6 +68,8 @@ class SqliteEngine:
         """Build the database, run `create` and the query; see the protocol `Engine`."""
         deadline = time.monotonic() + work.limits.timeout_s
         query = _single_statement(work.query, "query")
+        if work.changes:
+            return self._changed(work, query, deadline)
         _expect_reader(query)
         create = _single_statement(work.create, "create") if work.create.strip() else None
         if create:
@@ -78,6 +82,21 @@ class SqliteEngine:
             _make_read_only(connection, guard)
             with _stops(guard, "query"):
                 return _read(connection, query.text, work)
+
+    def _changed(self, work: EngineQuery, query: Statement, deadline: float) -> ResultTable:
+        """What a statement changes on a copy of the database in memory."""
+        if work.create.strip():
+            raise SqlStop("denied", "denied: CREATE beside a statement that changes data", "create")
+        expect_change(query)
+        with self._built(replace(work, file=""), deadline) as (connection, guard):
+            connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+            with _stops(guard, "query"):
+                if work.file:
+                    connection.set_authorizer(None)
+                    with closing(_open(work)) as source:
+                        copy_into_memory(source, connection, deadline)
+                    connection.set_authorizer(guard)
+                return changed_by(connection, guard, query, work.limits)
 
     @contextmanager
     def _built(self, work: EngineQuery, deadline: float) -> Iterator[tuple[sqlite3.Connection, Guard]]:
@@ -257,15 +276,15 @@ def _stop_of(error: Exception, guard: Guard, part: Part, where: str) -> SqlStop:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_AUTH or (guard.denied and "not authorized" in str(error)):
         return SqlStop("denied", f"{where}denied: {guard.denied or error}", part)
-    if code == sqlite3.SQLITE_READONLY:
-        return SqlStop("denied", f"{where}denied: writing ({error})", part)
-    if code == sqlite3.SQLITE_INTERRUPT:
-        return SqlStop("timeout", f"{where}still running at the deadline", part)
-    if code == sqlite3.SQLITE_NOMEM:
-        return SqlStop("memory", f"{where}out of memory", part)
-    if code == sqlite3.SQLITE_TOOBIG:
-        return SqlStop("too_large", f"{where}{error}", part)
-    return SqlStop("error", f"{where}{error}", part)
+    kinds: dict[int, tuple[FailureKind, str]] = {
+        sqlite3.SQLITE_CONSTRAINT: ("constraint" if part == "query" else "error", str(error)),
+        sqlite3.SQLITE_READONLY: ("denied", f"denied: writing ({error})"),
+        sqlite3.SQLITE_INTERRUPT: ("timeout", "still running at the deadline"),
+        sqlite3.SQLITE_NOMEM: ("memory", "out of memory"),
+        sqlite3.SQLITE_TOOBIG: ("too_large", str(error)),
+    }
+    kind, message = kinds.get(code, ("error", str(error)))
+    return SqlStop(kind, f"{where}{message}", part)
 
 
 _CHECK_S: Final = 8.0

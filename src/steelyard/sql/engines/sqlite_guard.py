@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Literal
 
 from steelyard.sql.results import Part
 
@@ -101,6 +101,7 @@ _CHANGES: Final[dict[int, str]] = {
     sqlite3.SQLITE_REINDEX: "REINDEX",
     sqlite3.SQLITE_ANALYZE: "ANALYZE",
 }
+_OF_SESSION: Final = frozenset({sqlite3.SQLITE_CREATE_TEMP_TRIGGER})
 _CONTROLS: Final[dict[int, str]] = {
     sqlite3.SQLITE_TRANSACTION: "a transaction",
     sqlite3.SQLITE_SAVEPOINT: "a savepoint",
@@ -120,16 +121,22 @@ class Guard:
 
     Args:
         barred: tables that may not be read, in lower case.
+
+    Attributes:
+        changed: the tables that a changing statement writes to, by triggers and foreign keys as well.
     """
 
     def __init__(self, barred: frozenset[str]) -> None:
-        self.part: Part = "script"
+        self.part: Part | Literal["change"] = "script"
+        self.changed: set[str] = set()
         self.denied = ""
         self._barred = barred
 
     def __call__(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
         """Tell SQLite whether an action is allowed or denied."""
         why = _RULES[self.part](action, first or "", second)
+        if self.part == "change" and action in _WRITES:
+            self.changed.add(first or "")
         if action == sqlite3.SQLITE_READ and first and first.lower() in self._barred:
             why = f"the table {first}"
         if why:
@@ -137,7 +144,7 @@ class Guard:
             return sqlite3.SQLITE_DENY
         return sqlite3.SQLITE_OK
 
-    def enter(self, part: Part) -> None:
+    def enter(self, part: Part | Literal["change"]) -> None:
         """Switch to the rule of `part`, which runs next."""
         self.part = part
         self.denied = ""
@@ -191,6 +198,13 @@ def _script(action: int, first: str, second: str | None) -> str:
     return _named(action, first, second)
 
 
+def _change(action: int, first: str, second: str | None) -> str:
+    """A statement on a private copy in memory, of which everything is compared but what ends with its session."""
+    if action in _WRITES or action in _CREATES or (action in _CHANGES and action not in _OF_SESSION):
+        return ""
+    return _script(action, first, second) if action == sqlite3.SQLITE_CREATE_VTABLE else _query(action, first, second)
+
+
 def _named(action: int, first: str, second: str | None) -> str:
     """The name of a denied action in a message."""
     if action == sqlite3.SQLITE_PRAGMA:
@@ -205,4 +219,9 @@ def _named(action: int, first: str, second: str | None) -> str:
     return f"{names[action]} {first}" if action in names else f"action {action}"
 
 
-_RULES: Final[dict[Part, Rule]] = {"script": _script, "create": _create, "query": _query}
+_RULES: Final[dict[Part | Literal["change"], Rule]] = {
+    "script": _script,
+    "create": _create,
+    "query": _query,
+    "change": _change,
+}

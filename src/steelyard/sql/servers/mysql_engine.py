@@ -22,18 +22,22 @@ from pymysql.cursors import SSCursor
 from steelyard.sql.engines.engine import EngineQuery, SqlStop, fetch
 from steelyard.sql.results import FailureKind, ResultTable, SqlLimits
 from steelyard.sql.server_address import ServerLogin
+from steelyard.sql.servers.mysql_changes import changed_by
 from steelyard.sql.servers.session import CONNECT_S, IDLE_S, ConnectionLost, Greeting, LoginError
-from steelyard.sql.servers.statement_check import MYSQL_FUNCTIONS, check_reader
+from steelyard.sql.servers.statement_check import MYSQL_FUNCTIONS, check_change, check_reader, expect_writes
 
 _RESET: Final = 0x1F
 """COM_RESET_CONNECTION, since MySQL 5.7.3 and MariaDB 10.2.4."""
 _FIRST_ROWS: Final = 64
 _MESSAGE: Final = 500
 _READS: Final = frozenset({"USAGE", "SELECT", "SHOW VIEW", "SHOW DATABASES", "EXECUTE"})
+_WRITES: Final = frozenset({"INSERT", "UPDATE", "DELETE", "ALTER", "REFERENCES"})
+"""What a role may have on the database that is made for changes; ALTER sets AUTO_INCREMENT back."""
 _MOST_FAULTS: Final = 4
 _KINDS: Final[Mapping[int, FailureKind]] = MappingProxyType(
     {
         **dict.fromkeys((1044, 1045, 1142, 1143, 1227, 1290, 1370, 1419, 1792, 1836), "denied"),
+        **dict.fromkeys((1022, 1048, 1062, 1216, 1217, 1364, 1451, 1452, 3819, 4025), "constraint"),
         **dict.fromkeys((1205, 1317, 1969, 3024), "timeout"),
         **dict.fromkeys((1037, 1038, 1041, 3015), "memory"),
     }
@@ -56,6 +60,7 @@ class MysqlEngine:
         self._connection: Any = None
         self._is_mariadb = False
         self._sql_mode = ""
+        self._writes_to = ""
         self._keeps = False
 
     @property
@@ -93,6 +98,7 @@ class MysqlEngine:
             # Backslashes escape in texts: the check of statements reads them so.
             modes = [name for name in str(mode).split(",") if name != "NO_BACKSLASH_ESCAPES"]
             self._sql_mode = ",".join(modes)
+            self._writes_to = login.writes_to
             faults = self._faults()
         except (pymysql.Error, OSError, RuntimeError) as error:
             raise LoginError(login.without_password(_short(error))) from None
@@ -108,7 +114,7 @@ class MysqlEngine:
         self._keeps = True
         if work.create.strip():
             raise SqlStop("denied", "denied: CREATE; a database on a server is only read", "create")
-        query, _ = check_reader(work.query, "mysql", MYSQL_FUNCTIONS)
+        query = self._checked(work)
         if "ANSI" in self._sql_mode and '\\"' in query:
             raise SqlStop("denied", "denied: a backslash before a double quote, as this server quotes names so")
         connection = self._session()
@@ -117,7 +123,7 @@ class MysqlEngine:
         try:
             for statement in self._begin(work):
                 _rows(connection, statement)
-            table = _read(connection, query, work.limits)
+            table = self._changed(query, work) if work.changes else _read(connection, query, work.limits)
         except pymysql.Error as error:
             if _number(error) in _GONE or isinstance(error, pymysql.err.InterfaceError):
                 raise ConnectionLost from None
@@ -126,6 +132,17 @@ class MysqlEngine:
         # After anything else, such as too many rows, what is left of the result waits on the line: the worker ends.
         self._reset()
         return table
+
+    def _checked(self, work: EngineQuery) -> str:
+        """The statement that is sent."""
+        if not work.changes:
+            return check_reader(work.query, "mysql", MYSQL_FUNCTIONS)[0]
+        expect_writes(self._writes_to, work.schema)
+        return check_change(work.query, "mysql", MYSQL_FUNCTIONS)
+
+    def _changed(self, query: str, work: EngineQuery) -> ResultTable:
+        rows, read = partial(_rows, self._connection), partial(_read, self._connection)
+        return changed_by(rows, read, partial(_affected, self._connection), query, work.schema, work.limits)
 
     def _session(self) -> Any:
         if self._connection is None or not self._connection.open:
@@ -148,8 +165,9 @@ class MysqlEngine:
             moment = datetime.fromisoformat(work.now)
             moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
             settings.append(f"timestamp = {moment.timestamp():.6f}")
+        start = [] if work.changes else ["START TRANSACTION READ ONLY"]
         use = [f"USE `{work.schema.replace('`', '``')}`"] if work.schema else []
-        return [f"SET SESSION {', '.join(settings)}", *use, "START TRANSACTION READ ONLY"]
+        return [f"SET SESSION {', '.join(settings)}", *use, *start]
 
     def _reset(self) -> None:
         try:
@@ -168,7 +186,8 @@ class MysqlEngine:
             for (grant,) in _rows(self._connection, waiting.pop()):
                 granted, on, _ = str(grant).removeprefix("GRANT ").partition(" ON ")
                 if on:
-                    more = _privileges(granted) - _READS
+                    own = self._writes_to and _place(str(grant)).startswith(f"`{self._writes_to}`.")
+                    more = _privileges(granted) - _READS - (_WRITES if own else frozenset())
                     faults += [f"it has {', '.join(sorted(more))} on {_place(str(grant))}"] if more else []
                 elif (role := granted.partition(" TO ")[0]) not in seen and not granted.startswith("SET "):
                     seen.add(role)
@@ -202,6 +221,13 @@ def _rows(connection: Any, statement: str) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement)
         return list(cursor.fetchall())
+
+
+def _affected(connection: Any, statement: str) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        cursor.fetchall()
+        return max(0, int(cursor.rowcount)) if cursor.description is None else 0
 
 
 def _read(connection: Any, query: str, limits: SqlLimits) -> ResultTable:

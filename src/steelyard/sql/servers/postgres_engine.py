@@ -20,8 +20,15 @@ from psycopg.types.datetime import DateLoader, IntervalLoader, TimestampLoader, 
 from steelyard.sql.engines.engine import EngineQuery, SqlStop, fetch
 from steelyard.sql.results import FailureKind, ResultTable
 from steelyard.sql.server_address import ServerLogin
+from steelyard.sql.servers.postgres_changes import changed_by, settings
 from steelyard.sql.servers.session import CONNECT_S, ConnectionLost, Greeting, LoginError
-from steelyard.sql.servers.statement_check import POSTGRES_FUNCTIONS, POSTGRES_HARMLESS, check_reader
+from steelyard.sql.servers.statement_check import (
+    POSTGRES_FUNCTIONS,
+    POSTGRES_HARMLESS,
+    check_change,
+    check_reader,
+    expect_writes,
+)
 
 _SETTINGS: Final = (
     "default_transaction_read_only=on",
@@ -67,11 +74,13 @@ UNION ALL (SELECT 'it may write to ' || c.oid::regclass::text FROM pg_catalog.pg
     JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
     AND n.nspname NOT LIKE 'pg\\_t%' AND has_schema_privilege(n.oid, 'USAGE')
+    AND n.nspname <> coalesce(current_setting('steelyard.writes_to', true), '')
     AND CASE WHEN c.relkind = 'S' THEN has_sequence_privilege(c.oid, 'UPDATE')
         ELSE has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE') OR (c.relkind IN ('r', 'p', 'f')
             AND has_any_column_privilege(c.oid, 'INSERT, UPDATE')) END ORDER BY c.oid LIMIT 3)
 UNION ALL (SELECT 'it may create tables in the schema ' || nspname FROM pg_catalog.pg_namespace
-    WHERE has_schema_privilege(oid, 'CREATE') AND nspname NOT LIKE 'pg\\_t%' ORDER BY oid LIMIT 3)
+    WHERE has_schema_privilege(oid, 'CREATE') AND nspname NOT LIKE 'pg\\_t%'
+    AND nspname <> coalesce(current_setting('steelyard.writes_to', true), '') ORDER BY oid LIMIT 3)
 UNION ALL SELECT 'it may create schemas in this database'
     WHERE has_database_privilege(current_database(), 'CREATE')
 UNION ALL (SELECT 'it may call ' || p.proname FROM pg_catalog.pg_proc AS p
@@ -99,6 +108,7 @@ class PostgresEngine:
     def __init__(self) -> None:
         self._connection: psycopg.Connection[Any] | None = None
         self._functions: frozenset[str] = frozenset()
+        self._writes_to = ""
         self._begins: dict[tuple[float, str], bytes] = {}
         self._keeps = False
 
@@ -133,11 +143,12 @@ class PostgresEngine:
                 **dict(login.options),  # type: ignore[arg-type]  # two texts, checked with the address
             )
             rows = connection.execute(_FUNCTIONS).fetchall()
+            connection.execute("SELECT set_config('steelyard.writes_to', %s, false)", [login.writes_to])
             faults = tuple(str(row[0]) for row in connection.execute(_ROLE).fetchall())
         except psycopg.Error as error:
             raise LoginError(login.without_password(_short(error))) from None
         self._functions = frozenset(str(name) for (name,) in rows) - POSTGRES_HARMLESS | POSTGRES_FUNCTIONS
-        self._connection = connection
+        self._connection, self._writes_to = connection, login.writes_to
         _convert_by_need(connection)
         return Greeting(connection.info.backend_pid, "PostgreSQL", faults[:_MOST_FAULTS])
 
@@ -151,15 +162,14 @@ class PostgresEngine:
         self._keeps = True
         if work.create.strip():
             raise SqlStop("denied", "denied: CREATE; a database on a server is only read", "create")
-        query, returns_rows = check_reader(work.query, "postgres", self._functions)
+        query, returns_rows = self._checked(work)
         connection = self._session()
         self._keeps = False
         deadline = time.monotonic() + work.limits.timeout_s
         stop: SqlStop | None = None
         table = ResultTable((), ())
         try:
-            connection.execute(self._begin(connection, work))
-            table = _read(connection, query, work, returns_rows=returns_rows)
+            table = self._result(connection, query, work, returns_rows=returns_rows)
         except psycopg.Error as error:
             if connection.closed:
                 raise ConnectionLost from None
@@ -170,6 +180,22 @@ class PostgresEngine:
         if stop is not None:
             raise stop
         return table
+
+    def _checked(self, work: EngineQuery) -> tuple[str, bool]:
+        """The statement that is sent, and whether it returns rows of tables."""
+        if not work.changes:
+            return check_reader(work.query, "postgres", self._functions)
+        expect_writes(self._writes_to, work.schema)
+        return check_change(work.query, "postgres", self._functions), False
+
+    def _result(
+        self, connection: psycopg.Connection[Any], query: str, work: EngineQuery, *, returns_rows: bool
+    ) -> ResultTable:
+        if not work.changes:
+            connection.execute(self._begin(connection, work))
+            return _read(connection, query, work, returns_rows=returns_rows)
+        begin = settings(max(1, int(work.limits.timeout_s * 1000)), work.schema, connection)
+        return changed_by(connection, begin, query, work.schema, work.limits, partial(_plain_row, ()))
 
     def _session(self) -> psycopg.Connection[Any]:
         if self._connection is None or self._connection.closed:
@@ -301,6 +327,7 @@ def _convert_by_need(connection: psycopg.Connection[Any]) -> None:
 _KINDS: Final[tuple[tuple[type[psycopg.Error], FailureKind], ...]] = (
     (errors.ReadOnlySqlTransaction, "denied"),
     (errors.InsufficientPrivilege, "denied"),
+    (errors.IntegrityError, "constraint"),
     (errors.QueryCanceled, "timeout"),
     (errors.LockNotAvailable, "timeout"),
     (errors.OutOfMemory, "memory"),

@@ -76,6 +76,23 @@ def check_reader(text: str, engine: ServerEngine, functions: Collection[str]) ->
     >>> check_reader("SELECT 1; ", "postgres", ())
     ('SELECT 1', True)
     """
+    tokens = _one_statement(text, engine)
+    first = next((token.word for token in tokens if token.text != "("), "(")
+    if first not in _READS_ROWS and first not in _SHOWS[engine]:
+        raise SqlStop("denied", f"denied: {first[:20] or tokens[0].text[:20]}; a statement that reads is expected")
+    if found := _forbidden(tokens, engine, functions):
+        raise SqlStop("denied", f"denied: {found}")
+    if any(token.word == "INTO" for token in tokens):
+        raise SqlStop("denied", "denied: INTO, which writes")
+    return text[tokens[0].start : tokens[-1].end], first in _READS_ROWS
+
+
+def _one_statement(text: str, engine: ServerEngine) -> list[QueryToken]:
+    """The tokens of the only statement of a text, without the `;` at its end.
+
+    Raises:
+        SqlStop: as of `check_reader`.
+    """
     _check_text(text, engine)
     tokens = list(scan(text, engine))
     while tokens and tokens[-1].text == ";":
@@ -85,12 +102,64 @@ def check_reader(text: str, engine: ServerEngine, functions: Collection[str]) ->
     ends = sum(token.text == ";" for token in tokens)
     if ends:
         raise SqlStop("denied", f"denied: {ends + 1} statements; one statement is expected")
-    first = next((token.word for token in tokens if token.text != "("), "(")
-    if first not in _READS_ROWS and first not in _SHOWS[engine]:
-        raise SqlStop("denied", f"denied: {first[:20] or tokens[0].text[:20]}; a statement that reads is expected")
-    if found := _forbidden(tokens, engine, functions):
+    return tokens
+
+
+_CHANGES: Final = MappingProxyType(
+    {
+        "postgres": frozenset({"INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "WITH", "SELECT", "VALUES"}),
+        # What defines something commits by itself here.
+        "mysql": frozenset({"INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "SELECT", "VALUES"}),
+    }
+)
+_DEFINES: Final = frozenset({"CREATE", "ALTER", "DROP"})
+_DEFINED: Final = frozenset({"TABLE", "VIEW", "INDEX"})
+_ADJECTIVES: Final = frozenset({"OR", "REPLACE", "UNIQUE"})
+_FILES: Final = frozenset({"OUTFILE", "DUMPFILE"})
+
+
+def check_change(text: str, engine: ServerEngine, functions: Collection[str]) -> str:
+    """Check that a text is one statement that may run in a transaction which is rolled back; return it without its `;`.
+
+    Args:
+        text: what the model or the dataset wrote.
+        engine: whose SQL it is.
+        functions: names in small letters that may not be called.
+
+    Raises:
+        SqlStop: as of `check_reader`.
+
+    >>> check_change("DELETE FROM t;", "mysql", ())
+    'DELETE FROM t'
+    """
+    tokens = _one_statement(text, engine)
+    words = [token.word for token in tokens if token.text != "("]
+    kind = next((word for word in words[1:] if word not in _ADJECTIVES), "")
+    defines = engine == "postgres" and words[0] in _DEFINES and kind in _DEFINED
+    if words[0] not in _CHANGES[engine] and not defines:
+        named = " ".join(words[:2])[:30] if words[0] in _DEFINES else words[0][:20] or tokens[0].text[:20]
+        raise SqlStop("denied", f"denied: {named}; one statement that reads or changes data is expected")
+    if found := _forbidden(tokens, engine, functions) or _reaching(tokens):
         raise SqlStop("denied", f"denied: {found}")
-    return text[tokens[0].start : tokens[-1].end], first in _READS_ROWS
+    return text[tokens[0].start : tokens[-1].end]
+
+
+def expect_writes(writes_to: str, schema: str) -> None:
+    """Refuse a changing statement where the session has no schema to change.
+
+    Raises:
+        SqlStop: `denied`.
+    """
+    if not writes_to or writes_to != schema:
+        raise SqlStop("denied", "denied: writing; data are changed only in a schema made for that (`writes: true`)")
+
+
+def _reaching(tokens: Sequence[QueryToken]) -> str:
+    """INTO with a file or a variable behind it; "" where there is none."""
+    for token, following in pairwise(tokens):
+        if token.word == "INTO" and (following.word in _FILES or following.text == "@"):
+            return f"INTO {following.text}, which writes"
+    return ""
 
 
 def _check_text(text: str, engine: ServerEngine) -> None:
@@ -130,7 +199,7 @@ def _forbidden(tokens: Sequence[QueryToken], engine: ServerEngine, functions: Co
             return "an escaped text or name (U&...)"
         if engine == "mysql" and (token.word, following.word) in {("PROCEDURE", "ANALYSE"), ("NEXT", "VALUE")}:
             return f"{token.word} {following.word}"
-    return "INTO, which writes" if any(token.word == "INTO" for token in tokens) else ""
+    return ""
 
 
 def _name(token: QueryToken) -> str:

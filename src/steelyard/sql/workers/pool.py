@@ -176,8 +176,9 @@ class Pool:
                 query = without_schemas(request.query) if is_pinned else request.query
                 with self._file(database, limits.memory_mib) as file:
                     schema = server.schema if server else ""
+                    script, now, changes = database.script, database.now, database.changes
                     work = EngineQuery(
-                        database.engine, file, database.script, request.create, query, limits, database.now, schema
+                        database.engine, file, script, request.create, query, limits, now, schema, changes
                     )
                     return self._work(work, kind, call)
             except ClosedError:

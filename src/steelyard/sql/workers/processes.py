@@ -36,7 +36,7 @@ _PREPARED_BYTES: Final = 20_000_000
 """Bytes on the disk for each further second, as a large log is merged and all pages are read: SQLite checks 2 GB in 3 s
 where the copy is in memory, and a slow disk reads a tenth of that."""
 _REASON: Final = 500
-_KINDS: Final = frozenset({"denied", "timeout", "memory", "too_large", "error"})
+_KINDS: Final = frozenset({"denied", "timeout", "memory", "too_large", "constraint", "error"})
 _PARTS: Final = frozenset({"script", "create", "query"})
 _ENDED: Final = {
     -signal.SIGXCPU: ("timeout", "the worker used more CPU time than the deadline leaves"),
@@ -262,7 +262,7 @@ class Worker:
         """
         fields = [login.engine, login.host, login.port, login.user, login.database, login.options, login.password]
         try:
-            wire.send(self._sock, b"L", wire.dump([*fields, memory_mib]))
+            wire.send(self._sock, b"L", wire.dump([*fields, login.writes_to, memory_mib]))
             kind, body = self._reader.frame(2**16, time.monotonic() + _LOGIN_S)
             if kind != b"E":
                 raise LoginError(" ".join(body.decode("utf-8", "replace").split())[:_REASON])
@@ -375,7 +375,8 @@ def _long(frame: tuple[bytes, bytes], size: int) -> bytes:
 def _request(work: EngineQuery) -> bytes:
     limits = work.limits
     numbers = [limits.timeout_s, limits.max_rows, limits.max_bytes, limits.memory_mib, limits.max_cells]
-    return wire.dump([work.engine, work.file, work.script, work.create, work.query, numbers, work.now, work.schema])
+    texts = [work.engine, work.file, work.script, work.create, work.query]
+    return wire.dump([*texts, numbers, work.now, work.schema, work.changes])
 
 
 def _is_texts(value: Any) -> bool:

@@ -123,9 +123,9 @@ def _send_table(sock: socket.socket, table: ResultTable, seconds: float, *, keep
 
 def _connect(sock: socket.socket, engine: ServerSession, request: Any, folder: str) -> None:
     """Connect to a server, then confine the process: the connection is the only way out of it that is left."""
-    engine_name, host, port, user, database, options, password, memory_mib = request
+    engine_name, host, port, user, database, options, password, writes_to, memory_mib = request
     pairs = tuple((name, value) for name, value in options)
-    login = ServerLogin(engine_name, host, port, user, database, pairs, password)
+    login = ServerLogin(engine_name, host, port, user, database, pairs, password, writes_to)
     try:
         greeting = engine.login(login)
     except LoginError as error:
@@ -136,8 +136,8 @@ def _connect(sock: socket.socket, engine: ServerSession, request: Any, folder: s
 
 
 def _work_of(request: Any) -> EngineQuery:
-    engine, file, script, create, query, limits, now, schema = request
-    return EngineQuery(engine, file, script, create, query, SqlLimits(*limits), now, schema)
+    engine, file, script, create, query, limits, now, schema, changes = request
+    return EngineQuery(engine, file, script, create, query, SqlLimits(*limits), now, schema, changes)
 
 
 def _prepare(request: Any) -> str:

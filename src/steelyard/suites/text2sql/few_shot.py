@@ -8,6 +8,8 @@ Source: D. Gao et al., "Text-to-SQL Empowered by Large Language Models: A Benchm
 their schemas. Deviations: similarity is BM25 on the words; the words of a database's own domain are not masked.
 """
 
+# Why it is so, and what was rejected: docs/decisions/suites-sql-prompts.md
+
 from __future__ import annotations
 
 from collections import Counter

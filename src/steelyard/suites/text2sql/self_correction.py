@@ -7,12 +7,14 @@ Source: X. Chen et al., "Teaching Large Language Models to Self-Debug", ICLR 202
 feedback by execution. Deviation: a result without rows is taken for a doubt as well, which a query may well have.
 """
 
+# Why it is so, and what was rejected: docs/decisions/suites-sql-prompts.md
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from steelyard.constraints import Within
 from steelyard.errors import ConfigError
@@ -25,9 +27,10 @@ from steelyard.replies.sql import Wanted
 from steelyard.scorers.sql_attempts import ATTEMPTS
 from steelyard.scorers.sql_replies import SqlReply, check_form, sql_reply
 from steelyard.scorers.sql_runs import Bench, database_of
+from steelyard.sql.changed_data import changes_data, without_count
 from steelyard.sql.clock import check_now
 from steelyard.sql.equality import CellEquality
-from steelyard.sql.results import LocalEngine, SqlLimits
+from steelyard.sql.results import LocalEngine, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.server_address import Server
 from steelyard.tables.locate import check_source
@@ -40,11 +43,13 @@ _SAID: Final[Mapping[str, Mapping[str, str]]] = {
         "format": "No SQL statement could be read of the reply: {what}.",
         "failed": "The statement cannot be run: {what}.",
         "empty": "The statement runs, and returns no row.",
+        "unchanged": "The statement runs, and changes nothing.",
     },
     "zh": {
         "format": "无法从回复中读出 SQL 语句：{what}。",
         "failed": "该语句无法执行：{what}。",
         "empty": "该语句可以执行，但没有返回任何行。",
+        "unchanged": "该语句可以执行，但没有改变任何数据。",
     },
 }
 
@@ -69,6 +74,7 @@ class SelfCorrection:
         key: likewise.
         databases: likewise.
         engine: likewise.
+        statements: as of the scorer `sql`: with `any`, a statement that changes data runs on a copy.
         limits: of each statement.
         now: as of the scorer `sql`.
     """
@@ -83,6 +89,7 @@ class SelfCorrection:
     databases: Path | str | Mapping[str, Server] | None = None
     engine: LocalEngine = "sqlite"
     limits: SqlLimits = SqlLimits()
+    statements: Literal["read", "any"] = "read"
     now: str = ""
 
     def check(self) -> None:
@@ -163,12 +170,14 @@ class SelfCorrection:
         place = database_of(sample, self.databases, self.engine, check_now(self.now))
         if place.problem and not reply.reading.create:
             return ""
+        changes = self.statements == "any" and changes_data(reply.reading.query)
+        place = replace(place, database=replace(place.database, changes=changes))
         execution = await Bench.of(sandbox, self.limits, CellEquality()).predicted(place, reply.reading)
-        if execution.failure is not None:
-            is_dataset = execution.failure.part == "script"
-            return "" if is_dataset else said["failed"].format(what=execution.failure.message)
-        no_row = execution.table is not None and not execution.table.rows
-        return said["empty"] if no_row and self.empty else ""
+        if execution.table is None:
+            failure = execution.failure or SqlFailure("error", "no result")
+            return "" if failure.part == "script" else said["failed"].format(what=failure.message)
+        table = without_count(execution.table) if changes else execution.table
+        return "" if table.rows or not self.empty else said["unchanged" if changes else "empty"]
 
     def _conversation(self, asked: Sample, output: Output, problem: str) -> list[Message]:
         """The messages so far, the reply, and what is wrong with it."""

@@ -8,6 +8,8 @@ Rows below each table follow N. Rajkumar, R. Li, D. Bahdanau, "Evaluating the Te
 Models", 2022 (arXiv 2204.00498), whose prompts show three.
 """
 
+# Why it is so, and what was rejected: docs/decisions/suites-sql-prompts.md
+
 from __future__ import annotations
 
 import re

@@ -159,7 +159,7 @@ def _as_asked(
     if view is not None:
         asked |= {name: replace(asked[name], view=view) for name in showing}  # type: ignore[type-var]
     return {
-        name: replace(target, target=asked[name], **settings_lacking(target, scoring, *READING_KEYS))
+        name: replace(target, target=asked[name], **settings_lacking(target, scoring, *READING_KEYS, "statements"))
         if isinstance(target, SelfCorrection)
         else asked[name]
         for name, target in targets.items()

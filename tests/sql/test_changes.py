@@ -1,0 +1,203 @@
+"""Statements that change data run on copies: what they change is the result, and nothing else is ever changed."""
+
+import sqlite3
+import time
+from dataclasses import replace
+
+import duckdb
+import pytest
+
+from steelyard.sql.changed_data import changes_data, judge_changes
+from steelyard.sql.engines.changes import COLUMNS
+from steelyard.sql.equality import CellEquality
+from steelyard.sql.results import Database, ResultTable, SqlLimits
+from steelyard.sql.sandbox import Sandbox
+
+SCRIPT = """
+CREATE TABLE staff (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, pay DOUBLE CHECK (pay > 0));
+CREATE TABLE log (what TEXT);
+CREATE TABLE task (id INT, owner INT REFERENCES staff (id));
+INSERT INTO staff VALUES (1, 'Ann', 100), (2, 'Bo', 90);
+INSERT INTO task VALUES (1, 1);
+"""
+ENGINES = ["sqlite", "duckdb"]
+LIMITS = SqlLimits(timeout_s=3.0, max_rows=1000)
+HOSTILE = [
+    "COMMIT",
+    "ROLLBACK",
+    "SAVEPOINT s",
+    "BEGIN; DELETE FROM staff; COMMIT",
+    "DELETE FROM staff; DELETE FROM log",
+    "DELETE FROM log; ATTACH '{outside}' AS other",
+    "ATTACH '{outside}' AS other",
+    "DETACH main",
+    "VACUUM INTO '{outside}'",
+    "PRAGMA journal_mode = DELETE",
+    "EXPLAIN COMMIT",
+    "CREATE TEMP TABLE hidden (a INT)",
+    "COPY staff TO '{outside}'",
+    "EXPORT DATABASE '{outside}'",
+    "INSERT INTO log SELECT * FROM read_csv('/etc/passwd')",
+    "INSERT INTO log SELECT readfile('/etc/passwd')",
+    "INSERT INTO log SELECT load_extension('{outside}')",
+    "CREATE TABLE taken AS SELECT * FROM '/etc/passwd'",
+    "CREATE VIRTUAL TABLE taken USING csv(filename = '/etc/passwd')",
+    "CREATE TABLE other.taken (a INT)",
+    "UPDATE sqlite_master SET sql = ''",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "SET memory_limit = '9GB'",
+    "DELETE FROM log\0; DROP TABLE staff",
+    "INSERT INTO log WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n FROM r",
+    "",
+]
+
+
+@pytest.fixture(scope="module", params=[(engine, kind) for engine in ENGINES for kind in ("script", "file")])
+def database(request, tmp_path_factory):
+    engine, kind = request.param
+    if kind == "script":
+        return Database(engine, script=SCRIPT, changes=True)
+    file = tmp_path_factory.mktemp("dbs") / f"staff.{engine}"
+    if engine == "sqlite":
+        with sqlite3.connect(file) as opened:
+            opened.executescript(SCRIPT)
+        opened.close()
+    else:
+        with duckdb.connect(str(file)) as opened:
+            opened.execute(SCRIPT)
+    return Database(engine, file=file, changes=True)
+
+
+@pytest.fixture(scope="module")
+def box():
+    with Sandbox(workers=1) as sandbox:
+        yield sandbox
+
+
+def rows_of(box, database, statement):
+    done = box.run(database, statement, limits=LIMITS)
+    assert done.failure is None, done.failure
+    assert done.table.columns == COLUMNS
+    return [tuple(row) for row in done.table.rows]
+
+
+def test_rows_that_a_statement_adds_and_removes_are_its_result(box, database):
+    assert rows_of(box, database, "UPDATE staff SET pay = 110 WHERE id = 1") == [
+        ("affected", "", [1]),
+        ("removed", "staff", [1, "Ann", 100.0]),
+        ("added", "staff", [1, "Ann", 110.0]),
+    ]
+    assert rows_of(box, database, "INSERT INTO staff VALUES (3, 'Cy', 80) RETURNING id") == [
+        ("affected", "", [1]),
+        ("added", "staff", [3, "Cy", 80.0]),
+    ]
+    assert rows_of(box, database, "DELETE FROM log") == [("affected", "", [0])]
+    assert rows_of(box, database, "SELECT * FROM staff") == [("affected", "", [0])]
+
+
+def test_every_statement_begins_on_the_same_data(box, database):
+    first = rows_of(box, database, "DELETE FROM task")
+    assert first == rows_of(box, database, "DELETE FROM task") == [("affected", "", [1]), ("removed", "task", [1, 1])]
+
+
+def test_objects_of_the_schema_are_compared_too(box, database):
+    changed = rows_of(box, database, "DROP TABLE task")
+    assert ("removed", "task", [1, 1]) in changed
+    assert any(change == "removed" and table == "(schema)" for change, table, _ in changed)
+    assert (
+        rows_of(box, database, "CREATE VIEW v AS SELECT 1 AS a")
+        == rows_of(box, database, "create  view V as select 1 as A")
+        or database.engine == "duckdb"
+    )
+    assert rows_of(box, database, "ALTER TABLE log ADD COLUMN n INT") != [("affected", "", [0])]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO staff VALUES (3, 'Ann', 1)",
+        "UPDATE staff SET pay = -1",
+        "INSERT INTO task VALUES (2, 77)",
+        "INSERT INTO staff VALUES (3, NULL, 1)",
+    ],
+)
+def test_violated_constraints_are_a_kind_of_their_own(box, database, statement):
+    assert box.run(database, statement, limits=LIMITS).failure.kind == "constraint"
+
+
+def test_hostile_statements_change_no_file_and_no_later_statement(box, database, tmp_path):
+    before = database.file.read_bytes() if database.file else b""
+    first = rows_of(box, database, "DELETE FROM staff WHERE id = 2")
+    for statement in HOSTILE:
+        started = time.monotonic()
+        done = box.run(database, statement.format(outside=tmp_path / "x"), limits=LIMITS)
+        assert done.failure is not None, statement
+        assert time.monotonic() - started < LIMITS.timeout_s + 1.5, statement
+        assert rows_of(box, database, "DELETE FROM staff WHERE id = 2") == first, statement
+    assert not list(tmp_path.iterdir())
+    assert (database.file.read_bytes() if database.file else b"") == before
+
+
+def test_more_rows_than_the_limit_are_too_large_to_compare(box, database):
+    series = "WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 2000) SELECT n FROM r"
+    failure = box.run(database, f"INSERT INTO log {series}", limits=LIMITS).failure
+    assert (failure.kind, failure.part) == ("too_large", "query")
+
+
+def test_reading_is_as_before_where_changes_are_not_asked_for(box, database):
+    reading = Database(database.engine, database.file, database.script)
+    assert box.run(reading, "DELETE FROM staff", limits=LIMITS).failure.kind == "denied"
+
+
+def test_what_triggers_and_cascades_change_counts_on_sqlite(box):
+    script = """
+    CREATE TABLE a (id INTEGER PRIMARY KEY); CREATE TABLE b (a INT REFERENCES a (id) ON DELETE CASCADE);
+    CREATE TABLE seen (id INT); CREATE TRIGGER t AFTER DELETE ON a BEGIN INSERT INTO seen VALUES (old.id); END;
+    INSERT INTO a VALUES (1); INSERT INTO b VALUES (1);
+    """
+    database = Database("sqlite", script=script, changes=True)
+    changed = rows_of(box, database, "DELETE FROM a")
+    assert set(map(str, changed[1:])) == {"('removed', 'a', [1])", "('removed', 'b', [1])", "('added', 'seen', [1])"}
+    # A foreign key to a column that is no key is malformed; SQLite's default ignores it, and so do we.
+    malformed = replace(database, script="CREATE TABLE k (a INT); CREATE TABLE wrong (s INT REFERENCES k (a));")
+    assert rows_of(box, malformed, "INSERT INTO wrong VALUES (9)")[1:] == [("added", "wrong", [9])]
+
+
+def changed(*rows, affected=1):
+    return ResultTable(COLUMNS, [("affected", "", [affected]), *rows])
+
+
+def verdict(reference, prediction):
+    return judge_changes(reference, prediction, limits=SqlLimits(), equality=CellEquality())
+
+
+def test_states_are_compared_by_value_and_never_by_columns_in_another_place():
+    assert verdict(changed(("added", "t", [1, 110.00000000000001])), changed(("added", "t", [1, 110]))).right
+    swapped = verdict(changed(("added", "t", [1, 2])), changed(("added", "t", [2, 1])))
+    assert (swapped.right, swapped.kind) == (False, "rows_differ")
+    assert swapped.differences["missing"] == [{"row": 1, "cells": ["added", "t", 1, 2]}]
+    other_table = verdict(changed(("added", "t", [1])), changed(("added", "u", [1])))
+    assert not other_table.right
+    twice = verdict(changed(("added", "t", [1]), ("added", "t", [1]), affected=2), changed(("added", "t", [1])))
+    assert twice.reason == "the reference added (1) to t, and it does not; 1 row affected, 2 by the reference"
+
+
+def test_a_prediction_that_changes_nothing_is_told_so():
+    assert verdict(changed(("removed", "t", [1])), changed(affected=0)).reason == (
+        "it changes nothing, where the reference removed (1) from t; 0 rows affected, 1 by the reference"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        ("/* a */ insert into t values (1)", True),
+        ("WITH a AS (SELECT 1) UPDATE t SET a = 1", True),
+        ("SELECT replace(a, 'x', 'y') FROM t", False),
+        ("", False),
+        ("-- DELETE FROM t", False),
+    ],
+)
+def test_a_statement_that_changes_data_is_told_by_its_verb(text, changes):
+    assert changes_data(text) is changes

@@ -1,0 +1,222 @@
+"""Statements that change data on the real PostgreSQL and MariaDB: every one is rolled back."""
+
+import time
+from dataclasses import replace
+
+import pytest
+from tests.sql import server_ground
+from tests.sql.server_ground import LIMITS
+
+from steelyard.errors import ConfigError
+from steelyard.sql.server_address import Server
+
+_INSERT = "INSERT INTO boats (name, length) VALUES ('Tern', 5)"
+HOSTILE = {
+    "postgres": [
+        "COMMIT",
+        "COMMIT; DELETE FROM trips",
+        "DELETE FROM trips; COMMIT",
+        "DELETE FROM trips\0; COMMIT",
+        "ROLLBACK",
+        "END",
+        "DO $$ BEGIN DELETE FROM trips; COMMIT; END $$",
+        "CALL something()",
+        "PREPARE TRANSACTION 'x'",
+        "SET SESSION AUTHORIZATION postgres",
+        "INSERT INTO staff (id, name) VALUES (9, 'x')",
+        "DELETE FROM public.staff",
+        "DROP TABLE public.staff",
+        "CREATE TABLE public.taken (a int)",
+        "ALTER TABLE boats SET SCHEMA public",
+        "CREATE SCHEMA taken",
+        "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        "CREATE EXTENSION dblink",
+        "CREATE TEMP TABLE boats2 (a int)",
+        "COPY boats TO '/tmp/steelyard-x'",
+        "COPY boats FROM PROGRAM 'id'",
+        "INSERT INTO boats (name) SELECT pg_read_file('/etc/passwd')",
+        "INSERT INTO boats (name) SELECT pg_sleep(9)::text",
+        "DELETE FROM boats WHERE pg_advisory_lock(1) IS NULL",
+        "INSERT INTO boats (name) SELECT set_config('search_path', 'public', false)",
+        "DELETE FROM trips WHERE (SELECT count(*) FROM generate_series(1, 100000000000)) > 0",
+        "INSERT INTO trips SELECT 1, g FROM generate_series(1, 50000) AS g",
+        "LOCK TABLE boats",
+        "EXPLAIN ANALYZE DELETE FROM trips",
+        "GRANT ALL ON boats TO PUBLIC",
+        "/* /* */ COMMIT */ DELETE FROM trips",
+        "LISTEN x",
+        "VACUUM boats",
+        "",
+    ],
+    "mysql": [
+        "COMMIT",
+        "DELETE FROM trips; COMMIT",
+        "DELETE FROM trips /*! ; COMMIT */",
+        "DROP TABLE trips",
+        "TRUNCATE TABLE trips",
+        "ALTER TABLE boats ADD COLUMN a int",
+        "CREATE TABLE taken (a int)",
+        "CREATE TEMPORARY TABLE taken (a int)",
+        "START TRANSACTION",
+        "LOCK TABLES boats WRITE",
+        "SET autocommit = 1",
+        "RENAME TABLE boats TO ships",
+        "DELETE FROM {main}.staff",
+        "INSERT INTO {main}.teams VALUES (9, 'x')",
+        "SELECT * FROM boats INTO OUTFILE '/tmp/steelyard-x'",
+        "SELECT id FROM boats LIMIT 1 INTO @a",
+        "INSERT INTO boats (name) SELECT LOAD_FILE('/etc/passwd')",
+        "INSERT INTO boats (name) VALUES (SLEEP(9))",
+        "DELETE FROM boats WHERE GET_LOCK('a', 1) > 5",
+        "LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE boats",
+        "CALL something()",
+        "DO RELEASE_ALL_LOCKS()",
+        "GRANT ALL ON *.* TO CURRENT_USER",
+        "HANDLER boats OPEN",
+        "KILL 1",
+        "",
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    with server_ground.postgres() as ground:
+        yield ground, server_ground.postgres_trial(ground)
+
+
+@pytest.fixture(scope="module")
+def mysql():
+    with server_ground.mysql() as ground, server_ground.mysql_trial(ground) as trial:
+        yield ground, trial
+
+
+@pytest.fixture(params=["postgres", "mysql"])
+def ground_and_trial(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def trial(ground_and_trial):
+    return ground_and_trial[1]
+
+
+@pytest.fixture
+def box(ground_and_trial):
+    with ground_and_trial[0].sandbox() as sandbox:
+        yield sandbox
+
+
+def rows_of(box, trial, statement):
+    done = box.run(trial, statement, limits=LIMITS)
+    assert done.failure is None, done.failure
+    return [tuple(row) for row in done.table.rows]
+
+
+def kept(ground, trial):
+    place = trial.server.schema
+    return [ground.run(f"SELECT * FROM {place}.{table} ORDER BY 1") for table in ("boats", "trips")]
+
+
+def test_changes_are_read_and_rolled_back_with_the_numbers_that_were_drawn(ground_and_trial, box):
+    ground, trial = ground_and_trial
+    before = kept(ground, trial)
+    for _ in range(3):
+        assert rows_of(box, trial, _INSERT) == [("affected", "", [1]), ("added", "boats", [3, "Tern", 5.0])]
+    assert rows_of(box, trial, "UPDATE boats SET length = length * 2 WHERE id = 2") == [
+        ("affected", "", [1]),
+        ("removed", "boats", [2, "Heron", 6.0]),
+        ("added", "boats", [2, "Heron", 12.0]),
+    ]
+    assert rows_of(box, trial, "SELECT * FROM boats") == [("affected", "", [0])]
+    assert kept(ground, trial) == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO boats (name) VALUES ('Wren')",
+        "INSERT INTO trips VALUES (77, 1)",
+        "DELETE FROM boats WHERE id = 1",
+        "INSERT INTO trips VALUES (NULL, 1)",
+    ],
+)
+def test_violated_constraints_are_a_kind_of_their_own(box, trial, statement):
+    assert box.run(trial, statement, limits=LIMITS).failure.kind == "constraint"
+
+
+def test_definitions_are_compared_on_postgres_which_rolls_them_back(postgres):
+    ground, trial = postgres
+    with ground.sandbox() as box:
+        changed = rows_of(box, trial, "CREATE TABLE crews AS SELECT name FROM boats WHERE id = 1")
+        assert ("added", "crews", ["Wren"]) in changed
+        assert any(table == "(schema)" for _, table, _ in changed)
+    assert ground.run("SELECT to_regclass('trial.crews')") == [(None,)]
+
+
+def test_hostile_statements_change_nothing(ground_and_trial, box):
+    ground, trial = ground_and_trial
+    main = ground.run("SELECT DATABASE()" if trial.engine == "mysql" else "SELECT current_database()")[0][0]
+    before, first = kept(ground, trial), rows_of(box, trial, _INSERT)
+    staff = ground.run("SELECT COUNT(*) FROM staff")
+    for statement in HOSTILE[trial.engine]:
+        started = time.monotonic()
+        done = box.run(trial, statement.replace("{main}", main), limits=LIMITS)
+        assert done.failure is not None, statement
+        assert time.monotonic() - started < LIMITS.timeout_s + 1.5, statement
+        assert rows_of(box, trial, _INSERT) == first, statement
+        assert kept(ground, trial) == before, statement
+    assert ground.run("SELECT COUNT(*) FROM staff") == staff
+
+
+def test_reading_with_that_role_is_still_read_only(ground_and_trial, box):
+    _, trial = ground_and_trial
+    failure = box.run(replace(trial, changes=False), "DELETE FROM trips", limits=LIMITS).failure
+    assert failure.kind == "denied"
+
+
+def test_writing_needs_to_be_said_of_the_server(ground_and_trial, box):
+    _, trial = ground_and_trial
+    reader = replace(trial, server=replace(trial.server, writes=False))
+    with pytest.raises(ConfigError, match="may do more than read"):
+        box.check_server(reader.server)
+    with pytest.raises(ConfigError, match="name the schema"):
+        Server(trial.server.url, writes=True).check()
+
+
+def test_a_role_that_may_write_elsewhere_too_is_refused(ground_and_trial):
+    ground, trial = ground_and_trial
+    place = "public.staff" if trial.engine == "postgres" else "staff"
+    role = ground.run("SELECT current_database()" if trial.engine == "postgres" else "SELECT DATABASE()")[0][0]
+    grantee = role if trial.engine == "postgres" else f"'{role}'@'%'"
+    ground.run(f"GRANT INSERT ON {place} TO {grantee}")
+    try:
+        with ground.sandbox() as sandbox, pytest.raises(ConfigError, match="may do more than read"):
+            sandbox.check_server(trial.server)
+    finally:
+        ground.run(f"REVOKE INSERT ON {place} FROM {grantee}")
+
+
+def test_tables_without_transactions_are_refused(mysql):
+    ground, trial = mysql
+    ground.run(f"CREATE TABLE {trial.server.schema}.plain (a int) ENGINE = MyISAM")
+    try:
+        with ground.sandbox() as box:
+            failure = box.run(trial, "INSERT INTO plain VALUES (1)", limits=LIMITS).failure
+        assert (failure.kind, "no transactions" in failure.message) == ("denied", True)
+        assert ground.run(f"SELECT * FROM {trial.server.schema}.plain") == []
+    finally:
+        ground.run(f"DROP TABLE {trial.server.schema}.plain")
+
+
+def test_numbers_that_cannot_be_set_back_are_an_error_and_not_silent(postgres):
+    ground, trial = postgres
+    role = ground.run("SELECT current_database()")[0][0]
+    ground.run(f"REVOKE UPDATE ON ALL SEQUENCES IN SCHEMA trial FROM {role}")
+    try:
+        with ground.sandbox() as box:
+            failure = box.run(trial, _INSERT, limits=LIMITS).failure
+        assert "grant UPDATE on it" in failure.message
+    finally:
+        ground.run(f"GRANT UPDATE ON ALL SEQUENCES IN SCHEMA trial TO {role}")
+        ground.run("SELECT setval('trial.boats_id_seq', 2)")
