@@ -2,7 +2,8 @@
 
     errors      it cannot be run, or its schema cannot be built: the sample cannot be scored
     warnings    it returns nothing, reads empty tables alone, has no unique result, asks for the current time, sorts
-                numbers that are stored as text, or fills a LIMIT with NULLs: a verdict on it may mean little
+                numbers that are stored as text, or fills a LIMIT with NULLs: a verdict on it may mean little; or a
+                table of its schema that it does not need cannot be built
 
 What was found is remembered by a digest of the statement, the content of the database and the settings.
 """
@@ -39,6 +40,7 @@ from steelyard.types import Sample
 FindingKind = Literal[
     "cannot_run",
     "schema_fails",
+    "tables_left_out",
     "returns_nothing",
     "empty_tables",
     "no_unique_result",
@@ -50,6 +52,7 @@ FindingKind = Literal[
 TITLES: Final[dict[FindingKind, str]] = {
     "cannot_run": "cannot be run",
     "schema_fails": "schema cannot be built",
+    "tables_left_out": "tables that this engine cannot build, and that the reference does not need",
     "returns_nothing": "no row returned, as by a wrong answer",
     "empty_tables": "only empty tables read, so that equal results mean nothing",
     "no_unique_result": "no unique result, so that another right answer may differ from it",
@@ -232,6 +235,8 @@ async def _checked_query(bench: Bench, database: Database, query: str) -> Rememb
     if database.changes:
         return [] if without_count(table).rows else [("returns_nothing", "it changes nothing")]
     found: list[tuple[FindingKind, str]] = []
+    if left_out := bench.sandbox.left_out(database):
+        found.append(("tables_left_out", "; ".join(f"{name}: {why}" for name, why in left_out.items())))
     if emptiness := await bench.emptiness(database, query):
         found.append(("empty_tables", emptiness.partition(", so that")[0]))
     elif not table.rows:

@@ -8,7 +8,7 @@ import asyncio
 import os
 import threading
 import weakref
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Literal, Self
 
 from steelyard.errors import expect_number
@@ -109,6 +109,14 @@ class Sandbox:
         except asyncio.CancelledError:
             call.cancel()
             raise
+
+    def left_out(self, database: Database) -> Mapping[str, str]:
+        """Tables and views of a script that its engine cannot build, by name, with the reason.
+
+        Args:
+            database: one on which a query was run; a query that needs one of them fails as the `script` part does.
+        """
+        return self._opened().left_out(database)
 
     def close(self) -> None:
         """End the workers and delete the copies; the next query starts new workers."""

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, cast, get_args
 
@@ -19,6 +19,7 @@ from steelyard.errors import ConfigError, ScorerError, install_command
 from steelyard.sql.clock import without_schemas
 from steelyard.sql.engines.engine import EngineQuery
 from steelyard.sql.results import Database, EngineName, Execution, LocalEngine, SqlFailure, SqlLimits
+from steelyard.sql.scratch_scripts import ScratchScripts, changes_meaning, may_translate
 from steelyard.sql.server_address import Server, ServerLogin
 from steelyard.sql.servers.session import LoginError
 from steelyard.sql.workers.copies import Copies, Tables
@@ -111,6 +112,7 @@ class Pool:
         self._calls: set[Call] = set()
         self._closed = False
         self._copies = Copies(self._prepare)
+        self._scripts = ScratchScripts()
 
     def template(self, engine: EngineName) -> Template:
         """The template of an engine, started where there is none.
@@ -180,7 +182,7 @@ class Pool:
                     work = EngineQuery(
                         database.engine, file, script, request.create, query, limits, now, schema, changes
                     )
-                    return self._work(work, kind, call)
+                    return self._work_on_script(work, kind, call) if work.script else self._work(work, kind, call)
             except ClosedError:
                 return _cancelled()
 
@@ -213,6 +215,30 @@ class Pool:
         else:
             with self._copies.lease(cast("LocalEngine", database.engine), database.file, memory_mib) as path:
                 yield path
+
+    def left_out(self, database: Database) -> Mapping[str, str]:
+        """The tables of a script that its engine could not build, by name, with the reason; as far as it was run."""
+        built = self._scripts.known(cast("LocalEngine", database.engine), database.script)
+        return built.left_out if built else {}
+
+    def _work_on_script(self, work: EngineQuery, kind: _Kind, call: Call) -> Execution:
+        """Run a query on the database of a script, or of what the engine can build of it."""
+        engine = cast("LocalEngine", work.engine)
+        built = self._scripts.known(engine, work.script)
+        if built is None:
+            execution = None if changes_meaning(work.script) else self._work(work, kind, call)
+            if execution is not None and (call.cancelled or not may_translate(execution.failure, work.script)):
+                return execution
+            trial = replace(work, create="", query="SELECT 1")
+            built = self._scripts.build(
+                engine,
+                work.script,
+                lambda text: self._work(replace(trial, script=text), kind, call).failure,
+                work.limits.timeout_s,
+            )
+        # Nothing of it can be built: the script as it is says why.
+        script = built.text or work.script
+        return built.explained(self._work(replace(work, script=script), kind, call))
 
     def _work(self, work: EngineQuery, kind: _Kind, call: Call) -> Execution:
         worker = self._take(work, kind)

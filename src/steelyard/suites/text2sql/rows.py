@@ -31,7 +31,8 @@ DIALECTS: Final[Mapping[EngineName, str]] = MappingProxyType(
 """What a prompt calls an engine."""
 
 _FILLS: Final = re.compile(
-    r"\b(?:insert|replace)\s+(?:or\s+\w+\s+)?into\b|\bas\s*\(?\s*(?:select|values)\b", re.IGNORECASE
+    r"\b(?:insert|replace)\s+(?:or\s+\w+\s+|ignore\s+)?into\b|\binsert\s+\[|\bcopy\b[^;]*\bfrom\s+stdin\b|\bas\s*\(?\s*(?:select|values)\b",
+    re.IGNORECASE,
 )
 
 

@@ -1,0 +1,121 @@
+"""Cuts dumps of MySQL, PostgreSQL and SQL Server into statements, in linear time.
+
+Each vendor ends and quotes in its own way: `/*!50001 ... */` is run by MySQL, the rows of COPY follow their statement
+in PostgreSQL, and SQL Server needs no `;` and ends a batch with a line GO.
+"""
+
+# Why it is so, and what was rejected: docs/decisions/sql-vendor-schemas.md
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final, Literal, NamedTuple
+
+Vendor = Literal["mysql", "postgres", "tsql"]
+
+_SEARCHED: Final = 200_000
+"""Characters from the start in which the marks of a vendor are looked for."""
+_MARKS: Final[Mapping[Vendor, re.Pattern[str]]] = MappingProxyType(
+    {
+        "mysql": re.compile(
+            r"\)\s*ENGINE\s*=|\bAUTO_INCREMENT\b|/\*!\d{5}|\)\s*DEFAULT\s+CHARSET|\bCHARACTER SET\b"
+            r"|\bON UPDATE CURRENT_T|\bint(?:\(\d+\))?\s+unsigned\b|\benum\s*\('",
+            re.IGNORECASE,
+        ),
+        "postgres": re.compile(
+            r"\bFROM\s+stdin\s*;|\bALTER TABLE ONLY\b|\bcharacter varying\b|\b(?:big)?serial\b|\bpg_catalog\.|\bjsonb\b"
+            r"|\bwith(?:out)? time zone\b|::\s*\w|\bbytea\b|\bCREATE TYPE \S+ AS ENUM\b",
+            re.IGNORECASE,
+        ),
+        "tsql": re.compile(
+            r"^[ \t]*GO[ \t]*\r?$|\[dbo\]\.|\bIDENTITY\s*\(\s*\d|\bnvarchar\b|\bCLUSTERED\b|\bON\s+\[PRIMARY\]"
+            r"|\buniqueidentifier\b|\bdatetime2\b|\bN'",
+            re.IGNORECASE | re.MULTILINE,
+        ),
+    }
+)
+_REST: Final = r"|(?P<end>;)|(?P<open>\()|(?P<close>\))|(?P<other>\w++|[ \t\r]++|.)"
+_FLAGS: Final = re.VERBOSE | re.DOTALL | re.IGNORECASE | re.MULTILINE
+_TOKENS: Final[Mapping[Vendor, re.Pattern[str]]] = MappingProxyType(
+    {
+        "mysql": re.compile(
+            r"""(?P<skip>--(?=\s)[^\n]*+|\#[^\n]*+|/\*(?!!).*?(?:\*/|\Z)|/\*!\d*+|\*/
+                | ^[ \t]*DELIMITER\s.*?(?:^[ \t]*DELIMITER[ \t]+;|\Z))
+              | (?P<quoted>'(?:[^'\\]|\\.|'')*+'|"(?:[^"\\]|\\.|"")*+"|`[^`]*+`)"""
+            + _REST,
+            _FLAGS,
+        ),
+        "postgres": re.compile(
+            r"""(?P<skip>--[^\n]*+|/\*.*?(?:\*/|\Z)|^\\[^\n]*+)
+              | (?P<quoted>\bE'(?:[^'\\]|\\.|'')*+'|'(?:[^']|'')*+'|"(?:[^"]|"")*+"
+                | \$(?P<tag>\w*)\$.*?(?:\$(?P=tag)\$|\Z))"""
+            + _REST,
+            _FLAGS,
+        ),
+        "tsql": re.compile(
+            r"""(?P<skip>--[^\n]*+|/\*.*?(?:\*/|\Z))
+              | (?P<quoted>'(?:[^']|'')*+'|"(?:[^"]|"")*+"|\[[^\]]*+\])
+              | (?P<go>^[ \t]*GO[ \t]*\d*[ \t]*\r?$)
+              | (?P<start>^[ \t]*(?:INSERT|CREATE|ALTER|USE|PRINT|EXEC
+                | SET[ \t]+(?:ANSI|QUOTED|NOCOUNT|IDENTITY)\w*)\b)"""
+            + _REST,
+            _FLAGS,
+        ),
+    }
+)
+_COPY: Final = re.compile(r"\s*COPY\b.*\bFROM\s+stdin\b", re.IGNORECASE | re.DOTALL)
+_END_OF_ROWS: Final = re.compile(r"^\\\.[ \t\r]*$", re.MULTILINE)
+_ROUTINE: Final = re.compile(
+    r"\s*(?:CREATE|ALTER)\s+(?:OR\s+\w+\s+)?(?:PROC|PROCEDURE|FUNCTION|TRIGGER)\b", re.IGNORECASE
+)
+_GO: Final = re.compile(r"^[ \t]*GO[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+
+
+class DumpStatement(NamedTuple):
+    """One statement without comments, the rows that follow it (COPY), and how deep its brackets are nested."""
+
+    text: str
+    rows: str = ""
+    depth: int = 0
+
+
+def vendor_of(script: str) -> Vendor | None:
+    """Whose dump a script is, by marks that no other engine writes; None where there is none.
+
+    >>> vendor_of("CREATE TABLE `t` (`a` int) ENGINE=InnoDB"), vendor_of("CREATE TABLE t (a int)")
+    ('mysql', None)
+    """
+    head = script[:_SEARCHED]
+    counts = {vendor: sum(1 for _ in marks.finditer(head)) for vendor, marks in _MARKS.items()}
+    best = max(counts, key=lambda vendor: counts[vendor])
+    return best if counts[best] else None
+
+
+def split_dump(script: str, vendor: Vendor) -> Iterator[DumpStatement]:
+    """Every statement that is not blank; the bodies of routines and triggers are left out."""
+    pattern = _TOKENS[vendor]
+    at, parts, depth, deepest = 0, list[str](), 0, 0
+    while token := pattern.match(script, at):
+        kind, at = token.lastgroup, token.end()
+        if kind not in {"end", "go", "start"} or (depth and kind != "go"):
+            depth += (kind == "open") - (kind == "close" and depth > 0)
+            deepest = max(deepest, depth)
+            parts.append(" " if kind == "skip" else token[0])
+            continue
+        text, rows = "".join(parts).strip(), ""
+        if vendor == "postgres" and _COPY.match(text):
+            end = _END_OF_ROWS.search(script, at)
+            rows, at = script[at : end.start() if end else None].lstrip("\r\n"), end.end() if end else len(script)
+        if text:
+            yield DumpStatement(text, rows, deepest)
+        parts, depth, deepest = [], 0, 0
+        if kind == "start" and _ROUTINE.match(script, token.start()):
+            # Lines of a body look like statements: it ends with its batch.
+            batch = _GO.search(script, at)
+            at = batch.end() if batch else len(script)
+        elif kind == "start":
+            parts = [token[0]]
+    if text := "".join(parts).strip():
+        yield DumpStatement(text, "", deepest)

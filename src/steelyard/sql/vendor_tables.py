@@ -1,0 +1,537 @@
+"""Translates the statements of a dump into those of SQLite or DuckDB, table by table, with sqlglot.
+
+Of a table are kept: columns, types, NOT NULL, defaults that are values, PRIMARY KEY, UNIQUE and generated columns; rows
+as literals. Left out, as the rows satisfied them where they come from: foreign keys and checks. What only a server has
+(SET, indexes, rights, routines, sequences) is passed over. A table that cannot be translated is named with the reason,
+and nothing of it is built: half of its rows would give wrong results.
+"""
+
+# Why it is so, and what was rejected: docs/decisions/sql-vendor-schemas.md
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from steelyard.sql.results import LocalEngine
+from steelyard.sql.statements import split
+from steelyard.sql.vendor_dumps import DumpStatement, Vendor, split_dump
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+_DEEPEST: Final = 100
+_DATA: Final = frozenset({"INSERT", "REPLACE", "UPDATE", "DELETE", "COPY"})
+_NOISE: Final = re.compile(
+    r"""('(?:[^'\\]|\\.|'')*+'|\[[^\]]*+\])
+      | \b(?:ROWGUIDCOL|SPARSE|PERSISTED|(?:NON)?CLUSTERED|NOT\s+FOR\s+REPLICATION|WITH\s+(?:NO)?CHECK)\b
+      | \b(?:TEXTIMAGE_|FILESTREAM_)?ON\s*(?:\[PRIMARY\]|PRIMARY\b)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Words of SQL Server that sqlglot does not read, and that mean nothing elsewhere; literals and names are kept."""
+_KIND: Final = re.compile(r"\s*(\w+)(?:\s+(?:OR\s+\w+\s+)?(\w+))?", re.IGNORECASE)
+_COPY: Final = re.compile(r"\s*COPY\s+(.+?)(?:\s*\(([^)]*)\))?\s+FROM\s+stdin\s*(.*)\Z", re.IGNORECASE | re.DOTALL)
+_COPY_ESCAPE: Final = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
+_COPY_LETTERS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_ROWS_A_STATEMENT: Final = 500
+_DIGITS: Final = 18
+"""Fewer than those of the largest number of a sequence."""
+_ADDS_KEY: Final = re.compile(r"\b(?:PRIMARY\s+KEY|UNIQUE)\b", re.IGNORECASE)
+_MAIN: Final = frozenset({"", "public", "dbo", "main"})
+
+_INTEGERS: Final = frozenset(
+    {"INT", "BIGINT", "SMALLINT", "TINYINT", "MEDIUMINT", "UINT", "UBIGINT", "USMALLINT", "UTINYINT", "UMEDIUMINT"}
+) | frozenset({"SERIAL", "BIGSERIAL", "SMALLSERIAL", "YEAR", "BIT"})
+_DECIMALS: Final = frozenset({"DECIMAL", "UDECIMAL", "MONEY", "SMALLMONEY", "BIGDECIMAL"})
+_FLOATS: Final = frozenset({"FLOAT", "DOUBLE", "UDOUBLE"})
+_BYTES: Final = frozenset({"BINARY", "VARBINARY", "BLOB", "LONGBLOB", "MEDIUMBLOB", "TINYBLOB", "IMAGE", "ROWVERSION"})
+_MOMENTS: Final = frozenset({"TIMESTAMP", "DATETIME", "DATETIME2", "SMALLDATETIME", "TIMESTAMPNTZ", "TIMESTAMPLTZ"})
+_SERIAL: Final = frozenset({"SERIAL", "BIGSERIAL", "SMALLSERIAL"})
+_DUCKDB_INTEGERS: Final = {
+    "INT": "INTEGER", "MEDIUMINT": "INTEGER", "UMEDIUMINT": "UINTEGER", "UINT": "UINTEGER", "YEAR": "INTEGER",
+    "SERIAL": "INTEGER", "BIGSERIAL": "BIGINT", "SMALLSERIAL": "SMALLINT", "BIT": "UBIGINT",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class TranslatedTable:
+    """A table and its rows as statements of the engine.
+
+    Args:
+        name: as it is called there, without quotes and schema.
+        columns: of its CREATE TABLE.
+        keys: its PRIMARY KEY and UNIQUE.
+        before: statements that have to come first: its schema.
+        rows: statements that fill it.
+        kinds: of the columns, by sqlglot's names of types.
+        why: it cannot be built; "" where it may be.
+        create: its CREATE TABLE as it was written, where nothing is translated.
+        numbered: the next number of each column that counts by itself, where the engine needs a sequence for that.
+    """
+
+    name: str
+    written: str = ""
+    columns: list[str] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    before: list[str] = field(default_factory=list)
+    rows: list[str] = field(default_factory=list)
+    kinds: dict[str, str] = field(default_factory=dict)
+    why: str = ""
+    create: str = ""
+    numbered: dict[str, int] = field(default_factory=dict)
+
+    def statements(self) -> Iterator[str]:
+        """All of it, in order."""
+        yield from self.before
+        for column, number in self.numbered.items():
+            yield f"CREATE SEQUENCE {_quoted(_sequence_of(self.name, column))} START {number}"
+        yield self.create or f"CREATE TABLE {self.written} ({', '.join([*self.columns, *self.keys])})"
+        yield from self.rows
+
+    def count(self, columns: Sequence[str], values: Sequence[str]) -> None:
+        """Let numbered columns go on behind the numbers of a row."""
+        if not self.numbered:
+            return
+        for column, value in zip(columns, values, strict=False):
+            digits = value.strip("'")
+            if column.casefold() in self.numbered and digits.isdecimal() and len(digits) < _DIGITS:
+                self.numbered[column.casefold()] = max(self.numbered[column.casefold()], int(digits) + 1)
+
+
+class OtherStatement(NamedTuple):
+    """A view or a change of rows: what it makes or changes ("" where that is not known), and its text."""
+
+    name: str
+    text: str
+    creates: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A dump in statements of an engine.
+
+    Args:
+        tables: by their names in small letters.
+        others: they come after the tables, in this order.
+        left_out: views that cannot be translated, with the reason.
+    """
+
+    tables: dict[str, TranslatedTable]
+    others: list[OtherStatement]
+    left_out: dict[str, str]
+
+
+class _Untranslatable(Exception):
+    """Raised where a statement has no counterpart; the message is the reason."""
+
+
+def translate_dump(script: str, vendor: Vendor, engine: LocalEngine) -> Translation:
+    """Translate a whole dump; never raises, whatever the text is.
+
+    >>> dump = "CREATE TABLE `t` (`a b` int unsigned AUTO_INCREMENT, PRIMARY KEY (`a b`)) ENGINE=InnoDB"
+    >>> list(translate_dump(dump, "mysql", "sqlite").tables["t"].statements())
+    ['CREATE TABLE "t" ("a b" INTEGER, PRIMARY KEY ("a b"))']
+    """
+    translation = Translation({}, [], {})
+    translator = _Translator(vendor, engine, translation)
+    for statement in split_dump(script, vendor):
+        translator.add(statement)
+    return translation
+
+
+def sort_statements(script: str) -> Translation:
+    """The statements of a script by their tables, as they are written."""
+    translation = Translation({}, [], {})
+    for statement in split(script):
+        name = _named_in(statement.text)
+        table = translation.tables.get(name.casefold())
+        if statement.verb == "CREATE" and "TABLE" in statement.words[:3] and name:
+            translation.tables.setdefault(name.casefold(), TranslatedTable(name)).create = f"{statement.text}\n"
+        elif statement.verb in {"INSERT", "REPLACE"} and table is not None:
+            table.rows.append(f"{statement.text}\n")
+        else:
+            creates = statement.verb == "CREATE" and "VIEW" in statement.words
+            translation.others.append(OtherStatement(name, f"{statement.text}\n", creates))
+    return translation
+
+
+class _Translator:
+    """Adds one statement after another to a translation."""
+
+    def __init__(self, vendor: Vendor, engine: LocalEngine, translation: Translation) -> None:
+        self._vendor = vendor
+        self._engine = engine
+        self._tables = translation.tables
+        self._others = translation.others
+        self._left_out = translation.left_out
+
+    def add(self, statement: DumpStatement) -> None:
+        kind = _KIND.match(statement.text)
+        first, second = (str(word or "").upper() for word in (kind.groups() if kind else ("", "")))
+        if first == "COPY":
+            self._copy(statement)
+            return
+        is_table = first == "CREATE" and second not in {"INDEX", "UNIQUE", "TYPE", "SEQUENCE", "DATABASE", "SCHEMA"}
+        if not (is_table or first in _DATA or (first == "ALTER" and _ADDS_KEY.search(statement.text))):
+            return
+        name = _named_in(statement.text)
+        try:
+            tree = self._parsed(statement)
+            if tree is not None:
+                self._translate(tree, name)
+        except _Untranslatable as error:
+            self._refuse(name, first, str(error))
+
+    def _refuse(self, name: str, first: str, why: str) -> None:
+        """Note why a table or a view is not built; other statements that cannot be read are no part of the data."""
+        if name.casefold() in self._tables and first != "ALTER":
+            self._tables[name.casefold()].why = why
+        elif first == "CREATE" and name:
+            self._left_out[name] = why
+
+    def _parsed(self, statement: DumpStatement) -> exp.Expr | None:
+        import sqlglot
+        from sqlglot import exp
+        from sqlglot.errors import SqlglotError
+
+        # What it cannot read is said by us, with the table; it would be written to standard error as well.
+        logging.getLogger("sqlglot").setLevel(logging.ERROR)
+        if statement.depth > _DEEPEST:
+            raise _Untranslatable(f"brackets nested more than {_DEEPEST} deep")
+        text = statement.text
+        if self._vendor == "tsql" and text[:6].upper() != "INSERT":
+            text = _NOISE.sub(lambda match: match[1] or " ", text)
+        replaces = text[:8].upper() == "REPLACE "
+        if replaces:
+            text = f"INSERT{text[7:]}"
+        try:
+            trees = [tree for tree in sqlglot.parse(text, dialect=self._vendor) if tree is not None]
+        except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError) as error:
+            raise _Untranslatable(_short(error)) from None
+        if len(trees) != 1 or isinstance(trees[0], exp.Command):
+            if text[:5].upper() == "ALTER":
+                return None
+            raise _Untranslatable(f"a statement that cannot be read: {_short(text)}")
+        trees[0].meta["replaces"] = replaces
+        return trees[0]
+
+    def _translate(self, tree: exp.Expr, name: str) -> None:
+        from sqlglot import exp
+
+        if (
+            isinstance(tree, exp.Create)
+            and tree.kind == "TABLE"
+            and isinstance(tree.this, exp.Schema)
+            and not tree.expression
+        ):
+            self._table(tree)
+        elif isinstance(tree, exp.Alter):
+            self._alter(tree)
+        elif isinstance(tree, exp.Insert) and isinstance(tree.expression, exp.Values):
+            self._insert(tree)
+        elif isinstance(tree, exp.Create) and tree.kind in {"TABLE", "VIEW"}:
+            if tree.expression is None:
+                raise _Untranslatable("it has no columns of its own")
+            self._others.append(OtherStatement(tree.this.find(exp.Table).name, self._plain(tree), creates=True))
+        elif isinstance(tree, exp.Insert | exp.Update | exp.Delete):
+            self._others.append(OtherStatement(name, self._plain(tree), creates=False))
+
+    def _plain(self, tree: exp.Expr) -> str:
+        """A statement as sqlglot writes it for the engine, without options and schemas."""
+        from sqlglot import exp
+
+        tree.set("properties", None)
+        for table in tree.find_all(exp.Table):
+            self._unqualify(table)
+        return self._written(tree)
+
+    def _unqualify(self, table: exp.Table) -> None:
+        table.set("catalog", None)
+        if self._engine == "sqlite" or self._vendor == "mysql" or table.db.lower() in _MAIN:
+            table.set("db", None)
+
+    def _written(self, tree: exp.Expr) -> str:
+        from sqlglot.errors import ErrorLevel, SqlglotError
+
+        try:
+            return tree.sql(dialect=self._engine, identify=True, unsupported_level=ErrorLevel.IGNORE)
+        except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError) as error:
+            raise _Untranslatable(_short(error)) from None
+
+    def _table(self, tree: exp.Create) -> None:
+        from sqlglot import exp
+
+        target = tree.this.this
+        self._unqualify(target)
+        name = target.name
+        if name.casefold() in self._tables:
+            if not tree.args.get("exists"):
+                self._tables[name.casefold()].why = "the name occurs twice"
+            return
+        table = TranslatedTable(name, ".".join(_quoted(part.name) for part in target.parts))
+        self._tables[name.casefold()] = table
+        if target.db:
+            table.before.append(f"CREATE SCHEMA IF NOT EXISTS {_quoted(target.db)}")
+        for part in tree.this.expressions:
+            if isinstance(part, exp.ColumnDef):
+                self._column(table, part)
+            else:
+                self._key(table, part)
+        if not table.columns:
+            raise _Untranslatable("it has no columns")
+
+    def _column(self, table: TranslatedTable, column: exp.ColumnDef) -> None:  # noqa: C901  # one rule after another
+        from sqlglot import exp
+
+        kind = (
+            column.kind.this.name if column.kind and isinstance(column.kind.this, exp.DataType.Type) else "USERDEFINED"
+        )
+        table.kinds[column.name.casefold()] = kind
+        is_computed = any(isinstance(rule.kind, exp.ComputedColumnConstraint) for rule in column.constraints)
+        # A type that nobody wrote would change what the column is computed as.
+        words = [_quoted(column.name), "" if is_computed and column.kind is None else self._type(column.kind, kind)]
+        is_numbered = kind in _SERIAL
+        for constraint in column.constraints:
+            rule = constraint.kind
+            if isinstance(rule, exp.PrimaryKeyColumnConstraint):
+                table.keys.insert(0, f"PRIMARY KEY ({_quoted(column.name)})")
+            elif isinstance(rule, exp.UniqueColumnConstraint) and not isinstance(rule.this, exp.Schema):
+                table.keys.append(f"UNIQUE ({_quoted(column.name)})")
+            elif isinstance(rule, exp.NotNullColumnConstraint) and not rule.args.get("allow_null"):
+                # A row version is filled by the server itself.
+                words += ["NOT NULL"] * (kind != "ROWVERSION")
+            elif isinstance(rule, exp.DefaultColumnConstraint):
+                if (value := self._value(rule.this)) is not None:
+                    words.append(f"DEFAULT {value}")
+                is_numbered = is_numbered or "nextval" in rule.this.sql().lower()
+            elif isinstance(rule, exp.AutoIncrementColumnConstraint | exp.GeneratedAsIdentityColumnConstraint):
+                is_numbered = True
+            elif isinstance(rule, exp.ComputedColumnConstraint) and rule.this is not None:
+                words.append(f"GENERATED ALWAYS AS ({self._written(rule.this)})")
+        if is_numbered and self._engine == "duckdb":
+            table.numbered[column.name.casefold()] = 1
+            sequence = _quoted(_sequence_of(table.name, column.name.casefold())).replace("'", "''")
+            words.append(f"DEFAULT nextval('{sequence}')")
+        if is_numbered and self._engine == "sqlite":
+            # A key of this type takes the next number; NOT NULL does not keep it from that.
+            words[1] = "INTEGER"
+        table.columns.append(" ".join(filter(None, words)))
+
+    def _type(self, written: exp.DataType | None, kind: str) -> str:  # noqa: C901, PLR0911  # one group of types after another
+        """The type of the engine that holds the values of one of the vendor's; text where there is none."""
+        text = "TEXT" if self._engine == "sqlite" else "VARCHAR"
+        if written is None or kind == "USERDEFINED":
+            return text
+        sizes = [part.name for part in written.expressions if part.name.isdigit()]
+        if kind in _INTEGERS:
+            if self._vendor == "tsql" and kind == "BIT":
+                return "BOOLEAN"
+            return "INTEGER" if self._engine == "sqlite" else _DUCKDB_INTEGERS.get(kind, kind)
+        if kind in _DECIMALS:
+            sizes = sizes or (["19", "4"] if "MONEY" in kind else ["38", "10"])
+            if self._engine == "duckdb" and int(sizes[0]) > 38:
+                return "DOUBLE"
+            return f"DECIMAL({', '.join(sizes)})"
+        if kind in _FLOATS:
+            return (
+                "REAL"
+                if self._engine == "sqlite"
+                else ("FLOAT" if kind == "FLOAT" and self._vendor == "mysql" else "DOUBLE")
+            )
+        if kind in _BYTES:
+            return "BLOB"
+        if kind in _MOMENTS or kind == "TIMESTAMPTZ":
+            is_zoned = kind == "TIMESTAMPTZ" and self._vendor != "mysql"
+            return "TIMESTAMPTZ" if is_zoned else "TIMESTAMP"
+        if kind in {"DATE", "TIME", "BOOLEAN"}:
+            return kind
+        if kind in {"VARCHAR", "CHAR", "NVARCHAR", "NCHAR"}:
+            return f"{kind.removeprefix('N')}({sizes[0]})" if sizes and self._engine == "sqlite" else text
+        if self._engine == "duckdb" and kind in {"UUID", "JSON", "JSONB"}:
+            return kind.removesuffix("B")
+        return text
+
+    def _key(self, table: TranslatedTable, part: exp.Expr) -> None:
+        from sqlglot import exp
+
+        for rule in part.expressions if isinstance(part, exp.Constraint) else [part]:
+            if isinstance(rule, exp.PrimaryKey):
+                names, word = rule.expressions, "PRIMARY KEY"
+            elif isinstance(rule, exp.UniqueColumnConstraint) and isinstance(rule.this, exp.Schema):
+                names, word = rule.this.expressions, "UNIQUE"
+            else:
+                continue
+            columns = [_column_of(name) for name in names]
+            # Of a prefix, `name`(10), nothing is known.
+            if all(columns) and all(column.casefold() in table.kinds for column in columns):
+                table.keys.append(f"{word} ({', '.join(map(_quoted, columns))})")
+
+    def _alter(self, tree: exp.Alter) -> None:
+        """The keys that dumps of PostgreSQL and SQL Server add behind the table."""
+        from sqlglot import exp
+
+        table = self._tables.get(tree.this.name.casefold())
+        for action in tree.args.get("actions") or ():
+            if table is not None and isinstance(action, exp.AddConstraint):
+                for part in action.expressions:
+                    self._key(table, part)
+
+    def _insert(self, tree: exp.Insert) -> None:
+        from sqlglot import exp
+
+        target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+        table = self._tables.get(target.name.casefold())
+        if table is None:
+            # Of a table that is not built.
+            return
+        named = (
+            [part.name for part in tree.this.expressions] if isinstance(tree.this, exp.Schema) else list(table.kinds)
+        )
+        kinds = [table.kinds.get(name.casefold(), "") for name in named]
+        rows = []
+        for row in tree.expression.expressions:
+            cells = row.expressions if isinstance(row, exp.Tuple) else [row]
+            values = [self._cell(cell, kinds[at] if at < len(kinds) else "") for at, cell in enumerate(cells)]
+            table.count(named, values)
+            rows.append(f"({', '.join(values)})")
+        verb = "INSERT OR REPLACE" if tree.meta.get("replaces") else "INSERT"
+        verb = "INSERT OR IGNORE" if tree.args.get("ignore") else verb
+        self._fill(table, verb, named if isinstance(tree.this, exp.Schema) else (), rows)
+
+    def _fill(self, table: TranslatedTable, verb: str, columns: Sequence[str], rows: list[str]) -> None:
+        names = f" ({', '.join(map(_quoted, columns))})" if columns else ""
+        head = f"{verb} INTO {table.written}{names} VALUES "
+        for start in range(0, len(rows), _ROWS_A_STATEMENT):
+            table.rows.append(head + ", ".join(rows[start : start + _ROWS_A_STATEMENT]))
+
+    def _cell(self, cell: exp.Expr, kind: str) -> str:
+        value = self._value(cell, kind)
+        if value is None:
+            raise _Untranslatable(f"its rows hold {_short(cell.sql(dialect=self._vendor))}, which is no plain value")
+        return value
+
+    def _value(self, cell: exp.Expr, kind: str = "") -> str | None:  # noqa: C901, PLR0911  # one kind of value after another
+        """A literal of the engine; None for what is none."""
+        from sqlglot import exp
+
+        if isinstance(cell, exp.Paren | exp.Cast | exp.Introducer):
+            inner = cell.expression if isinstance(cell, exp.Introducer) else cell.this
+            if isinstance(cell, exp.Cast) and isinstance(inner, exp.HexString):
+                # SQL Server's own bytes of a date or a decimal.
+                return None
+            return self._value(inner, kind)
+        if isinstance(cell, exp.Neg):
+            inner_value = self._value(cell.this, kind)
+            return None if inner_value is None or inner_value[:1] in {"'", "-"} else f"-{inner_value}"
+        if isinstance(cell, exp.Null):
+            return "NULL"
+        if isinstance(cell, exp.Boolean):
+            return str(int(cell.this)) if self._engine == "sqlite" else str(bool(cell.this)).upper()
+        if isinstance(cell, exp.HexString):
+            return self._bytes(cell.this)
+        if isinstance(cell, exp.BitString):
+            return str(int(cell.this, 2)) if self._vendor == "mysql" else f"'{cell.this}'"
+        if isinstance(cell, exp.CurrentTimestamp):
+            return "CURRENT_TIMESTAMP"
+        if isinstance(cell, exp.Literal) and not cell.is_string:
+            return str(cell.this)
+        if isinstance(cell, exp.Literal | exp.National | exp.ByteString | exp.RawString):
+            text = _unescaped(str(cell.this)) if isinstance(cell, exp.ByteString) else str(cell.this)
+            return self._text(text, kind)
+        return None
+
+    def _bytes(self, digits: str) -> str:
+        return f"x'{digits}'" if self._engine == "sqlite" else f"from_hex('{digits}')"
+
+    def _text(self, text: str, kind: str) -> str:
+        if "\0" in text:
+            raise _Untranslatable("its rows hold a NUL character")
+        if self._vendor == "postgres" and kind in _BYTES and text.startswith("\\x"):
+            return self._bytes(text[2:])
+        if kind == "BOOLEAN" and text.lower() in {"t", "f", "true", "false"}:
+            is_true = text[0] in "tT"
+            return str(int(is_true)) if self._engine == "sqlite" else str(is_true).upper()
+        return "'{}'".format(text.replace("'", "''"))
+
+    def _copy(self, statement: DumpStatement) -> None:
+        """The rows behind a COPY of pg_dump: a line each, tabs between the values."""
+        head = _COPY.match(statement.text)
+        table = self._tables.get(_named_in(statement.text).casefold())
+        if head is None or table is None:
+            return
+        names = [name.strip().strip('"') for name in (head[2] or "").split(",") if name.strip()] or list(table.kinds)
+        kinds = [table.kinds.get(name.casefold(), "") for name in names]
+        if head[3].strip():
+            table.why = f"its rows are not in the form of COPY as pg_dump writes it ({_short(head[3])})"
+            return
+        try:
+            cells = [self._copied(line, kinds) for line in statement.rows.split("\n") if line.strip("\r")]
+        except _Untranslatable as error:
+            table.why = str(error)
+            return
+        for values in cells:
+            table.count(names, values)
+        self._fill(table, "INSERT", names if head[2] else (), [f"({', '.join(row)})" for row in cells])
+
+    def _copied(self, line: str, kinds: list[str]) -> list[str]:
+        cells = line.removesuffix("\r").split("\t")
+        if len(cells) != len(kinds):
+            raise _Untranslatable(f"a row has {len(cells)} values, where {len(kinds)} are named")
+        return [
+            "NULL" if cell == "\\N" else self._text(_unescaped(cell), kind)
+            for cell, kind in zip(cells, kinds, strict=True)
+        ]
+
+
+def _column_of(part: exp.Expr) -> str:
+    """The column that a part of a key names; "" for a prefix or an expression."""
+    from sqlglot import exp
+
+    part = part.this if isinstance(part, exp.Ordered) else part
+    return part.name if isinstance(part, exp.Identifier | exp.Column) else ""
+
+
+_NAME: Final = r"""(?:[\w$]+|"(?:[^"]|"")+"|`[^`]+`|\[[^\]]+\])"""
+_NAMED: Final = re.compile(
+    rf"""\s*(?:CREATE\s+(?:\w+\s+|=|`[^`]*`@?)*?(?:TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?
+    |(?:INSERT|REPLACE)\s+(?:IGNORE\s+)?(?:INTO\s+)?|COPY\s+|UPDATE\s+|DELETE\s+FROM\s+|ALTER\s+TABLE\s+(?:ONLY\s+)?)
+    (?:{_NAME}\s*\.\s*)*(?P<name>{_NAME})""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def _named_in(text: str) -> str:
+    """The table that a statement makes, fills or changes, without quotes; "" where that cannot be told."""
+    match = _NAMED.match(text[:2000])
+    return match["name"].strip('"`[]') if match else ""
+
+
+def _sequence_of(table: str, column: str) -> str:
+    return f"{table}_{column}_seq"
+
+
+def _quoted(name: str) -> str:
+    return '"{}"'.format(name.replace('"', '""'))
+
+
+def _unescaped(text: str) -> str:
+    r"""A text of COPY or of `E'...'` without its backslashes.
+
+    >>> _unescaped(r"a\tb\\n\x41")
+    'a\tb\\nA'
+    """
+    return _COPY_ESCAPE.sub(lambda match: _character(match[1]), text) if "\\" in text else text
+
+
+def _character(escape: str) -> str:
+    if escape[0] == "x" and len(escape) > 1:
+        return chr(int(escape[1:], 16))
+    return chr(int(escape, 8)) if escape.isdigit() and escape < "8" else _COPY_LETTERS.get(escape, escape)
+
+
+def _short(error: object) -> str:
+    text = re.sub(r"\x1b\[\d+m", "", str(error)).strip()
+    return " ".join(text.partition("\n")[0].split())[:120]

@@ -1,0 +1,312 @@
+"""Dumps of MySQL, PostgreSQL and SQL Server as the schema of a sample: what SQLite and DuckDB hold of them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from steelyard.scorers.reference_checks import ERRORS
+from steelyard.scorers.sql import SqlResult
+from steelyard.sql.results import Database
+from steelyard.sql.sandbox import Sandbox
+from steelyard.sql.vendor_dumps import split_dump, vendor_of
+from steelyard.sql.vendor_tables import translate_dump
+from steelyard.types import Output, Sample
+
+MYSQL = r"""-- MySQL dump 10.13  Distrib 8.0.36
+/*!40101 SET NAMES utf8mb4 */;
+DROP TABLE IF EXISTS `club member`;
+CREATE TABLE `club member` (
+  `id` int(10) unsigned NOT NULL AUTO_INCREMENT COMMENT 'it''s a key; really',
+  `name` varchar(40) CHARACTER SET utf8 COLLATE utf8_bin DEFAULT NULL,
+  `kind` enum('a','b') NOT NULL DEFAULT 'a',
+  `fee` decimal(10,2) unsigned DEFAULT '0.00',
+  `data` blob,
+  `ok` bit(1) DEFAULT b'1',
+  `at` timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,
+  `shout` varchar(50) GENERATED ALWAYS AS (upper(`name`)) VIRTUAL,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `u` (`name`(10)),
+  KEY `n` (`name`) USING BTREE,
+  CONSTRAINT `fk` FOREIGN KEY (`id`) REFERENCES `elsewhere` (`id`) ON DELETE CASCADE
+) ENGINE=InnoDB AUTO_INCREMENT=5 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci COMMENT='members';
+LOCK TABLES `club member` WRITE;
+INSERT INTO `club member` (`id`, `name`, `kind`, `fee`, `data`, `ok`, `at`) VALUES
+ (1,'O\'Neil; \"x\"\\','a',1.50,0x4142,b'1','2024-02-01 10:00:00'),
+ (2,'Bo\n','b',NULL,_binary 'z',b'0','2023-01-01 00:00:00');
+INSERT INTO `club member` (`name`) VALUES ('Cy');
+UNLOCK TABLES;
+CREATE TABLE `copy` LIKE `club member`;
+DELIMITER ;;
+CREATE TRIGGER t BEFORE INSERT ON `club member` FOR EACH ROW BEGIN SET NEW.name = 'x'; END ;;
+DELIMITER ;
+/*!50001 CREATE ALGORITHM=UNDEFINED */
+/*!50013 DEFINER=`root`@`localhost` SQL SECURITY DEFINER */
+/*!50001 VIEW `rich` AS
+ select `m`.`id` AS `id`,ifnull(`m`.`fee`,0) AS `fee` from `shop`.`club member` `m` where `m`.`fee` > 1 */;
+"""
+
+POSTGRES = r"""SET statement_timeout = 0;
+SELECT pg_catalog.set_config('search_path', '', false);
+CREATE TYPE public.mood AS ENUM ('sad', 'ok');
+CREATE FUNCTION public.f() RETURNS trigger LANGUAGE plpgsql AS $_$ BEGIN NEW.x := 'a;b'; RETURN NEW; END; $_$;
+CREATE TABLE public.orders (
+    id integer NOT NULL,
+    name character varying(50) COLLATE "C",
+    at timestamp with time zone DEFAULT now(),
+    n numeric(10,2) DEFAULT 0.0,
+    tags text[],
+    j jsonb DEFAULT '{}'::jsonb,
+    st public.mood DEFAULT 'ok'::public.mood,
+    done boolean DEFAULT true NOT NULL,
+    b bytea,
+    CONSTRAINT c CHECK ((n > (0)::numeric))
+);
+CREATE SEQUENCE public.orders_id_seq AS integer START WITH 1;
+ALTER SEQUENCE public.orders_id_seq OWNED BY public.orders.id;
+ALTER TABLE ONLY public.orders ALTER COLUMN id SET DEFAULT nextval('public.orders_id_seq'::regclass);
+CREATE TABLE sales.regions (id serial PRIMARY KEY, name text UNIQUE);
+CREATE TABLE public.odd (id integer) PARTITION BY;
+CREATE VIEW public.big AS
+ SELECT o.id, (o.n)::text AS t FROM public.orders o WHERE ((o.name)::text ~~ 'A%'::text);
+COPY public.orders (id, name, at, n, tags, j, st, done, b) FROM stdin;
+1	Ada\tB\\	2024-01-02 00:00:00+00	1.50	{x,y}	{"a": 1}	sad	t	\\x4142
+2	\N	\N	2	\N	{}	ok	f	\N
+\.
+
+INSERT INTO sales.regions (name) VALUES (E'a\nb'), ('O''N'), ($$x'y$$);
+ALTER TABLE ONLY public.orders
+    ADD CONSTRAINT orders_pkey PRIMARY KEY (id);
+CREATE INDEX i ON public.orders USING btree (name);
+"""
+
+TSQL = """USE [shop]
+GO
+SET ANSI_NULLS ON
+GO
+CREATE TABLE [dbo].[Cust Order](
+\t[Id] [int] IDENTITY(1,1) NOT NULL,
+\t[Name] [nvarchar](max) COLLATE Latin1_General_CI_AS NULL,
+\t[At] [datetime2](7) NOT NULL CONSTRAINT [DF] DEFAULT (getdate()),
+\t[Price] [money] NULL,
+\t[Paid] [bit] NOT NULL DEFAULT ((0)),
+\t[Twice]  AS ([Price]*(2)) PERSISTED,
+\t[Guid] [uniqueidentifier] ROWGUIDCOL NULL,
+\t[Version] [timestamp] NOT NULL,
+ CONSTRAINT [PK_C] PRIMARY KEY CLUSTERED \n(
+\t[Id] ASC
+)WITH (PAD_INDEX = OFF, STATISTICS_NORECOMPUTE = OFF, IGNORE_DUP_KEY = OFF) ON [PRIMARY]
+) ON [PRIMARY] TEXTIMAGE_ON [PRIMARY]
+GO
+CREATE TABLE [dbo].[Old]([Id] [int] NOT NULL, [At] [datetime] NULL)
+GO
+SET IDENTITY_INSERT [dbo].[Cust Order] ON \nINSERT [dbo].[Cust Order] ([Id], [Name], [At], [Price], [Paid])
+ VALUES (1, N'O''Neil; GO', CAST(N'2024-01-02T03:04:05.0000000' AS DateTime2), 12.5000, 1)
+INSERT [dbo].[Cust Order] ([Id], [Name], [At], [Price])
+ VALUES (2, N'é', CAST(N'2024-01-03T00:00:00' AS DateTime2), CAST(3.50 AS Decimal(10, 2)))
+INSERT [dbo].[Old] ([Id], [At]) VALUES (1, CAST(0x0000A2A500000000 AS DateTime))
+GO
+CREATE PROCEDURE [dbo].[p] AS
+BEGIN
+INSERT [dbo].[Cust Order] ([Name]) VALUES (N'never')
+END
+GO
+CREATE VIEW [dbo].[Top] AS SELECT TOP 1 [Id], ISNULL([Price], 0) AS P FROM [dbo].[Cust Order] ORDER BY [Id] DESC
+GO
+"""
+
+ENGINES = ("sqlite", "duckdb")
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with Sandbox(workers=1) as opened:
+        yield opened
+
+
+def rows(sandbox, engine, script, query):
+    done = sandbox.run(Database(engine, script=script), query)
+    return done.failure.message if done.failure else [tuple(map(str, row)) for row in done.table.rows]
+
+
+def scores(scorer, sample, reply, sandbox):
+    return {score.name: score for score in asyncio.run(scorer(sample, Output(reply), sandbox))}
+
+
+@pytest.mark.parametrize(("script", "vendor"), [(MYSQL, "mysql"), (POSTGRES, "postgres"), (TSQL, "tsql")])
+def test_a_dump_is_recognised_by_its_marks(script, vendor):
+    assert vendor_of(script) == vendor
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_dump_of_mysql_is_built(sandbox, engine):
+    assert rows(sandbox, engine, MYSQL, 'SELECT id, name, kind, fee, ok, shout FROM "club member" ORDER BY id') == [
+        ("1", 'O\'Neil; "x"\\', "a", "1.5" if engine == "sqlite" else "1.50", "1", 'O\'NEIL; "X"\\'),
+        ("2", "Bo\n", "b", "None", "0", "BO\n"),
+        ("3", "Cy", "a", "0" if engine == "sqlite" else "0.00", "1", "CY"),
+    ]
+    assert rows(sandbox, engine, MYSQL, "SELECT id FROM rich") == [("1",)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_dump_of_postgres_is_built(sandbox, engine):
+    assert rows(sandbox, engine, POSTGRES, "SELECT id, name, n, tags, st, done FROM orders ORDER BY id") == [
+        (
+            "1",
+            "Ada\tB\\",
+            "1.5" if engine == "sqlite" else "1.50",
+            "{x,y}",
+            "sad",
+            "1" if engine == "sqlite" else "True",
+        ),
+        ("2", "None", "2" if engine == "sqlite" else "2.00", "None", "ok", "0" if engine == "sqlite" else "False"),
+    ]
+    assert rows(sandbox, engine, POSTGRES, "SELECT b FROM orders WHERE id = 1") == [("b'AB'",)]
+    regions = "regions" if engine == "sqlite" else "sales.regions"
+    assert rows(sandbox, engine, POSTGRES, f"SELECT id, name FROM {regions} ORDER BY id") == [
+        ("1", "a\nb"),
+        ("2", "O'N"),
+        ("3", "x'y"),
+    ]
+    assert rows(sandbox, engine, POSTGRES, "SELECT id FROM big") == [("1",)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_dump_of_sql_server_is_built(sandbox, engine):
+    assert rows(sandbox, engine, TSQL, 'SELECT Id, Name, Paid, Twice + 0 FROM "Cust Order" ORDER BY Id') == [
+        ("1", "O'Neil; GO", "1" if engine == "sqlite" else "True", "25.0" if engine == "sqlite" else "25.0000"),
+        ("2", "é", "0" if engine == "sqlite" else "False", "7.0" if engine == "sqlite" else "7.0000"),
+    ]
+    assert rows(sandbox, engine, TSQL, 'SELECT Id FROM "Top"') == [("2",)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("script", "table", "why"),
+    [
+        (MYSQL, "copy", "it has no columns of its own"),
+        (POSTGRES, "odd", ""),
+        (TSQL, "Old", "its rows hold CAST(0x0000A2A500000000 AS DATETIME), which is no plain value"),
+    ],
+)
+def test_a_table_that_cannot_be_built_is_named_and_spoils_no_other(sandbox, engine, script, table, why):
+    done = sandbox.run(Database(engine, script=script), f'SELECT * FROM "{table}"')
+    assert done.failure.part == "script"
+    title = {"sqlite": "SQLite", "duckdb": "DuckDB"}[engine]
+    assert done.failure.message.startswith(f"{table} cannot be built on {title}: ")
+    assert why in done.failure.message
+    assert set(sandbox.left_out(Database(engine, script=script))) == {table}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_script_of_no_vendor_is_built_without_its_bad_table(sandbox, engine):
+    script = "CREATE TABLE a(x INT); INSERT INTO a VALUES (1); CREATE TABLE b(x INT,; CREATE VIEW v AS SELECT * FROM a"
+    assert rows(sandbox, engine, script, "SELECT * FROM v") == [("1",)]
+    assert rows(sandbox, engine, script, "SELECT * FROM b").startswith("b cannot be built on")
+
+
+@pytest.mark.parametrize(
+    "statement", ["INSER INTO a VALUES (2)", "INSERT INTO nowhere VALUES (2)", "UPDATE nowhere SET x = 1", "oh; no"]
+)
+@pytest.mark.parametrize("bad", ["", "CREATE TABLE b(x INT,;"])
+def test_a_statement_that_fails_and_is_of_no_table_fails_the_script(sandbox, statement, bad):
+    script = f"CREATE TABLE a(x INT); INSERT INTO a VALUES (1); {bad} {statement}"
+    done = sandbox.run(Database(script=script), "SELECT * FROM a")
+    assert (done.failure.part, done.failure.message[:10]) == ("script", "statement ")
+
+
+def test_a_table_whose_change_fails_is_left_out(sandbox):
+    script = "CREATE TABLE a(x INT); CREATE TABLE c(x INT); INSERT INTO c VALUES (1); UPDATE a SET y = 1"
+    assert rows(sandbox, "sqlite", script, "SELECT * FROM a") == "a cannot be built on SQLite: no such column: y"
+    assert rows(sandbox, "sqlite", script, "SELECT * FROM c") == [("1",)]
+
+
+def test_a_query_that_is_wrong_is_still_wrong_on_a_translated_dump(sandbox):
+    done = sandbox.run(Database(script=MYSQL), 'SELECT missing FROM "club member"')
+    assert (done.failure.part, done.failure.message) == ("query", "no such column: missing")
+
+
+def test_a_table_is_left_out_whole_where_one_row_fails(sandbox):
+    script = (
+        "CREATE TABLE `t` (`d` date NOT NULL) ENGINE=InnoDB; CREATE TABLE `u` (`a` int) ENGINE=InnoDB;"
+        "INSERT INTO `t` VALUES ('2024-01-01'); INSERT INTO `t` VALUES ('0000-00-00'); INSERT INTO `u` VALUES (1);"
+    )
+    assert "0000-00-00" in rows(sandbox, "duckdb", script, "SELECT * FROM t")
+    assert rows(sandbox, "duckdb", script, "SELECT * FROM u") == [("1",)]
+    assert rows(sandbox, "sqlite", script, "SELECT d FROM t") == [("2024-01-01",), ("0000-00-00",)]
+
+
+def test_a_statement_for_rows_that_cannot_be_read_leaves_its_table_out(sandbox, capfd):
+    script = (
+        "CREATE TABLE `t` (`a` int unsigned) ENGINE=InnoDB; INSERT INTO `t` VALUES (1);"
+        "INSERT INTO `t` VALUES (2) BLA BLA; CREATE TABLE `u` (`a` int unsigned) ENGINE=InnoDB;"
+        "INSERT INTO `u` SET `a` = 5; REPLACE INTO `u` VALUES (6); ALTER TABLE `u` DISABLE KEYS"
+    )
+    assert rows(sandbox, "sqlite", script, "SELECT * FROM t").startswith("t cannot be built on SQLite: ")
+    assert rows(sandbox, "sqlite", script, "SELECT * FROM u") == [("5",), ("6",)]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_script_that_is_denied_stays_denied(sandbox):
+    done = sandbox.run(Database(script="CREATE TABLE a(x INT); ATTACH '/tmp/x.db' AS y"), "SELECT * FROM a")
+    assert done.failure.kind == "denied"
+
+
+def test_a_script_that_builds_as_it_is_stays_as_it_is(sandbox):
+    script = "CREATE TABLE t(a STRING, b INT AUTO_INCREMENT); INSERT INTO t VALUES ('1', 2)"
+    assert sandbox.run(Database(script=script), "SELECT a, typeof(a) FROM t").table.rows == [(1, "integer")]
+    assert sandbox.left_out(Database(script=script)) == {}
+
+
+def test_backslashes_of_mysql_are_read_as_mysql_does_even_where_the_script_would_build(sandbox):
+    script = r"CREATE TABLE t(a varchar(9) CHARACTER SET utf8); INSERT INTO t VALUES ('a\nb')"
+    assert rows(sandbox, "sqlite", script, "SELECT a FROM t") == [("a\nb",)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 50_000,
+        "'" * 50_001,
+        "CREATE TABLE `t` (`a` int " + "(" * 5_000 + ") ENGINE=InnoDB;",
+        "/*!50001 " * 8_000,
+        "CREATE TABLE [dbo].[t] ([a] int)\nGO\n" + "INSERT " * 8_000,
+        "COPY t FROM stdin;\n" + "\t" * 100_000,
+        "$a$" * 8_000,
+        "".join(f"$t{at}$ " for at in range(8_000)),
+        "\n" * 200_000,
+        "E'" + "\\" * 50_001,
+        "DELIMITER ;;\n" * 5_000,
+    ],
+)
+@pytest.mark.parametrize("vendor", ["mysql", "postgres", "tsql"])
+def test_hostile_texts_are_cut_and_read_in_little_time(text, vendor):
+    started = time.process_time()
+    vendor_of(text)
+    for _ in split_dump(text, vendor):
+        pass
+    translate_dump(text, vendor, "sqlite")
+    assert time.process_time() - started < 5
+
+
+def test_a_fault_of_the_dump_is_no_fault_of_the_target(sandbox):
+    sample = Sample("a", "?", "SELECT count(*) FROM `club member`", metadata={"schema": MYSQL})
+    scorer = SqlResult()
+    right = scores(scorer, sample, "SELECT count(id) FROM `club member`", sandbox)
+    assert right["result"].passed
+    other = scores(scorer, sample, "SELECT * FROM copy", sandbox)
+    assert other["execution"].outcome == "not_applicable"
+    assert "copy cannot be built on SQLite" in other["execution"].reason
+
+
+def test_check_names_the_tables_that_are_left_out():
+    samples = [
+        ("", Sample("a", "?", "SELECT count(*) FROM `club member`", metadata={"schema": MYSQL})),
+        ("", Sample("b", "?", "SELECT * FROM copy", metadata={"schema": MYSQL})),
+    ]
+    found = {finding.sample: finding for finding in SqlResult().check_references(samples)}
+    assert (found["a"].kind, found["a"].message) == ("tables_left_out", "copy: it has no columns of its own")
+    assert found["b"].kind in ERRORS
+    assert "copy cannot be built on SQLite" in found["b"].message
