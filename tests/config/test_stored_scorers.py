@@ -46,6 +46,7 @@ DESCRIBED = [
     {"sql": {"published": True, "limits": {"timeout_s": 3.0}}},
     {"sql_credit": {}},
     {"sql_speed": {}},
+    {"sql_attempts": {}},
     {"tables": {"metrics": ["cell_recall"], "rules": "qatch-docs"}},
     {"token_f1": {}},
     {"tool_calls": {}},

@@ -19,8 +19,9 @@ from steelyard.errors import ModelError
 from steelyard.models.base import Answer, CallParameters, Fault, Request, Wire, count_or_zero
 from steelyard.models.embeddings import all_or_none, texts_in
 from steelyard.models.faults import fault_of_error, filtered_reply, is_error, parse_json, quoted
+from steelyard.models.json_bodies import mapping_or_empty
 from steelyard.models.mismatches import keys_named, mismatch
-from steelyard.models.openai_compatible import check_endpoint, mapping_or_empty, post
+from steelyard.models.openai_compatible import check_endpoint, post
 from steelyard.types import Asks, Message, Reply, Usage, estimate_tokens
 
 Form = Literal["cohere", "tei"]
