@@ -23,6 +23,8 @@ OF_THE_SCORER = {"criteria", "criterion", "definition", "examples", "guidelines"
 ORDER = ("question", "goal", "plan", "reference", "schema", "contexts", "transcript", "answer")
 """In which order the parts of a sample stand; a part that is read against another stands behind that."""
 OWN_ORDER = {
+    "citations": ("question", "contexts", "claims"),
+    "claims_in_text": ("question", "text", "claims"),
     "faithfulness_refine": ("question", "answer", "reason", "contexts"),
     "claim_verdicts": ("contexts", "claims"),
     "preference": ("question", "reference", "answer_a", "answer_b"),
