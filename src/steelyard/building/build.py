@@ -453,7 +453,8 @@ def own_entries(name: str, node: Node, keys: Mapping[str, Key], registered: Any 
         return {name: inner, **siblings}
     if scalar.name in siblings:
         key = siblings[scalar.name].key
-        raise ConfigError(f"{scalar.name!r} is given twice: it is the value of {name!r} too", key.location)
+        short = f"{name}: VALUE is short for {name}: {{{scalar.name}: VALUE}}"
+        raise ConfigError(f"{scalar.name!r} is given twice: {short}; put all keys inside the braces", key.location)
     option = next((key for key in keys.values() if is_literal(key.hint)), None)
     if scalar.name == "value" and option is not None and suits(option.hint, inner.node):
         word = f"{option.name}: {inner.node.value}"
