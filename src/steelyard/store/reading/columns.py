@@ -33,9 +33,6 @@ _SAMPLE: Final = (("num", "i8"), ("hash", "i8"), ("id", "O"), ("group_name", "O"
 _SAMPLE_NUMBERS: Final = (("num", "i8"), ("hash", "i8"), ("group_name", "i4"), ("cluster", "i4"))
 _RECORD: Final = (("no", "i4"), ("repeat", "i4"), ("sample", "i8"), ("failed", "i1"), ("millis", "i4"))
 _SCORE: Final = (("no", "i4"), ("repeat", "i4"), ("name", "i4"), ("outcome", "i1"), ("value", "f8"))
-_DENSE: Final = 2
-"""Samples are read as one range of numbers, and those of other runs dropped here, if the range is less than this many
-times as long as the run has samples. Else they are looked up one by one, by the numbers that the records hold."""
 _WITH_KIND: Final = tuple(OUTCOMES.index(outcome) for outcome in ("unparsed", "not_applicable"))
 """Outcomes whose detail says why there is no value."""
 
@@ -67,7 +64,7 @@ def read_columns(connection: Connection, run: StoredRun, used: Used | None) -> R
     """
     records, replies = _records(connection, run)
     nums = records.pop("sample")
-    samples = _samples(connection, run.num, _ascending(nums))
+    samples = _samples(connection, run.num)
     at = samples.places(nums)
     del nums  # of a million records each such column takes 8 MB
     if (at < 0).any():
@@ -157,31 +154,22 @@ class _SampleColumns:
         return np.where(self.nums[at] == nums, at, np.int32(-1))
 
 
-def _samples(connection: Connection, run: int, nums: Array) -> _SampleColumns:
-    """Read the samples of a run; deleted or lost ones are left out.
-
-    Args:
-        connection: to the store.
-        run: the run's number.
-        nums: numbers of its samples, ascending.
+def _samples(connection: Connection, run: int) -> _SampleColumns:
+    """Read the samples of a run by its number; deleted or lost ones are left out.
 
     Raises:
         StoreError: one of them is damaged.
     """
-    if len(nums) and nums[-1] - nums[0] < _DENSE * len(nums):
-        condition, values = "num BETWEEN :first AND :last", {"first": int(nums[0]), "last": int(nums[-1])}
-    else:
-        condition, values = "num IN (SELECT sample FROM record WHERE run = :run)", {"run": run}
-    query = f"SELECT num, hash, id, group_name, cluster FROM sample WHERE {condition} ORDER BY num"
+    query = """SELECT num, hash, id, group_name, cluster FROM sample
+        WHERE num IN (SELECT sample FROM record WHERE run = :run) ORDER BY num"""
     ids: list[str] = []
     groups, clusters = _TextCodes(), _TextCodes()
 
     def chunks() -> Iterator[Mapping[str, Array]]:
-        for table in _tables(connection, query, _SAMPLE, values):
-            present = table[np.isin(table["num"], nums)]
-            ids.extend(present["id"].tolist())
-            group_name, cluster = (texts.codes(present[name].tolist()) for name, texts in names)
-            yield {"num": present["num"], "hash": present["hash"], "group_name": group_name, "cluster": cluster}
+        for table in _tables(connection, query, _SAMPLE, {"run": run}):
+            ids.extend(table["id"].tolist())
+            group_name, cluster = (texts.codes(table[name].tolist()) for name, texts in names)
+            yield {"num": table["num"], "hash": table["hash"], "group_name": group_name, "cluster": cluster}
 
     names = (("group_name", groups), ("cluster", clusters))
     arrays = _column_arrays(chunks(), _SAMPLE_NUMBERS)
@@ -242,11 +230,6 @@ def _only(replies: ReplyColumns, wanted: Array) -> ReplyColumns:
     """The replies of the records for which `wanted` is true."""
     chosen = wanted[replies.owner]
     return ReplyColumns((np.cumsum(wanted) - 1)[replies.owner[chosen]], replies.key[chosen])
-
-
-def _ascending(nums: Array) -> Array:
-    """Distinct numbers, ascending; most runs have them so already, which saves the sort."""
-    return nums if (np.diff(nums) > 0).all() else np.unique(nums)
 
 
 def _numbered(samples: _SampleColumns, at: Array) -> tuple[Array, Array, Sequence[str]]:
