@@ -44,6 +44,7 @@ DESCRIBED = [
     {"rouge_n": 1},
     {"starts_with": "Dear"},
     {"sql": {"published": True, "limits": {"timeout_s": 3.0}}},
+    {"sql_attempts": {}},
     {"sql_credit": {}},
     {"sql_speed": {}},
     {"sql_attempts": {}},

@@ -8,7 +8,7 @@ from tests.thorough import times
 from steelyard.errors import DataError
 from steelyard.sql.results import Database
 from steelyard.sql.sandbox import Sandbox
-from steelyard.sql.schema import MAX_SKIPPED, ForeignKey, ddl_of, describe, parse_schema
+from steelyard.sql.schema import MAX_SKIPPED, ForeignKey, ddl_of, describe, parse_schema, table_statements
 
 MYSQL = """
 -- a dump
@@ -170,3 +170,44 @@ def test_ddl_of_a_duckdb_script_is_its_tables():
         schema = parse_schema(ddl_of(sandbox, Database("duckdb", script=script)))
     assert [table.name for table in schema.tables] == ["b", "a"]
     assert schema.table("a").foreign_keys == (ForeignKey(("b_id",), "b", ("id",)),)
+
+
+@pytest.mark.parametrize(
+    ("ddl", "dialect"),
+    [
+        ("CREATE TABLE t (\n  a INT, -- in euro\n  b TEXT -- its */ name\n); -- all that was sold", "sqlite"),
+        ("CREATE TABLE t (a INT COMMENT 'in euro', b TEXT COMMENT 'its */ name') COMMENT='all that was sold'", "mysql"),
+        (
+            """CREATE TABLE public.t (a INT, b TEXT); COMMENT ON TABLE public.t IS 'all that was sold';
+            COMMENT ON COLUMN t.a IS 'in euro'; COMMENT ON COLUMN public.t.b IS 'its */
+            name'; COMMENT ON SCHEMA t IS 'no'""",
+            "postgres",
+        ),
+    ],
+)
+def test_comments_of_tables_and_columns_are_read_in_each_notation(ddl, dialect):
+    [table] = parse_schema(ddl, dialect=dialect).tables
+    assert describe(parse_schema(ddl, dialect=dialect)) == (
+        "t(a INT /* in euro */, b TEXT /* its * / name */) -- all that was sold"
+    )
+    assert table_statements(ddl, dialect=dialect)[0][0] == table
+
+
+def test_a_comment_on_a_line_of_its_own_is_about_nothing():
+    schema = parse_schema("CREATE TABLE t ( -- opens\n-- above a\na INT,\n-- above b\nb INT)\n;\n-- below")
+    assert describe(schema) == "t(a INT, b INT)"
+
+
+def test_statements_are_given_with_the_comments_on_them():
+    ddl = "DROP TABLE u; CREATE TABLE t (a INT); -- one\nCREATE TABLE t (b INT); COMMENT ON TABLE t IS 'it''s';"
+    [(table, text)] = table_statements(ddl)
+    assert (table.comment, [column.name for column in table.columns]) == ("it's", ["a"])
+    assert text == "CREATE TABLE t (a INT); -- one\nCOMMENT ON TABLE t IS 'it''s';"
+
+
+def test_comments_in_the_catalogue_of_duckdb_are_read():
+    script = """CREATE TABLE "a b" ("x.y" INT); CREATE VIEW v AS SELECT 1 AS one;
+    COMMENT ON TABLE "a b" IS 'it''s; all'; COMMENT ON COLUMN "a b"."x.y" IS 'net'; COMMENT ON VIEW v IS 'seen'"""
+    with Sandbox(workers=1) as sandbox:
+        ddl = ddl_of(sandbox, Database("duckdb", script=script))
+    assert describe(parse_schema(ddl)) == "a b(x.y INTEGER /* net */) -- it's; all\nv(one) -- seen"

@@ -64,6 +64,8 @@ def parse_schema(ddl: str, *, dialect: str = "sqlite") -> Schema:
     for number, (tokens, outcome) in enumerate(_outcomes(ddl, dialect), start=1):
         if isinstance(outcome, SchemaTable):
             tables.setdefault(outcome.name.casefold(), outcome)
+        elif (note := _comment_on(tokens)) and (about := tables.get(note.table.casefold())):
+            tables[note.table.casefold()] = note.added_to(about)
         elif outcome and len(skipped) < MAX_SKIPPED:
             start = tokens[0].start
             beginning = " ".join(ddl[start : start + _SHOWN].partition(";")[0].split())
@@ -76,7 +78,7 @@ def _outcomes(ddl: str, dialect: str) -> Iterator[tuple[list[DdlToken], SchemaTa
 
 
 def table_statements(ddl: str, *, dialect: str = "sqlite") -> list[tuple[SchemaTable | None, str]]:
-    r"""The CREATE statements of tables, views and types, each as it is written with the comments behind it.
+    r"""The CREATE statements of tables, views and types, each as it is written with the comments on it.
 
     Args:
         ddl: as of `parse_schema`, as is its dialect.
@@ -91,15 +93,49 @@ def table_statements(ddl: str, *, dialect: str = "sqlite") -> list[tuple[SchemaT
     outcomes = list(_outcomes(ddl, dialect))
     ends = [*(tokens[0].start for tokens, _ in outcomes[1:]), len(ddl)]
     texts: list[tuple[SchemaTable | None, str]] = []
-    seen: set[str] = set()
+    seen: dict[str, int] = {}
     for (tokens, outcome), end in zip(outcomes, ends, strict=True):
-        is_type = [token.word for token in tokens[:2]] == ["CREATE", "TYPE"]
-        table = outcome if isinstance(outcome, SchemaTable) and outcome.name.casefold() not in seen else None
-        if table is not None:
-            seen.add(table.name.casefold())
-        if table is not None or is_type:
-            texts.append((table, ddl[tokens[0].start : end].strip()))
+        text = ddl[tokens[0].start : end].strip()
+        if (note := _comment_on(tokens)) and (at := seen.get(note.table.casefold())) is not None:
+            table, before = texts[at]
+            texts[at] = (table and note.added_to(table), f"{before}\n{text}")
+        elif isinstance(outcome, SchemaTable) and outcome.name.casefold() not in seen:
+            seen[outcome.name.casefold()] = len(texts)
+            texts.append((outcome, text))
+        elif [token.word for token in tokens[:2]] == ["CREATE", "TYPE"]:
+            texts.append((None, text))
     return texts
+
+
+class _CommentOn(NamedTuple):
+    """A statement COMMENT ON TABLE or VIEW (`column` is ""), or COLUMN, as PostgreSQL, Oracle and DuckDB have it."""
+
+    table: str
+    column: str
+    text: str
+
+    def added_to(self, table: SchemaTable) -> SchemaTable:
+        """The table with the comment."""
+        if not self.column:
+            return replace(table, comment=self.text)
+        folded = self.column.casefold()
+        columns = (
+            replace(column, comment=self.text) if column.name.casefold() == folded else column
+            for column in table.columns
+        )
+        return replace(table, columns=tuple(columns))
+
+
+def _comment_on(tokens: Sequence[DdlToken]) -> _CommentOn | None:
+    """What a COMMENT statement says; None for another one, or one that says nothing of a table."""
+    kind = tokens[2].word if len(tokens) > 4 else ""
+    if tokens[0].word != "COMMENT" or kind not in {"TABLE", "VIEW", "COLUMN"} or tokens[-1].kind != "string":
+        return None
+    names = [token.name for token in tokens[3:-2] if token.text != "."]
+    text = _one_line(tokens[-1].text[1:-1].replace("''", "'"))
+    if kind == "COLUMN":
+        return _CommentOn(names[-2], names[-1], text) if len(names) > 1 else None
+    return _CommentOn(names[-1], "", text) if names else None
 
 
 def ddl_of(sandbox: Sandbox, database: Database) -> str:
@@ -132,10 +168,22 @@ _SQLITE_DDL: Final = (
     "SELECT sql FROM sqlite_master WHERE type IN ('table', 'view') AND sql IS NOT NULL "
     "AND substr(name, 1, 7) <> 'sqlite_' ORDER BY rowid"
 )
-_DUCKDB_DDL: Final = (
-    "SELECT sql FROM (SELECT sql, table_oid AS made FROM duckdb_tables() WHERE NOT internal UNION ALL "
-    "SELECT sql, view_oid FROM duckdb_views() WHERE NOT internal) ORDER BY made"
+_DUCKDB_DDL: Final = """
+WITH noted AS (
+    SELECT table_oid AS made, 1 AS part, 'TABLE' AS kind, [table_name] AS names, comment FROM duckdb_tables()
+        WHERE NOT internal
+    UNION ALL SELECT view_oid, 1, 'VIEW', [view_name], comment FROM duckdb_views() WHERE NOT internal
+    UNION ALL SELECT table_oid, 1 + column_index, 'COLUMN', [table_name, column_name], comment FROM duckdb_columns()
+        WHERE NOT internal
 )
+SELECT sql FROM (
+    SELECT sql, table_oid AS made, 0 AS part FROM duckdb_tables() WHERE NOT internal
+    UNION ALL SELECT sql, view_oid, 0 FROM duckdb_views() WHERE NOT internal
+    UNION ALL SELECT 'COMMENT ON ' || kind || ' '
+        || array_to_string([ '"' || replace(name, '"', '""') || '"' FOR name IN names ], '.')
+        || ' IS ''' || replace(comment, '''', '''''') || '''', made, part FROM noted WHERE comment IS NOT NULL
+) ORDER BY made, part
+"""
 
 
 def describe(schema: Schema) -> str:
@@ -375,6 +423,7 @@ _MYSQL: Final = re.compile(
 _BACKSLASHES: Final = frozenset({"mysql", "mariadb", "doris", "starrocks", "singlestore", "bigquery"})
 
 
+_KEPT: Final = frozenset({"CREATE", "COMMENT"})
 MAX_TOKENS: Final = 50_000
 """Tokens of a statement that are kept; a table of 2,000 columns has about 20,000."""
 
@@ -421,9 +470,9 @@ class DdlToken(NamedTuple):
 
 
 def statements(text: str, *, dialect: str = "sqlite") -> Iterator[list[DdlToken]]:
-    """Every statement that is not blank; of those that do not begin with CREATE the first token alone.
+    """Every statement that is not blank; of those that do not begin with CREATE or COMMENT the first token alone.
 
-    Of a CREATE statement at most `MAX_TOKENS` are kept, and one more where there are more.
+    Of one of these at most `MAX_TOKENS` are kept, and one more where there are more.
 
     Args:
         text: any text.
@@ -452,7 +501,7 @@ def statements(text: str, *, dialect: str = "sqlite") -> Iterator[list[DdlToken]
         if ended:
             continue
         depth -= piece == ")" and depth > 0
-        if not statement or (statement[0].word == "CREATE" and len(statement) <= MAX_TOKENS):
+        if not statement or (statement[0].word in _KEPT and len(statement) <= MAX_TOKENS):
             statement.append(DdlToken(piece, kind, depth, match.start()))
         depth += piece == "("
     if statement:

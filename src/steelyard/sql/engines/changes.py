@@ -13,7 +13,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from itertools import chain
 from typing import Any, Final
+from uuid import UUID
 
 from steelyard.sql.engines.engine import SqlStop, size_of
 from steelyard.sql.results import ResultTable, SqlLimits
@@ -21,6 +25,7 @@ from steelyard.sql.results import ResultTable, SqlLimits
 COLUMNS: Final = ("change", "table", "row")
 AFFECTED: Final = "affected"
 SCHEMA: Final = "(schema)"
+_COUNTED: Final = frozenset({int, str, float, bytes, bool, type(None), Decimal, date, datetime, time, timedelta, UUID})
 
 _Rows = Sequence[tuple[Any, ...]]
 
@@ -88,17 +93,25 @@ def differences(before: DatabaseState, after: DatabaseState, affected: int) -> R
 
 def _changed(name: str, before: _Rows, after: _Rows) -> Iterator[tuple[Any, ...]]:
     """The rows of one table that differ."""
-    old, new = ({_key(row): row for row in rows} for rows in (before, after))
-    counted, then = (Counter(map(_key, rows)) for rows in (before, after))
+    keys: list[list[Any]] = [list(before), list(after)]
+    if keys[0] == keys[1]:
+        return
+    # Nearly all rows are told apart by Python's own equality, for which 1 is 1.0: so it is for the verdict.
+    known: dict[Any, tuple[Any, ...]] = {}
+    if not (_is_plain(before) and _is_plain(after)):
+        keys = [list(map(repr, rows)) for rows in (before, after)]
+        known = dict(zip(chain(*keys), chain(before, after), strict=True))
+    counted, then = map(Counter, keys)
     for key in (counted - then).elements():
-        yield "removed", name, list(old[key])
+        yield "removed", name, list(known.get(key, key))
     for key in (then - counted).elements():
-        yield "added", name, list(new[key])
+        yield "added", name, list(known.get(key, key))
 
 
-def _key(row: tuple[Any, ...]) -> Any:
-    """What tells two rows apart: 1, 1.0 and true are different, NaN is itself, and lists are told by their text."""
-    return tuple((type(cell), cell if type(cell) in {int, str, bytes} else repr(cell)) for cell in row)
+def _is_plain(rows: _Rows) -> bool:
+    """Whether rows can be counted as they are: no list among them, and no NaN, which is not equal to itself."""
+    cells = list(chain.from_iterable(rows))
+    return set(map(type, cells)) <= _COUNTED and not any(cell != cell for cell in cells)  # noqa: PLR0124  # NaN
 
 
 def plain_definition(text: str) -> str:

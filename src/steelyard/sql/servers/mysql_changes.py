@@ -8,6 +8,7 @@ AUTO_INCREMENT of each table, is set back afterwards.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import pymysql
@@ -49,7 +50,11 @@ def changed_by(
         SqlStop: too much to compare, a table without transactions, or a number that cannot be set back.
         pymysql.Error: whatever the server says.
     """
-    rows("SELECT GET_LOCK({}, {:d})".format(_text(f"steelyard {schema}"[:60]), max(1, int(limits.timeout_s))))
+    lock = "SELECT GET_LOCK({}, {:d})".format(_text(f"steelyard {schema}"[:60]), max(1, int(limits.timeout_s)))
+    if rows(lock) != [(1,)]:
+        raise SqlStop("timeout", "other changing statements held the database until the deadline")
+    with suppress(pymysql.err.OperationalError):  # MySQL 8 alone has it, and else tells numbers of up to a day ago
+        rows("SET SESSION information_schema_stats_expiry = 0")
     tables = [(str(name), str(engine)) for name, engine in rows(_TABLES)]
     if plain := [f"{name} ({engine})" for name, engine in tables if engine.lower() != "innodb"]:
         raise SqlStop("denied", f"denied: {plain[0]} has no transactions, so that nothing could be rolled back")

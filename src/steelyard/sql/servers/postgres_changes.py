@@ -66,7 +66,10 @@ def changed_by(
         psycopg.Error: whatever the server says.
     """
     connection.execute(begin[1].replace("LOCAL ", "").encode())
-    connection.execute(_LOCK, [schema])
+    try:
+        connection.execute(_LOCK, [schema])
+    except psycopg.errors.QueryCanceled:
+        raise SqlStop("timeout", "other changing statements held the schema until the deadline") from None
     sequences = connection.execute(_SEQUENCES, [schema]).fetchall()
     try:
         for command in begin:
