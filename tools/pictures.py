@@ -22,7 +22,7 @@ from playwright.async_api import async_playwright
 IMAGES: Final = Path(__file__).resolve().parent.parent / "docs" / "images"
 _CHANGING: Final = re.compile(
     r"\b(?=[a-z]*\d)[a-z\d]{6}\b|\d{4}-\d\d-\d\d[ \d:UTC]*|\d+ [A-Z][a-z]+ (?:\d{4}, )?\d\d:\d\d(?: UTC)?"
-    r"|\b[\d.]+ m?s\b"
+    r"|<?\b[\d.]+ m?s\b|(?<=\s)\d\.\d$"
 )
 """Ids, moments and durations."""
 _IDS: Final = re.compile(r"/(?:run|queue)/(\w{6})\b")
