@@ -21,7 +21,8 @@ from playwright.async_api import async_playwright
 
 IMAGES: Final = Path(__file__).resolve().parent.parent / "docs" / "images"
 _CHANGING: Final = re.compile(
-    r"\b(?=[a-z]*\d)[a-z\d]{6}\b|\d{4}-\d\d-\d\d[ \d:UTC]*|\d+ [A-Z][a-z]+ \d{4}, \d\d:\d\d UTC|\b[\d.]+ m?s\b"
+    r"\b(?=[a-z]*\d)[a-z\d]{6}\b|\d{4}-\d\d-\d\d[ \d:UTC]*|\d+ [A-Z][a-z]+ (?:\d{4}, )?\d\d:\d\d(?: UTC)?"
+    r"|<?\b[\d.]+ m?s\b|(?<=\s)\d\.\d$"
 )
 """Ids, moments and durations."""
 _IDS: Final = re.compile(r"/(?:run|queue)/(\w{6})\b")
@@ -68,7 +69,8 @@ def pictures(folder: Path) -> dict[str, str]:
 
 async def _taken(viewer: str, report: str, folder: Path) -> dict[str, str]:
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
-    texts = {}
+    texts: dict[str, str] = {}
+    idents: set[str] = set()
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         page = await browser.new_page(viewport={"width": 1280, "height": 800})
@@ -81,7 +83,8 @@ async def _taken(viewer: str, report: str, folder: Path) -> dict[str, str]:
             await page.wait_for_load_state("networkidle")
             await page.screenshot(path=folder / f"{name}.png")
             text = await page.locator("main").inner_text()
-            for ident in set(_IDS.findall(await page.content())):  # also those without a digit
+            idents.update(_IDS.findall(await page.content()))  # also those without a digit; a report has no addresses
+            for ident in idents:
                 text = text.replace(ident, "…")
             texts[name] = steady(text)
         await browser.close()

@@ -87,7 +87,7 @@ def test_errors_are_drawn_noted_grouped_and_counted_by_keyboard(viewer, browse):
         await page.press("Enter")
         await at_record(page, 3)
         await page.press("1")
-        await page.until(f"{READY} && {SAYS}('Every record has a note, and every error has a code')")
+        await page.until(f"{READY} && {SAYS}('Every record has a note, and every error has a type')")
         counted = await page.run(
             "[...document.querySelectorAll('#codes tbody tr')].map(row => row.innerText.split(/\\s+/))"
         )

@@ -83,9 +83,9 @@ def _read_request(text: str) -> TargetRequest:
         fields = from_json(body)
     except ValueError:  # it was cut, or is no JSON
         fields = body
-    if isinstance(fields, Mapping) and is_messages(messages := fields.get("messages")):
+    if isinstance(fields, Mapping) and is_messages(fields.get("messages")):
         parameters = {key: value for key, value in fields.items() if key != "messages"}
-        return TargetRequest(list(messages), {**parameters, "to": address}, is_proven=True, is_stored=True)
+        return TargetRequest(list(fields["messages"]), {**parameters, "to": address}, is_proven=True, is_stored=True)
     shown = fields if isinstance(fields, str) else json.dumps(fields, ensure_ascii=False, indent=2)
     return TargetRequest([{"role": "body", "content": shown}], {"to": address}, is_proven=True, is_stored=True)
 
