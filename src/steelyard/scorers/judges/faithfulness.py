@@ -34,7 +34,8 @@ from steelyard.replies.answer_text import answer_of
 from steelyard.replies.listing import distinct_texts, read_listing
 from steelyard.replies.verdict import Verdict
 from steelyard.scorers.judges.declared import AskingScorer, PromptForm, at_least, count_yes, is_most, majority
-from steelyard.scorers.judges.judge import (
+from steelyard.scorers.judges.judge import takes_model, together
+from steelyard.scorers.judges.verdicts import (
     LONGEST_REASON,
     claims_nothing,
     claims_without_passages,
@@ -45,8 +46,6 @@ from steelyard.scorers.judges.judge import (
     nothing_to_support,
     read_numbered,
     score_of,
-    takes_model,
-    together,
     unparsed_verdict,
     yes_no_in,
 )
