@@ -158,6 +158,9 @@ def test_help_loads_nothing_heavy_but_typer():
 HEAVY_FOR_A_RUN = ("duckdb", "jinja2", "jsonschema", "pandas", "psycopg", "pyarrow", "pypdfium2", "ray", "sqlglot")
 """Packages of over 50 ms, and extras, that neither a run of a small exam nor a look at it needs."""
 
+OURS_FOR_OTHER_RUNS = ("generate.qa", "evaluation.choice_readings", "replies.yes_no", "replies.verdict_like")
+"""Modules of ours that take a tenth of a second, of commands and judges that a small exam has not."""
+
 
 def test_a_small_run_and_a_look_at_it_load_no_heavy_package_that_they_do_not_use(tmp_path):
     (tmp_path / "exam.csv").write_text("question,A,B,C,D,answer\nQ1?,a,b,c,d,A\n", "utf-8")
@@ -165,6 +168,7 @@ def test_a_small_run_and_a_look_at_it_load_no_heavy_package_that_they_do_not_use
     run = loaded_by(COMMAND, "run", "exam.yaml", folder=tmp_path)
     assert {"aiohttp", "steelyard.runner.runner"} <= run
     assert [name for name in HEAVY_FOR_A_RUN if name in run] == []
+    assert [name for name in OURS_FOR_OTHER_RUNS if f"steelyard.{name}" in run] == []
     show = loaded_by(COMMAND, "show", "t", "-n", "5", folder=tmp_path)
     assert "steelyard.store.run" in show
     assert [name for name in HEAVY_FOR_A_RUN if name in show] == []

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, NamedTuple
 
 from steelyard.sql.results import EngineName
@@ -36,11 +37,11 @@ _MYSQL: Final = r"""
     | (?P<number>\d[\w.]*+)
     | (?P<mark>.)"""
 """Two minus signs begin a comment only before a blank, `#` does everywhere, and a backslash escapes in texts."""
-_SCANNERS: Final[dict[EngineName, re.Pattern[str]]] = {
-    "sqlite": re.compile(_COMMON % r"|`[^`]*+(?:``[^`]*+)*+`|\[[^\]]*+\]", re.VERBOSE | re.DOTALL),
-    "duckdb": re.compile(_COMMON % r"|\$(?P<tag>\w*+)\$.*?\$(?P=tag)\$", re.VERBOSE | re.DOTALL),
-    "postgres": re.compile(_POSTGRES, re.VERBOSE | re.DOTALL),
-    "mysql": re.compile(_MYSQL, re.VERBOSE | re.DOTALL),
+_TOKENS: Final[dict[EngineName, str]] = {
+    "sqlite": _COMMON % r"|`[^`]*+(?:``[^`]*+)*+`|\[[^\]]*+\]",
+    "duckdb": _COMMON % r"|\$(?P<tag>\w*+)\$.*?\$(?P=tag)\$",
+    "postgres": _POSTGRES,
+    "mysql": _MYSQL,
 }
 _OPENING: Final = frozenset("([{")
 _CLOSING: Final = frozenset(")]}")
@@ -196,10 +197,16 @@ def layout_of(query: str, engine: EngineName) -> QueryLayout:
     return QueryLayout(query, _without_comments(query, tokens), body, tail, deepest)
 
 
+@cache
+def _scanner(engine: EngineName) -> re.Pattern[str]:
+    """Compiled at the first query of its engine: every run imports this module, and most read no SQL."""
+    return re.compile(_TOKENS[engine], re.VERBOSE | re.DOTALL)
+
+
 def scan(query: str, engine: EngineName) -> Iterator[QueryToken]:
     """The tokens of a text, comments and blanks left out; a bracket is outside of what it encloses."""
     depth = 0
-    for match in _SCANNERS[engine].finditer(query):
+    for match in _scanner(engine).finditer(query):
         kind = match.lastgroup or ""
         if kind == "skip":
             continue

@@ -32,7 +32,8 @@ from steelyard.scorers.judges.declared import (
     scored,
     yes_or_no,
 )
-from steelyard.scorers.judges.judge import Judge, no_answer, not_applicable, reference_of, takes_model
+from steelyard.scorers.judges.judge import Judge, takes_model
+from steelyard.scorers.judges.verdicts import no_answer, not_applicable, reference_of
 from steelyard.session.replies import refused_before
 from steelyard.types import Output, Sample, Score, ScoreInfo, StageInfo
 

@@ -28,7 +28,8 @@ from steelyard.replies.citations import Citation, read_citations
 from steelyard.replies.verdict import Verdict
 from steelyard.retrieval.sentences import sentences
 from steelyard.scorers.judges.declared import AskingScorer, PromptForm, at_least, count_yes
-from steelyard.scorers.judges.judge import (
+from steelyard.scorers.judges.judge import takes_model
+from steelyard.scorers.judges.verdicts import (
     claims_without_passages,
     combined_verdict,
     contexts_of,
@@ -36,7 +37,6 @@ from steelyard.scorers.judges.judge import (
     nothing_to_support,
     read_numbered,
     score_of,
-    takes_model,
 )
 from steelyard.scorers.judges.windows import ContextWindow, WindowTokens
 from steelyard.types import PASSAGES, Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo, token_weight

@@ -16,14 +16,13 @@ from steelyard.prompts.language import Language
 from steelyard.replies.listing import distinct_texts, read_listing
 from steelyard.replies.verdict import Verdict
 from steelyard.scorers.judges.declared import count_yes
-from steelyard.scorers.judges.judge import (
-    Judge,
+from steelyard.scorers.judges.judge import Judge, together
+from steelyard.scorers.judges.verdicts import (
     first_unparsed,
     form_of,
     not_applicable,
     read_numbered,
     score_of,
-    together,
     unparsed_verdict,
 )
 from steelyard.scorers.judges.windows import ContextWindow

@@ -18,7 +18,8 @@ from steelyard.prompts.conversation import transcript_of
 from steelyard.replies.answer_text import answer_of
 from steelyard.replies.verdict import Scale, Verdict
 from steelyard.scorers.judges.declared import AskingScorer, Case, PromptForm, Repeats, at_least, rating, scored
-from steelyard.scorers.judges.judge import BETWEEN, no_answer, not_applicable, reference_of, takes_model
+from steelyard.scorers.judges.judge import takes_model
+from steelyard.scorers.judges.verdicts import BETWEEN, no_answer, not_applicable, reference_of
 from steelyard.session.replies import refused_before
 from steelyard.types import Output, Sample, Score, ScoreInfo, StageInfo
 

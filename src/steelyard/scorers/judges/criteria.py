@@ -27,7 +27,8 @@ from steelyard.scorers.judges.declared import (
     rating,
     scored,
 )
-from steelyard.scorers.judges.judge import contexts_of, no_answer, not_applicable, reference_of, takes_model
+from steelyard.scorers.judges.judge import takes_model
+from steelyard.scorers.judges.verdicts import contexts_of, no_answer, not_applicable, reference_of
 from steelyard.session.replies import refused_before
 from steelyard.types import PASSAGES, Output, Sample, Score, ScoreInfo, StageInfo
 

@@ -29,7 +29,8 @@ from steelyard.scorers.judges.declared import (
     scored,
     yes_or_no,
 )
-from steelyard.scorers.judges.judge import contexts_of, no_answer, takes_model, yes_no_in
+from steelyard.scorers.judges.judge import takes_model
+from steelyard.scorers.judges.verdicts import contexts_of, no_answer, yes_no_in
 from steelyard.scorers.lexical import text_of, unscored
 from steelyard.scorers.patterns import TIMEOUT_S, Flag, compile_pattern
 from steelyard.session.replies import refused_before

@@ -33,15 +33,14 @@ from steelyard.replies.answer_text import answer_of
 from steelyard.replies.verdict import Verdict
 from steelyard.scorers.judges.claims import IN_PASSAGES, TAKING, ClaimSteps, share_score
 from steelyard.scorers.judges.declared import AskingScorer, PromptForm, at_least, is_most, majority
-from steelyard.scorers.judges.judge import (
+from steelyard.scorers.judges.judge import takes_model, together
+from steelyard.scorers.judges.verdicts import (
     LONGEST_REASON,
     claims_nothing,
     claims_without_passages,
     contexts_of,
     nothing_to_support,
     score_of,
-    takes_model,
-    together,
     yes_no_in,
 )
 from steelyard.scorers.judges.windows import ContextWindow, WindowTokens, windows

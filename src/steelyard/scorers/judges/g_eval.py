@@ -27,8 +27,9 @@ from steelyard.replies.answer_text import answer_of
 from steelyard.replies.listing import read_list
 from steelyard.replies.verdict import Verdict
 from steelyard.scorers.judges.declared import AskingScorer, PromptForm
-from steelyard.scorers.judges.judge import no_answer, takes_model, unparsed_verdict
+from steelyard.scorers.judges.judge import takes_model
 from steelyard.scorers.judges.rating import MOST_VALUES, Form, Rated, Samples, Weighting, rate, rated_score
+from steelyard.scorers.judges.verdicts import no_answer, unparsed_verdict
 from steelyard.session.replies import refused_before
 from steelyard.types import Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 

@@ -27,15 +27,8 @@ from steelyard.replies.preference import read_preference
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.verdict_like import neutralised, verdict_like
 from steelyard.scorers.judges.declared import AskingScorer, PromptForm
-from steelyard.scorers.judges.judge import (
-    LONGEST_REASON,
-    form_of,
-    not_applicable,
-    reference_of,
-    takes_model,
-    together,
-    unless_stopped,
-)
+from steelyard.scorers.judges.judge import takes_model, together
+from steelyard.scorers.judges.verdicts import LONGEST_REASON, form_of, not_applicable, reference_of, unless_stopped
 from steelyard.scorers.preference import VALUES, Label, Sides, of_answers, sides_of
 from steelyard.types import Asks, Message, Output, Sample, Score, ScoreInfo, StageInfo
 

@@ -44,7 +44,9 @@ from steelyard.scorers.judges.claims import (
     share_score,
 )
 from steelyard.scorers.judges.declared import AskingScorer, PromptForm, at_least
-from steelyard.scorers.judges.judge import (
+from steelyard.scorers.judges.judge import takes_model, together
+from steelyard.scorers.judges.relevance import is_unanswerable
+from steelyard.scorers.judges.verdicts import (
     BETWEEN,
     claims_without_passages,
     contexts_of,
@@ -54,10 +56,7 @@ from steelyard.scorers.judges.judge import (
     reference_of,
     references_of,
     score_of,
-    takes_model,
-    together,
 )
-from steelyard.scorers.judges.relevance import is_unanswerable
 from steelyard.scorers.judges.windows import WindowTokens, windows
 from steelyard.session.replies import refused_before
 from steelyard.types import PASSAGES, Asks, Output, Sample, Score, ScoreInfo, StageInfo

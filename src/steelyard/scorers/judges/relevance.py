@@ -53,7 +53,9 @@ from steelyard.scorers.judges.declared import (
     scored,
     yes_or_no,
 )
-from steelyard.scorers.judges.judge import (
+from steelyard.scorers.judges.judge import takes_model, together
+from steelyard.scorers.judges.rating import Form, Samples, Weighting, rate, rated_score
+from steelyard.scorers.judges.verdicts import (
     BETWEEN,
     combined_verdict,
     contexts_of,
@@ -62,10 +64,7 @@ from steelyard.scorers.judges.judge import (
     read_numbered,
     reference_of,
     score_of,
-    takes_model,
-    together,
 )
-from steelyard.scorers.judges.rating import Form, Samples, Weighting, rate, rated_score
 from steelyard.scorers.judges.windows import ContextWindow, WindowTokens, windows
 from steelyard.scorers.sql_replies import check_form, mock_sql, sql_reply
 from steelyard.session.replies import refused_before
