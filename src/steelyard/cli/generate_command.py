@@ -76,6 +76,18 @@ _CheckOption = Annotated[
         "--check-answerable", help="Check with one more call per question whether its chunk alone answers it."
     ),
 ]
+_PairsOption = Annotated[
+    int,
+    typer.Option("--pairs", metavar="N", help="Ask about N pairs of related chunks too, by questions that need both."),
+]
+_UnanswerableOption = Annotated[
+    int,
+    typer.Option(
+        "--unanswerable",
+        metavar="N",
+        help="Write questions for N chunks too that the documents do not answer; each is checked.",
+    ),
+]
 _MetadataOption = Annotated[
     bool, typer.Option("--metadata", help="Include the document's name, page and headings in the prompt.")
 ]
@@ -132,6 +144,8 @@ def generate(
     api_key_env: KeyOption = "",
     model_config: ModelConfigOption = None,
     check_answerable: _CheckOption = False,
+    pairs: _PairsOption = 0,
+    unanswerable: _UnanswerableOption = 0,
     metadata: _MetadataOption = False,
     baseline: _BaselineOption = "",
     pages: _PagesOption = None,
@@ -157,6 +171,7 @@ def generate(
     settings = {"chunk_tokens": chunk_tokens, "seed": seed, "language": language, "check_answerable": check_answerable}
     settings |= {"show_metadata": metadata, "pages": pages or [], "exclude_pages": exclude_pages or []}
     settings |= {"exclude_headings": exclude_heading or [], "keep_boilerplate": keep_boilerplate}
+    settings |= {"pairs": pairs, "unanswerable": unanswerable}
     request = _QaRequest(
         documents=tuple(str(path.absolute()) for path in [*(documents or ()), *(paths or ())]),
         out=str(out.absolute()),
@@ -367,6 +382,8 @@ def _lines(questions: QaSet, out: Path | None, suite: Suite) -> Iterator[str]:
         yield f"{report.state}{missing}{reason_suffix(report.state, report.reason)}"
     if report.errors:
         yield f"chunks without questions because their calls failed: {report.errors}"
+    if report.kinds:
+        yield f"kinds: {_counts(report.kinds)}"
     if report.dropped:
         yield f"dropped: {_counts(report.dropped)}"
     if report.unread_checks:
