@@ -167,7 +167,6 @@ def generate(
     Repeating the command resumes an interrupted run; no reply is paid for twice. Exit code 4 if no question was
     generated or too many calls failed; questions that were generated are saved in any case.
     """
-    _check_kind(kind)
     settings = {"chunk_tokens": chunk_tokens, "seed": seed, "language": language, "check_answerable": check_answerable}
     settings |= {"show_metadata": metadata, "pages": pages or [], "exclude_pages": exclude_pages or []}
     settings |= {"exclude_headings": exclude_heading or [], "keep_boilerplate": keep_boilerplate}
@@ -183,17 +182,12 @@ def generate(
         budget_calls=budget_calls,
         review=review,
     )
-    _check_request(request, baseline, as_json=as_json)
+    _check_request(request, kind, baseline, as_json=as_json)
     suite, values = request.suite(no_env=no_env)
     if dry_run:
         _print_estimate(suite, store, fresh=fresh, as_json=as_json)
     else:
         _begin(request, suite, values, store=store, fresh=fresh, overwrite=overwrite, quiet=quiet, as_json=as_json)
-
-
-def _check_kind(kind: str) -> None:
-    if kind != "qa":
-        raise ConfigError(f"unknown kind {kind!r}: generate supports qa{did_you_mean(kind, ['qa'])}")
 
 
 def _print_estimate(suite: Suite, store: str | None, *, fresh: bool, as_json: bool) -> None:
@@ -293,12 +287,14 @@ class _QaRequest:
         return qa_suite(paths, writer, chunks=self.chunks, settings=settings, options=options), values
 
 
-def _check_request(request: _QaRequest, baseline: str, *, as_json: bool) -> None:
-    """Reject a request without documents, with no model or several, or with options that exclude each other.
+def _check_request(request: _QaRequest, kind: str, baseline: str, *, as_json: bool) -> None:
+    """Reject another kind, no documents, no model or several, or options that exclude each other.
 
     Raises:
         ConfigError: which options.
     """
+    if kind != "qa":
+        raise ConfigError(f"unknown kind {kind!r}: generate supports qa{did_you_mean(kind, ['qa'])}")
     if request.review and as_json:
         raise ConfigError("--review asks at the terminal; --json prints nothing but the report: leave one of them out")
     if not request.documents:

@@ -54,7 +54,7 @@ Pair = tuple[int, Passages]
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class CitedStatement:
     """A sentence of an answer.
 
     Args:
@@ -138,7 +138,7 @@ class Citations(AskingScorer):
         )
 
     def _shown(
-        self, question: str, found: Sequence[Statement], contexts: Sequence[str], pairs: Sequence[Pair]
+        self, question: str, found: Sequence[CitedStatement], contexts: Sequence[str], pairs: Sequence[Pair]
     ) -> dict[str, str]:
         """The values of the prompt for some checks."""
         shown = sorted({passage for _, passages in pairs for passage in passages})
@@ -155,7 +155,7 @@ class Citations(AskingScorer):
         }
 
     def _scores(
-        self, found: Sequence[Statement], repeats: Sequence[Mapping[Pair, Verdict]], answer: str
+        self, found: Sequence[CitedStatement], repeats: Sequence[Mapping[Pair, Verdict]], answer: str
     ) -> list[Score]:
         detail = {"claims": _listed(found, repeats)}
         precision, recall = _NAMES
@@ -169,7 +169,7 @@ class Citations(AskingScorer):
         return [score_of(precision, verdicts, candidate=answer, passes=passes, detail=detail), recalled]
 
 
-def statements(answer: str, passages: int, first: int = 1) -> list[Statement]:
+def statements(answer: str, passages: int, first: int = 1) -> list[CitedStatement]:
     """The sentences of an answer that state something, with what each cites.
 
     Args:
@@ -198,10 +198,10 @@ def statements(answer: str, passages: int, first: int = 1) -> list[Statement]:
     ]
 
 
-def _statement(text: str, marks: Sequence[Citation], passages: int, first: int) -> Statement:
+def _statement(text: str, marks: Sequence[Citation], passages: int, first: int) -> CitedStatement:
     numbers = dict.fromkeys(number - first for mark in marks for number in mark.numbers)
     cited = tuple(number for number in numbers if 0 <= number < passages)
-    return Statement(text, cited, len(numbers) - len(cited))
+    return CitedStatement(text, cited, len(numbers) - len(cited))
 
 
 def _joined(text: str) -> str:
@@ -212,7 +212,7 @@ def _joined(text: str) -> str:
     return words
 
 
-def _batches(found: Sequence[Statement], contexts: Sequence[str], tokens: int) -> Iterator[list[Pair]]:
+def _batches(found: Sequence[CitedStatement], contexts: Sequence[str], tokens: int) -> Iterator[list[Pair]]:
     """The checks in groups whose passages fit one call; those of one statement stay together."""
     group: list[Pair] = []
     shown: set[int] = set()
@@ -229,19 +229,19 @@ def _batches(found: Sequence[Statement], contexts: Sequence[str], tokens: int) -
         yield group
 
 
-def _recall(found: Sequence[Statement], verdicts: Mapping[Pair, Verdict]) -> Verdict:
+def _recall(found: Sequence[CitedStatement], verdicts: Mapping[Pair, Verdict]) -> Verdict:
     supports = [_support(no, statement, verdicts) for no, statement in enumerate(found)]
     return combined_verdict(supports, count_yes(supports) / len(supports))
 
 
-def _support(no: int, statement: Statement, verdicts: Mapping[Pair, Verdict]) -> Verdict:
+def _support(no: int, statement: CitedStatement, verdicts: Mapping[Pair, Verdict]) -> Verdict:
     """The verdict on a statement and all that it cites."""
     if statement.cited:
         return verdicts[no, statement.cited]
     return _NO_PASSAGE if statement.unknown else _UNCITED
 
 
-def _precision(found: Sequence[Statement], verdicts: Mapping[Pair, Verdict]) -> Verdict:
+def _precision(found: Sequence[CitedStatement], verdicts: Mapping[Pair, Verdict]) -> Verdict:
     judged: list[Verdict] = []
     for no, statement in enumerate(found):
         judged += [_citation(no, statement, passage, verdicts) for passage in statement.cited]
@@ -249,7 +249,7 @@ def _precision(found: Sequence[Statement], verdicts: Mapping[Pair, Verdict]) -> 
     return combined_verdict(judged, count_yes(judged) / len(judged))
 
 
-def _citation(no: int, statement: Statement, passage: int, verdicts: Mapping[Pair, Verdict]) -> Verdict:
+def _citation(no: int, statement: CitedStatement, passage: int, verdicts: Mapping[Pair, Verdict]) -> Verdict:
     """The verdict on one citation: that on its statement, unless the passage has no part in the support."""
     whole, alone = verdicts[no, statement.cited], verdicts[no, (passage,)]
     others = tuple(other for other in statement.cited if other != passage)
@@ -261,7 +261,7 @@ def _citation(no: int, statement: Statement, passage: int, verdicts: Mapping[Pai
     return whole if without.value == 0 else alone
 
 
-def _listed(found: Sequence[Statement], repeats: Sequence[Mapping[Pair, Verdict]]) -> list[dict[str, Any]]:
+def _listed(found: Sequence[CitedStatement], repeats: Sequence[Mapping[Pair, Verdict]]) -> list[dict[str, Any]]:
     """Each statement with the verdict on all that it cites; "" if unparsed."""
     return [
         {
