@@ -152,7 +152,7 @@ def test_parameters_of_the_writer_go_with_every_call():
     output = asyncio.run(writer(sample_of(chunk), ask))
     assert sent == [("questions", {"seed": 4}), ("check", {"seed": 4}), ("answer", {"seed": 4})]
     (written,) = output.value
-    assert written == {"question": "How high is the rim?", "answer": "30 cm.", "answerable": "yes", "span": (8, 101)}
+    assert written == {"question": "How high is the rim?", "answer": "30 cm.", "answerable": "yes", "spans": [(8, 101)]}
 
 
 def test_a_filtered_chunk_is_refused_and_no_error(tmp_path):

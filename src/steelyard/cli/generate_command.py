@@ -77,6 +77,18 @@ _CheckOption = Annotated[
         "--check-answerable", help="Check with one more call per question whether its chunk alone answers it."
     ),
 ]
+_PairsOption = Annotated[
+    int,
+    typer.Option("--pairs", metavar="N", help="Ask about N pairs of related chunks too, by questions that need both."),
+]
+_UnanswerableOption = Annotated[
+    int,
+    typer.Option(
+        "--unanswerable",
+        metavar="N",
+        help="Write questions for N chunks too that the documents do not answer; each is checked.",
+    ),
+]
 _MetadataOption = Annotated[
     bool, typer.Option("--metadata", help="Include the document's name, page and headings in the prompt.")
 ]
@@ -133,6 +145,8 @@ def generate(
     api_key_env: KeyOption = "",
     model_config: ModelConfigOption = None,
     check_answerable: _CheckOption = False,
+    pairs: _PairsOption = 0,
+    unanswerable: _UnanswerableOption = 0,
     metadata: _MetadataOption = False,
     baseline: _BaselineOption = "",
     pages: _PagesOption = None,
@@ -154,10 +168,10 @@ def generate(
     Repeating the command resumes an interrupted run; no reply is paid for twice. Exit code 4 if no question was
     generated or too many calls failed; questions that were generated are saved in any case.
     """
-    _check_kind(kind)
     settings = {"chunk_tokens": chunk_tokens, "seed": seed, "language": language, "check_answerable": check_answerable}
     settings |= {"show_metadata": metadata, "pages": pages or [], "exclude_pages": exclude_pages or []}
     settings |= {"exclude_headings": exclude_heading or [], "keep_boilerplate": keep_boilerplate}
+    settings |= {"pairs": pairs, "unanswerable": unanswerable}
     request = _QaRequest(
         documents=tuple(str(path.absolute()) for path in [*(documents or ()), *(paths or ())]),
         out=str(out.absolute()),
@@ -169,17 +183,12 @@ def generate(
         budget_calls=budget_calls,
         review=review,
     )
-    _check_request(request, baseline, as_json=as_json)
+    _check_request(request, kind, baseline, as_json=as_json)
     suite, values = request.suite(no_env=no_env)
     if dry_run:
         _print_estimate(suite, store, fresh=fresh, as_json=as_json)
     else:
         _begin(request, suite, values, store=store, fresh=fresh, overwrite=overwrite, quiet=quiet, as_json=as_json)
-
-
-def _check_kind(kind: str) -> None:
-    if kind != "qa":
-        raise ConfigError(f"unknown kind {kind!r}: generate supports qa{did_you_mean(kind, ['qa'])}")
 
 
 def _print_estimate(suite: Suite, store: str | None, *, fresh: bool, as_json: bool) -> None:
@@ -279,12 +288,14 @@ class _QaRequest:
         return qa_suite(paths, writer, chunks=self.chunks, settings=settings, options=options), values
 
 
-def _check_request(request: _QaRequest, baseline: str, *, as_json: bool) -> None:
-    """Reject a request without documents, with no model or several, or with options that exclude each other.
+def _check_request(request: _QaRequest, kind: str, baseline: str, *, as_json: bool) -> None:
+    """Reject another kind, no documents, no model or several, or options that exclude each other.
 
     Raises:
         ConfigError: which options.
     """
+    if kind != "qa":
+        raise ConfigError(f"unknown kind {kind!r}: generate supports qa{did_you_mean(kind, ['qa'])}")
     if request.review and as_json:
         raise ConfigError("--review asks at the terminal; --json prints nothing but the report: leave one of them out")
     if not request.documents:
@@ -368,6 +379,8 @@ def _lines(questions: QaSet, out: Path | None, suite: Suite) -> Iterator[str]:
         yield f"{report.state}{missing}{reason_suffix(report.state, report.reason)}"
     if report.errors:
         yield f"chunks without questions because their calls failed: {report.errors}"
+    if report.kinds:
+        yield f"kinds: {_counts(report.kinds)}"
     if report.dropped:
         yield f"dropped: {_counts(report.dropped)}"
     if report.unread_checks:

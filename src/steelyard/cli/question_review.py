@@ -89,7 +89,7 @@ def _answer(row: QaRow, to: Console) -> _Key:
             return "q"
         key = line.strip().lower()[:1]
         if key == "s":
-            to.print(row.source, style="dim", markup=False, highlight=False)
+            to.print("\n\n".join(row.source_texts), style="dim", markup=False, highlight=False)
         elif key in _KEYS:
             return _KEYS[key]
         else:

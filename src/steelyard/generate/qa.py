@@ -11,14 +11,24 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
+from steelyard.constraints import Within, check_options
 from steelyard.data.documents import read_document_set
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.evaluation.evaluate import RunConfig, evaluate_suite
 from steelyard.evaluation.objects import Options, Suite
 from steelyard.evaluation.survey import changed_keys, manifests, survey_of
 from steelyard.generate.cloze import Cloze, with_rare
+from steelyard.generate.further_kinds import (
+    BETWEEN,
+    TWO_CHUNKS,
+    UNANSWERABLE,
+    drawn_for_unanswerable,
+    id_of,
+    index_of,
+    related_pairs,
+)
 from steelyard.generate.question_set import QaSet, collect
 from steelyard.generate.selection import LEAST_LETTERS, Drawing, Selection, left_out_text, select_chunks
 from steelyard.generate.writer import QuestionCount, QuestionWriter
@@ -48,6 +58,8 @@ class QaSettings:
         exclude_pages: pages that are not, written likewise.
         exclude_headings: titles of sections that are not, `*` for any text: `appendix *`.
         keep_boilerplate: use licences, tables of contents, indexes, lists of references and copyright pages too.
+        pairs: pairs of related chunks that are asked about too, by questions that need both.
+        unanswerable: chunks for which questions are written too that no document answers.
     """
 
     chunk_tokens: int = CHUNK_TOKENS
@@ -59,6 +71,14 @@ class QaSettings:
     exclude_pages: Sequence[str] = ()
     exclude_headings: Sequence[str] = ()
     keep_boilerplate: bool = False
+    pairs: Annotated[int, Within(0)] = 0
+    unanswerable: Annotated[int, Within(0)] = 0
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The further kinds of questions that are asked for."""
+        counts = ((TWO_CHUNKS, self.pairs), (UNANSWERABLE, self.unanswerable))
+        return tuple(kind for kind, count in counts if count)
 
     def drawing(self, chunks: int | None) -> Drawing:
         """The settings that choose the chunks, of which `chunks` are drawn."""
@@ -132,6 +152,7 @@ def writer_of(model: Model | None, per_chunk: int, settings: QaSettings) -> Ques
         language=settings.language,
         check_answerable=settings.check_answerable,
         show_metadata=settings.show_metadata,
+        kinds=settings.kinds,
     )
 
 
@@ -156,6 +177,9 @@ def qa_suite(
         ConfigError: a path without documents, a number out of range, or nothing to ask about.
         DataError: a document cannot be read.
     """
+    check_options(settings)
+    if settings.kinds and isinstance(writer, Cloze):
+        raise ConfigError("pairs and unanswerable need a model; cloze questions use none")
     paths = tuple(documents)
     found = read_document_set(paths)
     read = found.documents
@@ -164,14 +188,20 @@ def qa_suite(
     if isinstance(writer, QuestionWriter) and writer.language == "auto":
         # One language for the whole set, which every draw of chunks shares.
         writer = dataclasses.replace(writer, language=language_of(*(document.text for document in read)))
+    if isinstance(writer, QuestionWriter) and settings.unanswerable:
+        writer = dataclasses.replace(writer, searched=index_of(read, settings.chunk_tokens))
     pages = {document.name: document.pages for document in read}
+    further = _further_samples(drawn, settings, pages)
     chunks_with_metadata = with_rare(drawn) if isinstance(writer, Cloze) else ((chunk, {}) for chunk in drawn)
     return Suite(
         name=read[0].name if len(read) == 1 else f"{read[0].name} and {len(read) - 1} more",
         kind=KIND,
-        samples=tuple(
-            sample_of(chunk, **metadata, **_page_breaks(chunk, pages[chunk.document]))
-            for chunk, metadata in chunks_with_metadata
+        samples=(
+            *(
+                sample_of(chunk, **metadata, **_page_breaks(chunk, pages[chunk.document]))
+                for chunk, metadata in chunks_with_metadata
+            ),
+            *further,
         ),
         targets={_TARGET: writer},
         scorers=(QuestionCount(writer.per_chunk),),
@@ -181,10 +211,41 @@ def qa_suite(
             "chunks": chunks,
             "chunk_tokens": settings.chunk_tokens,
             **({"left_out": dict(selection.left_out)} if selection.left_out else {}),
+            **({"kinds": list(settings.kinds)} if settings.kinds else {}),
         },
-        notes=(*found.notes, *_notes_on(selection, chunks)),
+        notes=(*found.notes, *_notes_on(selection, chunks), *_notes_on_kinds(further, settings)),
         breakdowns=("document",) if len(read) > 1 else (),
     )
+
+
+def _further_samples(chunks: Sequence[Chunk], settings: QaSettings, pages: Mapping[str, Sequence[int]]) -> list[Sample]:
+    """The samples of further kinds: pairs of chunks, and chunks for questions without an answer."""
+    samples = []
+    for first, second in related_pairs(chunks, settings.pairs, settings.seed) if settings.pairs else ():
+        both = [sample_of(chunk, **_page_breaks(chunk, pages[chunk.document])) for chunk in (first, second)]
+        metadata = {
+            **both[0].metadata,
+            "kind": TWO_CHUNKS,
+            "of_chunk": first.id,
+            "second": len(first.text) + len(BETWEEN),
+            "parts": [part.metadata for part in both],
+        }
+        text = f"{first.text}{BETWEEN}{second.text}"
+        samples.append(Sample(id_of(TWO_CHUNKS, first, second), text, group=both[0].group, metadata=metadata))
+    for chunk in drawn_for_unanswerable(chunks, settings.unanswerable, settings.seed):
+        sample = sample_of(chunk, kind=UNANSWERABLE, of_chunk=chunk.id)
+        samples.append(dataclasses.replace(sample, id=id_of(UNANSWERABLE, chunk)))
+    return samples
+
+
+def _notes_on_kinds(samples: Sequence[Sample], settings: QaSettings) -> Iterator[str]:
+    for kind, what, wanted in (
+        (TWO_CHUNKS, "pairs", settings.pairs),
+        (UNANSWERABLE, "chunks for questions without an answer", settings.unanswerable),
+    ):
+        made = sum(sample.metadata["kind"] == kind for sample in samples)
+        if made < wanted:
+            yield f"{wanted} {what} were requested, but there are {made}"
 
 
 def _page_breaks(chunk: Chunk, pages: Sequence[int]) -> dict[str, list[int]]:

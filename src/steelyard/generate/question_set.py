@@ -11,13 +11,14 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, DataError
 from steelyard.files import make_private_folder, read_regular, replaced
+from steelyard.generate.further_kinds import BETWEEN, TWO_CHUNKS, UNANSWERABLE
 from steelyard.generate.repeated_questions import AskedQuestion, repeated_questions
 from steelyard.plain_json import field_values
 from steelyard.replies.listing import distinct_texts
@@ -39,17 +40,18 @@ class QaRow:
         answer: the reference answer.
         document: the document's name.
         page: 1-based page that the source begins on; None where the document has none.
-        start: offset of the source's first character in the document's text.
+        start: offset of the source's first character in the document's text; None without a single source.
         end: offset behind its last one.
         heading: the headings in force where the chunk begins, joined by " > ".
-        source: the sentences that hold the answer; the whole chunk where they were not found.
-        chunk: the id of the chunk that the question was made from.
-        group: the first of the headings, or the document's name.
-        kind: `generated` by a model, or `cloze`.
-        answerable: `yes` where another call said that the chunk alone answers it; "" where none was asked, or what it
-            said could not be read.
+        source: the sentences that hold the answer; the whole chunk where they were not found. Of a question over two
+            chunks a JSON list of both, each with `document`, `page`, `start`, `end` and `text`.
+        chunk: the id of the chunk, or of the pair, that the question was made from; "" without an answer.
+        group: the first of the headings, or the document's name; the kind in a set of several kinds.
+        kind: `generated` by a model, `two_chunks` or `unanswerable` likewise, or `cloze`.
+        answerable: `yes` where another call said that the chunk alone answers it, `no` of a question without an answer;
+            "" where none was asked, or what it said could not be read.
         cluster: the chunk's id again: its questions are found or missed together, so that they count as one in
-            intervals.
+            intervals. A pair counts with its first chunk.
     """
 
     id: str
@@ -57,8 +59,8 @@ class QaRow:
     answer: str
     document: str = ""
     page: int | None = None
-    start: int = 0
-    end: int = 0
+    start: int | None = 0
+    end: int | None = 0
     heading: str = ""
     source: str = ""
     chunk: str = ""
@@ -66,6 +68,13 @@ class QaRow:
     kind: str = "generated"
     answerable: str = ""
     cluster: str = ""
+
+    @property
+    def source_texts(self) -> tuple[str, ...]:
+        """The text of each source."""
+        if self.kind == TWO_CHUNKS:
+            return tuple(part["text"] for part in json.loads(self.source))
+        return (self.source,) if self.source else ()
 
 
 _NAMES: Final = tuple(column.name for column in fields(QaRow))
@@ -201,6 +210,7 @@ class QaReport:
         left_out: kind of boilerplate -> how many chunks were not asked about for it.
         whole_chunks: questions in the set whose source is the whole chunk, as the sentences that hold the answer were
             not found.
+        kinds: kind -> how many questions of it are in the set, where several were asked for.
     """
 
     run: str
@@ -217,6 +227,7 @@ class QaReport:
     from_journal: int
     left_out: Mapping[str, int] = field(default_factory=dict)
     whole_chunks: int = 0
+    kinds: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def asked(self) -> int:
@@ -260,21 +271,25 @@ def collect(run: Run, *, kind: str, per_chunk: int) -> QaSet:
     tally = _ChunkTally(per_chunk)
     records = list(run.records())
     first = set(distinct_texts(written["question"] for record in records for written in _written(record)))
+    source = run.manifest["samples"].get("source") or {}
+    mixed = bool(source.get("kinds"))
     candidates: list[QaRow] = []
+    sample_of_row: dict[str, str] = {}
     unlocated: set[str] = set()
     for record in records:
         for written in _written(record):
             if written["question"] in first:
                 first.remove(written["question"])
                 row = _row_of(record, written, kind)
-                candidates.append(row)
-                if not written.get("span"):
+                candidates.append(replace(row, group=row.kind) if mixed else row)
+                sample_of_row[row.id] = record.sample.id
+                if not all(_spans(written, row.kind)):
                     unlocated.add(row.id)
     # Cloze questions of sentences that are nearly alike differ in what was left out of them.
     asked_questions = [AskedQuestion(row.question, row.answer, row.chunk) for row in candidates if row.kind != "cloze"]
     repeated = repeated_questions(asked_questions)
     rows = [row for position, row in enumerate(candidates) if position not in repeated]
-    distinct_counts, kept_counts = Counter(row.chunk for row in candidates), Counter(row.chunk for row in rows)
+    distinct_counts, kept_counts = (Counter(sample_of_row[row.id] for row in each) for each in (candidates, rows))
     for record in records:
         tally.add(record, distinct_counts[record.sample.id], kept_counts[record.sample.id])
     report = QaReport(
@@ -290,8 +305,9 @@ def collect(run: Run, *, kind: str, per_chunk: int) -> QaSet:
         not_reached=run.planned - len(records),
         short=tuple(tally.short),
         from_journal=run.from_journal,
-        left_out=dict((run.manifest["samples"].get("source") or {}).get("left_out", {})),
+        left_out=dict(source.get("left_out", {})),
         whole_chunks=sum(row.id in unlocated for row in rows),
+        kinds=dict(Counter(row.kind for row in rows)) if mixed else {},
     )
     return QaSet(tuple(rows), report)
 
@@ -331,25 +347,57 @@ def _written(record: Record) -> Sequence[Any]:
     return record.output.value if record.output is not None and record.failure is None else ()
 
 
+def _spans(written: Mapping[str, Any], kind: str) -> Sequence[tuple[int, int] | None]:
+    """The range of the answer in each chunk of the sample, None where it was not found; none without an answer."""
+    if kind == UNANSWERABLE:
+        return ()
+    spans: Sequence[tuple[int, int] | None] = written.get("spans") or [written.get("span")]
+    return spans
+
+
 def _row_of(record: Record, written: Mapping[str, Any], kind: str) -> QaRow:
     sample = record.sample
-    start, end = written.get("span") or (0, len(sample.input))
-    offset, page = sample.metadata["start"], sample.metadata["page"]
-    # Offsets in the chunk at which further pages begin.
-    page_breaks = sum(at <= start for at in sample.metadata.get("page_breaks", ()))
-    return QaRow(
+    about = sample.metadata
+    kind = about.get("kind", kind)
+    spans = _spans(written, kind)
+    row = QaRow(
         id=row_id(sample.id, written["question"]),
         question=written["question"],
         answer=written["answer"],
-        document=sample.metadata["document"],
-        page=None if page is None else page + page_breaks,
-        start=offset + start,
-        end=offset + end,
-        heading=sample.metadata["heading"],
-        source=sample.input[start:end],
-        chunk=sample.id,
+        document=about["document"],
+        start=None,
+        end=None,
+        heading=about["heading"],
         group=sample.group,
         kind=kind,
         answerable=written["answerable"],
-        cluster=sample.id,
+        cluster=about.get("of_chunk", sample.id),
     )
+    if kind == UNANSWERABLE:
+        return row
+    if kind != TWO_CHUNKS:
+        source = _source(sample.input, about, spans[0])
+        places = {key: source[key] for key in ("page", "start", "end")}
+        return replace(row, chunk=sample.id, source=source["text"], **places)
+    texts = (sample.input[: about["second"] - len(BETWEEN)], sample.input[about["second"] :])
+    sources = [_source(*part) for part in zip(texts, about["parts"], spans, strict=True)]
+    return replace(row, chunk=sample.id, source=json.dumps(sources, ensure_ascii=False))
+
+
+def _source(text: str, chunk: Mapping[str, Any], span: tuple[int, int] | None) -> dict[str, Any]:
+    """Where in its document a source is, and its text.
+
+    Args:
+        text: of the chunk.
+        chunk: its document, page, start and `page_breaks`, the offsets in it at which further pages begin.
+        span: of the source in the chunk; None: all of it.
+    """
+    start, end = span or (0, len(text))
+    page = chunk["page"]
+    return {
+        "document": chunk["document"],
+        "page": None if page is None else page + sum(at <= start for at in chunk.get("page_breaks", ())),
+        "start": chunk["start"] + start,
+        "end": chunk["start"] + end,
+        "text": text[start:end],
+    }

@@ -7,7 +7,8 @@ answer is dropped instead of answered, and a chunk that gives fewer questions th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,17 +17,26 @@ from typing import Annotated, Any, ClassVar, Final
 
 from steelyard.constraints import Within
 from steelyard.generate.evidence import locate
+from steelyard.generate.further_kinds import BETWEEN, NO_ANSWER, TWO_CHUNKS, UNANSWERABLE, text_to_check
 from steelyard.generate.questions import WrittenAnswer, read_answer, read_questions
 from steelyard.models.base import AskedModel, CallParameters
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language, LanguageSetting, prompt_language
+from steelyard.registry import NOT_A_SETTING
 from steelyard.replies.yes_no import read_yes_no
+from steelyard.retrieval.stored import ChunkIndex
 from steelyard.scorers.judges.judge import together
 from steelyard.types import INLINE, Asks, Output, Sample, Score, ScoreInfo, StageInfo
 
 MOST_QUESTIONS: Final = 100
 _SHOWN: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = MappingProxyType(
-    {"questions": (("text",), ("count",)), "answer": (("text", "question"), ()), "check": (("text", "question"), ())}
+    {
+        "questions": (("text",), ("count",)),
+        "answer": (("text", "question"), ()),
+        "check": (("text", "question"), ()),
+        TWO_CHUNKS: (("first", "second"), ("count",)),
+        UNANSWERABLE: (("text",), ("count",)),
+    }
 )
 """Step -> the placeholders of its prompt that are fenced, as other people's text, and those that are not."""
 
@@ -47,6 +57,10 @@ class QuestionWriter:
         questions_prompt: the user's own prompt for questions; names {{text}}, {{count}} and {{mark}}.
         answer_prompt: likewise for an answer; {{text}}, {{question}} and {{mark}}.
         check_prompt: likewise for the check, which asks for yes or no.
+        pairs_prompt: likewise for questions over two texts; {{first}}, {{second}}, {{count}} and {{mark}}.
+        unanswerable_prompt: likewise for questions that a text does not answer; {{text}}, {{count}} and {{mark}}.
+        kinds: further kinds of questions that samples name in their metadata: `two_chunks`, `unanswerable`.
+        searched: the documents, from which the latter must not be answered.
     """
 
     model: AskedModel
@@ -58,6 +72,10 @@ class QuestionWriter:
     questions_prompt: Path | str = ""
     answer_prompt: Path | str = ""
     check_prompt: Path | str = ""
+    pairs_prompt: Path | str = ""
+    unanswerable_prompt: Path | str = ""
+    kinds: tuple[str, ...] = ()
+    searched: ChunkIndex | None = field(default=None, compare=False, repr=False, metadata=NOT_A_SETTING)
 
     def check(self) -> None:
         """Check the settings before anything is sent.
@@ -70,7 +88,8 @@ class QuestionWriter:
 
     def manifest(self) -> dict[str, Any]:
         """The prompts that are sent, by step and language, with their hashes."""
-        steps = ("questions", "answer", *(("check",) if self.check_answerable else ()))
+        checked = self.check_answerable or TWO_CHUNKS in self.kinds
+        steps = ("questions", "answer", *(("check",) if checked else ()), *self.kinds)
         return prompts_manifest(**{step: self._prompt(step) for step in steps})
 
     @property
@@ -83,49 +102,70 @@ class QuestionWriter:
         )
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
-        """Ask for the questions, check them if `check_answerable` is set, then ask for the answers."""
+        """Ask for the questions, check them where that is due, then ask for the answers."""
         language = prompt_language(self.language, sample.input)
-        text = self._material(sample)
-        messages = self._prompt("questions").messages(language, {"text": text, "count": str(self.per_chunk)})
+        text, kind = self._material(sample), sample.metadata.get("kind", "")
+        parts = _parts(sample)
+        shown = dict(zip(("first", "second"), parts, strict=True)) if kind == TWO_CHUNKS else {"text": text}
+        messages = self._prompt(kind or "questions").messages(language, {**shown, "count": str(self.per_chunk)})
         reply = await ask(self.model, messages, **self.parameters)
         listing = read_questions(reply.text, most=self.per_chunk, finish=reply.finish)
-        step = partial(self._ask, ask, language, text)
-        checks = await self._checked(step, listing.usable)
-        answerable = [question for question in listing.usable if checks[question] != "no"]
-        answers = (
-            await together([partial(self._answered, step, question) for question in answerable]) if answerable else ()
-        )
-        dropped = dict(listing.dropped)
-        defects = [answer.defect for answer in answers if answer.defect]
-        for reason in [*("not_answerable" for check in checks.values() if check == "no"), *defects]:
-            dropped[reason] = dropped.get(reason, 0) + 1
+        step = partial(self._ask, ask, language)
+        dropped = Counter(listing.dropped)
+        if kind == UNANSWERABLE:
+            written = await self._unanswered(step, text, listing.usable, dropped, language)
+            return Output(written, metadata=_about(listing.kind, dropped, 0))
+        questions, unparsed = listing.usable, 0
+        if kind == TWO_CHUNKS:
+            alone = [await self._checked(step, part, questions) for part in parts]
+            dropped["one_chunk_enough"] += sum("yes" in {part[question] for part in alone} for question in questions)
+            questions = tuple(question for question in questions if all(part[question] != "yes" for part in alone))
+            unparsed = sum("unparsed" in {part[question] for part in alone} for question in questions)
+        checks = await self._checked(step, text, questions) if self.check_answerable else dict.fromkeys(questions, "")
+        answerable = [question for question in questions if checks[question] != "no"]
+        answers = await together([partial(self._answered, step, text, question) for question in answerable])
+        dropped["not_answerable"] += len(questions) - len(answerable)
+        dropped.update(answer.defect for answer in answers if answer.defect)
         written = [
             {
                 "question": question,
                 "answer": answer.text,
                 "answerable": "yes" if checks[question] == "yes" else "",
-                "span": locate(str(sample.input), answer.quotation, question=question, answer=answer.text),
+                "spans": [locate(part, answer.quotation, question=question, answer=answer.text) for part in parts],
             }
             for question, answer in zip(answerable, answers, strict=True)
             if not answer.defect
         ]
-        unparsed = sum(check == "unparsed" for check in checks.values())
+        unparsed += sum(check == "unparsed" for check in checks.values())
         return Output(written, metadata=_about(listing.kind, dropped, unparsed))
 
-    async def _checked(self, step: Any, questions: tuple[str, ...]) -> dict[str, str]:
-        """Question -> `yes`, `no`, `unparsed`, or "" if nothing is checked."""
-        if not self.check_answerable or not questions:
-            return dict.fromkeys(questions, "")
-        replies = await together([partial(step, "check", question) for question in questions])
+    async def _unanswered(
+        self, step: Any, text: str, questions: Sequence[str], dropped: Counter[str], language: Language
+    ) -> list[dict[str, Any]]:
+        """The questions that the model fails to answer from the documents; what else it said is counted as dropped."""
+        assert self.searched is not None  # noqa: S101  # whoever makes samples of this kind sets it
+        texts = [text_to_check(self.searched, text, question) for question in questions]
+        calls = [partial(self._answered, step, *asked) for asked in zip(texts, questions, strict=True)]
+        answers = await together(calls)
+        dropped.update(answer.defect or "answered" for answer in answers if answer.defect != "no_answer")
+        return [
+            {"question": question, "answer": NO_ANSWER[language], "answerable": "no", "spans": []}
+            for question, answer in zip(questions, answers, strict=True)
+            if answer.defect == "no_answer"
+        ]
+
+    async def _checked(self, step: Any, text: str, questions: tuple[str, ...]) -> dict[str, str]:
+        """Question -> whether a text alone answers it: `yes`, `no`, or `unparsed`."""
+        replies = await together([partial(step, "check", text, question) for question in questions])
         verdicts = [read_yes_no(reply.text, finish=reply.finish) for reply in replies]
         return {question: verdict.label or "unparsed" for question, verdict in zip(questions, verdicts, strict=True)}
 
     @staticmethod
-    async def _answered(step: Any, question: str) -> WrittenAnswer:
-        reply = await step("answer", question)
+    async def _answered(step: Any, text: str, question: str) -> WrittenAnswer:
+        reply = await step("answer", text, question)
         return read_answer(reply.text, finish=reply.finish)
 
-    async def _ask(self, ask: Asks, language: Language, text: str, name: str, question: str) -> Any:
+    async def _ask(self, ask: Asks, language: Language, name: str, text: str, question: str) -> Any:
         messages = self._prompt(name).messages(language, {"text": text, "question": question})
         return await ask(self.model, messages, **self.parameters)
 
@@ -137,14 +177,30 @@ class QuestionWriter:
         return f"[{', '.join(str(part) for part in parts if part)}]\n\n{sample.input}"
 
     def _prompt(self, step: str) -> FencedPrompt:
-        template = {"questions": self.questions_prompt, "answer": self.answer_prompt, "check": self.check_prompt}[step]
+        template = {
+            "questions": self.questions_prompt,
+            "answer": self.answer_prompt,
+            "check": self.check_prompt,
+            TWO_CHUNKS: self.pairs_prompt,
+            UNANSWERABLE: self.unanswerable_prompt,
+        }[step]
         shown, plain = _SHOWN[step]
         return FencedPrompt(f"generate_{step}", template, shown, plain, needed=(*shown, *plain))
 
 
+def _parts(sample: Sample) -> tuple[str, ...]:
+    """The texts of the chunks of a sample."""
+    text, second = str(sample.input), sample.metadata.get("second")
+    return (text,) if second is None else (text[: second - len(BETWEEN)], text[second:])
+
+
 def _about(kind: str, dropped: Mapping[str, int], unparsed: int) -> dict[str, Any]:
     """Metadata of a chunk's questions, without zeros and blanks."""
-    metadata = {"kind": kind, "dropped": dict(dropped), "unread_checks": unparsed}
+    metadata = {
+        "kind": kind,
+        "dropped": {why: count for why, count in dropped.items() if count},
+        "unread_checks": unparsed,
+    }
     return {key: value for key, value in metadata.items() if value}
 
 
