@@ -82,9 +82,7 @@ def init(
     if server:
         if suite != "text2sql" or samples or columns:
             raise ConfigError("--server belongs to --suite text2sql, without --samples and --columns")
-        given = server_configuration(
-            server, folder, os.environ, language=language, models=models or (), endpoint=endpoint
-        )
+        given = server_configuration(server, folder, language=language, models=models or (), endpoint=endpoint)
         ignored = _starter(suite, language).joinpath("gitignore").read_bytes()
         files = {name: text.encode() for name, text in given.items()} | {".gitignore": ignored}
         _write_new(folder, files)

@@ -49,14 +49,13 @@ _TEXTS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
 
 
 def server_configuration(
-    url: str, folder: Path, environ: Mapping[str, str], *, language: str, models: Sequence[str] = (), endpoint: str = ""
+    url: str, folder: Path, *, language: str, models: Sequence[str] = (), endpoint: str = ""
 ) -> dict[str, str]:
     """Read a server's catalogue, and write the files of a configuration for it; names of files -> texts.
 
     Args:
         url: of the server, with its password as `${NAME}`; without a database every one that the role may read is used.
-        folder: where the files will be; a `.env` there may hold the password.
-        environ: searched for the password first.
+        folder: where the files will be; a `.env` there may hold what the environment does not.
         language: of comments, questions and prompt.
         models: names at the endpoint; without any the rule-based baseline is the only target.
         endpoint: base address of an OpenAI-compatible endpoint.
@@ -75,9 +74,11 @@ def server_configuration(
     server.check()
     source: DatabaseSource = {server.database: server} if server.database else url
     names = set(REFERENCE.findall(url))
-    in_file = read_dotenv(folder / ".env") if names and (folder / ".env").is_file() else {}
-    # The environment first, as a run has it.
-    secrets = Secrets(names, {name: environ.get(name) or in_file.get(name, "") for name in names})
+    try:
+        secrets = Secrets(names, {})
+    except ConfigError:
+        # The environment first, as a run has it.
+        secrets = Secrets(names, read_dotenv(folder / ".env") if (folder / ".env").is_file() else {})
     with Sandbox(workers=1, resolve=secrets.resolve) as sandbox:
         sandbox.check_server(server)
         found = databases_in(source, sandbox).items()
