@@ -226,6 +226,8 @@ def test_a_table_whose_change_fails_is_left_out(sandbox):
 def test_a_query_that_is_wrong_is_still_wrong_on_a_translated_dump(sandbox):
     done = sandbox.run(Database(script=MYSQL), 'SELECT missing FROM "club member"')
     assert (done.failure.part, done.failure.message) == ("query", "no such column: missing")
+    done = sandbox.run(Database(script=MYSQL), 'SELECT copy FROM "club member"')
+    assert (done.failure.part, done.failure.message) == ("query", "no such column: copy")
 
 
 def test_a_table_is_left_out_whole_where_one_row_fails(sandbox):

@@ -20,6 +20,7 @@ from steelyard.config.first_configuration import CONFIGURATION, first_configurat
 from steelyard.config.given import note_given
 from steelyard.config.load import SUFFIXES, Loaded
 from steelyard.config.schema import json_schema
+from steelyard.config.server_configuration import SERVER_CONFIGURATION, server_configuration
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, SteelyardError, bounded, did_you_mean
 from steelyard.escaping import visible
@@ -67,19 +68,33 @@ def init(
     endpoint: Annotated[
         str, typer.Option("--endpoint", metavar="URL", help="Base address of an OpenAI-compatible endpoint.")
     ] = "",
+    server: Annotated[
+        str,
+        typer.Option("--server", metavar="URL", help="A PostgreSQL or MySQL server for text2sql; password as ${NAME}."),
+    ] = "",
 ) -> None:
-    """Write a first configuration, also for a dataset of your own.
+    """Write a first configuration, also for a dataset or a database server of your own.
 
-    Without --samples and --model it runs without a key and without a network. With --samples the columns are shown with
-    their roles and first values. No existing file is changed.
+    Without --samples, --model and --server it runs without a key and without a network. With --samples the columns are
+    shown with their roles and first values. With --suite text2sql --server 'postgresql://reader:${NAME}@host/shop' the
+    server's catalogue is read. No existing file is changed.
     """
+    if server:
+        if suite != "text2sql" or samples or columns:
+            raise ConfigError("--server belongs to --suite text2sql, without --samples and --columns")
+        given = server_configuration(server, folder, language=language, models=models or (), endpoint=endpoint)
+        ignored = _starter(suite, language).joinpath("gitignore").read_bytes()
+        files = {name: text.encode() for name, text in given.items()} | {".gitignore": ignored}
+        _write_new(folder, files)
+        _say_next(folder, files, SERVER_CONFIGURATION)
+        return
     if samples:
         if suite != "general":
             raise ConfigError(f"--samples writes a configuration of the suite general, not of {suite}")
         _init_for(tuple(samples), folder, columns=columns or (), models=models or (), endpoint=endpoint)
         return
     if columns or models or endpoint:
-        raise ConfigError("--columns, --model and --endpoint belong to --samples FILE")
+        raise ConfigError("--columns, --model and --endpoint belong to --samples FILE or --server URL")
     starter = {
         _RENAMED.get(file.name, file.name): file.read_bytes()
         for file in _starter(suite, language).iterdir()

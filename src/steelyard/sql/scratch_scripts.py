@@ -26,6 +26,8 @@ _LONGEST: Final = 5_000_000
 """Characters of a script that is translated at most: sqlglot reads 200,000 a second."""
 _KEPT_CHARACTERS: Final = 40_000_000
 _TITLES: Final[Mapping[LocalEngine, str]] = MappingProxyType({"sqlite": "SQLite", "duckdb": "DuckDB"})
+_MISSING: Final = re.compile(r"no such table: (.+)\Z|Table with name (.+?) does not exist", re.DOTALL)
+"""What SQLite and DuckDB say of a table that is not there; a column of that name is another matter."""
 _PLACE: Final = re.compile(r"^statement \d+: ")
 
 Build = Callable[[str], SqlFailure | None]
@@ -54,9 +56,11 @@ class BuiltScript:
         if not self.text and self.left_out:
             reasons = "; ".join(f"{name}: {why}" for name, why in self.left_out.items())
             return replace(execution, failure=SqlFailure("error", f"no table of the dump: {reasons}", "script"))
-        words = failure.message.casefold()
+        match = _MISSING.search(failure.message)
+        missing = (match[1] or match[2]).casefold() if match else ""
         for name, why in self.left_out.items():
-            if re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", words):
+            # With the schema in front, as a query may write it.
+            if missing == name.casefold() or missing.endswith(f".{name.casefold()}"):
                 message = f"{name} cannot be built on {_TITLES[self.engine]}: {why}"
                 return replace(execution, failure=SqlFailure("error", message, "script"))
         return execution

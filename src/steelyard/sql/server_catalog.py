@@ -48,7 +48,7 @@ ORDER BY 1, 2, 3
 _MYSQL: Final = """
 SELECT 1, t.table_name, 0, IF(t.table_type LIKE '%VIEW', 'V', 'T'), CONCAT('`', REPLACE(t.table_name, '`', '``'), '`'),
     '', IF(t.table_type LIKE '%VIEW', '', t.table_comment)
-FROM information_schema.tables AS t WHERE t.table_schema = DATABASE()
+FROM information_schema.tables AS t WHERE t.table_schema = DATABASE() AND t.table_type <> 'SEQUENCE'
 UNION ALL
 SELECT 1, c.table_name, c.ordinal_position, 'C', CONCAT('`', REPLACE(c.column_name, '`', '``'), '`'),
     CONCAT(c.column_type, IF(c.is_nullable = 'NO', ' NOT NULL', '')), c.column_comment
