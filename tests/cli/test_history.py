@@ -39,7 +39,7 @@ def test_history_shows_the_newest_last_with_value_interval_and_change(steelyard,
     assert [row[0] for row in rows] == [one["created"][:16].replace("T", " ") for one in past]
     assert [row[3] for row in rows] == ["25.0", "25.0", "25.0", "70.0"]
     assert rows[0][5:] == ["11.2", "to", "46.9", "20", "–"]
-    assert rows[1][-3:] == ["0.0", "no", "evidence"]
+    assert rows[1][-3:] == ["0.0", "not", "decided"]
     assert rows[2][-2:] == ["20", "–"], "the first of its target has no change"
     assert rows[3][-2:] == ["+45.0", "better"]
     assert max(map(len, out.splitlines())) <= 80
