@@ -90,7 +90,7 @@ _GROUPS: Final = {
 """Group of two-word commands -> its line in `--help`."""
 
 _SUMMARIES: Final = {
-    "init": "Write a first configuration, also for your own dataset or server.",
+    "init": "Write a first configuration for your dataset or server.",
     "check": "Check configurations, or a dataset, without sending anything.",
     "diagnose": "Show the settings in effect and their origin; probe endpoints.",
     "generate": "Generate questions with answers and sources from documents.",

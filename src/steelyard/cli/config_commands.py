@@ -73,7 +73,7 @@ def init(
         typer.Option("--server", metavar="URL", help="A PostgreSQL or MySQL server for text2sql; password as ${NAME}."),
     ] = "",
 ) -> None:
-    """Write a first configuration, also for your own dataset or server.
+    """Write a first configuration for your dataset or server.
 
     Without --samples, --model and --server it runs without a key and without a network. With --samples the columns are
     shown with their roles and first values. With --suite text2sql --server 'postgresql://reader:${NAME}@host/shop' the
