@@ -152,6 +152,18 @@ def test_a_hostile_reply_does_not_pass_and_does_no_harm(name, tmp_path, monkeypa
     assert outcome_of("def add(a, b):\n    return a + b").value == 1, "the next reply is tested as before"
 
 
+@pytest.mark.parametrize("first", range(25, 33))
+def test_whatever_numbers_its_descriptors_get_a_right_reply_passes(first):
+    held = []
+    try:
+        while not held or held[-1] < first - 1:
+            held.append(os.dup(0))
+        assert outcome_of("def add(a, b):\n    return a + b").value == 1
+    finally:
+        for descriptor in held:
+            os.close(descriptor)
+
+
 def test_no_process_is_left():
     for name in ("ignores signals", "sleeps", "starts threads"):
         outcome_of(HOSTILE[name], timeout_s=0.5)

@@ -125,9 +125,10 @@ class PythonTest:
         role, source, unsafe = task
         root = str(Path(code_worker.__file__).parents[2])
         options = [role, root, str(self.memory_mib), str(self.timeout_s), "unsafe" if unsafe else ""]
-        # The numbers that the worker knows; 3 and 4 may be taken here, so a shell-free step gives them theirs.
-        start = f"import os,runpy,sys\nos.dup2({descriptors[0]},30);os.dup2({descriptors[1]},31)\n"
-        start += "os.dup2(30,3);os.dup2(31,4);os.closerange(5,64)\n"
+        # The numbers that the worker knows. Copies with higher numbers come first: 3 and 4 may be either of the two.
+        start = f"import fcntl,os,runpy,sys\nours={descriptors!r}\n"
+        start += "copies=[fcntl.fcntl(each,fcntl.F_DUPFD,max(ours)+1) for each in ours]\n"
+        start += "os.dup2(copies[0],3);os.dup2(copies[1],4);os.closerange(5,max(copies)+1)\n"
         start += f"sys.argv=['']+sys.argv[1:]\nrunpy.run_path({code_worker.__file__!r},run_name='__main__')"
         process = subprocess.Popen(  # noqa: S603  # our own interpreter and file
             [sys.executable, "-I", "-S", "-c", start, *options],
