@@ -253,7 +253,7 @@ def _findings(steelyard, *arguments, code=2):
 @pytest.fixture
 def references(tmp_path):
     rows = [{"id": name, "question": name, "query": query, "schema": STAFF} for name, query in REFERENCES.items()]
-    rows.append({"id": "ddl", "question": "?", "query": "SELECT 1", "schema": "CREATE TABLE t (a INT) ENGINE=InnoDB"})
+    rows.append({"id": "ddl", "question": "?", "query": "SELECT 1", "schema": "CREATE TABLE t (a INT); SELEC 1"})
     (tmp_path / "dev.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     return tmp_path / "dev.jsonl"
 
@@ -274,7 +274,7 @@ def test_every_reference_is_run_and_what_is_wrong_with_it_is_listed(steelyard, r
     ]
     assert found["column", "cannot_run"]["message"] == "no such column: nme"
     assert found["column", "cannot_run"]["place"] == "dev.jsonl line 2"
-    assert 'near "=": syntax error' in found["ddl", "schema_fails"]["message"]
+    assert 'near "SELEC": syntax error' in found["ddl", "schema_fails"]["message"]
     assert {name for name, finding in found.items() if finding["error"]} == {
         ("column", "cannot_run"),
         ("writes", "cannot_run"),
