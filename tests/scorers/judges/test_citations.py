@@ -236,6 +236,12 @@ def test_a_verdict_that_cannot_be_read_makes_the_scores_unparsed():
     assert {score.outcome for score in judgement.scores["fr"].values()} == {"unparsed"}
 
 
+def test_a_citation_that_the_support_needs_is_right_though_its_own_verdict_cannot_be_read():
+    replies = "1. YES\n3. NO\n4. NO\n5. NO\n6. NO\n7. NO"  # all three; each alone, the first unreadable; each pair
+
+    assert values(cited("It is red, tall and deep [1][2][3].", reply=lambda asked: replies)) == [1.0, 1.0]
+
+
 def test_repeats_are_averaged():
     replies = iter(["1. YES", "1. NO"])
     judgement = cited("It is red [1].", reply=lambda asked: next(replies), judge={"repeats": 2})

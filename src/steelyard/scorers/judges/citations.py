@@ -192,9 +192,9 @@ def _citation(no: int, statement: CitedStatement, passage: int, verdicts: Mappin
     if whole.value != 1 or alone.value == 1 or not others:
         return whole
     without = verdicts[no, others]
-    if without.value is None or alone.value is None:
-        return without if without.value is None else alone
-    return whole if without.value == 0 else alone
+    if without.value == 0:  # the support needs it, whatever it does alone
+        return whole
+    return without if without.value is None else alone
 
 
 def _listed(stated: Sequence[CitedStatement], repeats: Sequence[Mapping[Pair, Verdict]]) -> list[dict[str, Any]]:
