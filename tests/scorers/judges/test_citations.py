@@ -71,7 +71,7 @@ def test_marks_are_read(text, numbers):
     ],
 )
 def test_a_mark_belongs_to_the_sentence_that_it_stands_in_or_behind(answer, expected):
-    assert [(one.text, one.cited) for one in statements(answer, 3)] == expected
+    assert [(stated.text, stated.cited) for stated in statements(answer, 3)] == expected
 
 
 @pytest.mark.parametrize(
