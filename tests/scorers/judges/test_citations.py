@@ -68,6 +68,7 @@ def test_marks_are_read(text, numbers):
         ),
         ("大门：\n[1]大门是红的。\n[2]墙很高。", [("大门是红的。", (0,)), ("墙很高。", (1,))]),
         ("According to [2]:\nIt is red.", [("It is red.", (1,))]),
+        ("[1]: It is red.", [("It is red.", (0,))]),
     ],
 )
 def test_a_mark_belongs_to_the_sentence_that_it_stands_in_or_behind(answer, expected):
@@ -80,7 +81,8 @@ def test_a_mark_belongs_to_the_sentence_that_it_stands_in_or_behind(answer, expe
         "Sources:\n[1] Handbook\n[2] Bulletin",
         "## Sources\n\n1. Handbook\n\n2. Bulletin [2]",
         "**References**\n- [1] Handbook, page 3. Second edition.",
-        "[^1]: Handbook\n[^2]: Bulletin",
+        "Sources:\n* [1] Handbook\n  https://example.org\n* [2] Bulletin",
+        "[^1]: Handbook\n[^2]: Bulletin,\n    second edition",
         "[1]: https://example.org/handbook",
         "Sources: [1] Handbook, [2] Bulletin",
         "参考资料：\n[1] 手册\n[2] 公报",
@@ -95,8 +97,9 @@ def test_a_list_of_sources_behind_the_text_is_dropped(sources):
 
 
 def test_sources_named_by_their_marks_alone_belong_to_the_text_and_sources_asked_for_are_the_answer():
-    [stated] = statements("It is red.\nSources: [1], [3]", 3)
-    assert (stated.text, stated.cited) == ("It is red.", (0, 2))
+    for sources in ("Sources: [1], [3]", "(Source: [1][3])", "来源：【1】【3】"):
+        [stated] = statements(f"It is red.\n{sources}", 3)
+        assert (stated.text, stated.cited) == ("It is red.", (0, 2))
     assert [stated.cited for stated in statements("Sources:\n- Taxes [1].\n- Fees [2].", 3)] == [(0,), (1,)]
 
 

@@ -26,19 +26,21 @@ _CODE_BLOCK: Final = re.compile(
 )
 _INLINE_CODE: Final = re.compile(r"`[^`\n]+`")
 _TITLE: Final = (
-    r"^[ \t]*(?:#{1,6}[ \t]+)?[*_]{0,3}"
+    r"^[ \t]*(?:#{1,6}[ \t]+)?[*_(（]{0,3}"
     r"(?:(?:cited[ ])?(?:sources?|references?|citations?|footnotes?)(?:[ ](?:used|cited))?"
     r"|works[ ]cited|bibliography|参考(?:资料|文献|来源)|(?:资料|引用|信息)?来源|引用|出处|脚注)[ \t]?[*_]{0,3}"
 )
 _ENTRY: Final = r"(?:[-*+•][ \t]|\d{1,3}[.)、．]|[\[【(（])"
+_CONTINUED: Final = r"(?:\n(?:[ ]{2}|\t)[ \t]*+(?![-*+•\d\[【(（#|`])\S[^\n]*+)*+"
 _SOURCE_LIST: Final = re.compile(
-    rf"{_TITLE}[:：]?[*_]{{0,3}}[ \t\r]*(?:(?:\n[ \t\r]*+)++{_ENTRY}[^\n]*+)++", re.IGNORECASE | re.MULTILINE
+    rf"{_TITLE}[:：]?[*_]{{0,3}}[ \t\r]*(?:(?:\n[ \t\r]*+)++{_ENTRY}[^\n]*+{_CONTINUED})++",
+    re.IGNORECASE | re.MULTILINE,
 )
 _SOURCE_LINE: Final = re.compile(
     rf"(?P<title>{_TITLE}[:：][*_]{{0,3}}[ \t]*)(?P<listed>[\[【(（][^\n]*)$", re.IGNORECASE | re.MULTILINE
 )
 _LINES_WITHOUT_STATEMENTS: Final = re.compile(
-    r"^[ \t]*\[(?:\^[^\]\n]{1,40}\]:|\d{1,3}\]:[ \t]*<?https?://)[^\n]*"  # definitions of footnotes and links
+    rf"^[ \t]*\[(?:\^[^\]\n]{{1,40}}\]:|\d{{1,3}}\]:[ \t]*<?https?://)[^\n]*+{_CONTINUED}"  # footnotes, links
     r"|^[ ]{0,3}#{1,6}[ \t][^\n]*"
     r"|^[^\n|]*\|[^\n]*(?=\n[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t\r]*$)",
     re.MULTILINE,
@@ -106,10 +108,10 @@ def statements(answer: str, passages: int, first: int = 1) -> list[CitedStatemen
 def _prose(answer: str) -> str:
     """The answer with blanks in the place of code blocks and of lines that state nothing; offsets and lines stay."""
     text = _CODE_BLOCK.sub(_blanked, answer)
+    # "Sources:" at the beginning may be what the question asks for.
     begin = len(text) - len(text.lstrip())
-    for pattern, replaced in ((_SOURCE_LIST, _blanked), (_SOURCE_LINE, _without_title)):
-        # "Sources:" at the beginning may be what the question asks for.
-        text = pattern.sub(lambda match, to=replaced: match.group() if match.start() <= begin else to(match), text)
+    text = _SOURCE_LIST.sub(lambda match: match.group() if match.start() <= begin else _blanked(match), text)
+    text = _SOURCE_LINE.sub(lambda match: match.group() if match.start() <= begin else _without_title(match), text)
     return _LINES_WITHOUT_STATEMENTS.sub(_blanked, text)
 
 
@@ -187,4 +189,4 @@ def _joined(text: str) -> str:
     words = " ".join(text.split())
     for stop in ".,;:!?。，；：！？":
         words = words.replace(f" {stop}", stop)
-    return words
+    return words.lstrip(":： ")  # "[1]: It rains."
