@@ -19,6 +19,7 @@ from steelyard.generate.writer import QuestionWriter
 from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.prompts.template import load_template, placeholders
 from steelyard.retrieval.chunk import split_chunks
+from steelyard.retrieval.stored import ChunkIndex
 from steelyard.suites.rag.rows import load_rag
 
 RIM = "The rim of the copper gauge stands 30 cm above the ground at the northern gate of the old observatory."
@@ -86,6 +87,16 @@ def test_chunks_are_paired_with_those_that_share_their_words(folder):
     assert {"keeper.md", "rim.md"} in [{chunk.document for chunk in pair} for pair in pairs]
     assert len({frozenset(chunk.id for chunk in pair) for pair in pairs}) == len(pairs) <= 3
     assert related_pairs(chunks, 2, seed=5) == related_pairs(chunks, 2, seed=5)
+
+
+def test_the_neighbours_of_a_chunk_are_searched_once(monkeypatch):
+    searched = []
+    search = ChunkIndex.search
+    monkeypatch.setattr(ChunkIndex, "search", lambda index, *args: searched.append(args[0]) or search(index, *args))
+    texts = (RIM, KEEPER, MOON)
+    chunks = [chunk for text in texts for chunk in split_chunks(text, document=text[:9], tokens=1024, overlap=0)]
+    related_pairs(chunks, 99, seed=0)
+    assert sorted(searched) == sorted(texts)
 
 
 def test_a_question_over_two_chunks_has_both_sources_and_needs_both(folder):

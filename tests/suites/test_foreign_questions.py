@@ -75,8 +75,12 @@ def test_a_folder_of_beir_has_its_judged_queries_with_the_relevant_passages():
 @pytest.mark.parametrize(
     ("judgement", "message"),
     [
-        ("q1\tn9\t1", r"test\.tsv line 2: 'n9' is no _id of corpus\.jsonl"),
+        (
+            "q1\tn9\t1",
+            r"test\.tsv line 2: 'n9' is no _id of corpus\.jsonl: add it to corpus\.jsonl or delete the line$",
+        ),
         ("q9\tn1\t1", r"test\.tsv line 2: 'q9' is no _id of queries\.jsonl"),
+        ("q1\tn9\t1\nq1\tn8\t1\nq9\tn1\t1", r"line 2: 'n9' is no .* delete the line \(the first of 3 such lines\)"),
         ("q1\tn1\tyes", r"test\.tsv line 2: the score is 'yes', expected a whole number"),
     ],
 )

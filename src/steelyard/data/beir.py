@@ -37,24 +37,31 @@ def read_beir(folder: Path, split: str = "") -> Table:
     qrels = _qrels(folder, split)
     judged: dict[str, dict[str, str]] = {}
     for row in qrels:
-        place, cells = qrels.location(row.number), [str(cell_at(row.cells, at) or "").strip() for at in range(3)]
+        location, cells = qrels.location(row.number), [str(cell_at(row.cells, at) or "").strip() for at in range(3)]
         if cells == ["query-id", "corpus-id", "score"]:
             continue
         try:
             relevant = int(cells[2]) > 0
         except ValueError:
-            message = f"{place}: the score is {cells[2][:40]!r}, expected a whole number in the third column"
+            message = f"{location}: the score is {cells[2][:40]!r}, expected a whole number in the third column"
             raise DataError(message) from None
         judged.setdefault(cells[0], {})
         if relevant:
-            judged[cells[0]][cells[1]] = place
-    passages = _texts(folder / _CORPUS, {passage for places in judged.values() for passage in places}.__contains__)
+            judged[cells[0]][cells[1]] = location
+    passages = _texts(
+        folder / _CORPUS, {passage for locations in judged.values() for passage in locations}.__contains__
+    )
     queries = _texts(folder / _QUERIES, judged.__contains__)
-    for query, places in judged.items():
-        for passage, place in places.items():
-            if query not in queries or passage not in passages:
-                missing, file = (query, _QUERIES) if query not in queries else (passage, _CORPUS)
-                raise DataError(f"{place}: {missing[:60]!r} is no _id of {file}")
+    dangling = [
+        (location, *((query, _QUERIES) if query not in queries else (passage, _CORPUS)))
+        for query, locations in judged.items()
+        for passage, location in locations.items()
+        if query not in queries or passage not in passages
+    ]
+    if dangling:
+        location, missing, file = dangling[0]
+        of = f" (the first of {len(dangling)} such lines)" if len(dangling) > 1 else ""
+        raise DataError(f"{location}: {missing[:60]!r} is no _id of {file}: add it to {file} or delete the line{of}")
     rows = [
         Row(number, judged_row(query, text, {passage: passages[passage] for passage in judged[query]}))
         for number, (query, text) in enumerate(queries.items(), start=1)

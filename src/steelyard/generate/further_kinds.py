@@ -49,9 +49,11 @@ def related_pairs(chunks: Sequence[Chunk], count: int, seed: int) -> list[tuple[
         for chunk in order:
             if len(pairs) == count:
                 return list(pairs.values())
-            found = neighbours.setdefault(chunk.id, _neighbours(index, chunk))
-            if distance < len(found):
-                pairs.setdefault(frozenset({chunk.id, found[distance].id}), (chunk, found[distance]))
+            if chunk.id not in neighbours:
+                neighbours[chunk.id] = _neighbours(index, chunk)
+            if distance < len(neighbours[chunk.id]):
+                neighbour = neighbours[chunk.id][distance]
+                pairs.setdefault(frozenset({chunk.id, neighbour.id}), (chunk, neighbour))
     return list(pairs.values())
 
 
@@ -83,5 +85,5 @@ def index_of(documents: Sequence[Document], tokens: int) -> ChunkIndex:
 
 def text_to_check(index: ChunkIndex, text: str, question: str) -> str:
     """The text that must not answer a question: the chunk it was written for, and the best of the documents."""
-    found = [hit.chunk.text for hit in index.search(question, _CHECKED)]
-    return BETWEEN.join(dict.fromkeys([text, *found]))
+    best = [hit.chunk.text for hit in index.search(question, _CHECKED)]
+    return BETWEEN.join(dict.fromkeys([text, *best]))

@@ -1,9 +1,10 @@
 """Citation marks, which name passages and are no numbers: `[1]`, `[1][3]`, `[2, 5]`, `【2】`, `【4†source】`, `[^3]`.
 
 Systems that answer from sources, and judges that speak of passages, put them behind what they support. A bracket with
-a number is also how a rating or a result may be written ("Rating: [4]", "the answer is [5]"), so one counts as a mark
-only behind a word that does not introduce a value, and where a value is read, only while another number is left in the
-text.
+a number is also how a rating or a result may be written ("Rating: [4]", "the answer is [5]"). Where a value is read, a
+bracket counts as a mark only behind a word that does not introduce a value, and only while another number is left in
+the text. Where citations are read, every bracket counts but one that ends a sentence which announces a value: behind
+most of those words ("the results [1]", "according to [1]") it cites.
 """
 
 from __future__ import annotations
@@ -25,6 +26,13 @@ _INTRODUCES: Final = re.compile(
     re.IGNORECASE,
 )
 _REACH: Final = 12
+_ANNOUNCES: Final = re.compile(
+    r"(?:\b(?:answer|rating|score|grade|result|value|total)[*_]{0,3}\s?(?:is|was|[:：=])"
+    r"|(?:答案|评分|得分|分数|打分|结果|总分)[*_]{0,3}\s?[是为:：=]|[=＝])[*_]{0,3}\s?\Z",
+    re.IGNORECASE,
+)
+_ANNOUNCED_WITHIN: Final = 24
+_SENTENCE_END: Final = re.compile(r"[*_]{0,3}[ \t]*(?:[.!。！]|[\r\n]|\Z)")
 _DIGIT: Final = re.compile(r"\d")
 
 
@@ -78,7 +86,7 @@ _WIDEST_RANGE: Final = 20
 def read_citations(text: str) -> tuple[Citation, ...]:
     """The citation marks of an answer, in order: `[1]`, `[2, 5]`, `[2-4]`, `【4†source】`, `[^3]`, `(passage 2)`.
 
-    A bare number in brackets behind a word that introduces a value, as in "the answer is [5]", is none.
+    A bare number in brackets that is itself the value of a sentence, as in "The answer is [5].", is none.
 
     >>> [mark.numbers for mark in read_citations("The fee is 5 euros [2][4-5]. So it says (source 1).")]
     [(2,), (4, 5), (1,)]
@@ -86,7 +94,7 @@ def read_citations(text: str) -> tuple[Citation, ...]:
     return tuple(
         Citation(*match.span(), _cited_numbers(match[1] or match[2]))
         for match in _CITED.finditer(text)
-        if not (_BARE.fullmatch(match.group()) and _is_introduced(match))
+        if not (_BARE.fullmatch(match.group()) and _is_value(match))
     )
 
 
@@ -102,3 +110,9 @@ def _cited_numbers(listed: str) -> tuple[int, ...]:
 def _is_introduced(match: re.Match[str]) -> bool:
     before = match.string[max(0, match.start() - _REACH) : match.start()]
     return _INTRODUCES.search(before) is not None
+
+
+def _is_value(match: re.Match[str]) -> bool:
+    if _SENTENCE_END.match(match.string, match.end()) is None:
+        return False
+    return _ANNOUNCES.search(match.string[max(0, match.start() - _ANNOUNCED_WITHIN) : match.start()]) is not None

@@ -10,7 +10,8 @@ from tests.scorers.judges.judge_server import judged, sample
 from steelyard import ConfigError
 from steelyard.constraints import check_options
 from steelyard.replies.citations import read_citations
-from steelyard.scorers.judges.citations import Citations, statements
+from steelyard.scorers.judges.citations import Citations
+from steelyard.scorers.judges.cited_statements import statements
 
 FOUND = ("The gate is red.", "The wall is tall.", "The moat is deep.")
 
@@ -28,6 +29,14 @@ FOUND = ("The gate is red.", "The wall is tall.", "The moat is deep.")
         ("Red (passage 2), (Sources 1, 3).", [(2,), (1, 3)]),
         ("大门是红的[资料2]。", [(2,)]),
         ("The answer is [5].", []),
+        ("**Rating:** [4]\nIt rains [1].", [(1,)]),
+        ("答案是【5】。", []),
+        ("x = [3, 5]", []),
+        ("The survey gave mixed results [1].", [(1,)]),
+        ("According to [1], it rains.", [(1,)]),
+        ("Refer to [3].", [(3,)]),
+        ("It is [1] red, and the answer is [2] clear.", [(1,), (2,)]),
+        ("费用上涨的结果[1]。", [(1,)]),
         ("In [2019] and (1) and [a] and [12345].", []),
         ("Red [9-2], [1-999].", [(9, 2), (1, 999)]),
     ],
@@ -46,14 +55,83 @@ def test_marks_are_read(text, numbers):
         ("大门是红的[1]。墙很高[2]。", [("大门是红的。", (0,)), ("墙很高。", (1,))]),
         ("Red [1][1].", [("Red.", (0,))]),
         ("- [1]\n***", []),
+        ("Summary:\n[1] It rains.\n[2] Wind blows.", [("It rains.", (0,)), ("Wind blows.", (1,))]),
+        ("It rains.\n[1]\nWind blows.\n[2]", [("It rains.", (0,)), ("Wind blows.", (1,))]),
+        ("Red.\r\n[1][2] It is tall.\r\n- [3] Deep.", [("Red.", ()), ("It is tall.", (0, 1)), ("- Deep.", (2,))]),
+        (
+            "[1] It rains on the hill and on the old castle\n[2] Wind blows",
+            [("It rains on the hill and on the old castle", (0,)), ("Wind blows", (1,))],
+        ),
+        (
+            "It rains on the hill and on the old castle\n[1] and in town.",
+            [("It rains on the hill and on the old castle and in town.", (0,))],
+        ),
+        ("大门：\n[1]大门是红的。\n[2]墙很高。", [("大门是红的。", (0,)), ("墙很高。", (1,))]),
+        ("According to [2]:\nIt is red.", [("It is red.", (1,))]),
+        ("[1]: It is red.", [("It is red.", (0,))]),
     ],
 )
 def test_a_mark_belongs_to_the_sentence_that_it_stands_in_or_behind(answer, expected):
-    assert [(one.text, one.cited) for one in statements(answer, 3)] == expected
+    assert [(stated.text, stated.cited) for stated in statements(answer, 3)] == expected
 
 
-def test_an_answer_of_many_marks_is_read_in_time():
-    assert len(statements("It rains [1]. " * 20_000, 3)) == 20_000
+@pytest.mark.parametrize(
+    "sources",
+    [
+        "Sources:\n[1] Handbook\n[2] Bulletin",
+        "## Sources\n\n1. Handbook\n\n2. Bulletin [2]",
+        "**References**\n- [1] Handbook, page 3. Second edition.",
+        "Sources:\n* [1] Handbook\n  https://example.org\n* [2] Bulletin",
+        "[^1]: Handbook\n[^2]: Bulletin,\n    second edition",
+        "[1]: https://example.org/handbook",
+        "Sources: [1] Handbook, [2] Bulletin",
+        "参考资料：\n[1] 手册\n[2] 公报",
+    ],
+)
+def test_a_list_of_sources_behind_the_text_is_dropped(sources):
+    answer = f"It is red [1].\n\n{sources}\n\nIt is tall [2]."
+    assert [(stated.text, stated.cited) for stated in statements(answer, 3)] == [
+        ("It is red.", (0,)),
+        ("It is tall.", (1,)),
+    ]
+
+
+def test_sources_named_by_their_marks_alone_belong_to_the_text_and_sources_asked_for_are_the_answer():
+    for sources in ("Sources: [1], [3]", "(Source: [1][3])", "来源：【1】【3】"):
+        [stated] = statements(f"It is red.\n{sources}", 3)
+        assert (stated.text, stated.cited) == ("It is red.", (0, 2))
+    assert [stated.cited for stated in statements("Sources:\n- Taxes [1].\n- Fees [2].", 3)] == [(0,), (1,)]
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        "## Fees [3]",
+        "The fees of the castle and of its gardens in summer:",
+        "**Fees:**",
+        "| Fee | Age [3] |\n|---|:-:|",
+        "```python\nred = items[2]\n# It is tall.\n```",
+        "~~~\nIt is tall [2].\n~~~",
+        "`items[2]`",
+    ],
+)
+def test_headings_and_code_state_nothing(nothing):
+    answer = f"It is red [1].\n\n{nothing}\nIt is tall [2]."
+    assert [(stated.text, stated.cited) for stated in statements(answer, 3)] == [
+        ("It is red.", (0,)),
+        ("It is tall.", (1,)),
+    ]
+
+
+def test_inline_code_holds_no_marks_and_rows_of_tables_are_statements():
+    [stated] = statements("The gate is `items[2]` [1].", 3)
+    assert (stated.text, stated.cited) == ("The gate is `items[2]`.", (0,))
+    assert [stated.cited for stated in statements("|Gate|Fee|\n|-|-|\n|Red|5 [1]|\n|Old|6 [2]|", 3)] == [(0,), (1,)]
+
+
+@pytest.mark.parametrize("text", ["It rains [1]. ", "[1] It rains.\n", "[1] " * 5 + "It rains.\n"])
+def test_an_answer_of_many_marks_is_read_in_time(text):
+    assert len(statements(text * 20_000, 3)) == 20_000
 
 
 def looks(asked):
@@ -89,6 +167,7 @@ def values(judgement):
         ("It is red [1]. It is tall.", 1.0, 0.5),  # uncited
         ("It is red [1][9].", 0.5, 1.0),  # there is no ninth passage
         ("It is red [7].", 0.0, 0.0),
+        ("## Castle\nIn short:\n[1] It is red.\n[2] It is tall.\n\nSources:\n[1] A\n[2] B", 1.0, 1.0),
     ],
 )
 def test_precision_is_of_citations_and_recall_of_statements(answer, precision, recall):
@@ -136,8 +215,18 @@ def test_a_citation_without_any_passage_is_wrong_unless_the_target_returns_none_
     assert {score.outcome for score in judged(Citations, several[1], looks).scores["b"].values()} == {"not_applicable"}
 
 
-@pytest.mark.parametrize(("answer", "found"), [(" ", FOUND), ("It is red.", ()), ("I do not know.", ())])
-def test_a_blank_answer_and_one_without_passages_and_marks_do_not_apply(answer, found):
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        (" ", FOUND),
+        ("It is red.", ()),
+        ("I do not know.", ()),
+        ("I do not know.", FOUND),
+        ("The documents do not mention the price [1].", FOUND),
+        ("## Fees", FOUND),
+    ],
+)
+def test_blank_answers_abstentions_and_those_without_passages_and_marks_do_not_apply(answer, found):
     judgement = cited(answer, found)
 
     assert {score.outcome for score in judgement.scores["fr"].values()} == {"not_applicable"}
@@ -148,6 +237,12 @@ def test_a_verdict_that_cannot_be_read_makes_the_scores_unparsed():
     judgement = cited("It is red [1]. It is tall [2].", reply=lambda asked: "1. Verdict: YES")
 
     assert {score.outcome for score in judgement.scores["fr"].values()} == {"unparsed"}
+
+
+def test_a_citation_that_the_support_needs_is_right_though_its_own_verdict_cannot_be_read():
+    replies = "1. YES\n3. NO\n4. NO\n5. NO\n6. NO\n7. NO"  # all three; each alone, the first unreadable; each pair
+
+    assert values(cited("It is red, tall and deep [1][2][3].", reply=lambda asked: replies)) == [1.0, 1.0]
 
 
 def test_repeats_are_averaged():

@@ -8,14 +8,15 @@ right if its statement is supported and it has a part in that: its passage suppo
 cited ones do not without it. A mark with a number that no passage has is wrong.
 
 Source: Gao et al. 2023, "Enabling Large Language Models to Generate Text with Citations" (ALCE, arXiv:2305.14627),
-section 3.3. Deviations: a model is asked where ALCE takes a classifier of entailment; questions are no statements; an
-answer without marks has no precision, where ALCE gives 0; the passages are shown with their numbers, so that a
-statement about "passage 2" is understood.
+section 3.3. Deviations: a model is asked where ALCE takes a classifier of entailment; not every sentence is a statement
+(questions, headings, lines that end in a colon, header rows of tables, code and lists of sources are none, see
+`cited_statements`); a mark that begins a line belongs to the statement behind it; to an answer that only says that it
+has no answer neither score applies; an answer without marks has no precision, where ALCE gives 0; the passages are
+shown with their numbers, so that a statement about "passage 2" is understood.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,10 +24,10 @@ from typing import Annotated, Any, ClassVar, Final
 
 from steelyard.constraints import Share, Within
 from steelyard.prompts.conversation import transcript_of
+from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_text import answer_of
-from steelyard.replies.citations import Citation, read_citations
 from steelyard.replies.verdict import Verdict
-from steelyard.retrieval.sentences import sentences
+from steelyard.scorers.judges.cited_statements import CitedStatement, Passages, statements
 from steelyard.scorers.judges.declared import AskingScorer, PromptForm, at_least, count_yes
 from steelyard.scorers.judges.judge import takes_model
 from steelyard.scorers.judges.verdicts import (
@@ -45,34 +46,9 @@ _NAMES: Final = ("citation_precision", "citation_recall")
 _PROMPT: Final = "citations"
 _NO_PASSAGE: Final = Verdict("scored", 0.0, label="no", reason="no passage has this number")
 _UNCITED: Final = Verdict("scored", 0.0, label="no", reason="it cites nothing")
-_QUESTION: Final = ("?", "？")
 
-Passages = tuple[int, ...]
-"""Positions of passages, from 0."""
 Pair = tuple[int, Passages]
 """The number of a statement, and the passages against which it is checked."""
-
-
-@dataclass(frozen=True, slots=True)
-class CitedStatement:
-    """A sentence of an answer.
-
-    Args:
-        text: without its marks.
-        cited: positions of the passages that it cites, from 0, each once.
-        unknown: how many of the numbers that it cites no passage has.
-    """
-
-    text: str
-    cited: Passages
-    unknown: int
-
-    @property
-    def checks(self) -> tuple[Passages, ...]:
-        """The sets of passages against which it is checked: all that it cites, each alone, and all but each."""
-        alone = [(passage,) for passage in self.cited]
-        without = [tuple(other for other in self.cited if other != passage) for passage in self.cited]
-        return tuple(dict.fromkeys(passages for passages in (self.cited, *alone, *without) if passages))
 
 
 @takes_model
@@ -81,9 +57,9 @@ class Citations(AskingScorer):
     """Whether an answer's citations are right, and all of it is supported by what it cites: two scores in [0, 1].
 
     Marks are `[1]`, `[2, 5]`, `[2-4]`, `【4†source】`, `[^3]`, `(passage 2)`; 1 is the first passage of those that were
-    retrieved. An answer without marks has no precision and a recall of 0. To blank answers, and to abstentions without
-    passages, neither applies. If no output of the run has contexts, the target does not return them, and the scores
-    apply to none.
+    retrieved. An answer without marks has no precision and a recall of 0. To blank answers, and to those that only say
+    that they have no answer, neither applies. If no output of the run has contexts, the target does not return them,
+    and the scores apply to none.
 
     Args:
         threshold: the least precision and recall that pass, in [0, 1]; null: nothing passes or fails.
@@ -113,16 +89,19 @@ class Citations(AskingScorer):
         unjudged = [nothing_to_support(name, output, contexts) for name in _NAMES]
         if unjudged[0] is not None:
             return [score for score in unjudged if score is not None]
-        found = statements(answer, len(contexts), self.first)
-        if not found:
+        stated = statements(answer, len(contexts), self.first)
+        if not stated:
             return [not_applicable(name, "the answer states nothing", lacks="claims") for name in _NAMES]
-        if not contexts and not any(statement.unknown for statement in found):
+        if not contexts and not any(statement.unknown for statement in stated):
             return [not_applicable(name, "there are no contexts", lacks=PASSAGES) for name in _NAMES]
+        if is_abstention(" ".join(statement.text for statement in stated)):
+            why = "the answer only says that it has no answer"
+            return [not_applicable(name, why, lacks="claims" if contexts else PASSAGES) for name in _NAMES]
         question = transcript_of(sample.input)
         verdicts: list[dict[Pair, Verdict]] = [{} for _ in range(self.judge.repeats)]
-        for pairs in _batches(found, contexts, self.window_tokens):
+        for pairs in _batches(stated, contexts, self.window_tokens):
             messages = self.prompts[_PROMPT].messages(
-                self.judge.language_for(question, answer), self._shown(question, found, contexts, pairs)
+                self.judge.language_for(question, answer), self._shown(question, stated, contexts, pairs)
             )
 
             def read(reply: Reply, pairs: Sequence[Pair] = pairs) -> dict[Pair, Verdict]:
@@ -130,7 +109,7 @@ class Citations(AskingScorer):
 
             replies = await self.judge.verdicts(ask, messages, read, schema=self.judge.numbered_schema(len(pairs)))
             verdicts = [{**before, **more} for before, more in zip(verdicts, replies, strict=True)]
-        scores = self._scores(found, verdicts, answer)
+        scores = self._scores(stated, verdicts, answer)
         return (
             scores
             if contexts
@@ -138,13 +117,13 @@ class Citations(AskingScorer):
         )
 
     def _shown(
-        self, question: str, found: Sequence[CitedStatement], contexts: Sequence[str], pairs: Sequence[Pair]
+        self, question: str, stated: Sequence[CitedStatement], contexts: Sequence[str], pairs: Sequence[Pair]
     ) -> dict[str, str]:
         """The values of the prompt for some checks."""
         shown = sorted({passage for _, passages in pairs for passage in passages})
         window = ContextWindow(tuple(self.first + passage for passage in shown), tuple(contexts[no] for no in shown))
         lines = [
-            f"{line}. (passage {', '.join(str(self.first + passage) for passage in passages)}) {found[no].text}"
+            f"{line}. (passage {', '.join(str(self.first + passage) for passage in passages)}) {stated[no].text}"
             for line, (no, passages) in enumerate(pairs, start=1)
         ]
         return {
@@ -155,68 +134,25 @@ class Citations(AskingScorer):
         }
 
     def _scores(
-        self, found: Sequence[CitedStatement], repeats: Sequence[Mapping[Pair, Verdict]], answer: str
+        self, stated: Sequence[CitedStatement], repeats: Sequence[Mapping[Pair, Verdict]], answer: str
     ) -> list[Score]:
-        detail = {"claims": _listed(found, repeats)}
+        detail = {"claims": _listed(stated, repeats)}
         precision, recall = _NAMES
         passes = at_least(self.threshold)
         recalled = score_of(
-            recall, [_recall(found, of) for of in repeats], candidate=answer, passes=passes, detail=detail
+            recall, [_recall(stated, of) for of in repeats], candidate=answer, passes=passes, detail=detail
         )
-        if not any(statement.cited or statement.unknown for statement in found):
+        if not any(statement.cited or statement.unknown for statement in stated):
             return [not_applicable(precision, "the answer cites nothing", lacks="citations"), recalled]
-        verdicts = [_precision(found, of) for of in repeats]
+        verdicts = [_precision(stated, of) for of in repeats]
         return [score_of(precision, verdicts, candidate=answer, passes=passes, detail=detail), recalled]
 
 
-def statements(answer: str, passages: int, first: int = 1) -> list[CitedStatement]:
-    """The sentences of an answer that state something, with what each cites.
-
-    Args:
-        answer: with its marks.
-        passages: how many there are.
-        first: the number of the first one.
-
-    >>> [(one.text, one.cited, one.unknown) for one in statements("It rains [1]. Wind blows.[2][9]", 2)]
-    [('It rains.', (0,), 0), ('Wind blows.', (1,), 1)]
-    """
-    marks = read_citations(answer)
-    ends = [0, *(mark.end for mark in marks)]
-    between = [answer[end : mark.start] + " " * (mark.end - mark.start) for end, mark in zip(ends, marks, strict=False)]
-    without = "".join([*between, answer[ends[-1] :]])
-    spans = [(start, end) for start, end in sentences(without) if any(map(str.isalnum, without[start:end]))]
-    cited: dict[int, list[Citation]] = {}
-    for mark in marks:
-        # It belongs to the last sentence that begins before it; in front of all, to the first.
-        number = bisect_right(spans, mark.start, key=lambda span: span[0])
-        cited.setdefault(max(number - 1, 0), []).append(mark)
-    texts = [_joined(without[start:end]) for start, end in spans]
-    return [
-        _statement(text, cited.get(no, ()), passages, first)
-        for no, text in enumerate(texts)
-        if no in cited or not text.endswith(_QUESTION)
-    ]
-
-
-def _statement(text: str, marks: Sequence[Citation], passages: int, first: int) -> CitedStatement:
-    numbers = dict.fromkeys(number - first for mark in marks for number in mark.numbers)
-    cited = tuple(number for number in numbers if 0 <= number < passages)
-    return CitedStatement(text, cited, len(numbers) - len(cited))
-
-
-def _joined(text: str) -> str:
-    """A sentence on one line, without the blanks that its marks left before punctuation."""
-    words = " ".join(text.split())
-    for stop in ".,;:!?。，；：！？":
-        words = words.replace(f" {stop}", stop)
-    return words
-
-
-def _batches(found: Sequence[CitedStatement], contexts: Sequence[str], tokens: int) -> Iterator[list[Pair]]:
+def _batches(stated: Sequence[CitedStatement], contexts: Sequence[str], tokens: int) -> Iterator[list[Pair]]:
     """The checks in groups whose passages fit one call; those of one statement stay together."""
     group: list[Pair] = []
     shown: set[int] = set()
-    for no, statement in enumerate(found):
+    for no, statement in enumerate(stated):
         if not statement.cited:
             continue
         wanted = shown.union(statement.cited)
@@ -229,8 +165,8 @@ def _batches(found: Sequence[CitedStatement], contexts: Sequence[str], tokens: i
         yield group
 
 
-def _recall(found: Sequence[CitedStatement], verdicts: Mapping[Pair, Verdict]) -> Verdict:
-    supports = [_support(no, statement, verdicts) for no, statement in enumerate(found)]
+def _recall(stated: Sequence[CitedStatement], verdicts: Mapping[Pair, Verdict]) -> Verdict:
+    supports = [_support(no, statement, verdicts) for no, statement in enumerate(stated)]
     return combined_verdict(supports, count_yes(supports) / len(supports))
 
 
@@ -241,9 +177,9 @@ def _support(no: int, statement: CitedStatement, verdicts: Mapping[Pair, Verdict
     return _NO_PASSAGE if statement.unknown else _UNCITED
 
 
-def _precision(found: Sequence[CitedStatement], verdicts: Mapping[Pair, Verdict]) -> Verdict:
+def _precision(stated: Sequence[CitedStatement], verdicts: Mapping[Pair, Verdict]) -> Verdict:
     judged: list[Verdict] = []
-    for no, statement in enumerate(found):
+    for no, statement in enumerate(stated):
         judged += [_citation(no, statement, passage, verdicts) for passage in statement.cited]
         judged += [_NO_PASSAGE] * statement.unknown
     return combined_verdict(judged, count_yes(judged) / len(judged))
@@ -256,12 +192,12 @@ def _citation(no: int, statement: CitedStatement, passage: int, verdicts: Mappin
     if whole.value != 1 or alone.value == 1 or not others:
         return whole
     without = verdicts[no, others]
-    if without.value is None or alone.value is None:
-        return without if without.value is None else alone
-    return whole if without.value == 0 else alone
+    if without.value == 0:  # the support needs it, whatever it does alone
+        return whole
+    return without if without.value is None else alone
 
 
-def _listed(found: Sequence[CitedStatement], repeats: Sequence[Mapping[Pair, Verdict]]) -> list[dict[str, Any]]:
+def _listed(stated: Sequence[CitedStatement], repeats: Sequence[Mapping[Pair, Verdict]]) -> list[dict[str, Any]]:
     """Each statement with the verdict on all that it cites; "" if unparsed."""
     return [
         {
@@ -271,5 +207,5 @@ def _listed(found: Sequence[CitedStatement], repeats: Sequence[Mapping[Pair, Ver
         }
         | ({"repeat": repeat} if len(repeats) > 1 else {})
         for repeat, verdicts in enumerate(repeats, start=1)
-        for no, statement in enumerate(found)
+        for no, statement in enumerate(stated)
     ]
