@@ -31,6 +31,7 @@ _WITHOUT: Final = frozenset({400, 403, 404, 405, 410, 422, 501})
 """Statuses of endpoints that have no decisions, or none for this model or these questions."""
 _OTHER_FORM: Final = frozenset({400, 422})
 _ENOUGH: Final = 1e-6
+_BEFORE_JSON: Final = b"\xef\xbb\xbf \t\r\n"
 
 
 def decision_body(name: str, turns: Sequence[MessageTurn], questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -140,7 +141,10 @@ def decision_in(answer: Answer) -> Reply | None:
     Raises:
         Fault: `malformed`, sent again: an answer without its probabilities.
     """
-    if answer.status != 200 or not (b'"answers"' in answer.body or b'"block_reason"' in answer.body):
+    # A stream that speaks of answers is read by whoever assembles it: it is no JSON object yet.
+    if answer.status != 200 or not answer.body.lstrip(_BEFORE_JSON).startswith(b"{"):
+        return None
+    if b'"answers"' not in answer.body and b'"block_reason"' not in answer.body:
         return None
     data = mapping_or_empty(parse_json(answer))
     if mapping_or_empty(data.get("prompt_feedback")).get("block_reason") and not data.get("answers"):
