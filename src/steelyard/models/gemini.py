@@ -205,7 +205,7 @@ def _whole(answer: Answer) -> Answer:
     if first:
         first |= {"content": {"parts": parts}, **({"logprobsResult": logprobs} if logprobs else {})}
         whole["candidates"] = [first]
-    is_whole = bool(first.get("finishReason")) or "promptFeedback" in whole
+    is_whole = bool(first.get("finishReason") or mapping_or_empty(whole.get("promptFeedback")).get("blockReason"))
     return assembled_answer(answer, whole if is_whole else None)
 
 
