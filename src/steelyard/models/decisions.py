@@ -162,19 +162,26 @@ def decision_in(answer: Answer) -> Reply | None:
 
 
 def _plain(given: Mapping[str, Any], key: str | None, answer: Answer) -> dict[str, Any]:
-    """One answer: `probability` of yes, or `probabilities` by value, of a score by the place of its level."""
+    """One answer: `probability` of yes, or `probabilities` by value, of a score by the place of its level.
+
+    Where they are told, `labels` has the label of each value, and `label_mass` the probability of all values together
+    before they were scaled to 1.
+    """
     kind = {"noul": "predicate", "yes_no": "predicate"}.get(str(given.get("type")), str(given.get("type")))
     name = key if key is not None else given.get("name")
     head = {"type": kind, **({"name": name} if isinstance(name, str) else {})}
     if kind == "refusal":
         return head
     shares = dict(_shares(given.get("probabilities")))
+    if _is_share(given.get("label_mass")):
+        head["label_mass"] = given["label_mass"]
     if kind == "predicate":
         yes = given.get("probability", given.get("noul", shares.get("yes")))
         if _is_share(yes):
             return {**head, "probability": yes}
     elif kind in {"choice", "score"} and shares and all(map(_is_share, shares.values())):
-        return {**head, "probabilities": shares}
+        labels = _labels(given.get("probabilities")) if kind == "score" else {}
+        return {**head, "probabilities": shares, **({"labels": labels} if labels else {})}
     raise Fault("malformed", f"a decision without its probabilities: {quoted(answer.body)}", billed=True)
 
 
@@ -185,6 +192,14 @@ def _shares(given: Any) -> Iterator[tuple[str, Any]]:
     for one in given if isinstance(given, list) else ():
         if isinstance(one, Mapping):
             yield str(one.get("value")), one.get("probability")
+
+
+def _labels(given: Any) -> dict[str, str]:
+    """Value -> label, of a list of both; empty where one has no label, or two have the same."""
+    entries = [one for one in given if isinstance(one, Mapping)] if isinstance(given, list) else []
+    labels = {str(one.get("value")): one.get("label") for one in entries}
+    are_labels = all(isinstance(label, str) for label in labels.values())
+    return labels if are_labels and len({*labels.values()}) == len(entries) else {}
 
 
 def _is_share(value: Any) -> bool:

@@ -12,6 +12,7 @@ from steelyard.constraints import check_options
 from steelyard.evaluation.rescore import rescore
 from steelyard.models import Anthropic, Retry
 from steelyard.scorers import Correctness, GEval, Guideline, Preference, Rubric
+from steelyard.scorers.judges.decisions import numbered_questions
 from steelyard.store import Store
 
 SAMPLES = [sample(no=f"q{n}", question=f"Capital number {n}?") for n in range(4)]
@@ -129,6 +130,51 @@ def test_a_preference_is_the_most_probable_of_three():
     run, asked, _ = judged(Preference, reply, [PAIR])
     assert len(asked) == 2
     assert scores_of(run)[0].value == 1
+
+
+@pytest.mark.parametrize("shares", [{"A": 0.4, "B": 0.4, "C": 0.2}, {"A": 0.45, "B": 0.1, "C": 0.45}])
+def test_equally_probable_preferences_are_a_tie(shares):
+    run, _, _ = judged(Preference, lambda *_: decided(choice(**shares)), [PAIR])
+    assert scores_of(run)[0].value == 0.5
+
+
+@pytest.mark.parametrize(
+    ("make", "answer", "sample"),
+    [
+        (Preference, choice(A=0, B=0, C=0), PAIR),
+        (Preference, choice(D=1), PAIR),
+        (Preference, choice(A=0.2, B=0.1, C=0.1), PAIR),
+        (Preference, {**choice(A=0.9, B=0.1, C=0), "label_mass": 0.3}, PAIR),
+        (Correctness, score(0, 0, 0.1, 0.1, 0.1), SAMPLES[0]),
+        (Correctness, {**score(0, 0, 0, 0, 1), "label_mass": 0.01}, SAMPLES[0]),
+        (guideline("It is true."), {**yes(0.9, "1"), "label_mass": 0.49}, SAMPLES[0]),
+    ],
+)
+def test_verdicts_without_half_of_the_probability_are_unparsed(make, answer, sample):
+    run, _, _ = judged(make, lambda *_: decided(answer), [sample])
+    assert (scores_of(run)[0].value, scores_of(run)[0].outcome) == (None, "unparsed")
+
+
+def test_an_answer_is_read_from_half_of_the_probability_on():
+    answer = {**score(0, 0, 0, 0, 0.5), "label_mass": 0.5}
+    run, _, _ = judged(Correctness, lambda *_: decided(answer), SAMPLES[:1])
+    assert scores_of(run)[0].value == 5
+
+
+@pytest.mark.parametrize(
+    ("labels", "value"), [("54321", 1.25), (("bad", "poor", "fair", "fine", "good"), 4.75), ("55555", 4.75)]
+)
+def test_a_level_is_known_by_its_label_and_else_by_its_place(labels, value):
+    answer = score(0, 0, 0, 0.25, 0.75)
+    for entry, label in zip(answer["probabilities"], labels, strict=True):
+        entry["label"] = label
+    run, _, _ = judged(Correctness, lambda *_: decided(answer), SAMPLES[:1])
+    assert scores_of(run)[0].value == value
+
+
+def test_more_than_200_numbered_verdicts_are_asked_for_as_text():
+    assert len(numbered_questions(200)["decisions"]) == 200
+    assert numbered_questions(201) == numbered_questions(0) == {}
 
 
 @pytest.mark.parametrize(
