@@ -197,9 +197,8 @@ def _shares(given: Any) -> Iterator[tuple[str, Any]]:
 def _labels(given: Any) -> dict[str, str]:
     """Value -> label, of a list of both; empty where one has no label, or two have the same."""
     entries = [one for one in given if isinstance(one, Mapping)] if isinstance(given, list) else []
-    labels = {str(one.get("value")): one.get("label") for one in entries}
-    are_labels = all(isinstance(label, str) for label in labels.values())
-    return labels if are_labels and len({*labels.values()}) == len(entries) else {}
+    labels = {str(one.get("value")): label for one in entries if isinstance(label := one.get("label"), str)}
+    return labels if len({*labels.values()}) == len(entries) else {}
 
 
 def _is_share(value: Any) -> bool:

@@ -47,18 +47,19 @@ def judged(make, reply, samples=SAMPLES, then=None, **judge):
 
     async def work():
         async with peer(answer) as server:
-            scorer = make(Judge(OpenAICompatible("judge", server.url), **{"structured": "decisions", **judge}))
-            run = await aevaluate(answer_of_the_sample, samples, [scorer], retry=Retry(attempts=1), on_broken="return")
-            return run, None if then is None else await then(run, scorer)
+            made = make(Judge(OpenAICompatible("judge", server.url), **{"structured": "decisions", **judge}))
+            scorers = made if isinstance(made, list) else [made]
+            run = await aevaluate(answer_of_the_sample, samples, scorers, retry=Retry(attempts=1), on_broken="return")
+            return run, None if then is None else await then(run, scorers)
 
     run, more = asyncio.run(work())
     return run, asked, more
 
 
-async def scored_again(run, scorer):
+async def scored_again(run, scorers):
     def score_again():
         with Store() as store:
-            again, _ = rescore(store, store.run(run.id), [scorer])
+            again, _ = rescore(store, store.run(run.id), scorers)
             return [*again.records()]
 
     return await asyncio.to_thread(score_again)
@@ -195,6 +196,40 @@ def test_an_endpoint_without_decisions_is_asked_for_text_after_one_try(status, b
     assert sum(path == "/v1/decisions" for path, _ in asked) <= 2
     assert all(score.detail["asked_for"].startswith("free text: the endpoint gives no") for score in scores_of(run))
     assert [record.scores[0].value for record in rescored] == [4] * 4
+
+
+def test_an_endpoint_that_takes_some_questions_alone_is_asked_for_text_where_it_refuses():
+    """Predicates are taken, scores are not: what the first call finds does not decide for the other kind."""
+
+    def reply(path, body):
+        if path != "/v1/decisions":
+            return said("Fine.\nRating: 4")
+        kind = body["questions"][0]["type"]
+        return decided(yes(0.9, "1")) if kind == "predicate" else http(400, {"error": {"message": "no scores"}})
+
+    both = lambda judge: [Guideline(judge, guidelines=("It is true.",)), Correctness(judge)]  # noqa: E731
+    run, asked, rescored = judged(both, reply, then=scored_again)
+    assert run.state == "finished"
+    for records in ([*run.records()], rescored):
+        assert [[score.value for score in record.scores[:2]] for record in records] == [[1, 4]] * 4
+    refused = [body for path, body in asked if path == "/v1/decisions" and body["questions"][0].get("type") == "score"]
+    assert len(refused) == 2
+
+
+def test_an_endpoint_that_takes_no_images_decides_on_texts():
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    shown = [{"role": "user", "content": [{"type": "text", "text": "What is it?"}, picture]}]
+    samples = [*SAMPLES, sample(no="seen", question=shown)]
+
+    def reply(path, body):
+        if path != "/v1/decisions":
+            return said("Fine.\n1. YES")
+        return decided(yes(0.9, "1")) if isinstance(body["input"], str) else http(400, {"error": {"message": "no"}})
+
+    run, _, _ = judged(guideline("It is true."), reply, samples, images=True)
+    forms = {record.sample.id: record.scores[0].detail["asked_for"].split(" (")[0] for record in run.records()}
+    assert forms.pop("seen") == "free text: the endpoint gives no decisions"
+    assert {*forms.values()} == {"decisions"}
 
 
 def test_scoring_again_reads_the_stored_decisions():
