@@ -138,6 +138,21 @@ def test_a_chat_reply_that_speaks_of_answers_stays_a_chat_reply():
     assert read(OpenAICompatible("m"), {"choices": [choice], "answers": [1]}).text == '{"answers": [1]}'
 
 
+@pytest.mark.parametrize("word", ["answers", "block_reason"])
+@pytest.mark.parametrize("before", ["", "\ufeff", "\n"])
+def test_a_stream_that_speaks_of_answers_stays_a_chat_reply(word, before):
+    chunks = [
+        {"choices": [{"delta": {"content": word}, "finish_reason": None}]},
+        {"choices": [{"delta": {}, "finish_reason": "stop"}]},
+    ]
+    stream = before + "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
+    assert read(OpenAICompatible("m", stream=True), stream.encode()).text == word
+
+
+def test_blanks_before_decisions_are_passed_over():
+    assert json.loads(read(OpenAICompatible("m"), b"\xef\xbb\xbf\n " + json.dumps(YES).encode()).text)
+
+
 def test_only_text_and_images_are_messages():
     with pytest.raises(ConfigError):
         OpenAICompatible("m").request([{"role": "user", "content": [{"type": "input_audio"}]}], yes_no_question())

@@ -147,6 +147,12 @@ def test_what_cannot_be_read_by_its_own_account_is_an_error_with_its_name(reason
     assert f"{reason}: Bad call." in fault.message
 
 
+@pytest.mark.parametrize("reason", ["OTHER", "MALFORMED_RESPONSE", "MALFORMED_FUNCTION_CALL"])
+def test_a_reply_that_broke_off_counts_as_cut(reason):
+    reply = read(MODEL, candidate({"text": "Par"}, reason=reason))
+    assert (reply.text, reply.finish, reply.metadata["stop_reason"]) == ("Par", "length", reason)
+
+
 def test_a_reply_that_the_provider_cuts_at_its_own_limit_is_gone_on_with():
     cut = candidate({"text": "Par"}, reason="CONTINUATION", continuationToken="dG9r")
     usage = {"promptTokenCount": 20, "candidatesTokenCount": 1}

@@ -170,6 +170,14 @@ def test_a_blocked_prompt_in_a_stream_is_filtered():
     assert reply.finish == "content_filter"
 
 
+def test_ratings_of_a_prompt_do_not_make_a_cut_stream_whole():
+    make, body, form = PROVIDERS["gemini"]
+    rated = {"promptFeedback": {"safetyRatings": [{"category": "HARM_CATEGORY_HARASSMENT", "probability": "LOW"}]}}
+    cut = data_only({**gemini_chunk({"text": "Ro"}), **rated})
+    reply, asked = exchanged(make, [(200, cut, form), (200, body, form)])
+    assert (reply.text, len(asked), reply.attempts[0].fault) == ("Rome", 2, "malformed")
+
+
 def test_ollama_keeps_thoughts_and_calls_of_tools():
     call = {"function": {"name": "find", "arguments": {"q": "Rome"}}}
     body = lines(ollama_line(message={"content": "", "thinking": "Look", "tool_calls": [call]}), ollama_line(**DONE))

@@ -120,6 +120,10 @@ def test_what_is_alike_in_every_call_is_marked_for_the_cache():
         ({"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}, "Par", "content_filter"),
         ({"status": "incomplete", "incomplete_details": {"reason": "max_messages"}}, "Par", "length"),
         ({"output": [{"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}]}, "No.", "refusal"),
+        ({"output": [{"type": "message", "content": [
+            {"type": "output_text", "text": "Par"}, {"type": "refusal", "refusal": "No."}]}]}, "Par", "refusal"),
+        ({"output": [{"type": "message", "content": [
+            {"type": "refusal", "refusal": "Hm."}, {"type": "output_text", "text": "Paris"}]}]}, "Paris", "stop"),
         ({"status": "failed", "error": {"code": "bio_policy", "message": "Not this."}, "output": []}, "",
          "content_filter"),
     ],
@@ -150,6 +154,21 @@ def test_a_failure_with_status_200_is_an_error_and_never_an_empty_answer(code, k
 def test_a_status_that_nobody_knows_is_no_answer():
     assert fault_of(MODEL, responses("", status="cancelled", output=[], usage=None)).kind == "malformed"
     assert fault_of(MODEL, responses("", status="in_progress", output=[], usage=None)).kind == "server"
+
+
+@pytest.mark.parametrize("status", ["cancelled", "expired", 1])
+def test_a_text_of_a_call_that_was_stopped_is_no_whole_reply(status):
+    fault = fault_of(MODEL, responses("Par", status=status))
+    assert (fault.kind, repr(status) in fault.message) == ("malformed", True)
+
+
+def test_a_server_may_leave_the_status_out():
+    assert read(MODEL, responses("Paris", status=None)).finish == "stop"
+
+
+def test_why_a_reply_was_broken_off_by_a_refusal_is_kept():
+    content = [{"type": "output_text", "text": "Par"}, {"type": "refusal", "refusal": "No."}]
+    assert read(MODEL, responses("", output=[{"type": "message", "content": content}])).metadata["message"] == "No."
 
 
 def test_a_header_says_whether_a_call_is_sent_again():

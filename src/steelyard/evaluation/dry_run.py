@@ -325,9 +325,11 @@ class _CountingAsk:
         model: Model,
         wanted: Mapping[str, Any],
         without: Mapping[str, Any],
+        *,
+        has_images: bool = False,
     ) -> Finding:
         """With what the endpoint may refuse, unless the journal knows that it does."""
-        refusal = self._estimate.noted(self._keys.once(schema_digest(model, wanted))) or ""
+        refusal = self._estimate.noted(self._keys.once(schema_digest(model, wanted, has_images=has_images))) or ""
         return Finding(await call(**(without if refusal else wanted)), refusal)
 
     async def once(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:

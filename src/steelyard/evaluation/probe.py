@@ -221,7 +221,7 @@ class _NotingAsk:
     once = __call__
 
     async def either(
-        self, call: Callable[..., Any], _model: Any, _wanted: Mapping[str, Any], without: Mapping[str, Any]
+        self, call: Callable[..., Any], _model: Any, _wanted: Mapping[str, Any], without: Mapping[str, Any], **_: Any
     ) -> Any:
         """Without what the scorer can do without."""
         return await call(**without), ""

@@ -247,9 +247,11 @@ class JournalAsk:
         model: Model,
         wanted: Mapping[str, Any],
         without: Mapping[str, Any],
+        *,
+        has_images: bool = False,
     ) -> Finding:
         """The stored reply in the form in which it was asked for: with what may be refused, or without."""
-        note = self._noted(schema_digest(model, wanted))
+        note = self._noted(schema_digest(model, wanted, has_images=has_images))
         if note:
             return Finding(await call(**without), note)
         try:

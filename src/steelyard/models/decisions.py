@@ -31,6 +31,7 @@ _WITHOUT: Final = frozenset({400, 403, 404, 405, 410, 422, 501})
 """Statuses of endpoints that have no decisions, or none for this model or these questions."""
 _OTHER_FORM: Final = frozenset({400, 422})
 _ENOUGH: Final = 1e-6
+_BEFORE_JSON: Final = b"\xef\xbb\xbf \t\r\n"
 
 
 def decision_body(name: str, turns: Sequence[MessageTurn], questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -140,7 +141,10 @@ def decision_in(answer: Answer) -> Reply | None:
     Raises:
         Fault: `malformed`, sent again: an answer without its probabilities.
     """
-    if answer.status != 200 or not (b'"answers"' in answer.body or b'"block_reason"' in answer.body):
+    # A stream that speaks of answers is read by whoever assembles it: it is no JSON object yet.
+    if answer.status != 200 or not answer.body.lstrip(_BEFORE_JSON).startswith(b"{"):
+        return None
+    if b'"answers"' not in answer.body and b'"block_reason"' not in answer.body:
         return None
     data = mapping_or_empty(parse_json(answer))
     if mapping_or_empty(data.get("prompt_feedback")).get("block_reason") and not data.get("answers"):
@@ -158,19 +162,26 @@ def decision_in(answer: Answer) -> Reply | None:
 
 
 def _plain(given: Mapping[str, Any], key: str | None, answer: Answer) -> dict[str, Any]:
-    """One answer: `probability` of yes, or `probabilities` by value, of a score by the place of its level."""
+    """One answer: `probability` of yes, or `probabilities` by value, of a score by the place of its level.
+
+    Where they are told, `labels` has the label of each value, and `label_mass` the probability of all values together
+    before they were scaled to 1.
+    """
     kind = {"noul": "predicate", "yes_no": "predicate"}.get(str(given.get("type")), str(given.get("type")))
     name = key if key is not None else given.get("name")
     head = {"type": kind, **({"name": name} if isinstance(name, str) else {})}
     if kind == "refusal":
         return head
     shares = dict(_shares(given.get("probabilities")))
+    if _is_share(given.get("label_mass")):
+        head["label_mass"] = given["label_mass"]
     if kind == "predicate":
         yes = given.get("probability", given.get("noul", shares.get("yes")))
         if _is_share(yes):
             return {**head, "probability": yes}
     elif kind in {"choice", "score"} and shares and all(map(_is_share, shares.values())):
-        return {**head, "probabilities": shares}
+        labels = _labels(given.get("probabilities")) if kind == "score" else {}
+        return {**head, "probabilities": shares, **({"labels": labels} if labels else {})}
     raise Fault("malformed", f"a decision without its probabilities: {quoted(answer.body)}", billed=True)
 
 
@@ -181,6 +192,13 @@ def _shares(given: Any) -> Iterator[tuple[str, Any]]:
     for one in given if isinstance(given, list) else ():
         if isinstance(one, Mapping):
             yield str(one.get("value")), one.get("probability")
+
+
+def _labels(given: Any) -> dict[str, str]:
+    """Value -> label, of a list of both; empty where one has no label, or two have the same."""
+    entries = [one for one in given if isinstance(one, Mapping)] if isinstance(given, list) else []
+    labels = {str(one.get("value")): label for one in entries if isinstance(label := one.get("label"), str)}
+    return labels if len({*labels.values()}) == len(entries) else {}
 
 
 def _is_share(value: Any) -> bool:

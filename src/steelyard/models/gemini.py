@@ -205,7 +205,7 @@ def _whole(answer: Answer) -> Answer:
     if first:
         first |= {"content": {"parts": parts}, **({"logprobsResult": logprobs} if logprobs else {})}
         whole["candidates"] = [first]
-    is_whole = bool(first.get("finishReason")) or "promptFeedback" in whole
+    is_whole = bool(first.get("finishReason") or mapping_or_empty(whole.get("promptFeedback")).get("blockReason"))
     return assembled_answer(answer, whole if is_whole else None)
 
 
@@ -312,7 +312,9 @@ def _reply(answers: list[Mapping[str, Any]], answer: Answer) -> Reply:
     if reason in _UNREADABLE and not (blocked or text or calls):
         why = text_in(candidates[-1], "finishMessage") or quoted(answer.body)
         raise Fault("empty", f"the reply ended with {reason}: {why}", billed=True)
-    finish = "content_filter" if blocked or reason in _FILTERED else _FINISHES.get(reason, reason.lower())
+    # What came before the model broke off is a part of the reply, and no more whole than one that was too long.
+    named = _FINISHES.get(reason, "length" if reason in _UNREADABLE else reason.lower())
+    finish = "content_filter" if blocked or reason in _FILTERED else named
     return native_reply(
         answer,
         Said(

@@ -43,6 +43,7 @@ Service = Literal["", "flex", "2h", "8h"]
 _OURS: Final = ("input", "instructions", "background", "background_options", "previous_response_id", "conversation")
 _ENDS: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
 """Events of a stream that hold the whole reply."""
+_WHOLE: Final = frozenset({"completed", "incomplete"})
 _PENDING: Final = frozenset({"queued", "in_progress"})
 _POLL_S: Final = (2.0, 60.0)
 """Between two looks at a call in the background: at first, and at most."""
@@ -297,10 +298,12 @@ def _reply(data: Mapping[str, Any], answer: Answer) -> Reply:
     finish = "tool_calls" if calls else "stop"
     if data.get("status") == "incomplete":
         finish = _INCOMPLETE.get(str(reason), "length")
-    elif refusal and not text:
-        text, finish = refusal, "refusal"
+    elif refusal and (not text or parts[-1].get("type") == "refusal"):
+        text, finish = text or refusal, "refusal"
     usage = _usage(mapping_or_empty(data.get("usage")), text)
-    if usage.estimated and not data.get("output") and data.get("status") not in {"completed", "incomplete"}:
+    # A server that leaves the status out says with its usage or its output that the reply is whole.
+    is_told = data.get("status") is not None or (usage.estimated and not data.get("output"))
+    if is_told and data.get("status") not in _WHOLE:
         raise Fault("malformed", f"the reply has the status {data.get('status')!r}: {quoted(answer.body)}", billed=True)
     return native_reply(
         answer,
@@ -317,6 +320,7 @@ def _reply(data: Mapping[str, Any], answer: Answer) -> Reply:
             "logprobs": [entry for part in parts for entry in items_of(part.get("logprobs"))],
             "service_tier": _tier(data),
             "stop_reason": reason if reason not in {None, "max_output_tokens", "content_filter"} else "",
+            "message": refusal if refusal != text else "",
         },
     )
 

@@ -6,8 +6,9 @@ is answered, the schema was the reason. A refused call costs nothing, and no ans
 token probabilities, without which a scorer can do, falls back in the same way.
 
 The result counts for one endpoint, model and schema: servers exist that take a schema of one number and refuse one
-with a list. It is kept in the journal like a reply, so that a run that is resumed or scored again goes on as it began,
-and runs that share replies share this too; a fresh draw finds it out again.
+with a list. Of decisions it counts for the types of the questions, with images or without. It is kept in the journal
+like a reply, so that a run that is resumed or scored again goes on as it began, and runs that share replies share this
+too; a fresh draw finds it out again.
 """
 
 # Why it is so, and what was rejected: docs/decisions/models-refused-parameters.md
@@ -26,6 +27,7 @@ from steelyard.models.base import Model, ModelInfo
 from steelyard.models.decisions import DECISIONS
 from steelyard.models.refusals import ENDING
 from steelyard.plain_json import to_json
+from steelyard.prompts.message_parts import images_in
 from steelyard.session.replies import EndpointNotes
 from steelyard.types import Asks, Reply
 
@@ -57,8 +59,13 @@ class Falls(Protocol):
         model: Model,
         wanted: Mapping[str, Any],
         without: Mapping[str, Any],
+        *,
+        has_images: bool = False,
     ) -> Finding:
-        """The reply to `call` with the parameters `wanted`, or with `without` where the endpoint refuses those."""
+        """The reply to `call` with the parameters `wanted`, or with `without` where the endpoint refuses those.
+
+        `has_images` says whether its messages have images, which an endpoint of decisions may refuse.
+        """
 
 
 async def ask_for_schema(
@@ -80,7 +87,8 @@ async def ask_for_schema(
         ModelError: no usable reply for good.
     """
     if isinstance(ask, Falls):
-        found = await ask.either(partial(ask, model, messages), model, schema, free)
+        has_images = DECISIONS in schema and bool(images_in(messages))
+        found = await ask.either(partial(ask, model, messages), model, schema, free, has_images=has_images)
     else:
         found = Finding(await ask(model, messages, **schema), "")
     return _with_form(found.reply, _decision_form(found.refusal)) if DECISIONS in schema else marked(*found)
@@ -112,10 +120,16 @@ async def ask_for_probabilities(ask: Asks, model: Model, call: Callable[..., Awa
     return Finding(await call(**wanted), "")
 
 
-def schema_digest(model: Model, parameters: Mapping[str, Any]) -> bytes:
-    """The digest under which the journal keeps whether this endpoint and model take this schema, or this request."""
+def schema_digest(model: Model, parameters: Mapping[str, Any], *, has_images: bool = False) -> bytes:
+    """The digest under which the journal keeps whether this endpoint and model take this schema, or this request.
+
+    Of decisions it depends on the types of the questions and on whether there are images beside them: services exist
+    that take predicates and no scores, and texts and no images.
+    """
     info = ModelInfo.of(model)
-    wanted = DECISIONS if DECISIONS in parameters else parameters.get("response_format", dict(parameters))
+    wanted: Any = parameters.get("response_format", dict(parameters))
+    if questions := parameters.get(DECISIONS):
+        wanted = [DECISIONS, sorted({question["type"] for question in questions}), has_images]
     identity = [info.address, info.name or type(model).__name__, wanted]
     return blake2b(b"reply schema\0" + to_json(identity), digest_size=16).digest()
 

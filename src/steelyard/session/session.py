@@ -479,9 +479,12 @@ class Ask:
         model: Model,
         wanted: Mapping[str, Any],
         without: Mapping[str, Any],
+        *,
+        has_images: bool = False,
     ) -> Finding:
         """Call with parameters that the endpoint may refuse, or else without; see `session.reply_schemas`."""
-        return await self._session.schemas.reply(call, self.keys.once(schema_digest(model, wanted)), wanted, without)
+        key = self.keys.once(schema_digest(model, wanted, has_images=has_images))
+        return await self._session.schemas.reply(call, key, wanted, without)
 
     async def once(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
         """Call `model` once for all samples; the reply counts as one of the record whose call was sent."""

@@ -12,6 +12,7 @@ from steelyard.constraints import check_options
 from steelyard.evaluation.rescore import rescore
 from steelyard.models import Anthropic, Retry
 from steelyard.scorers import Correctness, GEval, Guideline, Preference, Rubric
+from steelyard.scorers.judges.decisions import numbered_questions
 from steelyard.store import Store
 
 SAMPLES = [sample(no=f"q{n}", question=f"Capital number {n}?") for n in range(4)]
@@ -46,18 +47,19 @@ def judged(make, reply, samples=SAMPLES, then=None, **judge):
 
     async def work():
         async with peer(answer) as server:
-            scorer = make(Judge(OpenAICompatible("judge", server.url), **{"structured": "decisions", **judge}))
-            run = await aevaluate(answer_of_the_sample, samples, [scorer], retry=Retry(attempts=1), on_broken="return")
-            return run, None if then is None else await then(run, scorer)
+            made = make(Judge(OpenAICompatible("judge", server.url), **{"structured": "decisions", **judge}))
+            scorers = made if isinstance(made, list) else [made]
+            run = await aevaluate(answer_of_the_sample, samples, scorers, retry=Retry(attempts=1), on_broken="return")
+            return run, None if then is None else await then(run, scorers)
 
     run, more = asyncio.run(work())
     return run, asked, more
 
 
-async def scored_again(run, scorer):
+async def scored_again(run, scorers):
     def score_again():
         with Store() as store:
-            again, _ = rescore(store, store.run(run.id), [scorer])
+            again, _ = rescore(store, store.run(run.id), scorers)
             return [*again.records()]
 
     return await asyncio.to_thread(score_again)
@@ -131,6 +133,51 @@ def test_a_preference_is_the_most_probable_of_three():
     assert scores_of(run)[0].value == 1
 
 
+@pytest.mark.parametrize("shares", [{"A": 0.4, "B": 0.4, "C": 0.2}, {"A": 0.45, "B": 0.1, "C": 0.45}])
+def test_equally_probable_preferences_are_a_tie(shares):
+    run, _, _ = judged(Preference, lambda *_: decided(choice(**shares)), [PAIR])
+    assert scores_of(run)[0].value == 0.5
+
+
+@pytest.mark.parametrize(
+    ("make", "answer", "sample"),
+    [
+        (Preference, choice(A=0, B=0, C=0), PAIR),
+        (Preference, choice(D=1), PAIR),
+        (Preference, choice(A=0.2, B=0.1, C=0.1), PAIR),
+        (Preference, {**choice(A=0.9, B=0.1, C=0), "label_mass": 0.3}, PAIR),
+        (Correctness, score(0, 0, 0.1, 0.1, 0.1), SAMPLES[0]),
+        (Correctness, {**score(0, 0, 0, 0, 1), "label_mass": 0.01}, SAMPLES[0]),
+        (guideline("It is true."), {**yes(0.9, "1"), "label_mass": 0.49}, SAMPLES[0]),
+    ],
+)
+def test_verdicts_without_half_of_the_probability_are_unparsed(make, answer, sample):
+    run, _, _ = judged(make, lambda *_: decided(answer), [sample])
+    assert (scores_of(run)[0].value, scores_of(run)[0].outcome) == (None, "unparsed")
+
+
+def test_an_answer_is_read_from_half_of_the_probability_on():
+    answer = {**score(0, 0, 0, 0, 0.5), "label_mass": 0.5}
+    run, _, _ = judged(Correctness, lambda *_: decided(answer), SAMPLES[:1])
+    assert scores_of(run)[0].value == 5
+
+
+@pytest.mark.parametrize(
+    ("labels", "value"), [("54321", 1.25), (("bad", "poor", "fair", "fine", "good"), 4.75), ("55555", 4.75)]
+)
+def test_a_level_is_known_by_its_label_and_else_by_its_place(labels, value):
+    answer = score(0, 0, 0, 0.25, 0.75)
+    for entry, label in zip(answer["probabilities"], labels, strict=True):
+        entry["label"] = label
+    run, _, _ = judged(Correctness, lambda *_: decided(answer), SAMPLES[:1])
+    assert scores_of(run)[0].value == value
+
+
+def test_more_than_200_numbered_verdicts_are_asked_for_as_text():
+    assert len(numbered_questions(200)["decisions"]) == 200
+    assert numbered_questions(201) == numbered_questions(0) == {}
+
+
 @pytest.mark.parametrize(
     ("status", "body"),
     [
@@ -149,6 +196,40 @@ def test_an_endpoint_without_decisions_is_asked_for_text_after_one_try(status, b
     assert sum(path == "/v1/decisions" for path, _ in asked) <= 2
     assert all(score.detail["asked_for"].startswith("free text: the endpoint gives no") for score in scores_of(run))
     assert [record.scores[0].value for record in rescored] == [4] * 4
+
+
+def test_an_endpoint_that_takes_some_questions_alone_is_asked_for_text_where_it_refuses():
+    """Predicates are taken, scores are not: what the first call finds does not decide for the other kind."""
+
+    def reply(path, body):
+        if path != "/v1/decisions":
+            return said("Fine.\nRating: 4")
+        kind = body["questions"][0]["type"]
+        return decided(yes(0.9, "1")) if kind == "predicate" else http(400, {"error": {"message": "no scores"}})
+
+    both = lambda judge: [Guideline(judge, guidelines=("It is true.",)), Correctness(judge)]  # noqa: E731
+    run, asked, rescored = judged(both, reply, then=scored_again)
+    assert run.state == "finished"
+    for records in ([*run.records()], rescored):
+        assert [[score.value for score in record.scores[:2]] for record in records] == [[1, 4]] * 4
+    refused = [body for path, body in asked if path == "/v1/decisions" and body["questions"][0].get("type") == "score"]
+    assert len(refused) == 2
+
+
+def test_an_endpoint_that_takes_no_images_decides_on_texts():
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    shown = [{"role": "user", "content": [{"type": "text", "text": "What is it?"}, picture]}]
+    samples = [*SAMPLES, sample(no="seen", question=shown)]
+
+    def reply(path, body):
+        if path != "/v1/decisions":
+            return said("Fine.\n1. YES")
+        return decided(yes(0.9, "1")) if isinstance(body["input"], str) else http(400, {"error": {"message": "no"}})
+
+    run, _, _ = judged(guideline("It is true."), reply, samples, images=True)
+    forms = {record.sample.id: record.scores[0].detail["asked_for"].split(" (")[0] for record in run.records()}
+    assert forms.pop("seen") == "free text: the endpoint gives no decisions"
+    assert {*forms.values()} == {"decisions"}
 
 
 def test_scoring_again_reads_the_stored_decisions():

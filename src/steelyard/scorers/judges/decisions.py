@@ -22,6 +22,11 @@ PROBABILITIES: Final = "decided"
 """Key of the metadata of a judge's reply: verdict -> its probability."""
 _MOST_LEVELS: Final = 10
 """Of a score, as vLLM and SGLang take them."""
+_MOST_NUMBERED: Final = 200
+"""Questions of one call; endpoints refuse more, and a list of text has no such limit."""
+_LEAST: Final = 0.5
+"""The least probability that our verdicts have together in an answer that is read."""
+_TIE: Final = "C"
 _BY_THE_RULES: Final = "by the instructions in the input"
 
 
@@ -31,9 +36,11 @@ def yes_no_question() -> dict[str, Any]:
 
 
 def numbered_questions(count: int) -> dict[str, Any]:
-    """Request parameters that ask for the probability of YES under each number from 1 to `count`."""
+    """Request parameters that ask for the probability of YES under each number from 1 to `count`; empty above 200."""
+    if not 0 < count <= _MOST_NUMBERED:
+        return {}
     texts = {no: f"Judged {_BY_THE_RULES}, the verdict on number {no} is YES." for no in range(1, count + 1)}
-    return {DECISIONS: [_predicate(str(no), text) for no, text in texts.items()]} if count else {}
+    return {DECISIONS: [_predicate(str(no), text) for no, text in texts.items()]}
 
 
 def preference_question() -> dict[str, Any]:
@@ -112,22 +119,36 @@ def _in_order(
 
 
 def _read(question: Mapping[str, Any], answer: Mapping[str, Any]) -> tuple[str | float, dict[str, float]]:
-    """The verdict, and the probability of each; none of either in an answer that is a refusal or of another kind."""
-    if answer.get("type") != question["type"]:
+    """The verdict, and the probability of each; none of either in an answer that is a refusal or of another kind.
+
+    Nor in one that gives our verdicts less than half of the probability: what is most probable among them then says
+    nothing of what the model would answer.
+    """
+    if answer.get("type") != question["type"] or answer.get("label_mass", 1.0) < _LEAST:
         return "", {}
     if question["type"] == "predicate":
         yes = answer["probability"]
         return ("YES" if yes > 0.5 else "NO"), {"YES": yes, "NO": 1 - yes}
-    by_value: Mapping[str, float] = answer["probabilities"]
     if question["type"] == "choice":
+        by_value: Mapping[str, float] = answer["probabilities"]
         shares = {choice["value"]: by_value.get(choice["value"], 0.0) for choice in question["choices"]}
-        best = max(shares, key=shares.__getitem__)
-        return (float(best) if question["name"] == "rating" else best), shares
-    shares = {level["label"]: by_value.get(str(at), 0.0) for at, level in enumerate(question["levels"])}
-    total = sum(shares.values())
-    if total <= 0:
+        best = [value for value, share in shares.items() if share == max(shares.values())]
+        verdict: str | float = float(best[0]) if question["name"] == "rating" else best[0] if len(best) == 1 else _TIE
+        return (verdict, shares) if sum(shares.values()) >= _LEAST else ("", {})
+    shares = _shares_of_levels([level["label"] for level in question["levels"]], answer)
+    if (total := sum(shares.values())) < _LEAST:
         return "", {}
     return round(sum(float(label) * share for label, share in shares.items()) / total, 4), shares
+
+
+def _shares_of_levels(levels: Sequence[str], answer: Mapping[str, Any]) -> dict[str, float]:
+    """The probability of each level: by its label where the answer has our labels, else by its place."""
+    by_value: Mapping[str, float] = answer["probabilities"]
+    labels: Mapping[str, str] = answer.get("labels", {})
+    if labels and {*labels.values()} <= {*levels}:
+        by_label = {label: by_value[value] for value, label in labels.items()}
+        return {level: by_label.get(level, 0.0) for level in levels}
+    return {level: by_value.get(str(at), 0.0) for at, level in enumerate(levels)}
 
 
 def _worded(shares: Mapping[str, float]) -> str:
