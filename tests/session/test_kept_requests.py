@@ -61,6 +61,7 @@ def test_every_text_and_number_below_a_secrets_name_is_masked(body, shown):
         ("mysql://root:se{cret@h", "mysql://root:*******@h"),
         ("git clone https://tok123@h/x and https://tok123:@h", "git clone https://******@h/x and https://******:@h"),
         ("https://h/x?a=1&sig=ab%2B&code=abc then", "https://h/x?a=1&sig=*****&code=*** then"),
+        ("DB_PASS=horse\n", "DB_PASS=*****\n"),
         ("password: correct horse\nWhat is next?", "password: *************\nWhat is next?"),
         ('so {"pass": "ab", \\"token\\": \\"ab\\", \\"n\\": 1', 'so {"pass": "**", \\"token\\": \\"**\\", \\"n\\": 1'),
     ],

@@ -307,7 +307,8 @@ def _named(line: str) -> Iterator[tuple[int, int]]:
         equal = match["sign"] == "="
         in_address = equal and line[max(match.start() - 1, 0)] in "?&"
         name, bare_key = match["name"], equal or "-" in match["name"]
-        if in_address or match["closing"]:  # in prose, `pass` and `signature` are words as others
+        is_variable = equal and name.isupper()
+        if in_address or is_variable or match["closing"]:  # in prose, `pass` and `signature` are words as others
             is_secret = names_masked(name, bare_key=bare_key, in_address=in_address)
         else:
             is_secret = names_secret(name, bare_key=bare_key)
