@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.models.references import is_written_out, looks_secret, masked, names_secret, written_out
+from steelyard.models.references import is_written_out, looks_secret, masked, names_masked, names_secret, written_out
 
 HEX = "9f86d081884c7d659a2feaa0c55ad015"
 
@@ -13,7 +13,7 @@ HEX = "9f86d081884c7d659a2feaa0c55ad015"
     "name",
     ["Authorization", "X-Auth", "x-api-key", "apiKey", "APIKEY", "api_keys", "access_token", "authToken", "token",
      "refreshToken", "secret", "client-secret", "password", "db_passwd", "credentials", "Cookie", "Set-Cookie",
-     "bearer", "Ocp-Apim-Subscription-Key", "private_key", "API-KEY"],
+     "bearer", "jwt", "passcode", "pw", "Ocp-Apim-Subscription-Key", "private_key", "API-KEY"],
 )  # fmt: skip
 def test_a_word_of_its_name_tells_a_secret(name):
     assert names_secret(name)
@@ -26,6 +26,15 @@ def test_a_word_of_its_name_tells_a_secret(name):
 )  # fmt: skip
 def test_counts_of_tokens_authors_and_other_keys_are_no_secrets(name):
     assert not names_secret(name)
+
+
+def test_names_that_may_be_a_setting_are_masked_and_not_refused():
+    for name in ("pass", "db_pass", "session_id", "sessionId", "PHPSESSID", "signature"):
+        assert names_masked(name)
+        assert not names_secret(name)
+    for name in ("pass_rate", "bypass", "session", "signature_algorithm", "code", "id"):
+        assert not names_masked(name)
+    assert names_masked("code", in_address=True)
 
 
 def test_key_alone_is_a_secrets_name_in_an_address_only():

@@ -83,6 +83,10 @@ def test_a_request_to_an_application_is_stored_with_its_body(tmp_path):
     assert "stored when it was sent; secrets are masked" in page
 
 
+AWS_KEY = "AKIAIOSFODNN7EXAMPLE"
+DIGEST = "9f86d081884c7d659a2feaa0c55ad015"
+
+
 @dataclass(frozen=True, slots=True)
 class Agent:
     """Asks its model twice; what it sends holds keys."""
@@ -93,7 +97,13 @@ class Agent:
         tools = [{"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}]
         first = await ask(self.model, [{"role": "user", "content": sample.input}], tools=tools)
         history = [{"role": "user", "content": f"You said: {first.text} The key is the-key-of-the-agent-42."}]
-        return (await ask(self.model, history, user={"password": "correct horse"})).text
+        arguments = json.dumps({"api_key": "hunter2-hunter2", "passwords": ["correct horse"]})
+        call = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": arguments}}
+        history += [
+            {"role": "assistant", "content": f"my key:\n{AWS_KEY}\n{DIGEST}", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": "postgres://u:pa$s/word@h and https://h/x?sig=hunter2"},
+        ]
+        return (await ask(self.model, history, user={"password": "correct horse", "token": 12345678})).text
 
 
 def test_each_request_of_an_agent_is_stored_without_secrets_and_shown(tmp_path, monkeypatch):
@@ -109,12 +119,19 @@ def test_each_request_of_an_agent_is_stored_without_secrets_and_shown(tmp_path, 
     said = "You said: The answer is B. The key is "
     assert log.messages[1][0]["content"] == f"{said}the-key-of-the-agent-42."
     assert last.messages[0]["content"] == f"{said}[secret AGENT_KEY]."
-    assert last.parameters["user"] == {"password": "*" * 13}
+    assert last.parameters["user"] == {"password": "*" * 13, "token": "*" * 8}
+    called, returned = last.messages[1:]
+    assert called["content"] == f"my key:\n{'*' * 20}\n{'*' * 32}"
+    arguments = json.loads(called["tool_calls"][0]["function"]["arguments"])
+    assert arguments == {"api_key": "*" * 15, "passwords": ["*" * 13]}
+    assert returned["content"] == "postgres://u:*********@h and https://h/x?sig=*******"
     assert sent_texts(page) == [("user", "Question 0?")]
     assert "tools offered: look_up" in page
     assert "The first of 2 requests" in page
     assert f"{said}[secret AGENT_KEY]." in page.partition("Calls <span")[2]
-    assert b"the-key-of-the-agent" not in (tmp_path / "s.db").read_bytes()
+    stored = (tmp_path / "s.db").read_bytes()
+    for secret in (b"the-key-of-the-agent", AWS_KEY.encode(), DIGEST.encode(), b"hunter2", b"correct horse", b"pa$s"):
+        assert secret not in stored
 
 
 def test_a_long_request_is_stored_without_the_middle_of_its_texts(tmp_path):

@@ -5,10 +5,11 @@ addresses, headers and keys. The texts of a question are data: a template may co
 is looked up there.
 
 This module alone decides what is a secret, for refusing and for masking: by the name of a value, or by the value. A
-name is a secret's where one of its words is `auth`, `token`, `secret`, `password`, `credential`, `cookie` or `bearer`,
-or where `key` follows `api`, `access`, `private` and the like; `max_tokens`, `prompt_tokens` and `author` are not. A
-value is a secret where it begins as the keys of well-known services do, or is `Bearer` and a long word; in a header or
-an address also where it is 32 or more hexadecimal or base64 digits that look random.
+name is a secret's where one of its words is `auth`, `token`, `secret`, `password`, `passcode`, `credential`, `cookie`,
+`jwt` or `bearer`, or where `key` follows `api`, `access`, `private` and the like; `max_tokens`, `prompt_tokens` and
+`author` are not. `pass`, `session_id` and `signature`, which may also name a setting, are masked, not refused. A value
+is a secret where it begins as the keys of well-known services do, or is `Bearer` and a long word; in a header or an
+address also where it is 32 or more hexadecimal or base64 digits that look random.
 """
 
 from __future__ import annotations
@@ -39,9 +40,11 @@ SHORTEST: Final = 8
 """A shorter value is not a secret: local servers are given "EMPTY" or "none", and `auth: basic` is a setting."""
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+[0-9]*|[0-9]+")
 _SECRET: Final = re.compile(
-    r"auth|authori[sz]ation|\w*token\d*|\w*apikeys?|\w*secrets?|\w*passw(?:or)?ds?|pwd|passphrase|credentials?"
-    r"|\w*cookies?|bearer"
+    r"auth|authori[sz]ation|\w*token\d*|\w*apikeys?|\w*secrets?|\w*passw(?:or)?ds?|pwd?|passphrase|passcodes?|credentials?"
+    r"|\w*cookies?|bearer|jwts?"
 )
+_MASKED: Final = re.compile(r"(?:.* )?(?:pass|signature|session ids?|\w*sess(?:ion)?id)", re.DOTALL)
+_IN_ADDRESS: Final = frozenset({"sig", "code"})
 _BEFORE_KEY: Final = re.compile(
     r"api|access|account|auth|client|encryption|functions?|license|master|private|secret|service|shared|signing"
     r"|subscription|x"
@@ -52,7 +55,7 @@ _COUNTED: Final = re.compile(
 )
 """Words that, in a name with `token`, show that tokens of a text are meant."""
 _KEY: Final = re.compile(
-    r"(?<![A-Za-z0-9])(?:sk-[A-Za-z0-9_-]{8,}|(?:gsk|hf)_[A-Za-z0-9]{20,}|gh[opsu]_[A-Za-z0-9]{30,}"
+    r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?:sk-[A-Za-z0-9_-]{8,}|(?:gsk|hf)_[A-Za-z0-9]{20,}|gh[opsu]_[A-Za-z0-9]{30,}"
     r"|github_pat_\w{30,}|glpat-[\w-]{16,}|xox[abp]-[\w-]{16,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}"
     r"|(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*|[0-9a-f]{32}\.[A-Za-z0-9]{12,})|(?<=(?i:bearer) )[\w.~+/=-]{12,}"
 )
@@ -62,12 +65,22 @@ _LEAST_BITS: Final = 3.0  # 32 random hexadecimal digits have 3.6 bits each on a
 _ADDRESS: Final = re.compile(
     r"""(?<!\w)(\w+://)(?:[^\s/?#'"<>]*@)?((?:\[secret\ \w*\]|[^\s?#'"<>])*)(?:[?#](?:\[secret\ \w*\]|[^\s'"<>])*)?"""
 )
-_PASSWORD: Final = re.compile(r"(?<=://)([^/@\s:]*):([^/@\s${]+)(?=@)")
-_NAMED: Final = re.compile(
-    r"""(?P<name>[\w.-]+)["']?\s*(?P<sign>[:=])\s*
-    (?:"(?P<double>(?:[^"\\]|\\.)*)|'(?P<single>[^']*)|(?P<bare>[^\s"',}\]&#\[{][^"',}\]&]*))""",
+_PASSWORD: Final = re.compile(
+    r"""(?<=://)(?:
+    [^/?#@\s:\["'<>]*:(?!\{+\w*\}+@)(?:(?P<password>[^/?#\s"'<>]+)@|(?!\d+[/?#])(?P<unescaped>[^\s"'<>]{1,256})@)
+    |(?!\{+\w*\}+:?@)(?P<alone>[^/?#@\s:\["'<>]+):?@)""",
     re.VERBOSE,
 )
+"""What stands before the host: a password, also with `/`, `?` or `#` in it where no port is meant, or a key alone."""
+# A run of word characters is read once, from its start: in linear time whatever the text, as a request's may be long.
+_NAMED: Final = re.compile(
+    r"""(?<![\w.-])(?P<name>[\w.-]++)(?P<closing>\\*+["']?+)\s*+(?P<sign>[:=])[^\S\n]*+\n?+[^\S\n]*+
+    (?:(?P<opening>\\*+["'])|(?=[^\s"',}\]&#\[{]))""",
+    re.VERBOSE,
+)
+_TO_QUOTE: Final = re.compile(rf'(?:[^"\\$]|\\.|(?!{REFERENCE.pattern})\$)*+', re.DOTALL)
+_BARE_END: Final = re.compile(rf"""{REFERENCE.pattern}|["',}}\]&\n]|\Z""")
+_PARAMETER_END: Final = re.compile(rf"""{REFERENCE.pattern}|["',}}\]&\#\s]|\Z""")
 
 
 def check_key(key: str, name: str = "api_key") -> None:
@@ -186,13 +199,30 @@ def names_secret(name: str, *, bare_key: bool = False) -> bool:
     [True, True, False, False, False, False]
     """
     words = [word.lower() for word in _WORD.findall(name)]
+    is_count = any(map(_COUNTED.fullmatch, words))
     for previous, word in zip(["", *words], words, strict=False):
         if word in {"key", "keys"} and (_BEFORE_KEY.fullmatch(previous) or (bare_key and word == words[-1])):
             return True
-        counts_tokens = "token" in word and any(map(_COUNTED.fullmatch, words))
-        if _SECRET.fullmatch(word) and not counts_tokens:
+        if _SECRET.fullmatch(word) and not (is_count and "token" in word):
             return True
     return False
+
+
+def names_masked(name: str, *, bare_key: bool = False, in_address: bool = False) -> bool:
+    """Whether a value under `name` is masked: more than is refused, as a short or harmless one may be hidden.
+
+    Args:
+        name: of a key, a header or a parameter of an address.
+        bare_key: whether `key` alone names a secret.
+        in_address: whether it is a parameter of an address, where `sig` and `code` are secrets.
+
+    >>> [names_masked(name) for name in ("password", "db_pass", "sessionId", "pass_rate", "code")]
+    [True, True, True, False, False]
+    """
+    words = " ".join(_WORD.findall(name)).lower()
+    if in_address and words in _IN_ADDRESS:
+        return True
+    return _MASKED.fullmatch(words) is not None or names_secret(name, bare_key=bare_key)
 
 
 def looks_secret(text: str, *, digits: bool = False) -> bool:
@@ -255,24 +285,54 @@ def masked(line: str) -> str:
     >>> masked('{X-Auth: abc, model: m, api_key: "${KEY}"}')
     '{X-Auth: ***, model: m, api_key: "${KEY}"}'
     """
-    spans = [*_spans(line, digits=True), *(match.span(2) for match in _PASSWORD.finditer(line)), *_named(line)]
+    spans = [*_spans(line, digits=True), *_passwords(line), *_named(line)]
     marks = [*line]
     for start, end in spans:
         marks[start:end] = "*" * (end - start)
     return "".join(marks)
 
 
+def _passwords(line: str) -> Iterator[tuple[int, int]]:
+    for match in _PASSWORD.finditer(line):
+        group = match.lastgroup or 0
+        if not REFERENCE.search(match[group]):
+            yield match.span(group)
+
+
 def _named(line: str) -> Iterator[tuple[int, int]]:
-    """The spans of values whose names are a secret's; a value may itself contain a name and a value."""
+    """The spans of values whose names are a secret's; another value may itself contain a name and a value."""
     position = 0
     while match := _NAMED.search(line, position):
-        group = next(quoting for quoting in ("double", "single", "bare") if match[quoting] is not None)
-        bare_key = match["sign"] == "=" or "-" in match["name"]
-        if names_secret(match["name"], bare_key=bare_key) and not REFERENCE.search(match[group]):
-            yield match.start(group), match.start(group) + len(match[group].rstrip())
-            position = match.end()
+        position = match.end()
+        equal = match["sign"] == "="
+        in_address = equal and line[max(match.start() - 1, 0)] in "?&"
+        name, bare_key = match["name"], equal or "-" in match["name"]
+        is_variable = equal and name.isupper()
+        if in_address or is_variable or match["closing"]:  # in prose, `pass` and `signature` are words as others
+            is_secret = names_masked(name, bare_key=bare_key, in_address=in_address)
         else:
-            position = match.start(group)
+            is_secret = names_secret(name, bare_key=bare_key)
+        if not is_secret:
+            continue
+        position = _end_of_value(line, position, match["opening"] or "", in_address=in_address)
+        if reference := REFERENCE.match(line, position):
+            position = reference.end()
+        else:
+            yield match.end(), match.end() + len(line[match.end() : position].rstrip())
+
+
+def _end_of_value(line: str, start: int, opening: str, *, in_address: bool) -> int:
+    """Where a value ends, or the first reference in it begins."""
+    if opening == '"':
+        found = _TO_QUOTE.match(line, start)
+        return found.end() if found else start
+    if not opening:
+        found = (_PARAMETER_END if in_address else _BARE_END).search(line, start)
+        return found.start() if found else len(line)
+    end = line.find(opening, start)
+    end = len(line) if end < 0 else end
+    reference = REFERENCE.search(line, start, end)
+    return reference.start() if reference else end
 
 
 def _spans(text: str, *, digits: bool) -> Iterator[tuple[int, int]]:

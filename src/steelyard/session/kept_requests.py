@@ -9,11 +9,11 @@ send anything: its requests are kept with secrets masked, and without the middle
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from steelyard.models.base import SENT, Request
-from steelyard.models.references import masked
+from steelyard.models.references import REFERENCE, masked, names_masked
 from steelyard.plain_json import from_json, to_json
 from steelyard.types import Reply
 
@@ -21,6 +21,12 @@ LONGEST_TEXT: Final = 4_000
 """Characters of one text of a request that is too long: an image, or a whole document."""
 LONGEST: Final = 64_000
 """Characters of a request; a longer one is shortened."""
+
+
+_MARGIN: Final = 1_000
+"""Characters beyond a cut that are looked at too: what is left of a key must not show."""
+_SCHEMA_WORDS: Final = frozenset({"type", "description", "title", "format", "items", "properties", "required"})
+"""Keys of a JSON schema below the name of a property: that a tool takes a password is no secret."""
 
 
 def with_request(reply: Reply, request: Request, redact: Callable[[str], str]) -> Reply:
@@ -31,27 +37,103 @@ def with_request(reply: Reply, request: Request, redact: Callable[[str], str]) -
         request: as it was sent.
         redact: replaces the values of secrets by their names.
     """
-    text = redact(f"{request.method} {request.url}\n{_body_text(request.payload)}")
-    return replace(reply, metadata={**reply.metadata, SENT: _cut(masked(text), LONGEST)})
+    body = request.payload.decode(errors="replace")
+    masking = _Masking(redact, LONGEST_TEXT if len(body) > LONGEST else LONGEST)
+    text = f"{masked(redact(f'{request.method} {request.url}'))}\n{masking.body(body)}"
+    return replace(reply, metadata={**reply.metadata, SENT: _cut(text, LONGEST)})
 
 
-def _body_text(payload: bytes) -> str:
-    text = payload.decode(errors="replace")
-    if len(text) <= LONGEST:
-        return text
-    try:
-        return to_json(_shortened(from_json(payload))).decode()
-    except ValueError:
-        return _cut(text, LONGEST)
+@dataclass(frozen=True, slots=True)
+class _Masking:
+    """Masks the values of a body one by one.
+
+    In its JSON as a text, an escape may hide where a key begins, and stars in place of a number are no JSON.
+
+    Args:
+        redact: replaces the values of secrets by their names.
+        most: characters of one text; a longer one loses its middle.
+    """
+
+    redact: Callable[[str], str]
+    most: int
+
+    def body(self, text: str) -> str:
+        """A whole body; one that is no JSON may be a form, whose parameters are those of an address."""
+        try:
+            return _encoded(self._value(from_json(text)))
+        except (ValueError, RecursionError):
+            return self._ends(f"?{text}", LONGEST)[1:]
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, list):
+            return [self._value(part) for part in value]
+        if isinstance(value, Mapping):
+            return self._fields(value)
+        number = str(value)
+        return value if self.redact(number) == number else self.redact(number)
+
+    def _fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """An object; in `{"name": "Authorization", "value": ...}` the value has the name beside it."""
+        beside = [name for key in ("name", "key", "header") if isinstance(name := fields.get(key), str)]
+        shown = {}
+        for key, value in fields.items():
+            names = [key, *(beside if key in {"value", "values"} else ())]
+            if key == "properties" and isinstance(value, Mapping):
+                result: Any = {self._text(name): self._property(name, schema) for name, schema in value.items()}
+            elif any(names_masked(name, bare_key="-" in name) for name in names):
+                result = self._starred(value)
+            else:
+                result = self._value(value)
+            shown[self._text(key)] = result
+        return shown
+
+    def _property(self, name: str, schema: Any) -> Any:
+        """What a schema says of a property; if that is a secret, without its default and examples."""
+        if not names_masked(name, bare_key="-" in name):
+            return self._value(schema)
+        if not isinstance(schema, Mapping) or "type" not in schema:
+            return self._starred(schema)
+        return {
+            self._text(key): self._value(value) if key in _SCHEMA_WORDS else self._starred(value)
+            for key, value in schema.items()
+        }
+
+    def _starred(self, value: Any) -> Any:
+        """A secret's value: every text and number in it is stars; true, false and null tell nothing."""
+        if isinstance(value, list):
+            return [self._starred(part) for part in value]
+        if isinstance(value, Mapping):
+            return {self._text(key): self._starred(part) for key, part in value.items()}
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str) and REFERENCE.search(value):
+            return self._text(value)
+        return "*" * min(len(str(value)), self.most)
+
+    def _text(self, text: str) -> str:
+        """A text; one that is JSON itself, such as the arguments of a call, is masked by its values."""
+        if text.lstrip()[:1] in {"{", "[", '"'}:
+            try:
+                value = from_json(text)
+                shown = self._value(value)
+            except (ValueError, RecursionError):
+                return self._ends(text, self.most)
+            return _cut(text if shown == value else _encoded(shown), self.most)
+        return self._ends(text, self.most)
+
+    def _ends(self, text: str, most: int) -> str:
+        """A text, masked before it is cut; its middle is not read."""
+        if len(text) <= most + 2 * _MARGIN:
+            return _cut(masked(self.redact(text)), most)
+        half = most // 2
+        first, last = (masked(self.redact(end)) for end in (text[: half + _MARGIN], text[-half - _MARGIN :]))
+        return _joined(first[:half], len(text) - 2 * half, last[-half:])
 
 
-def _shortened(value: Any) -> Any:
-    """A JSON value with the middle of long texts left out."""
-    if isinstance(value, str):
-        return _cut(value, LONGEST_TEXT)
-    if isinstance(value, Mapping):
-        return {key: _shortened(part) for key, part in value.items()}
-    return [_shortened(part) for part in value] if isinstance(value, list) else value
+def _encoded(value: Any) -> str:
+    return to_json(value).decode(errors="replace")  # a lone surrogate has no place in a store
 
 
 def _cut(text: str, most: int) -> str:
@@ -63,4 +145,8 @@ def _cut(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     half = most // 2
-    return f"{text[:half]}… ({len(text) - 2 * half:,} characters left out) …{text[-half:]}"
+    return _joined(text[:half], len(text) - 2 * half, text[-half:])
+
+
+def _joined(first: str, left_out: int, last: str) -> str:
+    return f"{first}… ({left_out:,} characters left out) …{last}"
