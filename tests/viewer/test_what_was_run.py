@@ -10,7 +10,7 @@ import pytest
 from tests.logging_server import logging_server
 from tests.viewer.conftest import exam, first, second, serving
 
-from steelyard import OpenAICompatible, Options, Prompt, Sample, Suite, evaluate_suite
+from steelyard import OpenAICompatible, Options, Prompt, Sample, Scripted, Suite, evaluate_suite
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.evaluation.judge_prompts import target_request, target_requests
 from steelyard.models.http import ResponseMap
@@ -18,7 +18,7 @@ from steelyard.people.labels import all_labels
 from steelyard.scorers.choice import Choice
 from steelyard.session.kept_requests import LONGEST_TEXT
 from steelyard.targets import HttpEndpoint
-from steelyard.viewer.what_was_run import template_pieces
+from steelyard.viewer.what_was_run import run_facts, template_pieces
 
 
 def endpoint():
@@ -153,6 +153,17 @@ def test_the_page_on_what_was_run_has_prompt_settings_scorers_and_dataset(tmp_pa
     assert '<span class="ph">{{question}}</span>' in page
     for name, value in (("model", "m-8b"), ("endpoint", log.url), ("samples", "3"), ("rule", "steelyard")):
         assert re.search(rf"<dt>{name}</dt><dd[^>]*>{value}", page), name
+
+
+def test_the_line_of_facts_names_the_model_wherever_a_target_has_it(tmp_path):
+    response, tags = ResponseMap(text="answer"), {"tagged": {"model": "b"}, "in the body": {"model": "tag"}}
+    with logging_server(lambda *_: {"answer": "B"}) as log:
+        unnamed = HttpEndpoint(log.url, body={"q": "{{question}}"}, response=response)
+        named = replace(unnamed, body={"model": "m-1", "q": "{{question}}"})
+        targets = {"tagged": Prompt(Scripted(), "{{question}}"), "in the body": named, "nowhere": unnamed}
+        suite = Suite("S", "choice", exam(1), targets, (Choice(),), tags=tags)
+        runs = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    assert [run_facts(run, run.summary())[0] for run in runs] == ["b", "m-1", "POST http"]
 
 
 @pytest.mark.parametrize(("template", "places"), [("no place", 0), ("{{question}}", 1), ("a {{x}} b {{ y }} c", 2)])
