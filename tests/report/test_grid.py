@@ -86,6 +86,16 @@ def test_a_run_prints_the_grid_in_place_of_pairs_within_80_columns(runs, capsys)
     assert "is one of 2 cells shown to be within 3 points of the best" in " ".join(printed.split())
 
 
+@pytest.mark.parametrize("compared", [False, True])
+def test_two_cells_end_with_their_difference_its_interval_and_p(runs, capsys, compared):
+    for other, verdict in {1: r"✓ \S+ is better: \+80.0 points", 2: r"\? Not decided: 0.0 points"}.items():
+        print_outcome(evaluate_runs([runs[0], runs[other]]), as_json=False, compared=compared)
+        printed = " ".join(capsys.readouterr().out.split())
+        assert re.search(verdict + r" \(95 % CI \S+ to \S+, p [=<] \S+\)", printed), printed
+        assert "to be within 3 points" not in printed
+        assert "20/200" in printed
+
+
 def test_pages_begin_with_what_to_ship_and_keep_the_pairs_folded(runs):
     compared = compare(*runs)
     html = html_report(runs, compared)

@@ -10,15 +10,16 @@ import pytest
 from tests.logging_server import logging_server
 from tests.viewer.conftest import exam, first, second, serving
 
-from steelyard import OpenAICompatible, Options, Prompt, Sample, Suite, evaluate_suite
+from steelyard import OpenAICompatible, Options, Prompt, Sample, Scripted, Suite, evaluate_suite
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.evaluation.judge_prompts import target_request, target_requests
 from steelyard.models.http import ResponseMap
 from steelyard.people.labels import all_labels
 from steelyard.scorers.choice import Choice
+from steelyard.scorers.lexical import Contains
 from steelyard.session.kept_requests import LONGEST_TEXT
 from steelyard.targets import HttpEndpoint
-from steelyard.viewer.what_was_run import template_pieces
+from steelyard.viewer.what_was_run import run_facts, template_pieces
 
 
 def endpoint():
@@ -172,6 +173,17 @@ def test_the_page_on_what_was_run_has_prompt_settings_scorers_and_dataset(tmp_pa
         assert re.search(rf"<dt>{name}</dt><dd[^>]*>{value}", page), name
 
 
+def test_the_line_of_facts_names_the_model_wherever_a_target_has_it(tmp_path):
+    response, tags = ResponseMap(text="answer"), {"tagged": {"model": "b"}, "in the body": {"model": "tag"}}
+    with logging_server(lambda *_: {"answer": "B"}) as log:
+        unnamed = HttpEndpoint(log.url, body={"q": "{{question}}"}, response=response)
+        named = replace(unnamed, body={"model": "m-1", "q": "{{question}}"})
+        targets = {"tagged": Prompt(Scripted(), "{{question}}"), "in the body": named, "nowhere": unnamed}
+        suite = Suite("S", "choice", exam(1), targets, (Choice(),), tags=tags)
+        runs = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    assert [run_facts(run, run.summary())[0] for run in runs] == ["b", "m-1", "POST http"]
+
+
 @pytest.mark.parametrize(("template", "places"), [("no place", 0), ("{{question}}", 1), ("a {{x}} b {{ y }} c", 2)])
 def test_a_template_is_cut_at_its_placeholders(template, places):
     pieces = list(template_pieces(template))
@@ -195,10 +207,30 @@ def test_a_label_given_with_the_verdict_in_view_is_stored_and_counts_nowhere(tmp
         counted = fresh.with_labels().summary()
     assert {(label.name, label.value) for label in labels} == {("verdict in view", "fail"), ("comment", "not so")}
     assert "never counts in agreement" in page
-    assert "<b>fail</b>" in page
+    assert "<b>wrong</b>" in page
     assert (refused[0], "a label is pass or fail" in html.unescape(refused[2])) == (422, True)
     assert counted.score().headline == before.score().headline
     assert fresh.summary().raters.held_to_people == ()
+
+
+@pytest.mark.parametrize(
+    ("scorer", "words"), [(Choice(), ["correct", "wrong"]), (Contains(), ["contained", "missing"])]
+)
+def test_the_panel_has_the_words_of_the_score_and_stores_pass_or_fail(tmp_path, scorer, words):
+    suite = Suite("S", "choice", exam(1), {"a": first}, (scorer,))
+    (run,) = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    with serving(tmp_path / "s.db") as viewer:
+        panel = viewer.ask(f"/run/{run.id}/s/q0000")[2].partition('aria-label="Your label"')[2].partition("</form>")[0]
+        buttons = re.findall(r'name="verdict" value="(\w+)".*?</button>', panel)
+        fields = {"sample": "q0000", "verdict": "fail", "author": "ann", "comment": ""}
+        viewer.post(f"/run/{run.id}/label", urlencode(fields))
+        cookies = [("Cookie", f"{viewer.cookie(viewer.host)}; steelyard_author=ann")]
+        page = viewer.ask(f"/run/{run.id}/s/q0000", cookie=False, headers=cookies)[2]
+    shown = re.findall(r"</svg>(?:<[^>]+>)*([^<]+)|<span[^>]*>([^<]+)</span><kbd>", panel)
+    assert buttons == ["pass", "fail"]
+    assert [left or right for left, right in shown] == words
+    assert f"<b>{words[1]}</b>" in page
+    assert 'value="" data-key="2" aria-pressed="true"' in page, "a second press withdraws it"
 
 
 def test_the_second_press_withdraws_the_label(tmp_path):

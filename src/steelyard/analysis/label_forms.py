@@ -36,6 +36,8 @@ CANNOT_TELL: Final = "cannot tell"
 _KINDS: Final = tuple(kind for kind in get_args(LabelKind) if kind not in {"", "cannot_tell"})
 _UNCOUNTED: Final[Mapping[str, str]] = {"pass_fail": "verdict", "scale": "rating", "text": COMMENT}
 """Names of labels that no score takes."""
+PASS_OR_FAIL: Final = ("pass", "fail")
+"""The values of a label of kind `pass_fail`."""
 _PASS_FAIL: Final = {
     "pass": "pass",
     "p": "pass",

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from steelyard.analysis.label_forms import COMMENT, IN_VIEW
+from steelyard.analysis.label_forms import COMMENT, IN_VIEW, PASS_OR_FAIL
 from steelyard.errors import ConfigError, SteelyardError
 from steelyard.people.labels import add_labels
 from steelyard.types import Label
@@ -23,7 +23,7 @@ from steelyard.viewer.named_address import sample_address
 from steelyard.viewer.notes import remember_author
 from steelyard.viewer.pages import Pages, form_of
 
-_VERDICTS = ("pass", "fail", "")
+_VERDICTS = (*PASS_OR_FAIL, "")
 """The last one withdraws the author's label."""
 
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.analysis.numbers import score_title
+from steelyard.analysis.label_forms import IN_VIEW, PASS_OR_FAIL
+from steelyard.analysis.numbers import score_title, verdict_words
 from steelyard.escaping import cell_text
 from steelyard.report.run_texts import kind_text
 from steelyard.store import Run
@@ -16,10 +17,11 @@ from steelyard.types import Label, Score
 
 @dataclass(frozen=True, slots=True)
 class ShownLabel:
-    """A label on a record: its name as stored and as a heading, value, author and time."""
+    """A label on a record: its name as stored and as a heading, value as stored and in words, author and time."""
 
     about: str
     name: str
+    stored: str
     value: str
     author: str
     at: str
@@ -49,7 +51,7 @@ def sample_opinions(run: Run, sample: str) -> Mapping[str, Any]:
     """
     by_repeat: dict[int, list[ShownLabel]] = {}
     for label in labels_of_sample(run, sample):
-        by_repeat.setdefault(label.repeat, []).append(_shown(label))
+        by_repeat.setdefault(label.repeat, []).append(_shown(label, run))
     others = [_other(related, sample) for related in related_runs(run)]
     return {"labels": by_repeat, "others": [verdicts for verdicts in others if verdicts is not None]}
 
@@ -63,8 +65,15 @@ def _other(run: Run, sample: str) -> OtherVerdicts | None:
     return OtherVerdicts(f"{run.suite} {run.target} {run.id}", run.id, verdicts)
 
 
-def _shown(label: Label) -> ShownLabel:
-    return ShownLabel(label.name, score_title(label.name), _value(label), label.author, label.at.strftime("%Y-%m-%d"))
+def _shown(label: Label, run: Run) -> ShownLabel:
+    """A label; pass and fail of a score are shown in its own words, as its verdicts are."""
+    value = _value(label)
+    about = str(run.manifest.get("primary", "")) if label.name == IN_VIEW else label.name
+    if label.kind == "pass_fail" and label.value in PASS_OR_FAIL:
+        value = verdict_words(run.score_infos.get(about))[PASS_OR_FAIL.index(label.value)]
+    return ShownLabel(
+        label.name, score_title(label.name), cell_text(label.value), value, label.author, f"{label.at:%Y-%m-%d}"
+    )
 
 
 def _value(label: Label) -> str:

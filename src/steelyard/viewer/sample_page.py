@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from steelyard.analysis.comparison.settings import WordChange, word_changes
 from steelyard.analysis.judging_manifest import SIDES, is_judging, sides_of
+from steelyard.analysis.label_forms import PASS_OR_FAIL
 from steelyard.analysis.numbers import record_value_text, score_title, seconds_text, verdict_words
 from steelyard.analysis.retrieval_matches import WAYS
 from steelyard.errors import ConfigError
@@ -194,11 +195,14 @@ def sample_routes(pages: Pages) -> list[Route]:
             **(opinions := sample_opinions(run, ident)),
             reader=(reader := author_of(request)),
             given={
-                label.about: label.value
+                label.about: label.stored
                 for label in (label for several in opinions["labels"].values() for label in several)
                 if label.author == reader
             },
-            primary=str(run.manifest.get("primary", "")),
+            primary=(primary := str(run.manifest.get("primary", ""))),
+            verdicts=tuple(
+                zip(PASS_OR_FAIL, ("right", "wrong"), verdict_words(run.score_infos.get(primary)), "12", strict=True)
+            ),
             back=request.url.query,
         )
 

@@ -84,10 +84,11 @@ def run_facts(run: Run, summary: RunSummary) -> list[str]:
     settings = settings_of(run.manifest.get("target"))
     counts = summary.counts
     tokens = counts.input_tokens + counts.output_tokens
-    model = settings.get("model") or " ".join(filter(None, (settings.get("method"), settings.get("target"))))
+    models = (settings.get("model"), settings.get("body.model"), run.tags.get("model"))
+    target = " ".join(filter(None, (settings.get("method"), settings.get("target"))))
     prompt = run.tags.get("prompt", "")
     facts = (
-        model,
+        next(filter(None, models), target),
         f"prompt {prompt}" if prompt else "",
         run.created.strftime("%d %b %Y, %H:%M UTC"),
         duration_text(run.seconds) if run.seconds >= 1 else "",

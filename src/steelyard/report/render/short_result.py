@@ -105,7 +105,7 @@ def _title(content: ReportContent, *, compared: bool) -> Iterator[str]:
 def _parts(content: ReportContent, width: int, *, compared: bool) -> Iterator[Section | Sentence]:
     """Rates, verdicts, warnings, the gate, and details of two runs that are compared."""
     comparison = content.comparison
-    grid = comparison.grid if comparison else None
+    grid = comparison.grid if comparison and len(comparison.pairs) > 1 else None  # two cells are one difference
     scored = [content.summaries[at] for at in content.scored]
     names = [content.labels[at] for at in content.scored]
     if comparison and compared:
