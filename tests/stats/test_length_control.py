@@ -20,7 +20,7 @@ def drawn(n, *, side=0.4, length=0.8, mean=0.3, seed=1):
 
 def by_scipy(scores, features):
     """The same penalised likelihood, maximised by another program."""
-    penalty = np.array([1e-3, *[1.0] * (features.shape[1] - 1)])
+    penalty = np.array([1e-3, 0.25, *[1.0] * (features.shape[1] - 2)])
 
     def loss(weights):
         at = features @ weights
@@ -88,6 +88,36 @@ def test_length_and_side_are_told_apart_where_each_side_is_longer_often_enough()
     assert told_apart([10] * 15 + [0] * 5)  # equally long counts for both
     assert told_apart([10] * 86 + [-10] * 14) is False  # 14 %
     assert told_apart([-10] * 85 + [10] * 15)
+
+
+@pytest.mark.parametrize("pairs", [40, 400])
+@pytest.mark.parametrize("longer", [1.0, 0.0])
+def test_a_verdict_that_is_the_length_alone_is_not_told_apart_from_a_side(pairs, longer):
+    lengths = np.tile([50, 20, 90, -40], pairs // 4)
+    scores = np.where(lengths > 0, longer, 1 - longer)
+    assert told_apart(lengths)
+    assert told_apart(lengths, scores) is False
+    nearly = scores.copy()
+    nearly[: pairs // 10] = 1 - nearly[: pairs // 10]
+    assert told_apart(lengths, nearly) is False
+    often = scores.copy()
+    often[: pairs // 5] = 1 - often[: pairs // 5]
+    assert told_apart(lengths, often)
+
+
+def test_ties_and_pairs_of_equal_length_are_not_explained_by_length():
+    assert told_apart([50, -50, 50, -50] * 5, [1, 0, 0.5, 0.5] * 5)
+    assert told_apart([50, -50, 0, 0] * 5, [1, 0, 1, 0] * 5)
+    assert told_apart([0] * 20, [1] * 20)
+    with pytest.raises(ValueError, match="one entry per pair"):
+        told_apart([50, -50], [1])
+
+
+@pytest.mark.parametrize("length", [2.0, 3.0, 5.0])
+def test_equal_sides_seldom_differ_at_equal_length_however_much_length_counts(length):
+    sets = [drawn(50, side=0, length=length, mean=0.7, seed=seed) for seed in range(100)]
+    printed = [length_controlled(scores, lengths) for scores, lengths in sets if told_apart(lengths, scores)]
+    assert sum(rate.interval.low > 0.5 for rate in printed) <= 7
 
 
 @pytest.mark.parametrize(

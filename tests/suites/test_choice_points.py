@@ -92,6 +92,26 @@ def test_groups_weigh_by_their_points_and_the_macro_average_by_group(tmp_path):
     assert score.not_applicable == 1
 
 
+def test_the_macro_average_of_points_and_its_interval_stay_on_the_scale(tmp_path):
+    exam = "id,question,A,B,answer,points,deduction,subject\n"
+    exam += "a,1?,x,y,A,9,3,one\nb,2?,x,y,A,1,,one\nc,3?,x,y,A,5,1,two\n"
+    (run,) = runs_of(tmp_path, exam, {"m": {"a": "A", "b": "B", "c": "A"}})
+    macro = run.summary().score("points").macro
+    assert macro.value == pytest.approx((0.9 + 1) / 2)
+    assert macro.interval is not None
+    assert -1 / 3 <= macro.interval.low < macro.value < macro.interval.high <= 1
+
+
+def test_a_macro_average_without_wrong_answers_has_no_spread_from_its_points(tmp_path):
+    exam = "id,question,A,B,answer,points,subject\n"
+    exam += "".join(f"{name}{at},{name} {at}?,x,y,A,{at + 1},{name}\n" for name in ("one", "two") for at in range(4))
+    (run,) = runs_of(tmp_path, exam, {"m": {f"{name}{at}": "A" for name in ("one", "two") for at in range(4)}})
+    macro = run.summary().score("points").macro
+    assert macro.value == pytest.approx(1)
+    assert macro.interval.high == pytest.approx(1)
+    assert macro.interval.low > 0.5
+
+
 OPTIONS = ("Diffusion", "Osmosis", "Transport", "Filtration")
 
 

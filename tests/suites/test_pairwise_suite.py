@@ -231,14 +231,15 @@ def test_lengths_style_and_difficulty_of_a_stored_run_stand_beside_its_preferenc
     targets = {"a": lambda sample: answer(sample, at=0), "b": lambda sample: answer(sample, at=1)}
 
     def judge(messages):
-        first, second = messages[-1]["content"].split("Answer A:")[-1].split("Answer B:")
-        return "[[A]]" if "stop" in first else "[[B]]" if "stop" in second else "[[C]]"
+        first = messages[-1]["content"].split("Answer A:")[-1].split("Answer B:")[0]
+        long_is_better = int(re.search(r"q(\d+) minutes", first)[1]) % 3 != 0
+        return "[[A]]" if ("stop" in first) is long_is_better else "[[B]]"
 
     suite = PairwiseSuite(
         samples=SampleFiles(file), targets=targets, judge=Judge(Scripted(function=judge)), style=True
     ).build()
     effect = preferences(evaluate_suite(suite, store=tmp_path / "store.db")[-1]).length
-    assert (effect.n, effect.unequal, effect.longer_won, effect.longer_pairs) == (16, 16, 16, {"A": 8, "B": 8})
+    assert (effect.n, effect.unequal, effect.longer_won, effect.longer_pairs) == (16, 16, 10, {"A": 8, "B": 8})
     assert effect.with_difficulty
     assert effect.controlled.value == pytest.approx(0.5, abs=0.02)
     assert effect.style_controlled is not None

@@ -143,12 +143,16 @@ def _is_round(count: int) -> bool:
     return count % 256 == 0 or (2 * (count - 2)) % 1024 == 0
 
 
+def cut_sentences(noted: Mapping[str, Any]) -> tuple[str, ...]:
+    """The inputs that were cut, in words, of what a run notes of its calls."""
+    return tuple(CutInput(**entry).sentence for entry in noted.get("cut_inputs", ()))
+
+
 def call_sentences(noted: Mapping[str, Any]) -> tuple[str, ...]:
     """What a run notes of its calls, in words: inputs that were cut, and parameters that were changed."""
-    cut = [CutInput(**entry).sentence for entry in noted.get("cut_inputs", ())]
     changed = [
         f"{stage}: the endpoint refused parameters; "
         + ", ".join(f"{name} was sent as {to}" if to else f"{name} was left out" for name, to in changes.items())
         for stage, changes in noted.get("changed_parameters", {}).items()
     ]
-    return (*cut, *changed)
+    return (*cut_sentences(noted), *changed)

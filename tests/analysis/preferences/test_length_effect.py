@@ -20,12 +20,12 @@ def judged(*pairs, **details):
 
 
 def test_mean_lengths_and_the_share_won_by_the_longer_stand_beside_the_preference():
-    pairs = [("A", 90, 30)] * 7 + [("B", 30, 90)] * 5 + [("A", 30, 90)] * 2 + [("tie", 40, 20), ("A", 50, 50)]
+    pairs = [("A", 90, 30)] * 7 + [("B", 30, 90)] * 5 + [("A", 30, 90)] * 4 + [("tie", 40, 20), ("A", 50, 50)]
     effect = judged(*pairs).length
-    assert (effect.n, effect.unequal, effect.longer_won, effect.longer_rate) == (16, 14, 12, 12 / 14)
-    assert (effect.mean_a, effect.mean_b) == pytest.approx((930 / 16, 910 / 16))
-    assert effect.longer_interval == wilson(12, 14)
-    values = [1] * 7 + [0] * 5 + [1] * 2 + [0.5, 1]
+    assert (effect.n, effect.unequal, effect.longer_won, effect.longer_rate) == (18, 16, 12, 12 / 16)
+    assert (effect.mean_a, effect.mean_b) == pytest.approx((990 / 18, 1090 / 18))
+    assert effect.longer_interval == wilson(12, 16)
+    values = [1] * 7 + [0] * 5 + [1] * 4 + [0.5, 1]
     expected = length_controlled(values, [a - b for _, a, b in pairs])
     assert effect.controlled.value == pytest.approx(expected.value)
     assert effect.controlled.interval == expected.interval
@@ -44,12 +44,29 @@ def test_a_side_that_is_always_longer_cannot_be_told_apart_from_length():
     )
 
 
+def test_a_judge_that_looks_only_at_length_gives_no_rate_at_equal_length():
+    result = judged(*[("A", 105, 27)] * 30, *[("B", 27, 105)] * 10)
+    assert result.verdict == "A"
+    assert (result.length.controlled.value, result.length.style_controlled) == (None, None)
+    reason = "length and system cannot be told apart: the longer answer won 40 of 40 decided pairs"
+    assert result.length.reason == reason
+    assert result.warnings == (f"L{reason[1:]}.",)
+    assert ("length-controlled", reason) in length_figures(result)
+    assert length_text(result).endswith("won 40 of 40 decided pairs; length and system cannot be told apart.")
+
+
+def test_a_judge_that_prefers_the_shorter_answer_gives_no_rate_at_equal_length():
+    result = judged(*[("B", 105, 27)] * 29, *[("A", 27, 105)] * 9, ("A", 105, 27), ("B", 27, 105))
+    assert result.length.reason.endswith("the shorter answer won 38 of 40 decided pairs")
+    assert result.length.controlled.value is None
+
+
 def test_the_shorter_side_that_wins_is_not_suspected_of_its_length():
     assert judged(*[("B", 105, 27)] * 20).warnings == ()
 
 
 def test_a_preference_that_vanishes_at_equal_length_has_a_warning():
-    pairs = [("A", 90, 30)] * 28 + [("B", 30, 90)] * 9 + [("A", 60, 60)] * 2 + [("B", 60, 60)] * 2
+    pairs = [("A", 90, 30)] * 28 + [("B", 30, 90)] * 9 + [("A", 60, 60)] * 4 + [("B", 60, 60)] * 4
     result = judged(*pairs)
     assert result.verdict == "A"
     assert result.length.controlled.interval.low <= 0.5
@@ -66,7 +83,7 @@ def test_a_preference_that_stays_at_equal_length_has_none():
 
 
 def test_style_and_difficulty_are_controlled_for_where_every_pair_has_them():
-    pairs = [("A", 90, 30)] * 8 + [("B", 30, 90)] * 8 + [("A", 30, 90)] * 4
+    pairs = [("A", 90, 30)] * 8 + [("B", 30, 90)] * 8 + [("A", 30, 90)] * 5
     plain = judged(*pairs).length
     assert (plain.style_controlled, plain.with_difficulty) == (None, False)
     styled = judged(*pairs, style=[[1, 4, 0], [0, 0, 2]], instruction_difficulty=0.5)
@@ -88,22 +105,23 @@ def test_pairs_without_stored_lengths_have_no_effect_and_say_nothing():
 
 
 def test_terminal_page_and_json_show_the_lengths():
-    result = judged(*[("A", 90, 30)] * 7, *[("B", 30, 90)] * 7)
+    pairs = [(label, 90, 30) for label in "AAAAAAABBB"] + [(label, 30, 90) for label in "BBBBBBBAAA"]
+    result = judged(*pairs)
     assert length_text(result).startswith(
-        "ours 60, theirs 60 characters on average; the longer answer won 14 of 14 decided pairs; at equal length ours "
+        "ours 60, theirs 60 characters on average; the longer answer won 14 of 20 decided pairs; at equal length ours "
         "has 50.0 % (95 % CI "
     )
     notes = [note for part in preferences_section([result]).parts for inner in part.parts for note in inner.notes]
     assert {"mean length", "longer won", "length-controlled"} <= {note.term for note in notes}
     shown = json_value(result)["length"]
-    assert shown["longer_rate"] == 1.0
+    assert shown["longer_rate"] == 0.7
     assert shown["controlled"]["value"] == pytest.approx(0.5)
 
 
 def test_rates_of_a_stopped_run_have_no_fixed_interval():
     from tests.analysis.preferences.test_win_rates import stopped
 
-    given = [row("A" if at % 2 else "B", f"s{at}", chars=[30 + 60 * (at % 2), 60]) for at in range(20)]
+    given = [row("A" if at % 2 else "B", f"s{at}", chars=[30 + 60 * (at % 3 % 2), 60]) for at in range(20)]
     effect = preferences(judging_run(given, stopping=stopped(interval=Interval(0.4, 0.6)))).length
     assert (effect.longer_interval, effect.controlled.interval, effect.coefficient_interval) == (None, None, None)
     assert effect.controlled.value is not None

@@ -2,9 +2,11 @@
 
 import json
 
+import pytest
 from tests.loopback import http
 from tests.scorers.judges.judge_server import judged, sample
 
+from steelyard.cli.outcome import evaluate_runs, print_outcome
 from steelyard.plain_json import json_value
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
@@ -45,7 +47,21 @@ def test_a_cut_context_is_told_with_its_figures_on_every_page():
         assert verify(store).is_sound
 
 
-def test_an_endpoint_that_reads_everything_is_not_suspected():
+@pytest.mark.parametrize("others", [0, 9])
+def test_a_cut_context_is_told_at_the_end_of_a_run_in_fifteen_lines(others, capsys):
+    run = run_of(LIMIT)
+    print_outcome(evaluate_runs([run] * (others + 1)), as_json=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 15
+    text = " ".join(" ".join(lines).split())
+    assert text.count("faithfulness: the endpoint read 512 of about") == 1
+    assert "tokens in 8 of 8 calls: its context is probably too small" in text
+    assert ("So too in 9 other runs: --full." in text) is bool(others)
+
+
+def test_an_endpoint_that_reads_everything_is_not_suspected(capsys):
     run = run_of(100_000)
     assert run.summary().calls.endpoints == {}
     assert "num_ctx" not in markdown_report([run])
+    print_outcome(evaluate_runs([run]), as_json=False)
+    assert "num_ctx" not in capsys.readouterr().out

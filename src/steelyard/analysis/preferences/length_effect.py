@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from steelyard.stats.intervals import Interval, wilson, wilson_clustered
 from steelyard.stats.length_control import length_controlled, told_apart
 
 Array = NDArray[Any]
+
+_NOT_APART: Final = "length and system cannot be told apart"
 
 
 @dataclass(slots=True)
@@ -81,8 +83,9 @@ class LengthRows:
             longer_won=int(won.sum()),
             longer_interval=None if stopped or not len(won) else _share(won, units[unequal]),
         )
-        if not told_apart(differences):
-            return replace(effect, reason=_reason(effect, names))
+        if not told_apart(differences, self.values):
+            found = _winner(effect) if told_apart(differences) else _longer_side(effect, names)
+            return replace(effect, reason=f"{_NOT_APART}: {found}")
         return self._controlled(effect, differences, units, stopped=stopped)
 
     def _controlled(self, effect: LengthEffect, differences: Array, units: Array, *, stopped: bool) -> LengthEffect:
@@ -116,10 +119,15 @@ def _share(won: Array, units: Array) -> Interval:
     return wilson_clustered(won.astype(float), clusters=units)
 
 
-def _reason(effect: LengthEffect, names: Mapping[str, str]) -> str:
+def _longer_side(effect: LengthEffect, names: Mapping[str, str]) -> str:
     side = max(effect.longer_pairs, key=lambda name: effect.longer_pairs[name])
     most = effect.longer_pairs[side]
-    return (
-        f"length and system cannot be told apart: the answers of {names[side]} are longer in {most:,} of "
-        f"{count_text(effect.n, 'pair')}"
-    )
+    return f"the answers of {names[side]} are longer in {most:,} of {count_text(effect.n, 'pair')}"
+
+
+def _winner(effect: LengthEffect) -> str:
+    """How often the longer answer won, or the shorter one where that wins more often, in words."""
+    shorter_won = effect.unequal - effect.longer_won
+    which = "longer" if effect.longer_won >= shorter_won else "shorter"
+    decided = count_text(effect.unequal, "decided pair")
+    return f"the {which} answer won {max(effect.longer_won, shorter_won):,} of {decided}"

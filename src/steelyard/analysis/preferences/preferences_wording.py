@@ -185,7 +185,8 @@ def _of_length(pair: Preferences) -> Iterator[str]:
     if effect.reason:
         pairs = effect.longer_pairs
         if pairs[pair.verdict] > effect.n / 2 and effect.unequal:
-            yield f"{effect.reason[:1].upper()}{effect.reason[1:]}, and {longer}."
+            reason = f"{effect.reason[:1].upper()}{effect.reason[1:]}"
+            yield f"{reason}." if longer in reason else f"{reason}, and {longer}."
         return
     value, interval = effect.controlled.value, effect.controlled.interval
     if value is None or interval is None:

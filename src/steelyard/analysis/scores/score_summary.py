@@ -272,13 +272,11 @@ class _Column:
         values, units, groups = self._vectors(None, self._headline)
         if not len(groups) or groups.min() == groups.max():
             return None
-        if self.weights is not None:
-            weights = self.weights[self._counted(None, self._headline)]
-            totals, counts = np.bincount(groups, weights=weights), np.bincount(groups)
-            # The plain mean of a group is then its weighted one.
-            values = values * weights * (counts / np.where(totals > 0, totals, 1.0))[groups]
-        rate = tally.ties and self.weights is None
-        ends = None if self.weights is not None else UNIT if rate else self.reading.ends(tally)
+        rate, ends = tally.ties, UNIT if tally.ties else self.reading.ends(tally)
+        if self.weights is not None and self.lowest is not None:
+            counted = self._counted(None, self._headline)
+            values = _linearised(values, self.weights[counted], groups)
+            rate, ends = False, Interval(float(self.lowest[counted].min()), 1.0)
         stratified = stratified_mean(values, groups, clusters=units if self.clustered else None, scale=ends, rate=rate)
         error = stratified.error if math.isfinite(stratified.error) else None
         return Mean(stratified.mean, stratified.interval, stratified.strata, error)
@@ -347,6 +345,15 @@ class _Column:
         """Whether each row counts: it has one of these outcomes, and is of the group."""
         counted: Array = np.isin(self.codes, among)
         return counted if index is None else counted & (self.indices == index)
+
+
+def _linearised(values: Array, weights: Array, groups: Array) -> Array:
+    """Values whose plain mean and spread in each group are those of the weighted mean."""
+    counts, totals = np.bincount(groups), np.bincount(groups, weights=weights)
+    shares = weights * (counts / np.where(totals > 0, totals, 1.0))[groups]
+    means = (np.bincount(groups, weights=values * shares) / np.maximum(counts, 1))[groups]
+    linearised: Array = means + shares * (values - means)
+    return linearised
 
 
 def _weights(rows: ScoreColumns) -> tuple[Array, Array]:

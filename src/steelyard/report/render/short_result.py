@@ -12,6 +12,7 @@ from rich.text import Text
 from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison
 from steelyard.analysis.comparison.multiplicity import all_pairs_note
 from steelyard.analysis.comparison.settings import without_digests
+from steelyard.analysis.cut_inputs import cut_sentences
 from steelyard.analysis.judging_manifest import is_judging
 from steelyard.analysis.numbers import (
     count_text,
@@ -49,6 +50,8 @@ _WHOLE_BELOW: Final = 100
 """A rate of fewer samples is shown in whole percent: its first decimal says nothing."""
 _MOST_PREFERENCES: Final = 3
 _LABEL_WIDTH: Final = 10
+_LONGEST_NAME: Final = 30
+"""Characters of a target's name in a note."""
 _MARKS: Final[dict[str, tuple[str, Tone]]] = {"better": ("✓", "good"), "worse": ("✗", "bad")}
 _UNDECIDED: Final[tuple[str, Tone]] = ("?", "unclear")
 _COSTS: Final = {("latency", "p50"), ("calls", "mean"), ("input_tokens", "mean"), ("output_tokens", "mean")}
@@ -117,6 +120,7 @@ def _parts(content: ReportContent, width: int, *, compared: bool) -> Iterator[Se
     if comparison and grid is None and len(comparison.pairs) <= _MOST_APART:
         for pair, name in zip(comparison.pairs, names[1:], strict=True):
             yield from _verdict(pair, name if len(comparison.pairs) > 1 else "", other=name)
+    yield from _cut_inputs(content)
     if comparison and comparison.all_pairs:
         yield Sentence(all_pairs_note(comparison.all_pairs))
     yield from _preferences(content) if not compared else ()
@@ -233,6 +237,14 @@ def _verdict(pair: PairComparison, named: str, *, other: str) -> Iterator[Senten
         bounds = _limits(missing.bounds, difference.unit, difference.n, sign=True) if missing.bounds else "anything"
         anything = f"anything from {bounds}" if missing.bounds else bounds
         yield Sentence(f"  {missing.n:,} {unreadable} could move it to {anything}.")
+
+
+def _cut_inputs(content: ReportContent) -> Iterator[Sentence]:
+    """What an endpoint cut in the first run that has such calls, and how many more runs have some."""
+    found = [(summary, cut) for summary in content.summaries if (cut := cut_sentences(summary.calls.endpoints))]
+    for summary, cut in found[:1]:
+        more = f". So too in {count_text(len(found) - 1, 'other run')}: --full" if len(found) > 1 else ""
+        yield Sentence(f"note: {one_line(summary.target, _LONGEST_NAME)}: {'; '.join(cut)}{more}.", tone="unclear")
 
 
 def _preferences(content: ReportContent) -> Iterator[Section | Sentence]:
