@@ -167,7 +167,8 @@ def mysql_trial(ground):
         ground.run(f"CREATE DATABASE {place}")
         for statement in _statements(_TRIAL.format(place=place, serial="int AUTO_INCREMENT")):
             ground.run(statement)
-        ground.run(f"GRANT SELECT, INSERT, UPDATE, DELETE, ALTER ON {place}.* TO '{role}'@'%'")
+        strict = place.replace("_", r"\_")
+        ground.run(f"GRANT SELECT, INSERT, UPDATE, DELETE, ALTER ON `{strict}`.* TO '{role}'@'%'")
         yield Database("mysql", server=Server(ground.url, place, writes=True), changes=True)
     finally:
         ground.run(f"DROP DATABASE IF EXISTS {place}")

@@ -197,14 +197,42 @@ def test_a_role_that_may_write_elsewhere_too_is_refused(ground_and_trial):
         ground.run(f"REVOKE INSERT ON {place} FROM {grantee}")
 
 
-def test_tables_without_transactions_are_refused(mysql):
+def test_grant_that_also_fits_other_databases_is_refused(mysql):
     ground, trial = mysql
-    ground.run(f"CREATE TABLE {trial.server.schema}.plain (a int) ENGINE = MyISAM")
+    place = trial.server.schema
+    role = ground.run("SELECT DATABASE()")[0][0]
+    strict = place.replace("_", r"\_")
+    for grant in (f"`{place}`.*", f"`{strict[:-1]}%`.*"):
+        ground.run(f"GRANT INSERT ON {grant} TO '{role}'@'%'")
+        try:
+            with (
+                ground.sandbox() as sandbox,
+                pytest.raises(ConfigError, match="where _ and % stand for any characters"),
+            ):
+                sandbox.check_server(trial.server)
+        finally:
+            ground.run(f"REVOKE INSERT ON {grant} FROM '{role}'@'%'")
+    # That of one table names its database as it is.
+    ground.run(f"GRANT INSERT ON `{place}`.boats TO '{role}'@'%'")
+    try:
+        with ground.sandbox() as sandbox:
+            sandbox.check_server(trial.server)
+    finally:
+        ground.run(f"REVOKE INSERT ON `{place}`.boats FROM '{role}'@'%'")
+
+
+@pytest.mark.parametrize("kind", ["", " WITH SYSTEM VERSIONING"])
+def test_tables_without_transactions_are_refused(mysql, kind):
+    ground, trial = mysql
+    if kind and "MariaDB" not in ground.run("SELECT VERSION()")[0][0]:
+        pytest.skip("MariaDB alone keeps versions of rows")
+    ground.run(f"CREATE TABLE {trial.server.schema}.plain (a int) ENGINE = MyISAM{kind}")
+    ground.run(f"INSERT INTO {trial.server.schema}.plain VALUES (1)")
     try:
         with ground.sandbox() as box:
-            failure = box.run(trial, "INSERT INTO plain VALUES (1)", limits=LIMITS).failure
+            failure = box.run(trial, "DELETE FROM plain", limits=LIMITS).failure
         assert (failure.kind, "no transactions" in failure.message) == ("denied", True)
-        assert ground.run(f"SELECT * FROM {trial.server.schema}.plain") == []
+        assert ground.run(f"SELECT * FROM {trial.server.schema}.plain") == [(1,)]
     finally:
         ground.run(f"DROP TABLE {trial.server.schema}.plain")
 

@@ -19,8 +19,9 @@ from steelyard.sql.results import ResultTable, SqlLimits
 
 _TABLES: Final = """
 SELECT table_name, engine FROM information_schema.tables
-WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' ORDER BY 1
+WHERE table_schema = DATABASE() AND table_type NOT IN ('VIEW', 'SYSTEM VIEW', 'SEQUENCE') ORDER BY 1
 """
+"""By what is left out: a table with system versioning has a type of its own on MariaDB."""
 _INCREMENTS: Final = """
 SELECT table_name, auto_increment FROM information_schema.tables
 WHERE table_schema = DATABASE() AND auto_increment IS NOT NULL ORDER BY 1

@@ -6,6 +6,7 @@ would, without its 1 to 70 ms; a server that does not know it gets a new connect
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -34,6 +35,10 @@ _READS: Final = frozenset({"USAGE", "SELECT", "SHOW VIEW", "SHOW DATABASES", "EX
 _WRITES: Final = frozenset({"INSERT", "UPDATE", "DELETE", "ALTER", "REFERENCES"})
 """What a role may have on the database that is made for changes; ALTER sets AUTO_INCREMENT back."""
 _MOST_FAULTS: Final = 4
+_QUOTED: Final = re.compile(r"`((?:[^`]|``)*+)`\.")
+"""The database of a grant."""
+_ESCAPED: Final = re.compile(r"\\([_%])")
+"""A letter that stands for itself where a grant names databases by a pattern."""
 _KINDS: Final[Mapping[int, FailureKind]] = MappingProxyType(
     {
         **dict.fromkeys((1044, 1045, 1142, 1143, 1227, 1290, 1370, 1419, 1792, 1836), "denied"),
@@ -186,9 +191,10 @@ class MysqlEngine:
             for (grant,) in _rows(self._connection, waiting.pop()):
                 granted, on, _ = str(grant).removeprefix("GRANT ").partition(" ON ")
                 if on:
-                    own = self._writes_to and _place(str(grant)).startswith(f"`{self._writes_to}`.")
+                    place = _place(str(grant))
+                    own = bool(self._writes_to) and _database_of(place) == self._writes_to
                     more = _privileges(granted) - _READS - (_WRITES if own else frozenset())
-                    faults += [f"it has {', '.join(sorted(more))} on {_place(str(grant))}"] if more else []
+                    faults += [f"it has {', '.join(sorted(more))} on {place[:80]}{_pattern(place)}"] if more else []
                 elif (role := granted.partition(" TO ")[0]) not in seen and not granted.startswith("SET "):
                     seen.add(role)
                     waiting.append(f"SHOW GRANTS FOR {role}")
@@ -214,7 +220,28 @@ def _privileges(granted: str) -> set[str]:
 
 
 def _place(grant: str) -> str:
-    return grant.partition(" ON ")[2].partition(" TO ")[0][:80]
+    return grant.partition(" ON ")[2].partition(" TO ")[0]
+
+
+def _database_of(place: str) -> str:
+    r"""The only database of a grant, without the marks around it; "" where it is none or may be several.
+
+    >>> [_database_of(place) for place in (r"`a\_b`.*", "`a_b`.*", "`a_b`.`t`", "*.*")]
+    ['a_b', '', 'a_b', '']
+    """
+    quoted = _QUOTED.match(place)
+    if quoted is None or _pattern(place):
+        return ""
+    name = quoted[1].replace("``", "`")
+    return _ESCAPED.sub(r"\1", name) if place[quoted.end() :] == "*" else name
+
+
+def _pattern(place: str) -> str:
+    """What a message says of a grant on all databases whose names are like a pattern; "" for any other grant."""
+    quoted = _QUOTED.match(place)
+    if quoted is None or place[quoted.end() :] != "*" or not {"_", "%"} & set(_ESCAPED.sub("", quoted[1])):
+        return ""
+    return r", where _ and % stand for any characters; write \_ and \% in the GRANT"
 
 
 def _rows(connection: Any, statement: str) -> list[tuple[Any, ...]]:
