@@ -233,8 +233,8 @@ class SqlResult:
             verdict = verdict_of_failure(predicted.failure or SqlFailure("error", "no result"))
         else:
             table, unsteady = changed
-            options = {"limits": self.limits, "equality": self.equality, "unsteady": unsteady}
-            compared = partial(judge_changes, table, predicted.table, **options)
+            judged = partial(judge_changes, limits=self.limits, equality=self.equality, unsteady=unsteady)
+            compared = partial(judged, table, predicted.table)
             verdict = await bench.compare(table, predicted.table, compared)
         published = [_not_applicable(name, _CHANGES, labelled=False) for name in names[1:]]
         return [_result_score(verdict, {}), *published]
