@@ -1,8 +1,10 @@
 """`statements: any`: references that change data are scored by the data that they leave behind."""
 
 import asyncio
+from contextlib import nullcontext
 
 import pytest
+from tests.sql import server_ground
 
 from steelyard import Output, Sample
 from steelyard.errors import ConfigError
@@ -102,6 +104,61 @@ def test_check_runs_references_that_change_data(sandbox):
     assert checked("DELETE FROM staff WHERE id = 9") in ([], [("returns_nothing", "it changes nothing")])
 
 
+STAMPED = {
+    "sqlite": "CREATE TABLE seen (id INT, moment TEXT DEFAULT CURRENT_TIMESTAMP, tag BLOB DEFAULT (randomblob(8)));",
+    "duckdb": "CREATE TABLE seen (id INT, moment TIMESTAMP DEFAULT now(), tag UUID DEFAULT gen_random_uuid());",
+}
+
+
+@pytest.mark.parametrize("engine", STAMPED)
+def test_cells_that_differ_each_time_are_not_compared_and_check_warns(sandbox, engine):
+    scorer = SqlResult(statements="any", engine=engine)
+
+    def judged(reply):
+        return scores(sandbox, "INSERT INTO seen (id) VALUES (7)", reply, scorer, schema=STAMPED[engine])["result"]
+
+    right = judged("INSERT INTO seen (id) SELECT 3 + 4")
+    assert right.value == 1.0
+    assert right.reason.endswith("not compared, as they differ each time: columns 2, 3 of the rows added to seen")
+    assert judged("INSERT INTO seen (id) VALUES (8)").value == 0.0
+    assert judged("INSERT INTO seen (id, moment) VALUES (7, NULL)").value == 0.0, "that a cell is empty still counts"
+    sample = Sample("a", "Change it.", "INSERT INTO seen (id) VALUES (7)", metadata={"schema": STAMPED[engine]})
+    [finding] = scorer.check_references([("line 1", sample)])
+    assert (finding.kind, finding.message) == ("changes_differ", "columns 2, 3 of the rows added to seen")
+
+
+def test_a_reference_that_changes_other_rows_each_time_is_not_applicable(sandbox):
+    reference = "INSERT INTO staff SELECT 10 + value, 'n' || value, abs(random()) FROM json_each('[1, 2, 3, 4, 5, 6]')"
+    some = f"{reference} UNION ALL SELECT 20, 'x', 1 WHERE strftime('%s', 'now') % 2"
+    result = scores(sandbox, some, reference)["result"]
+    assert (result.outcome, "different rows" in result.reason) == ("not_applicable", True)
+
+
 def test_a_server_needs_a_schema_that_may_be_written_to(sandbox):
     with pytest.raises(ConfigError, match="writes: true"):
         SqlResult(statements="any", databases="postgresql://me@127.0.0.1/shop").prepare(sandbox)
+
+
+def test_cells_that_differ_each_time_are_found_on_servers_too():
+    grounds = (
+        (server_ground.postgres, None, "timestamptz DEFAULT now(), tag uuid DEFAULT gen_random_uuid()"),
+        (
+            server_ground.mysql,
+            server_ground.mysql_trial,
+            "datetime DEFAULT CURRENT_TIMESTAMP, tag text DEFAULT (uuid())",
+        ),
+    )
+    for opened, trial_of, columns in grounds:
+        with opened() as ground, trial_of(ground) if trial_of else nullcontext() as trial, ground.sandbox() as box:
+            server = (trial or server_ground.postgres_trial(ground)).server
+            ground.run(f"CREATE TABLE {server.schema}.seen (id int, moment {columns})")
+            if server.engine == "postgres":
+                role = ground.run("SELECT current_database()")[0][0]
+                ground.run(f"GRANT SELECT, INSERT ON {server.schema}.seen TO {role}")
+            scorer = SqlResult(statements="any", databases={"trial": server})
+            reference = "INSERT INTO seen (id) VALUES (7)"
+            right = scores(box, reference, "INSERT INTO seen (id) SELECT 3 + 4", scorer, db_id="trial")["result"]
+            assert right.value == 1.0, right
+            assert "not compared, as they differ each time: columns 2, 3 of" in right.reason
+            wrong = scores(box, reference, "INSERT INTO seen (id) SELECT 8", scorer, db_id="trial")["result"]
+            assert wrong.value == 0.0

@@ -59,7 +59,8 @@ class Ground:
         return self.database.server.url
 
     def sandbox(self, **options):
-        return Sandbox(workers=1, resolve=lambda text: text.replace("${READER}", PASSWORD), **options)
+        options = {"workers": 1, **options}
+        return Sandbox(resolve=lambda text: text.replace("${READER}", PASSWORD), **options)
 
 
 def _missing(why):

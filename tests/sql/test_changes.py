@@ -113,6 +113,30 @@ def test_objects_of_the_schema_are_compared_too(box, database):
     assert rows_of(box, database, "ALTER TABLE log ADD COLUMN n INT") != [("affected", "", [0])]
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("first", "other", "same"),
+    [
+        ("a INTEGER UNIQUE", "a INTEGER", False),
+        ("a INTEGER CHECK (a > 0)", "a INTEGER", False),
+        ("a INTEGER CHECK (a > 0)", "a INTEGER CHECK (a > 1)", False),
+        ("a INTEGER CHECK(a>0)", "A  INTEGER  check ( a > 0 )", True),
+        ("a INTEGER, b TEXT, UNIQUE (a, b)", "a INTEGER UNIQUE, b TEXT UNIQUE", False),
+        ("a INT", "a INTEGER", True),
+        ("a VARCHAR(9)", "a TEXT", True),
+        ("a INT", "a TEXT", False),
+        ("a INT, b TEXT", "b TEXT, a INT", False),
+        ("a INT DEFAULT 1", "a INT DEFAULT 2", False),
+    ],
+)
+def test_of_a_new_table_counts_what_it_accepts(box, engine, first, other, same):
+    made = [
+        rows_of(box, Database(engine, script="CREATE TABLE k (a INT);", changes=True), f"CREATE TABLE u ({columns})")
+        for columns in (first, other)
+    ]
+    assert (sorted(map(repr, made[0])) == sorted(map(repr, made[1]))) is same
+
+
 @pytest.mark.parametrize(
     "statement",
     [

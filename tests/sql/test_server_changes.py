@@ -1,5 +1,6 @@
 """Statements that change data on the real PostgreSQL and MariaDB: every one is rolled back."""
 
+import asyncio
 import time
 from dataclasses import replace
 
@@ -7,7 +8,7 @@ import pytest
 from tests.sql import server_ground
 from tests.sql.server_ground import LIMITS
 
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, ScorerError
 from steelyard.sql.server_address import Server
 
 _INSERT = "INSERT INTO boats (name, length) VALUES ('Tern', 5)"
@@ -167,6 +168,67 @@ def test_hostile_statements_change_nothing(ground_and_trial, box):
         assert rows_of(box, trial, _INSERT) == first, statement
         assert kept(ground, trial) == before, statement
     assert ground.run("SELECT COUNT(*) FROM staff") == staff
+
+
+def _slow(trial):
+    """A statement that is killed while it draws numbers, or while what it did is rolled back."""
+    if trial.engine == "postgres":
+        return "INSERT INTO boats (name) SELECT 'n' || g FROM generate_series(1, 100000000) AS g"
+    return "INSERT INTO boats (name) SELECT CONCAT('n', seq) FROM seq_1_to_100000000"
+
+
+def test_numbers_that_a_killed_statement_drew_are_set_back(ground_and_trial, box):
+    ground, trial = ground_and_trial
+    first = rows_of(box, trial, _INSERT)
+    assert box.run(trial, _slow(trial), limits=LIMITS).failure.kind in {"timeout", "too_large"}
+    assert rows_of(box, trial, _INSERT) == first
+
+    async def cancelled():
+        task = asyncio.ensure_future(box.arun(trial, _slow(trial), limits=replace(LIMITS, timeout_s=60.0)))
+        await asyncio.sleep(1.5)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(cancelled())
+    assert rows_of(box, trial, _INSERT) == first
+    with ground.sandbox() as other:
+        assert rows_of(other, trial, _INSERT) == first, "set back on the server itself"
+
+
+def test_waiting_for_the_schema_is_not_charged_to_a_statement(ground_and_trial):
+    _, trial = ground_and_trial
+    if trial.engine == "postgres":
+        waits = "UPDATE trips SET days = (SELECT count(*) FROM generate_series(1, 2500000)) WHERE boat = 1"
+    else:
+        waits = "UPDATE trips SET days = (SELECT COUNT(*) FROM seq_1_to_3000000 WHERE seq % 7 < 9) WHERE boat = 1"
+    ground = ground_and_trial[0]
+    limits = replace(LIMITS, timeout_s=3.0)
+
+    async def together(boxes):
+        return await asyncio.gather(*(box.arun(trial, waits, limits=limits) for box in boxes for _ in range(3)))
+
+    with ground.sandbox(workers=4) as first, ground.sandbox(workers=4) as second:
+        done = asyncio.run(together([first, second]))
+    assert [execution.failure for execution in done] == [None] * 6
+
+
+def test_a_schema_that_another_process_holds_says_nothing_about_a_statement(ground_and_trial):
+    ground, trial = ground_and_trial
+    place = trial.server.schema
+    if trial.engine == "postgres":
+        lock = f"pg_advisory_lock(hashtext('steelyard'), hashtext('{place}'))"
+        held, freed = f"SELECT {lock}", f"SELECT {lock.replace('lock(', 'unlock(')}"
+    else:
+        held, freed = f"SELECT GET_LOCK('steelyard {place}', 5)", f"SELECT RELEASE_LOCK('steelyard {place}')"
+    with ground.sandbox() as box:
+        first = rows_of(box, trial, _INSERT)
+        ground.run(held)
+        try:
+            with pytest.raises(ScorerError, match="another process changes"):
+                box.run(trial, _INSERT, limits=replace(LIMITS, timeout_s=0.2))
+        finally:
+            ground.run(freed)
+        assert rows_of(box, trial, _INSERT) == first
 
 
 def test_reading_with_that_role_is_still_read_only(ground_and_trial, box):

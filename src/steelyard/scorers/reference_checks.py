@@ -2,8 +2,8 @@
 
     errors      it cannot be run, or its schema cannot be built: the sample cannot be scored
     warnings    it returns nothing, reads empty tables alone, has no unique result, asks for the current time, sorts
-                numbers that are stored as text, or fills a LIMIT with NULLs: a verdict on it may mean little; or a
-                table of its schema that it does not need cannot be built
+                numbers that are stored as text, fills a LIMIT with NULLs, or leaves other data each time it is run: a
+                verdict on it may mean little; or a table of its schema that it does not need cannot be built
 
 What was found is remembered by a digest of the statement, the content of the database and the settings.
 """
@@ -25,8 +25,8 @@ from typing import Any, Final, Literal
 from steelyard.plain_json import field_values
 from steelyard.scorers.open_references import decided_parts
 from steelyard.scorers.reference_memory import ReferenceMemory, Remembered
-from steelyard.scorers.sql_runs import Bench, SampleDatabase, digest_of_file
-from steelyard.sql.changed_data import without_count
+from steelyard.scorers.sql_runs import UNSTEADY_ROWS, Bench, SampleDatabase, digest_of_file
+from steelyard.sql.changed_data import told_unsteady, without_count
 from steelyard.sql.clock import reads_clock
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.golds import gold_queries, gold_statements
@@ -48,6 +48,7 @@ FindingKind = Literal[
     "text_as_number",
     "null_in_limit",
     "golds_disagree",
+    "changes_differ",
 ]
 TITLES: Final[dict[FindingKind, str]] = {
     "cannot_run": "cannot be run",
@@ -60,11 +61,12 @@ TITLES: Final[dict[FindingKind, str]] = {
     "text_as_number": "numbers stored as text are sorted or compared, 10 before 9",
     "null_in_limit": "a LIMIT filled with NULLs, which sort first",
     "golds_disagree": "acceptable answers that return different rows",
+    "changes_differ": "data left that differ each time (current time, random numbers), so that they are not compared",
 }
 """Each kind of finding as a heading for people, errors first."""
 ERRORS: Final[frozenset[FindingKind]] = frozenset({"cannot_run", "schema_fails"})
 
-_RULES: Final = 5
+_RULES: Final = 6
 """Number of the rules below; another one forgets what was remembered."""
 _AT_ONCE: Final = 64
 _SHOWN: Final = 60
@@ -233,7 +235,7 @@ async def _checked_query(bench: Bench, database: Database, query: str) -> Rememb
         return [(kind, failure.message if failure else "no result")]
     table = execution.table
     if database.changes:
-        return [] if without_count(table).rows else [("returns_nothing", "it changes nothing")]
+        return await _about_changes(bench, database, query, table)
     found: list[tuple[FindingKind, str]] = []
     if left_out := bench.sandbox.left_out(database):
         found.append(("tables_left_out", "; ".join(f"{name}: {why}" for name, why in left_out.items())))
@@ -249,6 +251,15 @@ async def _checked_query(bench: Bench, database: Database, query: str) -> Rememb
     if not any(kind == "text_as_number" for kind, _ in about_order):
         about_order += await _about_extremes(bench, database, query)
     return [*found, *about_order]
+
+
+async def _about_changes(bench: Bench, database: Database, query: str, changed: ResultTable) -> Remembered:
+    """Doubts about a reference that changes data."""
+    if not without_count(changed).rows:
+        return [("returns_nothing", "it changes nothing")]
+    unsteady = await bench.unsteady(database, query, changed)
+    told = UNSTEADY_ROWS if unsteady is None else told_unsteady(unsteady)
+    return [("changes_differ", told)] if told else []
 
 
 async def _about_extremes(bench: Bench, database: Database, query: str) -> list[tuple[FindingKind, str]]:

@@ -224,7 +224,7 @@ class SqlResult:
         """The scores that compare what the reply changed with what one gold changed."""
         names = self._names[2:]
         changed = await bench.changed(sample_database, sample)
-        reference = changed if isinstance(changed, str) else Execution(changed)
+        reference = changed if isinstance(changed, str) else Execution(changed[0])
         if unrun := _results_without_run(names, (reference, predicted), problem):
             return unrun
         if isinstance(changed, str) or not isinstance(predicted, Execution):
@@ -232,8 +232,10 @@ class SqlResult:
         if predicted.table is None:
             verdict = verdict_of_failure(predicted.failure or SqlFailure("error", "no result"))
         else:
-            compared = partial(judge_changes, changed, predicted.table, limits=self.limits, equality=self.equality)
-            verdict = await bench.compare(changed, predicted.table, compared)
+            table, unsteady = changed
+            judged = partial(judge_changes, limits=self.limits, equality=self.equality, unsteady=unsteady)
+            compared = partial(judged, table, predicted.table)
+            verdict = await bench.compare(table, predicted.table, compared)
         published = [_not_applicable(name, _CHANGES, labelled=False) for name in names[1:]]
         return [_result_score(verdict, {}), *published]
 

@@ -9,6 +9,7 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any, Final, TypeVar
 from steelyard.errors import ConfigError
 from steelyard.replies.sql import SqlReading
 from steelyard.sql.accuracy import bird, qatch, spider, spider_order_matters, spider_query
-from steelyard.sql.changed_data import without_count
+from steelyard.sql.changed_data import Unsteady, unsteady_cells, without_count
 from steelyard.sql.declared_types import DECLARED, declared_columns, judge_declared, rules_in_question
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
@@ -56,6 +57,8 @@ _MOST_SPLIT: Final = 100_000
 """Limit of characters of a script that is read as text; for a longer one the engine is queried."""
 _MANY_CELLS: Final = 20_000
 _NO_CHANGE: Final = "the reference changes nothing in the sample's database, so that an equal state says nothing"
+UNSTEADY_ROWS: Final = "two runs of the reference on the same data change different rows"
+_LATER: Final = timedelta(seconds=61)
 _NO_ROWS: Final = "the sample's database has no rows, so that equal results would not mean anything"
 
 
@@ -118,8 +121,8 @@ class Bench:
             return dataset_failure_reason(execution.failure)
         return await self.emptiness(sample_database.database, sample.reference) or execution
 
-    async def changed(self, sample_database: SampleDatabase, sample: Sample) -> ResultTable | str:
-        """What the reference changes; a text says why that cannot be compared.
+    async def changed(self, sample_database: SampleDatabase, sample: Sample) -> tuple[ResultTable, Unsteady] | str:
+        """What the reference changes, with the cells that differ each time; a text says why that cannot be compared.
 
         Raises:
             ComparisonStop: it changes too much.
@@ -131,7 +134,19 @@ class Bench:
             failure = execution.failure or SqlFailure("error", "no result")
             _expect_size(failure)
             return dataset_failure_reason(failure)
-        return execution.table if without_count(execution.table).rows else _NO_CHANGE
+        if not without_count(execution.table).rows:
+            return _NO_CHANGE
+        unsteady = await self.unsteady(sample_database.database, str(sample.reference), execution.table)
+        return UNSTEADY_ROWS if unsteady is None else (execution.table, unsteady)
+
+    async def unsteady(self, database: Database, query: str, changed: ResultTable) -> Unsteady | None:
+        """Run a changing statement a second time, and tell what differs; see `unsteady_cells`."""
+        # The clocks of SQLite and MySQL tell seconds, in which two runs would agree by chance.
+        if not database.now and database.engine in {"sqlite", "mysql"}:
+            later = (datetime.now(UTC) + _LATER).replace(tzinfo=None, microsecond=0)
+            database = replace(database, now=later.isoformat())
+        again = await self.table(database, query)
+        return {} if again is None else unsteady_cells(changed, again)
 
     async def emptiness(self, database: Database, query: str) -> str:
         """Why equal results would say nothing: all tables that the query reads are empty; "" where one holds a row."""

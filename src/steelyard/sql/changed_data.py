@@ -10,8 +10,10 @@ Source: GoogleCloudPlatform/evalbench compares the state of a database after cha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final
 
 from steelyard.sql.engines.changes import AFFECTED, COLUMNS, SCHEMA
@@ -21,6 +23,9 @@ from steelyard.sql.statements import main_verb, split
 from steelyard.sql.verdict import TITLES, ResultVerdict, judge
 from steelyard.sql.wording import json_row, show_row
 
+Unsteady = Mapping[tuple[str, str], frozenset[int]]
+"""Kind of change and table -> positions of the cells that a statement leaves otherwise each time it is run."""
+_OMITTED: Final = "(differs each time)"
 _CHANGING: Final = frozenset(
     {"INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE", "TRUNCATE", "CREATE", "DROP", "ALTER", "UPSERT"}
 )
@@ -46,8 +51,71 @@ def affected_rows(changes: ResultTable) -> int:
     return next((int(row[2][0]) for row in changes.rows if row[0] == AFFECTED), 0)
 
 
+def unsteady_cells(first: ResultTable, again: ResultTable) -> Unsteady | None:
+    """The cells in which two runs of one statement on the same data differ; None where they change other rows.
+
+    >>> runs = [ResultTable(COLUMNS, [("added", "t", [1, drawn])]) for drawn in ("a7", "c3")]
+    >>> unsteady_cells(*runs), unsteady_cells(runs[0], ResultTable(COLUMNS, []))
+    ({('added', 't'): frozenset({1})}, None)
+    """
+    runs = [_by_table(first), _by_table(again)]
+    unsteady: dict[tuple[str, str], frozenset[int]] = {}
+    for key in sorted({*runs[0], *runs[1]}):
+        rows, others = (run.get(key, []) for run in runs)
+        if len(rows) != len(others) or len({*map(len, rows), *map(len, others)}) != 1:
+            if key[1] == SCHEMA and Counter(map(repr, rows)) == Counter(map(repr, others)):
+                continue
+            return None
+        columns = zip(zip(*rows, strict=True), zip(*others, strict=True), strict=True)
+        # Not cell by cell: rows that a table returns in the order of a drawn key come in another order each time.
+        differ = {at for at, cells in enumerate(columns) if len(set(map(_counted, cells))) > 1}
+        if differ:
+            unsteady[key] = frozenset(differ)
+    return unsteady
+
+
+def _by_table(changes: ResultTable) -> dict[tuple[str, str], list[Sequence[Any]]]:
+    rows: dict[tuple[str, str], list[Sequence[Any]]] = defaultdict(list)
+    for change, table, cells in without_count(changes).rows:
+        rows[change, table].append(cells)
+    return rows
+
+
+def _counted(cells: Sequence[Any]) -> frozenset[tuple[str, int]]:
+    return frozenset(Counter(map(repr, cells)).items())
+
+
+def told_unsteady(unsteady: Unsteady) -> str:
+    """The cells that are not compared, for a person.
+
+    >>> told_unsteady({("added", "t"): frozenset({1})})
+    'column 2 of the rows added to t'
+    """
+    told = []
+    for (change, table), places in unsteady.items():
+        columns = ", ".join(str(at + 1) for at in sorted(places))
+        to = "to" if change == "added" else "from"
+        told.append(f"column{'s' if len(places) > 1 else ''} {columns} of the rows {change} {to} {table}")
+    return "; ".join(told)
+
+
+def _compared(changes: ResultTable, unsteady: Unsteady) -> ResultTable:
+    """The changes without their count and without unsteady cells; that a cell is NULL still counts."""
+    rows = []
+    for change, table, cells in without_count(changes).rows:
+        places = unsteady.get((change, table), frozenset())
+        kept = [_OMITTED if at in places and cell is not None else cell for at, cell in enumerate(cells)]
+        rows.append((change, table, kept))
+    return ResultTable(COLUMNS, rows)
+
+
 def judge_changes(
-    reference: ResultTable, prediction: ResultTable, *, limits: SqlLimits, equality: CellEquality
+    reference: ResultTable,
+    prediction: ResultTable,
+    *,
+    limits: SqlLimits,
+    equality: CellEquality,
+    unsteady: Unsteady = MappingProxyType({}),
 ) -> ResultVerdict:
     """The verdict on what a prediction changed, against what the reference changed.
 
@@ -56,6 +124,7 @@ def judge_changes(
         prediction: likewise, on the same data.
         limits: as of `judge`.
         equality: which cells are equal without being identical.
+        unsteady: cells that are not compared; see `unsteady_cells`.
 
     Raises:
         ComparisonStop: as of `judge`.
@@ -66,16 +135,18 @@ def judge_changes(
     >>> judge_changes(*tables, limits=SqlLimits(), equality=CellEquality()).reason
     'it also removed (7, NULL) from t; 2 rows affected, 1 by the reference'
     """
-    wanted, made = without_count(reference), without_count(prediction)
+    wanted, made = _compared(reference, unsteady), _compared(prediction, unsteady)
     counts = affected_rows(prediction), affected_rows(reference)
     # A row is one cell, a list: no column of it can stand for another.
     verdict = judge(wanted, made, limits=limits, equality=equality)
     if verdict.kind == "columns_permuted":  # names of tables, for kinds of changes
         verdict = replace(verdict, kind="rows_differ", right=False, title=TITLES["rows_differ"])
+    omitted = f"; not compared, as they differ each time: {told_unsteady(unsteady)}" if unsteady else ""
     if verdict.right:
         said = f"the data are as after the reference; {_rows(counts[0])} affected"
-        return replace(verdict, reason=f"{said}, {counts[1]} by the reference" if counts[0] != counts[1] else said)
-    reason = f"{_difference(wanted, made, verdict)}; {_rows(counts[0])} affected, {counts[1]} by the reference"
+        said = f"{said}, {counts[1]} by the reference" if counts[0] != counts[1] else said
+        return replace(verdict, reason=said + omitted)
+    reason = f"{_difference(wanted, made, verdict)}; {_rows(counts[0])} affected, {counts[1]} by the reference{omitted}"
     return replace(verdict, reason=reason, differences=_differences(wanted, made, verdict))
 
 

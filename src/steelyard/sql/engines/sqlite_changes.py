@@ -7,6 +7,7 @@ them on, unless their declarations are malformed.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import time
 from collections.abc import Callable
@@ -25,6 +26,23 @@ _CONTROLS: Final = frozenset(
     {"BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE", "ATTACH", "DETACH", "VACUUM", "PRAGMA"}
 )
 _MASTERS: Final = frozenset({"sqlite_master", "sqlite_temp_master", "sqlite_schema", "sqlite_temp_schema"})
+_UNIQUE: Final = """
+SELECT group_concat(column_name, ', ') FROM (
+    SELECT i.name AS index_name, c.name AS column_name FROM pragma_index_list(?) AS i, pragma_index_info(i.name) AS c
+    WHERE i."unique" AND i.origin = 'u' ORDER BY i.name, c.seqno
+) GROUP BY index_name
+"""
+_AFFINITIES: Final = (
+    ("INTEGER", ("INT",)),
+    ("TEXT", ("CHAR", "CLOB", "TEXT")),
+    ("BLOB", ("BLOB",)),
+    ("REAL", ("REAL", "FLOA", "DOUB")),
+)
+_TOKENS: Final = re.compile(
+    r"""(?P<blank>\s+|--[^\n]*|/\*.*?\*/)|(?P<text>'(?:[^']|'')*')|(?P<quoted>"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\])"""
+    r"""|\w+(?:\.\d+)?|<=|>=|<>|!=|==|\|\||.""",
+    re.DOTALL,
+)
 _MISMATCH: Final = "foreign key mismatch"
 
 
@@ -120,13 +138,59 @@ def _state(connection: sqlite3.Connection, guard: Guard, wanted: set[str], limit
         tables = [name for name in tables if name.casefold() in folded]
         return read_state(_written(tables), [], _reader(connection), limits)
     schema = [(kind, name, owner, sql or "") for kind, name, owner, sql in every if kind != "table"]
-    for name in tables:
-        columns = connection.execute('SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_xinfo(?)', (name,))
-        schema += [("column", name, *column) for column in columns.fetchall()]
+    for name, text in [(name, sql or "") for kind, name, _, sql in every if kind == "table"]:
+        columns = connection.execute(
+            'SELECT cid, name, type, "notnull", dflt_value, pk FROM pragma_table_xinfo(?)', (name,)
+        )
+        schema += [
+            ("column", name, at, column, affinity(kind), *rest) for at, column, kind, *rest in columns.fetchall()
+        ]
+        # A UNIQUE in CREATE TABLE has no text of its own.
+        unique = connection.execute(_UNIQUE, (name,)).fetchall()
+        schema += [("unique", name, *columns) for columns in unique]
+        schema += [("check", name, check) for check in checks(text)]
         keys = connection.execute('SELECT "table", "from", "to", on_delete FROM pragma_foreign_key_list(?)', (name,))
         schema += [("foreign key", name, *key) for key in keys.fetchall()]
     plain = [tuple(plain_definition(cell) if isinstance(cell, str) else cell for cell in row) for row in schema]
     return read_state(_written(tables), plain, _reader(connection), limits)
+
+
+def affinity(declared: str) -> str:
+    """How SQLite stores what a column is declared as (https://sqlite.org/datatype3.html, 3.1).
+
+    >>> [affinity(name) for name in ("INT", "varchar(9)", "", "DOUBLE", "DECIMAL(9, 2)")]
+    ['INTEGER', 'TEXT', 'BLOB', 'REAL', 'NUMERIC']
+    """
+    name = declared.upper()
+    return next(
+        (kind for kind, parts in _AFFINITIES if any(part in name for part in parts)), "NUMERIC" if name else "BLOB"
+    )
+
+
+def checks(create: str) -> list[str]:
+    r"""The conditions of CHECK in a CREATE TABLE, without differences of blanks, comments, case and quoted names.
+
+    >>> checks("CREATE TABLE t (a INT CHECK(a>0), b TEXT DEFAULT 'CHECK (', CHECK ( B <> 'X' AND (\"a\" > 1)))")
+    ['( a > 0 )', "( b <> 'X' and ( a > 1 ) )"]
+    """
+    found: list[str] = []
+    inside: list[str] = []
+    depth, before = 0, ""
+    for token in _TOKENS.finditer(create):
+        text = token.group()
+        if token.lastgroup == "blank":
+            continue
+        plain = text if token.lastgroup == "text" else text.strip('"`[]').casefold()
+        if text == "(" and (depth or before == "check"):
+            depth += 1
+        if depth:
+            inside.append(plain)
+            depth -= text == ")"
+            if not depth:
+                found.append(" ".join(inside))
+                inside = []
+        before = "" if token.lastgroup in {"text", "quoted"} else plain
+    return found
 
 
 def _written(tables: list[str]) -> list[tuple[str, str]]:

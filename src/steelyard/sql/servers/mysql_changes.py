@@ -7,7 +7,7 @@ AUTO_INCREMENT of each table, is set back afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ import pymysql
 from steelyard.sql.engines.changes import DatabaseState, differences, read_state
 from steelyard.sql.engines.engine import SqlStop
 from steelyard.sql.results import ResultTable, SqlLimits
+from steelyard.sql.servers.session import Numbers, SchemaHeld
 
 _TABLES: Final = """
 SELECT table_name, engine FROM information_schema.tables
@@ -34,32 +35,46 @@ Read = Callable[[str, SqlLimits], ResultTable]
 """Runs a query and returns its result within limits."""
 
 
+def hold(rows: Rows, schema: str, seconds: float) -> None:
+    """Lock a database against other changing statements, until the session is reset.
+
+    Raises:
+        SchemaHeld: another one had it for so long.
+    """
+    lock = "SELECT GET_LOCK({}, {:d})".format(_text(f"steelyard {schema}"[:60]), max(1, round(seconds)))
+    if rows(lock) != [(1,)]:
+        raise SchemaHeld
+
+
 def changed_by(
-    rows: Rows, read: Read, change: Callable[[str], int], statement: str, schema: str, limits: SqlLimits
+    rows: Rows,
+    read: Read,
+    change: Callable[[str], int],
+    statement: str,
+    limits: SqlLimits,
+    tell: Callable[[Numbers], None],
 ) -> ResultTable:
-    """Run a statement, roll it back, and return what it had changed; see `engines.changes`.
+    """Run a statement on the session's database, roll it back, and return what it had changed; see `engines.changes`.
 
     Args:
         rows: see `Rows`.
         read: see `Read`.
         change: runs a statement and returns how many rows it affected.
         statement: one that `check_change` let through.
-        schema: the database that the role may write to, which is the session's.
         limits: of what is read before and after, each.
+        tell: see `ServerSession`.
 
     Raises:
         SqlStop: too much to compare, a table without transactions, or a number that cannot be set back.
         pymysql.Error: whatever the server says.
     """
-    lock = "SELECT GET_LOCK({}, {:d})".format(_text(f"steelyard {schema}"[:60]), max(1, int(limits.timeout_s)))
-    if rows(lock) != [(1,)]:
-        raise SqlStop("timeout", "other changing statements held the database until the deadline")
     with suppress(pymysql.err.OperationalError):  # MySQL 8 alone has it, and else tells numbers of up to a day ago
         rows("SET SESSION information_schema_stats_expiry = 0")
     tables = [(str(name), str(engine)) for name, engine in rows(_TABLES)]
     if plain := [f"{name} ({engine})" for name, engine in tables if engine.lower() != "innodb"]:
         raise SqlStop("denied", f"denied: {plain[0]} has no transactions, so that nothing could be rolled back")
     increments = rows(_INCREMENTS)
+    tell(increments)
     names = [(name, _quoted(name)) for name, _ in tables]
 
     def state() -> DatabaseState:
@@ -72,10 +87,10 @@ def changed_by(
         return differences(before, state(), affected)
     finally:
         rows("ROLLBACK")
-        _set_back(rows, increments)
+        set_back(rows, increments)
 
 
-def _set_back(rows: Rows, increments: Sequence[tuple[Any, ...]]) -> None:
+def set_back(rows: Rows, increments: Numbers) -> None:
     """Set the next number of each table back, which a rollback does not.
 
     Raises:

@@ -23,8 +23,18 @@ from pymysql.cursors import SSCursor
 from steelyard.sql.engines.engine import EngineQuery, SqlStop, fetch
 from steelyard.sql.results import FailureKind, ResultTable, SqlLimits
 from steelyard.sql.server_address import ServerLogin
-from steelyard.sql.servers.mysql_changes import changed_by
-from steelyard.sql.servers.session import CONNECT_S, IDLE_S, ConnectionLost, Greeting, LoginError
+from steelyard.sql.servers.mysql_changes import changed_by, hold, set_back
+from steelyard.sql.servers.session import (
+    CONNECT_S,
+    IDLE_S,
+    LOCK_SHARE,
+    RESTORE_S,
+    ConnectionLost,
+    Greeting,
+    LoginError,
+    Numbers,
+    SchemaHeld,
+)
 from steelyard.sql.servers.statement_check import MYSQL_FUNCTIONS, check_change, check_reader, expect_writes
 
 _RESET: Final = 0x1F
@@ -67,6 +77,7 @@ class MysqlEngine:
         self._sql_mode = ""
         self._writes_to = ""
         self._keeps = False
+        self.tell: Callable[[Numbers], None] = lambda _: None
 
     @property
     def keeps_database(self) -> bool:
@@ -124,6 +135,8 @@ class MysqlEngine:
             raise SqlStop("denied", "denied: a backslash before a double quote, as this server quotes names so")
         connection = self._session()
         self._keeps = False
+        if work.changes:
+            self._hold(work.schema, LOCK_SHARE * work.limits.timeout_s)
         deadline = time.monotonic() + work.limits.timeout_s
         try:
             for statement in self._begin(work):
@@ -147,7 +160,23 @@ class MysqlEngine:
 
     def _changed(self, query: str, work: EngineQuery) -> ResultTable:
         rows, read = partial(_rows, self._connection), partial(_read, self._connection)
-        return changed_by(rows, read, partial(_affected, self._connection), query, work.schema, work.limits)
+        return changed_by(rows, read, partial(_affected, self._connection), query, work.limits, self.tell)
+
+    def restore(self, schema: str, numbers: Numbers) -> None:
+        """Set the numbers of a database back; see `ServerSession`."""
+        rows = partial(_rows, self._session())
+        self._hold(schema, RESTORE_S)
+        rows(f"USE {_quoted(schema)}")
+        rows(f"SET SESSION lock_wait_timeout = {RESTORE_S:d}")
+        set_back(rows, numbers)
+
+    def _hold(self, schema: str, seconds: float) -> None:
+        try:
+            hold(partial(_rows, self._connection), schema, seconds)
+        except pymysql.Error as error:
+            if _number(error) in _GONE or isinstance(error, pymysql.err.InterfaceError):
+                raise ConnectionLost from None
+            raise SchemaHeld from None
 
     def _session(self) -> Any:
         if self._connection is None or not self._connection.open:
@@ -171,7 +200,7 @@ class MysqlEngine:
             moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
             settings.append(f"timestamp = {moment.timestamp():.6f}")
         start = [] if work.changes else ["START TRANSACTION READ ONLY"]
-        use = [f"USE `{work.schema.replace('`', '``')}`"] if work.schema else []
+        use = [f"USE {_quoted(work.schema)}"] if work.schema else []
         return [f"SET SESSION {', '.join(settings)}", *use, *start]
 
     def _reset(self) -> None:
@@ -217,6 +246,10 @@ def _privileges(granted: str) -> set[str]:
         elif not depth and letter != ")":
             names[-1] += letter
     return {name.strip().upper() for name in names if name.strip()}
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
 
 
 def _place(grant: str) -> str:

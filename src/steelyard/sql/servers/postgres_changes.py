@@ -13,8 +13,9 @@ import psycopg
 from psycopg import sql
 
 from steelyard.sql.engines.changes import DatabaseState, differences, plain_definition, read_state
-from steelyard.sql.engines.engine import SqlStop, fetch
+from steelyard.sql.engines.engine import EngineQuery, SqlStop, fetch
 from steelyard.sql.results import ResultTable, SqlLimits
+from steelyard.sql.servers.session import LOCK_SHARE, RESTORE_S, Numbers, SchemaHeld
 
 _LOCK: Final = "SELECT pg_catalog.pg_advisory_lock(pg_catalog.hashtext('steelyard'), pg_catalog.hashtext(%s))"
 _TABLES: Final = """
@@ -24,16 +25,17 @@ WHERE n.nspname = %s AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER 
 """
 _OBJECTS: Final = """
 SELECT 'column', c.relname, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), a.attnotnull::text,
-    coalesce(pg_catalog.pg_get_expr(d.adbin, d.adrelid), '')
+    coalesce(pg_catalog.pg_get_expr(d.adbin, d.adrelid), ''),
+    (pg_catalog.row_number() OVER (PARTITION BY a.attrelid ORDER BY a.attnum))::text
 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace AND n.nspname = %(schema)s
 JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 LEFT JOIN pg_catalog.pg_attrdef AS d ON d.adrelid = c.oid AND d.adnum = a.attnum WHERE c.relkind IN ('r', 'p')
-UNION ALL SELECT 'constraint', c.relname, pg_catalog.pg_get_constraintdef(k.oid), '', '', ''
+UNION ALL SELECT 'constraint', c.relname, pg_catalog.pg_get_constraintdef(k.oid), '', '', '', ''
 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace AND n.nspname = %(schema)s
 JOIN pg_catalog.pg_constraint AS k ON k.conrelid = c.oid
-UNION ALL SELECT 'index', tablename, indexdef, '', '', '' FROM pg_catalog.pg_indexes WHERE schemaname = %(schema)s
-UNION ALL SELECT 'view', viewname, definition, '', '', '' FROM pg_catalog.pg_views WHERE schemaname = %(schema)s
-UNION ALL SELECT 'sequence', sequencename, '', '', '', '' FROM pg_catalog.pg_sequences WHERE schemaname = %(schema)s
+UNION ALL SELECT 'index', tablename, indexdef, '', '', '', '' FROM pg_catalog.pg_indexes WHERE schemaname = %(schema)s
+UNION ALL SELECT 'view', viewname, definition, '', '', '', '' FROM pg_catalog.pg_views WHERE schemaname = %(schema)s
+UNION ALL SELECT 'sequence', sequencename, '', '', '', '', '' FROM pg_catalog.pg_sequences WHERE schemaname = %(schema)s
 ORDER BY 1, 2, 3
 """
 _SEQUENCES: Final = """
@@ -47,9 +49,9 @@ def changed_by(
     connection: _Connection,
     begin: Sequence[str],
     statement: str,
-    schema: str,
-    limits: SqlLimits,
+    work: EngineQuery,
     convert: Callable[[tuple[Any, ...]], tuple[Any, ...]],
+    tell: Callable[[Numbers], None],
 ) -> ResultTable:
     """Run a statement, roll it back, and return what it had changed; see `engines.changes`.
 
@@ -57,20 +59,20 @@ def changed_by(
         connection: of the role.
         begin: starts the transaction, with all limits.
         statement: one that `check_change` let through.
-        schema: the one that the role may write to.
-        limits: of what is read before and after, each.
+        work: names the schema that the role may write to, and the limits of what is read before and after, each.
         convert: makes a row of what the driver returns.
+        tell: see `ServerSession`.
 
     Raises:
+        SchemaHeld: another process changes the schema.
         SqlStop: too much to compare, or a sequence that cannot be set back.
         psycopg.Error: whatever the server says.
     """
+    schema, limits = work.schema, work.limits
+    _hold(connection, schema, LOCK_SHARE * limits.timeout_s)
     connection.execute(begin[1].replace("LOCAL ", "").encode())
-    try:
-        connection.execute(_LOCK, [schema])
-    except psycopg.errors.QueryCanceled:
-        raise SqlStop("timeout", "other changing statements held the schema until the deadline") from None
     sequences = connection.execute(_SEQUENCES, [schema]).fetchall()
+    tell(sequences)
     try:
         for command in begin:
             connection.execute(command.encode())
@@ -85,6 +87,21 @@ def changed_by(
         if not connection.closed:
             connection.execute("ROLLBACK")
             _set_back(connection, schema, sequences)
+
+
+def _hold(connection: _Connection, schema: str, seconds: float) -> None:
+    """Lock a schema against other changing statements, until the session is reset."""
+    connection.execute(f"SET statement_timeout = {max(1, round(seconds * 1000)):d}".encode())
+    try:
+        connection.execute(_LOCK, [schema])
+    except (psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable):
+        raise SchemaHeld from None
+
+
+def restore(connection: _Connection, schema: str, numbers: Numbers) -> None:
+    """Set the sequences of a schema back; see `ServerSession`."""
+    _hold(connection, schema, RESTORE_S)
+    _set_back(connection, schema, numbers)
 
 
 def _state(
@@ -103,7 +120,7 @@ def _state(
     return read_state(tables, defined, read, limits)
 
 
-def _set_back(connection: _Connection, schema: str, sequences: Sequence[tuple[Any, ...]]) -> None:
+def _set_back(connection: _Connection, schema: str, sequences: Numbers) -> None:
     """Set sequences back to the values that they had, which a rollback does not.
 
     Raises:

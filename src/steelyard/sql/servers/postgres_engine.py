@@ -7,7 +7,7 @@ are refused before it is sent. A result comes through a server-side cursor, whic
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
@@ -20,8 +20,8 @@ from psycopg.types.datetime import DateLoader, IntervalLoader, TimestampLoader, 
 from steelyard.sql.engines.engine import EngineQuery, SqlStop, fetch
 from steelyard.sql.results import FailureKind, ResultTable
 from steelyard.sql.server_address import ServerLogin
-from steelyard.sql.servers.postgres_changes import changed_by, settings
-from steelyard.sql.servers.session import CONNECT_S, ConnectionLost, Greeting, LoginError
+from steelyard.sql.servers.postgres_changes import changed_by, restore, settings
+from steelyard.sql.servers.session import CONNECT_S, ConnectionLost, Greeting, LoginError, Numbers
 from steelyard.sql.servers.statement_check import (
     POSTGRES_FUNCTIONS,
     POSTGRES_HARMLESS,
@@ -111,6 +111,7 @@ class PostgresEngine:
         self._writes_to = ""
         self._begins: dict[tuple[float, str], bytes] = {}
         self._keeps = False
+        self.tell: Callable[[Numbers], None] = lambda _: None
 
     @property
     def keeps_database(self) -> bool:
@@ -157,6 +158,10 @@ class PostgresEngine:
         with suppress(psycopg.Error):
             self._session().execute("SELECT pg_catalog.pg_terminate_backend(%s)", [backend])
 
+    def restore(self, schema: str, numbers: Numbers) -> None:
+        """Set the numbers of a schema back; see `ServerSession`."""
+        restore(self._session(), schema, numbers)
+
     def execute(self, work: EngineQuery) -> ResultTable:
         """Run the query in a read-only transaction of its own, then reset the session; see the protocol `Engine`."""
         self._keeps = True
@@ -195,7 +200,7 @@ class PostgresEngine:
             connection.execute(self._begin(connection, work))
             return _read(connection, query, work, returns_rows=returns_rows)
         begin = settings(max(1, int(work.limits.timeout_s * 1000)), work.schema, connection)
-        return changed_by(connection, begin, query, work.schema, work.limits, partial(_plain_row, ()))
+        return changed_by(connection, begin, query, work, partial(_plain_row, ()), self.tell)
 
     def _session(self) -> psycopg.Connection[Any]:
         if self._connection is None or self._connection.closed:

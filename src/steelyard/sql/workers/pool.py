@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -21,7 +22,7 @@ from steelyard.sql.engines.engine import EngineQuery
 from steelyard.sql.results import Database, EngineName, Execution, LocalEngine, SqlFailure, SqlLimits
 from steelyard.sql.scratch_scripts import ScratchScripts, changes_meaning, may_translate
 from steelyard.sql.server_address import Server, ServerLogin
-from steelyard.sql.servers.session import LoginError
+from steelyard.sql.servers.session import LoginError, Numbers
 from steelyard.sql.workers.copies import Copies, Tables
 from steelyard.sql.workers.processes import Template, Worker
 
@@ -110,6 +111,9 @@ class Pool:
         self._idle: dict[_Kind, list[Worker]] = {}
         self._products: dict[_Kind, str] = {}
         self._calls: set[Call] = set()
+        # Held while a statement changes a schema of a server; it waits here, where no clock of its own runs yet.
+        self._schemas: defaultdict[tuple[ServerLogin | None, str], threading.Lock] = defaultdict(threading.Lock)
+        self._moved: dict[tuple[ServerLogin | None, str], Numbers] = {}
         self._closed = False
         self._copies = Copies(self._prepare)
         self._scripts = ScratchScripts()
@@ -169,7 +173,7 @@ class Pool:
         if server is not None and database.now and server.engine == "postgres":
             raise ConfigError("now: the clock of PostgreSQL cannot be pinned: leave it out for this database")
         kind = _Kind(database.engine, limits.memory_mib, None if server is None else server.login(self._resolve))
-        with self._slots:
+        with self._alone(kind, database), self._slots:
             if call.cancelled:
                 return _cancelled()
             try:
@@ -206,6 +210,17 @@ class Pool:
             self._templates.clear()
         self.executor.shutdown(wait=False)
         self._copies.close()
+
+    @contextmanager
+    def _alone(self, kind: _Kind, database: Database) -> Iterator[None]:
+        """Let one statement at a time change a schema of a server."""
+        if not database.changes or database.server is None:
+            yield
+            return
+        with self._lock:
+            schema = self._schemas[kind.login, database.server.schema]
+        with schema:
+            yield
 
     @contextmanager
     def _file(self, database: Database, memory_mib: int) -> Iterator[str]:
@@ -256,6 +271,8 @@ class Pool:
             with self._lock:
                 self._calls.add(call)
             call.take(worker)
+            if work.changes:
+                self._set_back(kind, work.schema)
             done = _cancelled() if call.cancelled or self._closed else worker.run(work)
             if call.cancelled:
                 done = _cancelled()
@@ -264,7 +281,7 @@ class Pool:
             call.take(None)
             with self._lock:
                 self._calls.discard(call)
-            self._give_back(worker, kind, good=good)
+            self._give_back(worker, kind, good=good, schema=work.schema)
         return done
 
     def _take(self, work: EngineQuery, kind: _Kind) -> Worker:
@@ -307,18 +324,40 @@ class Pool:
                 "SELECT alone (docs/how-to/text2sql-servers.md says how to make one); --unsafe-sql allows this one"
             )
 
-    def _give_back(self, worker: Worker, kind: _Kind, *, good: bool) -> None:
+    def _give_back(self, worker: Worker, kind: _Kind, *, good: bool, schema: str = "") -> None:
         with self._lock:
             if good and worker.served < SERVED and not self._closed:
                 self._idle.setdefault(kind, []).append(worker)
                 return
         worker.end()
-        if not good and worker.greeting is not None:
+        backend = worker.greeting.backend if worker.greeting is not None else 0
+        if not good and (backend or worker.numbers):
             # A server does not notice at once that nobody waits for a result any more.
-            with suppress(ConfigError, ScorerError):
-                other = self._fork(kind)
-                other.cancel(worker.greeting.backend)
+            is_set_back = self._clear(kind, backend, schema, worker.numbers or ())
+            if worker.numbers and not is_set_back:
+                self._moved[kind.login, schema] = worker.numbers
+
+    def _clear(self, kind: _Kind, backend: int, schema: str, numbers: Numbers) -> bool:
+        """End a statement on the server by another worker, and set the schema's numbers back; whether that was done."""
+        with suppress(ConfigError, ScorerError):
+            other = self._fork(kind)
+            try:
+                return other.clear(backend, schema, numbers)
+            finally:
                 other.end()
+        return False
+
+    def _set_back(self, kind: _Kind, schema: str) -> None:
+        """Set the numbers back that a killed statement moved, where that could not be done at once."""
+        moved = self._moved.get((kind.login, schema))
+        if moved is None:
+            return
+        if not self._clear(kind, 0, schema, moved):
+            raise ScorerError(
+                f"a statement that was ended has moved the numbers of {schema} (sequences, AUTO_INCREMENT), and they "
+                "could not be set back"
+            )
+        del self._moved[kind.login, schema]
 
     def _drop(self, engine: EngineName) -> None:
         """Forget the idle workers of a template that died; they died with it."""

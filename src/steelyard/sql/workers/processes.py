@@ -15,12 +15,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, ScorerError
 from steelyard.sql.engines.engine import EngineQuery
 from steelyard.sql.extent import count_cells
 from steelyard.sql.results import EngineName, Execution, ResultTable, SqlFailure, SqlLimits
 from steelyard.sql.server_address import ServerLogin
-from steelyard.sql.servers.session import CONNECT_S, LOST, Greeting, LoginError
+from steelyard.sql.servers.session import CONNECT_S, LOCK_SHARE, LOST, RESTORE_S, Greeting, LoginError, Numbers
 from steelyard.sql.workers import wire
 from steelyard.sql.workers.wire import BOOT, COMMAND
 
@@ -48,6 +48,7 @@ _ENDED: Final = {
 _LOGIN_S: Final = 3.0 * CONNECT_S
 
 
+_HELD: Final = "another process changes {} on the server, and has not ended within the time that is waited for it"
 _Answer = tuple[ResultTable | None, SqlFailure | None, float, bool]
 """A table or a failure, seconds in the worker (0 where it did not say), and whether it keeps the database open."""
 
@@ -171,6 +172,7 @@ class Worker:
         lost: whether it was killed by somebody else.
         keeps: file and script of the database that it has open for the next query; None: of no database.
         greeting: of the server that it is connected to; None for an engine without one, and where the server hung up.
+        numbers: of the schema before the last statement could change it; None where it could not.
     """
 
     def __init__(self, template: Template, pid: int, sock: socket.socket) -> None:
@@ -179,6 +181,7 @@ class Worker:
         self.lost = False
         self.keeps: tuple[str, str] | None = None
         self.greeting: Greeting | None = None
+        self.numbers: Numbers | None = None
         self._template = template
         self._sock = sock
         self._reader = wire.FrameReader(sock)
@@ -198,16 +201,22 @@ class Worker:
     def run(self, work: EngineQuery) -> Execution:
         """Run one query; after a failure the worker is not to be used again unless it `keeps` the database."""
         started = time.monotonic()
-        deadline = started + work.limits.timeout_s + GRACE_S
+        waits = work.changes and self.greeting is not None
+        deadline = started + work.limits.timeout_s * (LOCK_SHARE if waits else 1) + GRACE_S
         self.served += 1
-        self.keeps = None
+        self.keeps = self.numbers = None
         try:
             self._sock.settimeout(max(0.05, deadline - time.monotonic()))
             wire.send(self._sock, b"Q", _request(work))
-            table, failure, seconds, keeps = self._answer(work.limits, deadline)
+            if waits:
+                table, failure, seconds, keeps = self._changed(work, deadline)
+            else:
+                table, failure, seconds, keeps = self._answer(work.limits, deadline)
             self.keeps = (work.file, work.script) if keeps else None
             return Execution(table, failure, seconds or time.monotonic() - started)
         except (wire.DeadlineError, TimeoutError):
+            if waits and self.numbers is None:
+                raise ScorerError(_HELD.format(work.schema)) from None
             return Execution(None, SqlFailure("timeout", "killed at the deadline"), time.monotonic() - started)
         except (wire.WireError, OSError) as error:
             code = self._template.wait(self.pid)
@@ -274,11 +283,22 @@ class Worker:
         self.greeting = Greeting(int(backend), str(product), tuple(map(str, faults)))
         return self.greeting
 
-    def cancel(self, backend: int) -> None:
-        """Let the server end the statement of another connection; the worker is not used again after that."""
+    def clear(self, backend: int, schema: str = "", numbers: Numbers = ()) -> bool:
+        """Let the server end the statement of another connection; the worker is not used again after that.
+
+        Args:
+            backend: of that connection; 0 for one that the server has ended.
+            schema: that it may have changed.
+            numbers: of the schema before, which are set back.
+
+        Returns:
+            Whether they were.
+        """
         with contextlib.suppress(wire.WireError, wire.DeadlineError, OSError):
-            wire.send(self._sock, b"X", wire.dump(backend))
-            self._reader.frame(2**16, time.monotonic() + CONNECT_S)
+            wire.send(self._sock, b"X", wire.dump([backend, schema, numbers]))
+            seconds = CONNECT_S + (2 * RESTORE_S if numbers else 0)
+            return self._reader.frame(2**16, time.monotonic() + seconds)[0] == b"E"
+        return False
 
     def interrupt(self) -> None:
         """Stop a running query from another thread, as if the worker had died."""
@@ -296,8 +316,18 @@ class Worker:
         self.pid = 0
         self._sock.close()
 
-    def _answer(self, limits: SqlLimits, deadline: float) -> _Answer:
+    def _changed(self, work: EngineQuery, deadline: float) -> _Answer:
+        """The answer on a statement whose time begins when the server has locked its schema."""
         kind, body = self._reader.frame(wire.FRAME_BYTES, deadline)
+        if kind == b"W":
+            raise ScorerError(_HELD.format(work.schema))
+        if kind != b"N":
+            return self._answer(work.limits, deadline, (kind, body))
+        self.numbers = _numbers(wire.load(body))
+        return self._answer(work.limits, time.monotonic() + work.limits.timeout_s + GRACE_S)
+
+    def _answer(self, limits: SqlLimits, deadline: float, first: tuple[bytes, bytes] | None = None) -> _Answer:
+        kind, body = first or self._reader.frame(wire.FRAME_BYTES, deadline)
         if kind == b"F":
             return _refused(wire.load(body))
         if kind != b"C":
@@ -381,6 +411,17 @@ def _request(work: EngineQuery) -> bytes:
 
 def _is_texts(value: Any) -> bool:
     return type(value) is list and set(map(type, value)) <= {str}
+
+
+def _numbers(reply: Any) -> Numbers:
+    if type(reply) is not list or any(
+        type(entry) is not list
+        or type(entry[0] if entry else None) is not str
+        or not set(map(type, entry[1:])) <= {int, type(None)}
+        for entry in reply
+    ):
+        raise wire.WireError("numbers of another shape")
+    return reply
 
 
 def _ended(reply: Any) -> tuple[float, bool]:

@@ -7,12 +7,13 @@ import os
 import signal
 import socket
 import time
+from contextlib import suppress
 from typing import Any, Final, cast
 
 from steelyard.sql.engines.engine import Engine, EngineQuery, SqlStop
 from steelyard.sql.results import EngineName, ResultTable, SqlLimits
 from steelyard.sql.server_address import ServerLogin
-from steelyard.sql.servers.session import LOST, ConnectionLost, LoginError, ServerSession
+from steelyard.sql.servers.session import LOST, ConnectionLost, LoginError, Numbers, SchemaHeld, ServerSession
 from steelyard.sql.workers import confine, wire
 
 _REQUEST_BYTES: Final = 2**30
@@ -62,7 +63,7 @@ def serve(sock: socket.socket, engine: Engine, folder: str) -> None:
             is_confined = True
             continue
         if kind == b"X":
-            cast("ServerSession", engine).cancel(wire.load(body))
+            _clear(sock, cast("ServerSession", engine), wire.load(body))
             return
         work = _work_of(wire.load(body))
         # Once: none of these limits can be loosened again. `Pool` sends a worker only requests with the same memory.
@@ -98,6 +99,8 @@ def _answer(sock: socket.socket, engine: Engine, work: EngineQuery) -> None:
         table = engine.execute(work)
         seconds = time.monotonic() - started
         _send_table(sock, table, seconds, keeps_database=engine.keeps_database)
+    except SchemaHeld:
+        wire.send(sock, b"W", b"")
     except SqlStop as stop:
         _send_failure(sock, stop, keeps_database=engine.keeps_database)
     except MemoryError:
@@ -131,8 +134,24 @@ def _connect(sock: socket.socket, engine: ServerSession, request: Any, folder: s
     except LoginError as error:
         wire.send(sock, b"F", str(error).encode("utf-8", "replace"))
         return
+
+    def tell(numbers: Numbers) -> None:
+        wire.send(sock, b"N", wire.dump([list(number) for number in numbers]))
+
+    engine.tell = tell
     confine.hold(login.engine, memory_mib, folder)
     wire.send(sock, b"E", wire.dump([greeting.backend, greeting.product, list(greeting.faults)]))
+
+
+def _clear(sock: socket.socket, engine: ServerSession, request: Any) -> None:
+    """End the statement of another connection, then set back what it moved."""
+    backend, schema, numbers = request
+    if backend:
+        engine.cancel(backend)
+    if numbers:
+        with suppress(SchemaHeld, SqlStop):
+            engine.restore(schema, numbers)
+            wire.send(sock, b"E", b"")
 
 
 def _work_of(request: Any) -> EngineQuery:
