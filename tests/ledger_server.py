@@ -3,8 +3,9 @@
     python tests/ledger_server.py --port-file port.txt --ledger ledger.jsonl --latency-ms 30 --fault-rate 0.4
 
 The reply and the faults of a prompt depend on the seed and the prompt alone, never on the order of arrival; after
-`--max-faults` faults every prompt is answered. A line of the ledger is one request: when it came, when it was answered
-("" in `fault`), or what went wrong on purpose. A request that came before the wait it was told had passed is `early`.
+`--max-faults` faults every prompt is answered, as a stream where the request wants one. A line of the ledger is one
+request: when it came, when it was answered ("" in `fault`) and whether as a stream (`streams`), or what went wrong on
+purpose. A request that came before the wait it was told had passed is `early`.
 
 Two faults depend on the load: with `--pause-after 50` the server answers 50 requests and then tells everybody to wait
 once, for `--retry-after` seconds; with `--most-in-flight 3` it refuses what comes while three others are served.
@@ -22,9 +23,9 @@ from email.utils import formatdate
 from pathlib import Path
 
 if __package__:
-    from tests.wires import WIRES
+    from tests.wires import WIRES, stream_of
 else:  # a program of its own
-    from wires import WIRES
+    from wires import WIRES, stream_of
 
 FAULTS = (
     "429", "429s", "429ms", "429date", "500", "503", "529", "drop", "truncated", "malformed", "html", "empty", "hang",
@@ -78,22 +79,24 @@ def http(status, body, *headers, kind="application/json", length=None):
     return "\r\n".join([*head, "", ""]).encode() + body
 
 
-def completion(text, wire):
-    return json.dumps(WIRES[wire][1](text)).encode()
+def completion(reply, wire, *, streams):
+    """Body and content type of a reply."""
+    return stream_of(wire, reply) if streams else (json.dumps(reply).encode(), "application/json")
 
 
-def faulty(fault, wait, wire):
+def faulty(fault, wait, wire, *, streams):
     error = json.dumps({"error": {"message": f"on purpose: {fault}"}}).encode()
-    whole = completion("A", wire)
+    whole, kind = completion(WIRES[wire][1]("A"), wire, streams=streams)
+    empty, _ = completion(WIRES[wire][2], wire, streams=streams)
     return {
         "429": lambda: http(429, error),
         "429s": lambda: http(429, error, f"Retry-After: {wait:g}"),
         "429ms": lambda: http(429, error, f"retry-after-ms: {wait * 1000:.0f}"),
         "429date": lambda: http(429, error, f"Retry-After: {formatdate(time.time() + wait + 1, usegmt=True)}"),
-        "truncated": lambda: http(200, whole[: len(whole) // 2], length=len(whole)),
-        "malformed": lambda: http(200, whole[: len(whole) // 2]),
+        "truncated": lambda: http(200, whole[: len(whole) // 2], kind=kind, length=len(whole)),
+        "malformed": lambda: http(200, whole[: len(whole) // 2], kind=kind),
         "html": lambda: http(200, b"<html>sign in</html>", kind="text/html"),
-        "empty": lambda: http(200, json.dumps(WIRES[wire][2]).encode()),
+        "empty": lambda: http(200, empty, kind=kind),
     }.get(fault, lambda: http(int(fault), error))()
 
 
@@ -107,6 +110,7 @@ async def serve_one(ledger, reader, writer):
     )
     asked = json.loads(await reader.readexactly(length))
     came = time.time()
+    streams = bool(asked.get("stream")) or b":streamGenerateContent" in head
     prompt = WIRES[ledger.args.wire][0](asked)
     attempt = ledger.tried.get(prompt, 0)
     ledger.tried[prompt] = attempt + 1
@@ -126,11 +130,11 @@ async def serve_one(ledger, reader, writer):
         ledger.note(prompt=prompt, came=came, fault=fault, early=early)
         return False
     wire = ledger.args.wire
-    writer.write(
-        faulty(fault, ledger.args.retry_after, wire) if fault else http(200, completion(ledger.answer_of(prompt), wire))
-    )
+    body, kind = completion(WIRES[wire][1](ledger.answer_of(prompt)), wire, streams=streams)
+    answer = faulty(fault, ledger.args.retry_after, wire, streams=streams) if fault else http(200, body, kind=kind)
+    writer.write(answer)
     await writer.drain()
-    ledger.note(prompt=prompt, came=came, sent=time.time(), fault=fault, early=early)
+    ledger.note(prompt=prompt, came=came, sent=time.time(), fault=fault, early=early, streams=streams)
     return fault != "truncated"
 
 

@@ -167,15 +167,21 @@ def test_every_passing_fault_at_forty_percent_ends_without_an_error_or_an_early_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("wire", [name for name in WIRES if name != "openai_compatible"])
-def test_a_providers_own_api_survives_every_passing_fault_and_a_kill(tmp_path, wire):
+@pytest.mark.parametrize(
+    ("wire", "streams"),
+    [(name, streams) for name in WIRES for streams in (False, True) if streams or name != "openai_compatible"],
+)
+def test_a_providers_own_api_survives_every_passing_fault_and_a_kill(tmp_path, wire, streams):
     faults = ("--fault-rate", "0.4", "--latency-ms", "20", "--max-faults", "6", "--retry-after", "0.2")
     with ledger_server(tmp_path, "--wire", wire, *faults) as server:
         write_exam(tmp_path, server.url)
         config = json.loads((tmp_path / "exam.json").read_text())
         config["targets"].pop("second")
         url = server.url.replace("/v1", "/api") if wire == "ollama" else server.url
-        config["targets"]["first"]["prompt"]["model"] = {wire: {"name": "ledger", "base_url": url, "timeout_s": 0.5}}
+        # Anthropic's replies are streamed where they may be long.
+        more = {"parameters": {"max_tokens": 30_000}} if wire == "anthropic" else {"stream": True}
+        model = {"name": "ledger", "base_url": url, "timeout_s": 0.5, **(more if streams else {})}
+        config["targets"]["first"]["prompt"]["model"] = {wire: model}
         config["options"] |= {"retry": {"base_s": 0.2, "cap_s": 2}}
         (tmp_path / "exam.json").write_text(json.dumps(config))
         process = steelyard(tmp_path, "run", "exam.json", "--quiet")
@@ -190,6 +196,7 @@ def test_a_providers_own_api_survives_every_passing_fault_and_a_kill(tmp_path, w
         assert {one["fault"] for one in server.requests()} == {"", *FAULTS}
         assert not [one for one in server.requests() if one["early"]]
         assert len(server.answered()) <= QUESTIONS + CONCURRENCY
+        assert {one["streams"] for one in server.answered()} == {streams}
     (stage,) = stages_of(tmp_path)["first"]
     assert stage == ("target", QUESTIONS, 20 * QUESTIONS, QUESTIONS)
 

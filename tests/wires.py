@@ -1,9 +1,11 @@
-"""How five providers' APIs say the same: where a call has its prompt, what a reply and an error look like.
+"""How five providers' APIs say the same: where a call has its prompt, what a reply and its stream look like.
 
 Written from the providers' references, for servers on loopback; each reply took 20 tokens in and 1 out.
 """
 
 from __future__ import annotations
+
+import json
 
 
 def _gemini_prompt(asked):
@@ -85,3 +87,60 @@ WIRES = {
     "ollama": (_chat_prompt, ollama, ollama("")),
 }
 """Model -> the prompt in a call, the reply with a text, and a reply without any."""
+
+
+def _chat_events(reply):
+    for choice in reply["choices"]:
+        yield {"model": "m", "choices": [{"delta": choice["message"], "finish_reason": None}]}
+        yield {"model": "m", "choices": [{"delta": {}, "finish_reason": choice["finish_reason"]}]}
+    yield {"model": "m", "choices": [], "usage": reply.get("usage")}
+
+
+def _anthropic_events(reply):
+    yield {"type": "message_start", "message": {**reply, "content": [], "stop_reason": None}}
+    for at, block in enumerate(reply["content"]):
+        yield {"type": "content_block_start", "index": at, "content_block": {**block, "text": ""}}
+        delta = {"type": "text_delta", "text": block["text"]}
+        yield {"type": "content_block_delta", "index": at, "delta": delta}
+        yield {"type": "content_block_stop", "index": at}
+    yield {"type": "message_delta", "delta": {"stop_reason": reply["stop_reason"]}, "usage": reply["usage"]}
+    yield {"type": "message_stop"}
+
+
+def _responses_events(reply):
+    yield {"type": "response.created", "response": {**reply, "status": "in_progress", "output": []}}
+    for item in reply["output"]:
+        for part in item.get("content", ()):
+            yield {"type": "response.output_text.delta", "delta": part["text"]}
+    yield {"type": "response.completed", "response": reply}
+
+
+def _gemini_events(reply):
+    for candidate in reply["candidates"]:
+        yield {**reply, "candidates": [{"content": candidate["content"]}]}
+        yield {**reply, "candidates": [{"content": {"parts": []}, "finishReason": candidate["finishReason"]}]}
+    if not reply["candidates"]:
+        yield reply
+
+
+def _ollama_events(reply):
+    yield {"model": "m", "message": reply["message"], "done": False}
+    yield {**reply, "message": {"role": "assistant", "content": ""}}
+
+
+_EVENTS = {
+    "openai_compatible": _chat_events,
+    "anthropic": _anthropic_events,
+    "openai_responses": _responses_events,
+    "gemini": _gemini_events,
+    "ollama": _ollama_events,
+}
+
+
+def stream_of(wire, reply):
+    """A reply as its provider streams it: the body, and its content type."""
+    values = [json.dumps(value) for value in _EVENTS[wire](reply)]
+    if wire == "ollama":
+        return "".join(f"{value}\n" for value in values).encode(), "application/x-ndjson"
+    values += ["[DONE]"] * (wire == "openai_compatible")
+    return "".join(f"data: {value}\n\n" for value in values).encode(), "text/event-stream"

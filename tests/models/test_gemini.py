@@ -135,6 +135,10 @@ def test_filters_are_an_outcome_with_their_name(reason):
     assert (reply.text, reply.finish, reply.metadata["stop_reason"]) == ("", "content_filter", reason)
 
 
+def test_a_reply_of_the_word_for_a_block_is_a_reply():
+    assert read(MODEL, candidate({"text": "blockReason"})).text == "blockReason"
+
+
 def test_a_blocked_prompt_has_no_candidates():
     reply = read(MODEL, {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": {}})
     assert (reply.finish, reply.metadata["stop_reason"]) == ("content_filter", "PROHIBITED_CONTENT")

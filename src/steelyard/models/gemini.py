@@ -211,7 +211,8 @@ def _whole(answer: Answer) -> Answer:
 
 def _part_of(answer: Answer) -> str:
     """The key that the answer must have: a prompt that was blocked brings no candidates."""
-    return "promptFeedback" if b'"blockReason"' in answer.body else "candidates"
+    is_blocked = b'"blockReason"' in answer.body and b'"candidates"' not in answer.body
+    return "promptFeedback" if is_blocked else "candidates"
 
 
 def _continuation(answer: Answer) -> str:
