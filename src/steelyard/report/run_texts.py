@@ -143,10 +143,13 @@ def below_figure(summary: RunSummary) -> str:
 def unreadable_text(score: ScoreSummary) -> str:
     """What replies without a value do to a mean with bounds: as what they count, and how far they could move it."""
     low, high = (value_text(end, share=score.is_share) for end in score.missing_bounds or ())
-    n = count_text(score.missing_verdicts, "reply")
+    verb = "counts" if score.missing_verdicts == 1 else "count"
+    unread = f"{count_text(score.missing_verdicts, 'reply')} could not be read and {verb}"
+    phrase = score_phrase(score.name)
     if score.over == "scored":
-        return f"{n} could not be read and count nothing. With them {score_phrase(score.name)} is {low} to {high}."
-    return f"{n} could not be read and count as wrong. If all were right: {high}."
+        them = "it" if score.missing_verdicts == 1 else "them"
+        return f"{unread} nothing. With {them} {phrase} is {low} to {high}."
+    return f"{unread} as wrong for {phrase}. If all were right: {high}."
 
 
 def _doubt(score: ScoreSummary) -> str:

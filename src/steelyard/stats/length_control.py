@@ -31,8 +31,8 @@ side to be told apart.
 
 Simulated at 50 and 200 pairs (theta 0 and 0.4; phi 0.8, 2, 3 and 5; normal differences, one side longer in 75 and 82 %
 of pairs): where both are reached, the 95 % interval holds in 92 to 94 % of sets at phi 0.8, 2 and 3, and with theta 0
-lies above 50 % in 3 to 5 %. At phi 5 both are reached in 7 % of sets of 50 pairs (the interval holds in 94 %), and in
-less than 1 % of sets of 200.
+lies above 50 % in 3 to 5 %. At phi 5 both are reached in 7 % of sets of 50 pairs (the interval holds in 92 %), and in
+1 % of sets of 200.
 """
 _RESAMPLES: Final = 999
 _FEWEST_RESAMPLES: Final = 199
