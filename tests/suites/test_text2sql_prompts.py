@@ -15,7 +15,8 @@ from steelyard.evaluation.dry_run import estimate
 from steelyard.models.embeddings import Embeddings
 from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.scorers.sql import SqlResult
-from steelyard.suites.text2sql.few_shot import SqlFewShot, gives_sql_away
+from steelyard.suites.text2sql.few_shot import SqlFewShot, draw_sql_examples, gives_sql_away
+from steelyard.suites.text2sql.rows import load_text2sql
 from steelyard.suites.text2sql.self_correction import SelfCorrection
 from steelyard.suites.text2sql.shown_schema import SchemaPrompt, ShownSchema
 from steelyard.suites.text2sql.suite import Text2SqlSuite
@@ -201,7 +202,38 @@ def test_same_sql_or_a_paraphrase_gives_an_answer_away():
     first = asked("1", "How many?", "SELECT 1", cluster="c")
     assert gives_sql_away(first, asked("2", "Count them.", "select  1;"))
     assert gives_sql_away(first, asked("3", "Count them.", "SELECT 2", cluster="c"))
-    assert not gives_sql_away(first, asked("4", "Count them.", "SELECT 1", db="e"))
+    assert gives_sql_away(first, asked("4", "Count them.", "SELECT 1", db="e")), "the same database by another name"
+    assert not gives_sql_away(first, asked("5", "Count them.", "SELECT 2"))
+
+
+def test_databases_whose_schemas_differ_in_case_or_rows_alone_are_the_same(folder):
+    def row(name, schema, question, sql):
+        return {"id": name, "schema": schema, "question": question, "SQL": sql}
+
+    rows = [
+        row("1", "CREATE TABLE item (price REAL)", "How many?", "SELECT count(*) FROM item"),
+        row(
+            "2",
+            "create table ITEM\n(price REAL); INSERT INTO item VALUES (2)",
+            "Dearest?",
+            "SELECT max(price) FROM item",
+        ),
+    ]
+    (folder.parent / "dev.json").write_text(json.dumps(rows), encoding="utf-8")
+    data = load_text2sql(SampleFiles(folder.parent / "dev.json"))
+    drawn = draw_sql_examples(SqlFewShot(file=folder.parent / "dev.json"), data, 0)
+    assert [drawn.draw(sample) for sample in data.samples] == [(), ()]
+
+
+@pytest.mark.parametrize(
+    ("question", "table"),
+    [("Show each album", "albums"), ("Show all boxes", "box"), ("Which cities?", "city"), ("Name a house", "houses")],
+)
+def test_a_plural_and_its_singular_are_one_word(question, table):
+    others = "".join(f"CREATE TABLE other{at} (a INT); " for at in range(5))
+    sample = Sample("a", question, metadata={"schema": f"{others}CREATE TABLE {table} (b INT)"})
+    shown, _ = asyncio.run(ShownSchema(SchemaPrompt(tables=1), {}).view(sample, None))
+    assert f"CREATE TABLE {table} " in shown.metadata["schema"]
 
 
 class Model:

@@ -137,7 +137,9 @@ def _state(connection: sqlite3.Connection, guard: Guard, wanted: set[str], limit
         folded = {name.casefold() for name in wanted}
         tables = [name for name in tables if name.casefold() in folded]
         return read_state(_written(tables), [], _reader(connection), limits)
-    schema = [(kind, name, owner, sql or "") for kind, name, owner, sql in every if kind != "table"]
+    schema: list[tuple[Any, ...]] = [
+        (kind, name, owner, sql or "") for kind, name, owner, sql in every if kind != "table"
+    ]
     for name, text in [(name, sql or "") for kind, name, _, sql in every if kind == "table"]:
         columns = connection.execute(
             'SELECT cid, name, type, "notnull", dflt_value, pk FROM pragma_table_xinfo(?)', (name,)

@@ -27,6 +27,7 @@ from steelyard.normal_form import nfkc
 from steelyard.prompts.conversation import question_of, search_text
 from steelyard.prompts.sample_values import Example
 from steelyard.retrieval.bm25 import BM25
+from steelyard.sql.statements import split
 from steelyard.suites.text2sql.rows import Text2SqlData, load_text2sql
 from steelyard.targets.examples import ExamplesForTarget
 from steelyard.types import Sample
@@ -197,7 +198,8 @@ def gives_sql_away(example: Sample, sample: Sample) -> bool:
         return True
     if _plain(question_of(example.input)) == _plain(question_of(sample.input)):
         return True
-    return bool(_databases(example) & _databases(sample)) and _sql(example) == _sql(sample)
+    # In any database: the same one may have another name, or a schema with a table more.
+    return _sql(example) == _sql(sample)
 
 
 def _example(sample: Sample) -> Example:
@@ -208,8 +210,16 @@ def _example(sample: Sample) -> Example:
 def _databases(sample: Sample) -> frozenset[str]:
     """What tells a sample's database: its name and its schema; of a sample with neither it is the unknown one."""
     name, schema = (str(sample.metadata.get(key) or "") for key in ("db_id", "schema"))
-    known = {f"id {name.casefold()}" if name else "", f"schema {' '.join(schema.split())}" if schema else ""} - {""}
+    defined = _definitions(schema)
+    known = {f"id {name.casefold()}" if name else "", f"schema {defined}" if defined else ""} - {""}
     return frozenset(known or {""})
+
+
+@lru_cache(maxsize=4096)
+def _definitions(schema: str) -> str:
+    """A schema without the rows that it inserts, and without differences of case and blanks."""
+    defining = [statement.text for statement in split(schema) if statement.verb not in {"INSERT", "REPLACE"}]
+    return " ; ".join(" ".join(text.casefold().split()) for text in defining)
 
 
 def _sql(sample: Sample) -> str:

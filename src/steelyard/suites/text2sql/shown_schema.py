@@ -41,6 +41,8 @@ _ROWS_S: Final = 5.0
 _CACHED: Final = 256
 _NAME_PART: Final = re.compile(r"[^\W\d_A-Z]+|[A-Z]+(?![a-z])|[A-Z][^\W\d_A-Z]*|\d+")
 
+_LATIN: Final = re.compile(r"[A-Za-zÀ-ÖØ-öø-ɏ]{3,}")
+
 RowsOfTables = Mapping[str, ResultTable]
 """Sample rows of each table, by its name in small letters."""
 _Part = tuple[SchemaTable | None, str]
@@ -132,7 +134,8 @@ class ShownSchema:
     async def _nearest(self, question: str, ddl: str, tables: Sequence[SchemaTable], ask: Asks) -> list[int]:
         """Positions of the tables that are most alike the question."""
         if self.schema.embeddings is None:
-            scores = _index_of(ddl, tuple(map(_words_of, tables))).search(question, len(tables))
+            texts = tuple(singular(_words_of(table)) for table in tables)
+            scores = _index_of(ddl, texts).search(singular(question), len(tables))
             own = dict(scores)
         else:
             own = await self._cosines(question, list(map(_words_of, tables)), ask)
@@ -225,6 +228,22 @@ def _words_of(table: SchemaTable) -> str:
     names = [table.name, *(column.name for column in table.columns)]
     comments = [table.comment, *(column.comment for column in table.columns)]
     return " ".join([*(" ".join(_NAME_PART.findall(name)) or name for name in names), *filter(None, comments)])
+
+
+def singular(text: str) -> str:
+    """The text with Latin words folded so that a singular and its regular plural are one word.
+
+    >>> [singular(pair) for pair in ("album albums", "box boxes", "city cities", "class classes", "status houses")]
+    ['album album', 'box box', 'citi citi', 'class class', 'status hous']
+    """
+    return _LATIN.sub(lambda match: _folded(match.group().casefold()), text)
+
+
+def _folded(word: str) -> str:
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    word = word.removesuffix("e")
+    return f"{word[:-1]}i" if word.endswith("y") else word
 
 
 def _links(tables: Sequence[SchemaTable]) -> dict[int, set[int]]:
