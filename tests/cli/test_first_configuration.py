@@ -1,8 +1,11 @@
 """The way of a newcomer: a table of one's own, a configuration for it, a verdict."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
+import yaml
 
 TICKETS = "nr,body,label,channel\n" + "".join(
     f"{no},Ticket {no} is {('broken', 'too dear', 'locked')[no % 3]}.,{('bug', 'billing', 'account')[no % 3]},web\n"
@@ -23,6 +26,21 @@ def test_a_table_of_ones_own_becomes_a_verdict_in_three_commands(steelyard, tmp_
     scores = {score["name"]: score for score in run["runs"][0]["scores"]}
     # The stand-in always says the first of three labels of four rows each.
     assert scores["accuracy"]["answered"]["value"] == pytest.approx(4 / 12)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorials/getting-started.md"])
+def test_the_init_that_a_page_shows_writes_the_models_and_the_endpoint_of_the_file_above_it(
+    steelyard, tmp_path, monkeypatch, page
+):
+    monkeypatch.chdir(tmp_path)
+    text = (Path(__file__).resolve().parents[2] / page).read_text(encoding="utf-8")
+    shown = yaml.safe_load(re.search(r"```yaml\n(samples: tickets.csv.*?)```", text, re.DOTALL)[1])
+    command = re.search(r"^    steelyard (init --samples .*)$", text, re.MULTILINE)[1]
+    Path("tickets.csv").write_text("text,label\nNo refund,billing\nIt crashes,bug\n", encoding="utf-8")
+    steelyard(*command.partition("#")[0].split(), code=0)
+    written = yaml.safe_load(Path("general.yaml").read_text(encoding="utf-8"))
+    expected = (shown["samples"], shown["models"], shown["endpoint"]["base_url"])
+    assert (written["samples"], written["models"], written["endpoint"]) == expected
 
 
 def test_models_of_an_endpoint_are_written_into_the_configuration(steelyard, tmp_path):
