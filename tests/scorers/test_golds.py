@@ -37,6 +37,12 @@ def test_result_of_any_gold_is_right_and_the_reason_names_it(box):
     assert (wrong.value, wrong.detail["golds_tried"]) == (0.0, 2)
 
 
+@pytest.mark.parametrize("end", [" -- by name", "; -- done", " -- done;", " ;\n"])
+def test_gold_may_end_in_a_comment(end):
+    golds = gold_queries(joined_golds([f"SELECT name FROM c{end}", "SELECT id FROM c"]), "postgres")
+    assert golds[1:] == ("SELECT id FROM c",)
+
+
 def test_gold_that_cannot_be_run_does_not_hide_another(box):
     verdict, *_ = _result(box, "SELECT nothing FROM c; SELECT name FROM c", "SELECT name FROM c")
     assert (verdict.value, verdict.detail["gold"]) == (1.0, 2)

@@ -8,10 +8,10 @@ CORPUS = Path(__file__).parent / "corpus"
 
 
 def read_corpus(name, **places):
-    """(create, query) of each line; `{name}` stands for a place, ⏎ for a line break, ␀ for a NUL."""
+    """(create, query) of each line; `{name}` stands for a place, ⏎ for a line break, ␍ for a CR, ␀ for a NUL."""
     found = []
     for line in (CORPUS / f"{name}.sql").read_text(encoding="utf-8").splitlines():
-        text = line.replace("⏎", "\n").replace("␀", "\0")
+        text = line.replace("⏎", "\n").replace("␍", "\r").replace("␀", "\0")
         for place, path in places.items():
             text = text.replace("{" + place + "}", str(path))
         create, bar, query = text.partition(" ||| ")

@@ -146,6 +146,28 @@ def test_violated_constraints_are_a_kind_of_their_own(box, trial, statement):
     assert box.run(trial, statement, limits=LIMITS).failure.kind == "constraint"
 
 
+def test_sequences_may_be_asked_and_are_set_back(postgres):
+    ground, trial = postgres
+    with ground.sandbox() as box:
+        for _ in range(2):
+            insert = "INSERT INTO boats VALUES (nextval('boats_id_seq'), 'Tern', 5)"
+            assert rows_of(box, trial, insert) == [("affected", "", [1]), ("added", "boats", [3, "Tern", 5.0])]
+        assert box.run(trial, "SELECT setval('boats_id_seq', 9)", limits=LIMITS).failure.kind == "denied"
+        assert box.run(trial, "SELECT nextval('public.staff_numbers')", limits=LIMITS).failure.kind == "denied"
+    assert ground.run("SELECT last_value, is_called FROM staff_numbers") == [(1, False)]
+
+
+def test_role_that_may_draw_from_a_sequence_elsewhere_is_refused(postgres):
+    ground, trial = postgres
+    role = ground.run("SELECT current_database()")[0][0]
+    ground.run(f"GRANT USAGE ON SEQUENCE staff_numbers TO {role}")
+    try:
+        with ground.sandbox() as sandbox, pytest.raises(ConfigError, match="it may write to staff_numbers"):
+            sandbox.check_server(trial.server)
+    finally:
+        ground.run(f"REVOKE USAGE ON SEQUENCE staff_numbers FROM {role}")
+
+
 def test_definitions_are_compared_on_postgres_which_rolls_them_back(postgres):
     ground, trial = postgres
     with ground.sandbox() as box:
@@ -269,7 +291,7 @@ def test_grant_that_also_fits_other_databases_is_refused(mysql):
         try:
             with (
                 ground.sandbox() as sandbox,
-                pytest.raises(ConfigError, match="where _ and % stand for any characters"),
+                pytest.raises(ConfigError, match="_ and % stand for any characters"),
             ):
                 sandbox.check_server(trial.server)
         finally:

@@ -14,9 +14,11 @@ from tests.sql.corpus_reader import read_corpus
 from tests.sql.server_ground import LIMITS, PASSWORD
 
 from steelyard.errors import ConfigError, ScorerError
+from steelyard.sql.engines.engine import SqlStop
 from steelyard.sql.results import SqlLimits
 from steelyard.sql.schema import ddl_of, parse_schema
 from steelyard.sql.server_address import Server
+from steelyard.sql.servers.statement_check import MYSQL_FUNCTIONS, check_reader
 
 _CANARY = "SELECT COUNT(*), SUM(pay) FROM staff"
 _ENGINES = {"postgres": server_ground.postgres, "mysql": server_ground.mysql}
@@ -67,6 +69,25 @@ def test_legitimate_statements_are_not_refused(ground, box):
     }
     assert not failed
     assert len(statements) >= 99
+
+
+def test_functions_of_extensions_that_run_a_text_are_refused():
+    with server_ground.postgres() as ground, ground.sandbox() as sandbox:
+        for extension in ("tablefunc", "xml2"):
+            ground.run(f"CREATE EXTENSION {extension}")
+        text = "SELECT ''a'', ''b'', pg_sleep(30)::text"
+        for call in (
+            f"crosstab('{text}') AS t(a text, b text)",
+            f"crosstab('{text}', 'SELECT 1') AS t(a text, b text)",
+            *(f"crosstab{number}('{text}')" for number in (2, 3, 4)),
+            "connectby('staff', 'pg_sleep(30)', 'id', '1', 0) AS t(a text, b text, c int)",
+            "xpath_table('pg_sleep(30)', 'name', 'staff', '/a', 'true') AS t(a int, b text)",
+            f"query_to_xml('{text}', true, true, '')",
+            "ts_stat('SELECT pg_sleep(30)')",
+            "ts_rewrite('a'::tsquery, 'SELECT pg_sleep(30)')",
+        ):
+            failure = sandbox.run(ground.database, f"SELECT * FROM {call}", limits=LIMITS).failure
+            assert failure.message.startswith("denied: the function "), call
 
 
 def test_values_come_as_from_sqlite(ground, box):
@@ -177,6 +198,12 @@ def test_password_is_in_no_argument_and_no_message(ground):
     with ground.sandbox() as sandbox, pytest.raises(ConfigError, match=r"\$\{WRONG\} has no value"):
         sandbox.check_server(wrong)
     assert PASSWORD not in repr(ground.database.server.login(lambda text: text.replace("${READER}", PASSWORD)))
+
+
+def test_hint_that_ends_later_than_it_seems_is_refused():
+    # MySQL reads the marks inside: its hint ends at the second `*/`.
+    with pytest.raises(SqlStop, match="a hint that"):
+        check_reader("SELECT /*+ QB_NAME(`*/`) */ sleep(30) -- `", "mysql", MYSQL_FUNCTIONS)
 
 
 def test_unreachable_server_is_a_clear_error():

@@ -26,9 +26,10 @@ def joined_golds(queries: Sequence[str]) -> str:
     r"""One text of several acceptable queries.
 
     >>> joined_golds(["SELECT 1;", "SELECT 2"])
-    'SELECT 1;\nSELECT 2'
+    'SELECT 1\n;\nSELECT 2'
     """
-    return ";\n".join(query.strip().rstrip("; \n\t") for query in queries if query.strip())
+    # On a line of its own, a semicolon is in no comment at the end of a query.
+    return "\n;\n".join(query.strip().rstrip("; \n\t") for query in queries if query.strip())
 
 
 def gold_statements(reference: str, engine: EngineName) -> tuple[str, ...]:

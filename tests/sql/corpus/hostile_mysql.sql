@@ -121,3 +121,5 @@ SIGNAL SQLSTATE '45000'
 GET DIAGNOSTICS @a = ROW_COUNT
 CACHE INDEX staff IN hot
 RESIGNAL
+SELECT '/*! ' /*! , get_lock('a', 1) */
+SELECT '/* x' /*M! , get_lock('a', 1) */

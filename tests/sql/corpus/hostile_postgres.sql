@@ -52,6 +52,15 @@ SELECT id FROM staff ORDER BY (SELECT pg_sleep(30))
 SELECT $–$ ' $–$, pg_sleep(30) -- '
 SELECT /* /* */ ' */ pg_sleep(30) -- '
 SELECT E'\' , pg_sleep(30), E'\''
+SELECT E'a'⏎'\'', pg_advisory_lock(1), E'\''
+SELECT E'a'␍'\'', pg_advisory_lock(1), E'\''
+SELECT E'a'  ⏎ 	 '\'', pg_advisory_lock(1), E'\''
+SELECT E'a' -- x⏎'\'', pg_advisory_lock(1), E'\''
+SELECT E'a'⏎-- x⏎  -- y⏎'\'', pg_advisory_lock(1), E'\''
+SELECT e'a'⏎'b'⏎'\'', pg_advisory_lock(1), e'\''
+SELECT substring('a' FROM (SELECT 1 FROM staff FOR UPDATE) FOR 1)
+SELECT substring('a' FOR (SELECT id FROM staff LIMIT 1 FOR SHARE))
+SELECT '/* ' /* /* */ ' */, pg_advisory_lock(1) -- '
 SELECT 1E'a\'' , pg_sleep(30) -- '
 SELECT 'a' || $$'$$ , pg_sleep(30), $$'$$
 SELECT pg_advisory_lock(1)

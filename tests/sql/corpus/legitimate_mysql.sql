@@ -98,3 +98,6 @@ SELECT CASE WHEN TRUE THEN 1 END, NOT FALSE, TRUE XOR FALSE, 1 IN (1, 2), 5 BETW
 SELECT name FROM staff INTERSECT SELECT name FROM staff
 SELECT id FROM staff EXCEPT SELECT id FROM teams
 SELECT LOCATE('a', 'banana', 3), INSERT('abc', 1, 1, 'x'), REPEAT('a', 3), STRCMP('a', 'b')
+SELECT 'a /*! b'
+SELECT 'a /*+ SET_VAR(x=1) */' AS t /* c */
+SELECT "/*M! x" FROM staff

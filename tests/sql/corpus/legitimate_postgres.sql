@@ -98,3 +98,8 @@ SELECT cume_dist() OVER w, percent_rank() OVER w FROM staff WINDOW w AS (ORDER B
 SELECT make_date(2024, 2, 29), extract(dow from date '2024-01-01'), justify_days(interval '35 days')
 SELECT xmlelement(name x, 1), md5('a'), format('%s-%I', 'a', 'b'), quote_ident('A b')
 SELECT id FROM staff WHERE note IS DISTINCT FROM 'x' AND name BETWEEN SYMMETRIC 'z' AND 'a'
+SELECT 'see /* x /* y'
+SELECT 'a /* b' /* c */, '/* d'
+SELECT substring(name FOR key) FROM (SELECT name, 2 AS key FROM staff) AS t
+SELECT u&1 FROM (SELECT 3 AS u) AS t
+SELECT overlay(name placing 'x' FROM 1 FOR share) FROM (SELECT name, 1 AS share FROM staff) AS t

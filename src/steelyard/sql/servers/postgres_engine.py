@@ -75,7 +75,8 @@ UNION ALL (SELECT 'it may write to ' || c.oid::regclass::text FROM pg_catalog.pg
     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
     AND n.nspname NOT LIKE 'pg\\_t%' AND has_schema_privilege(n.oid, 'USAGE')
     AND n.nspname <> coalesce(current_setting('steelyard.writes_to', true), '')
-    AND CASE WHEN c.relkind = 'S' THEN has_sequence_privilege(c.oid, 'UPDATE')
+    AND CASE WHEN c.relkind = 'S' THEN has_sequence_privilege(c.oid, CASE
+            WHEN coalesce(current_setting('steelyard.writes_to', true), '') = '' THEN 'UPDATE' ELSE 'USAGE, UPDATE' END)
         ELSE has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE') OR (c.relkind IN ('r', 'p', 'f')
             AND has_any_column_privilege(c.oid, 'INSERT, UPDATE')) END ORDER BY c.oid LIMIT 3)
 UNION ALL (SELECT 'it may create tables in the schema ' || nspname FROM pg_catalog.pg_namespace
@@ -191,7 +192,8 @@ class PostgresEngine:
         if not work.changes:
             return check_reader(work.query, "postgres", self._functions)
         expect_writes(self._writes_to, work.schema)
-        return check_change(work.query, "postgres", self._functions), False
+        # Sequences are set back afterwards.
+        return check_change(work.query, "postgres", self._functions - {"nextval"}), False
 
     def _result(
         self, connection: psycopg.Connection[Any], query: str, work: EngineQuery, *, returns_rows: bool

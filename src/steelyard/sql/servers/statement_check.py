@@ -28,8 +28,10 @@ _LOCKS: Final = frozenset({"UPDATE", "SHARE", "NO", "KEY"})
 _NESTED: Final = re.compile(r"/\*(?:[^*]|\*(?!/))*?/\*", re.DOTALL)
 _EXECUTED: Final = re.compile(r"/\*M?!")
 """A comment that MySQL or MariaDB runs."""
-_SETS: Final = re.compile(r"\b(?:SET_VAR|MAX_EXECUTION_TIME|RESOURCE_GROUP)\b", re.IGNORECASE)
-"""Hints of the optimizer that change a limit of the session."""
+_SETS: Final = re.compile(r"\b(?:SET_VAR|MAX_EXECUTION_TIME|RESOURCE_GROUP)\b|[`'\"]", re.IGNORECASE)
+"""Hints of the optimizer that change a limit of the session, and those with quotes, in which a comment does not end."""
+_CUTS_TEXT: Final = frozenset({"SUBSTRING", "OVERLAY"})
+"""What takes `FOR length` in its brackets."""
 
 MYSQL_FUNCTIONS: Final = frozenset(
     {
@@ -57,9 +59,10 @@ POSTGRES_FUNCTIONS: Final = frozenset(
         *("txid_current", "pg_current_xact_id", "table_to_xml", "table_to_xmlschema", "table_to_xml_and_xmlschema"),
         *("schema_to_xml", "schema_to_xmlschema", "schema_to_xml_and_xmlschema", "database_to_xml"),
         *("database_to_xmlschema", "database_to_xml_and_xmlschema"),
+        *("crosstab", "crosstab2", "crosstab3", "crosstab4", "connectby", "xpath_table"),
     }
 )
-"""Functions that PostgreSQL does not call volatile, and that number a transaction or read whole schemas."""
+"""Functions that PostgreSQL does not call volatile, and that number a transaction, read whole schemas or run a text."""
 
 
 def check_reader(text: str, engine: ServerEngine, functions: Collection[str]) -> tuple[str, bool]:
@@ -93,8 +96,10 @@ def _one_statement(text: str, engine: ServerEngine) -> list[QueryToken]:
     Raises:
         SqlStop: as of `check_reader`.
     """
-    _check_text(text, engine)
+    _check_text(text)
     tokens = list(scan(text, engine))
+    if "/*" in text:
+        _check_comments(text, tokens, engine)
     while tokens and tokens[-1].text == ";":
         tokens.pop()
     if not tokens:
@@ -162,8 +167,8 @@ def _reaching(tokens: Sequence[QueryToken]) -> str:
     return ""
 
 
-def _check_text(text: str, engine: ServerEngine) -> None:
-    """Refuse what cannot be sent, and comments that the scanner and the server would read differently."""
+def _check_text(text: str) -> None:
+    """Refuse what cannot be sent."""
     if "\0" in text:
         raise SqlStop("denied", "denied: a NUL character in the statement")
     if len(text) > _MOST_CHARACTERS:
@@ -173,17 +178,24 @@ def _check_text(text: str, engine: ServerEngine) -> None:
             text.encode()
         except UnicodeEncodeError:
             raise SqlStop("error", "the statement holds half a character (a lone surrogate)") from None
-    if "/*" in text:
-        _check_comments(text, engine)
 
 
-def _check_comments(text: str, engine: ServerEngine) -> None:
-    if engine == "postgres" and _NESTED.search(text):
-        raise SqlStop("denied", "denied: a comment inside a comment")
-    if engine == "mysql" and _EXECUTED.search(text):
-        raise SqlStop("denied", "denied: a comment that the server runs (/*! ... */)")
-    if engine == "mysql" and "/*+" in text and _SETS.search(text):
-        raise SqlStop("denied", "denied: a hint that changes a limit of the session")
+def _check_comments(text: str, tokens: Sequence[QueryToken], engine: ServerEngine) -> None:
+    """Refuse comments that the scanner and the server would read differently, and those that the server runs.
+
+    Both read alike what is before the first of them, which is therefore between two tokens and never in one.
+    """
+    starts = [0, *(token.end for token in tokens)]
+    for start, end in zip(starts, [*(token.start for token in tokens), len(text)], strict=True):
+        between = text[start:end]
+        if "/*" not in between:
+            continue
+        if engine == "postgres" and _NESTED.search(between):
+            raise SqlStop("denied", "denied: a comment inside a comment")
+        if engine == "mysql" and _EXECUTED.search(between):
+            raise SqlStop("denied", "denied: a comment that the server runs (/*! ... */)")
+        if engine == "mysql" and "/*+" in between and _SETS.search(between):
+            raise SqlStop("denied", "denied: a hint that changes a limit of the session, or holds quotes")
 
 
 def _forbidden(tokens: Sequence[QueryToken], engine: ServerEngine, functions: Collection[str]) -> str:
@@ -191,14 +203,36 @@ def _forbidden(tokens: Sequence[QueryToken], engine: ServerEngine, functions: Co
     for token, following in pairwise(tokens):
         if following.text == "(" and following.kind == "mark" and (name := _name(token)) in functions:
             return f"the function {name}"
-        if token.word == "FOR" and following.word in _LOCKS:
-            return f"FOR {following.word}, which locks rows"
         if token.word == "LOCK" and following.word == "IN":
             return "LOCK IN SHARE MODE, which locks rows"
-        if engine == "postgres" and token.word == "U" and following.text == "&" and token.end == following.start:
-            return "an escaped text or name (U&...)"
         if engine == "mysql" and (token.word, following.word) in {("PROCEDURE", "ANALYSE"), ("NEXT", "VALUE")}:
             return f"{token.word} {following.word}"
+    return _locking(tokens) or (_escaped(tokens) if engine == "postgres" else "")
+
+
+def _locking(tokens: Sequence[QueryToken]) -> str:
+    """FOR where it locks rows; "" where there is none, or only that of `substring(x FOR y)`."""
+    cuts: dict[int, bool] = {}  # by the depth inside brackets: whether these are of such a call
+    for token, following in pairwise(tokens):
+        if following.kind == "mark" and following.text in {"(", "[", "{"}:
+            cuts[following.depth + 1] = following.text == "(" and token.word in _CUTS_TEXT
+        elif token.text == "(" and following.word in _READS_ROWS:
+            cuts[following.depth] = False
+        if token.word == "FOR" and following.word in _LOCKS and not cuts.get(token.depth):
+            return f"FOR {following.word}, which locks rows"
+    return ""
+
+
+def _escaped(tokens: Sequence[QueryToken]) -> str:
+    """An escaped text or name that PostgreSQL reads otherwise than the scanner; "" where there is none."""
+    for at, (token, following) in enumerate(pairwise(tokens)):
+        # E'a' and a text on a further line are one text, with escapes in both.
+        if token.kind == following.kind == "quoted" and token.text[:1] in "eE" and following.text[:1] == "'":
+            return "a text in parts (E'...' '...')"
+        if token.word == "U" and following.text == "&" and token.end == following.start:
+            quoted = next(iter(tokens[at + 2 : at + 3]), None)
+            if quoted and quoted.start == following.end and quoted.text[0] in {"'", '"'}:
+                return "an escaped text or name (U&...)"
     return ""
 
 
