@@ -163,7 +163,7 @@ def test_a_schema_may_be_a_list_of_statements(tmp_path):
 def test_a_list_of_sql_is_several_right_answers(tmp_path):
     row = {"question": "q", "sql": ["SELECT 1;", "SELECT 2"], "schema": "CREATE TABLE a (x)"}
     (sample,) = samples(written(tmp_path / "a.json", [row]))
-    assert sample.reference == "SELECT 1;\nSELECT 2"
+    assert sample.reference == "SELECT 1\n;\nSELECT 2"
 
 
 def test_every_defect_is_found_in_one_pass_with_its_place(tmp_path, folder):
