@@ -11,8 +11,7 @@ import typer
 from steelyard.analysis.judges.findings import JudgeAgreement
 from steelyard.analysis.judges.raters import held_to_people
 from steelyard.analysis.judging_manifest import jury_scores_of
-from steelyard.analysis.scores.running_score import headline_score
-from steelyard.analysis.scores.score_infos import jury_score, rated_thing, scores_rating
+from steelyard.analysis.scores.score_infos import headline_score, jury_score, rated_thing, scores_rating
 from steelyard.cli.options import JsonOption, RunArgument, StoreOption, named_run, store_option
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.report.render.terminal import console, print_json, print_sections
