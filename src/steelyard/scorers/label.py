@@ -112,8 +112,8 @@ def _refuse_signs(labels: Iterable[str], first: Mapping[str, str]) -> None:
         other = first[plain_label(label)]
         if not plain_label(label) or _MARKDOWN & (set(label) ^ set(other)):
             raise ConfigError(
-                f"label: the expected outputs {other!r} and {label!r} are read as the same, as *, # and ` are Markdown: "
-                "write them in words, or name another scorer, such as exact_match"
+                f"label: the expected outputs {other!r} and {label!r} are read as the same, as *, # and ` are "
+                "Markdown: write them in words, or name another scorer, such as exact_match"
             )
 
 
