@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from steelyard.analysis.judging_manifest import is_judging, sides_of
 from steelyard.analysis.label_forms import IN_VIEW, PASS_OR_FAIL
 from steelyard.analysis.numbers import score_title, verdict_words
 from steelyard.escaping import cell_text
+from steelyard.report.judge_reasons import named_verdict
 from steelyard.report.run_texts import kind_text
 from steelyard.store import Run
 from steelyard.store.related_runs import labels_of_sample, related_runs
@@ -66,11 +68,13 @@ def _other(run: Run, sample: str) -> OtherVerdicts | None:
 
 
 def _shown(label: Label, run: Run) -> ShownLabel:
-    """A label; pass and fail of a score are shown in its own words, as its verdicts are."""
+    """A label; pass and fail are shown in the words of their score, the better answer by its target."""
     value = _value(label)
     about = str(run.manifest.get("primary", "")) if label.name == IN_VIEW else label.name
     if label.kind == "pass_fail" and label.value in PASS_OR_FAIL:
         value = verdict_words(run.score_infos.get(about))[PASS_OR_FAIL.index(label.value)]
+    elif label.kind == "preference" and is_judging(run.manifest):
+        value = named_verdict(value, sides_of(run.manifest))
     return ShownLabel(
         label.name, score_title(label.name), cell_text(label.value), value, label.author, f"{label.at:%Y-%m-%d}"
     )
