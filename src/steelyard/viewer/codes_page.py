@@ -31,10 +31,9 @@ from steelyard.people.codings import (
 )
 from steelyard.people.error_codes import LONGEST_DEFINITION, LONGEST_NAME, ErrorCode, EventKind
 from steelyard.people.queues import checked_rater
-from steelyard.report.charts.curve import CurveChart
-from steelyard.report.coding_page import CodingPage
+from steelyard.report.charts.plots import CurveChart
+from steelyard.report.coding_page import CodingPage, codes_section, saturation_chart
 from steelyard.report.section import Section
-from steelyard.report.sections.error_codes import codes_section, saturation_chart
 from steelyard.store import Run
 from steelyard.viewer.forms import Form, author_of
 from steelyard.viewer.pages import Pages

@@ -41,7 +41,7 @@ from steelyard.people.queues import (
 )
 from steelyard.prompts.conversation import is_messages
 from steelyard.report.section import Section
-from steelyard.report.sections.agreement import rater_sections
+from steelyard.report.sections.judge_agreement import rater_sections
 from steelyard.viewer.forms import Form, author_of, number_of
 from steelyard.viewer.pages import Pages
 from steelyard.viewer.sample_page import turns_of
