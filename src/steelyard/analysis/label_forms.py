@@ -39,14 +39,8 @@ _UNCOUNTED: Final[Mapping[str, str]] = {"pass_fail": "verdict", "scale": "rating
 PASS_OR_FAIL: Final = ("pass", "fail")
 """The values of a label of kind `pass_fail`."""
 _PASS_FAIL: Final = {
-    "pass": "pass",
-    "p": "pass",
-    "yes": "pass",
-    "y": "pass",
-    "fail": "fail",
-    "f": "fail",
-    "no": "fail",
-    "n": "fail",
+    **dict.fromkeys(("pass", "p", "yes", "y"), "pass"),
+    **dict.fromkeys(("fail", "f", "no", "n"), "fail"),
 }
 _TIES: Final = frozenset({"tie", "t", "="})
 _SCALE: Final = re.compile(r"scale:(-?\d+)-(-?\d+)")

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from steelyard.analysis.numbers import MISSING, count_text, interval_text, percent_text, value_text
+from steelyard.analysis.numbers import MISSING, count_text, interval_text, percent_text
 from steelyard.people.code_shares import CodeShare, Rate, TrialResult, code_shares, trial_result
 from steelyard.people.codings import Coding, read_coding
 from steelyard.people.error_codes import CodeScorer, CodingState, ErrorCode, saturation
 from steelyard.report.charts.plots import CurveChart
+from steelyard.report.run_texts import value_cell
 from steelyard.report.section import (
     Section,
     SectionTable,
@@ -19,6 +20,7 @@ from steelyard.report.section import (
     TableColumn,
     columns_of,
     non_empty,
+    number_cell,
     text_row,
 )
 from steelyard.store.run import Run
@@ -132,22 +134,11 @@ class CodingPage:
             text_row(code.name, code.id, _scorer_words(code.scorer), code.definition or "(no definition yet)")
             for code in self.state.adopted
         )
-        columns = (
-            TableColumn("definition of", "name"),
-            TableColumn("id", "text"),
-            TableColumn("scorer", "text"),
-            TableColumn("definition", "remark"),
-        )
+        columns = columns_of("definition of", "id", "scorer", TableColumn("definition", "remark"))
         return Section("Definitions", SectionTable(columns, rows), key="definitions")
 
     def _proposals(self) -> Section:
-        columns = columns_of(
-            "proposed",
-            TableColumn("id", "text"),
-            "notes",
-            TableColumn("by", "text"),
-            TableColumn("definition", "remark"),
-        )
+        columns = columns_of("proposed", "id", "notes", "by", TableColumn("definition", "remark"))
         rows = tuple(
             text_row(code.name, code.id, str(len(code.proposed_items)), code.author, code.definition)
             for code in self.state.proposed
@@ -209,8 +200,8 @@ def _cells(share: CodeShare) -> tuple[TableCell, ...]:
     """Notes, share and its interval."""
     value = share.share.value
     return (
-        TableCell(f"{share.notes:,}", value=share.notes),
-        TableCell(value_text(value, share=True), strong=True, value=value),
+        number_cell(share.notes),
+        value_cell(value, share=True, strong=True),
         TableCell(MISSING if value is None else interval_text(share.share.interval, share=True)),
     )
 
@@ -268,7 +259,7 @@ def _rate_row(name: str, rate: Rate) -> tuple[TableCell, ...]:
     return (
         TableCell(name),
         TableCell(f"{rate.hits:,} of {rate.n:,}"),
-        TableCell(value_text(value, share=True), value=value),
+        value_cell(value, share=True),
         TableCell(limits),
     )
 

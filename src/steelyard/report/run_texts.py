@@ -232,18 +232,22 @@ class Figure(Protocol):
         ...
 
 
-def figure_cell(figure: Figure | None, *, share: bool) -> TableCell:
-    """A figure with its interval in one cell; None is shown as missing."""
+def value_cell(value: float | None, *, share: bool, strong: bool = False) -> TableCell:
+    """A value as `value_text` has it; None is shown as missing."""
+    return TableCell(value_text(value, share=share), strong=strong, value=value)
+
+
+def figure_cell(figure: Figure | None, *, share: bool, more: str = "") -> TableCell:
+    """A figure with its interval, and perhaps a further phrase, in one cell; None is shown as missing."""
     value, limits = (figure.value, figure.interval) if figure else (None, None)
-    text = interval_text(limits, share=share)
-    return TableCell(value_text(value, share=share), (text,) if text else (), value=value)
+    phrases = tuple(filter(None, (interval_text(limits, share=share), more)))
+    return TableCell(value_text(value, share=share), phrases, value=value)
 
 
 def figure_cells(figure: Figure | None, *, share: bool, strong: bool = False) -> tuple[TableCell, TableCell]:
     """A figure and its interval in cells of their own."""
     value, limits = (figure.value, figure.interval) if figure else (None, None)
-    text = TableCell(value_text(value, share=share), strong=strong, value=value)
-    return text, TableCell(interval_text(limits, share=share) or MISSING)
+    return value_cell(value, share=share, strong=strong), TableCell(interval_text(limits, share=share) or MISSING)
 
 
 def section_of_runs(

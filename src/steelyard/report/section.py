@@ -300,22 +300,61 @@ def sentences(texts: Iterable[str], kind: SentenceKind = "note", *, level: Level
     return [Sentence(text, kind, level=level) for text in texts if text]
 
 
-def columns_of(name: str, *others: str | TableColumn) -> tuple[TableColumn, ...]:
-    """The columns of a table whose first one names its row.
+_TEXTS: Final = frozenset(
+    {
+        "against",
+        "based on",
+        "by",
+        "id",
+        "judge",
+        "meaning",
+        "on",
+        "rank",
+        "rated by",
+        "run",
+        "scorer",
+        "stage",
+        "started",
+    }
+    | {"verdict"}
+)
+"""Titles of columns that hold texts in every table."""
+_COUNTS: Final = frozenset({"not applicable", "unreadable", "refused", "errors"})
+"""Titles of columns that count rare cases in every table with scores."""
+
+
+def columns_of(
+    name: str, *others: str | TableColumn, before: Sequence[str | TableColumn] = ()
+) -> tuple[TableColumn, ...]:
+    """The columns of a table, one of which names its row.
 
     Args:
-        name: title of the first column.
-        others: the further ones: a title alone is of numbers, or of intervals where it ends with "CI".
+        name: title of the column of names.
+        others: the further ones. A title alone is of numbers, unless it is one that holds texts or rare counts in every
+            table, or ends with "CI": then it is of intervals.
+        before: columns before that of the names, likewise.
 
-    >>> [(column.title, column.kind) for column in columns_of("score", "mean", "95 % CI")]
-    [('score', 'name'), ('mean', 'number'), ('95 % CI', 'interval')]
+    >>> [(column.title, column.kind) for column in columns_of("score", "mean", "95 % CI", before=("run",))]
+    [('run', 'text'), ('score', 'name'), ('mean', 'number'), ('95 % CI', 'interval')]
     """
-    kinds: dict[bool, ColumnKind] = {True: "interval", False: "number"}
-    columns = (
-        column if isinstance(column, TableColumn) else TableColumn(column, kinds[column.endswith("CI")])
-        for column in others
-    )
-    return TableColumn(name, "name"), *columns
+    return (*map(_column, before), TableColumn(name, "name"), *map(_column, others))
+
+
+def _column(column: str | TableColumn) -> TableColumn:
+    if isinstance(column, TableColumn):
+        return column
+    kind: ColumnKind = "interval" if column.endswith("CI") else "text" if column in _TEXTS else "number"
+    return TableColumn(column, kind, count=column in _COUNTS)
+
+
+def run_columns(labels: Iterable[str], name: str = "") -> tuple[TableColumn, ...]:
+    """The columns of a table with a column per run, beside that of the names of its rows."""
+    return TableColumn(name, "name"), *(TableColumn(label, series=True) for label in labels)
+
+
+def number_cell(n: int) -> TableCell:
+    """A count, with its value for JSON."""
+    return TableCell(f"{n:,}", value=n)
 
 
 def text_row(*texts: str) -> tuple[TableCell, ...]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from steelyard.errors import ConfigError
 
@@ -42,20 +42,7 @@ _FIGURE: Final = re.compile(r"(?P<rate>pass[@^]|latency(?=\.p)|(?:cost|ece|brier
 _BOUND: Final = re.compile(
     r"\s*(?P<operator>>=|<=|>|<)(?P<whole>!?)\s*(?P<limit>[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*", re.IGNORECASE
 )
-_RATES: Final[Mapping[str, Rate]] = {
-    "answered": "answered",
-    "with_errors": "with_errors",
-    "corrected": "corrected",
-    "macro": "macro",
-    "each": "each",
-    "pass@": "pass@",
-    "pass^": "pass^",
-    "latency": "latency",
-    "cost": "cost",
-    "ece": "ece",
-    "brier": "brier",
-    "majority": "majority",
-}
+_RATES: Final[Mapping[str, Rate]] = {rate: rate for rate in get_args(Rate)}
 _FIGURES: Final = frozenset({"each", "pass@", "pass^", "latency", "cost", "ece", "brier", "majority"})
 OF_EXAMS: Final[frozenset[Rate]] = frozenset({"ece", "brier", "majority"})
 """Figures of an exam's confidences and repeats; a score of such a name comes first, as with `cost`."""

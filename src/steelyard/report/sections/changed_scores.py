@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from steelyard.analysis.numbers import MISSING, count_text, score_phrase, signed_text, value_text
 from steelyard.analysis.scores.score_summary_values import LabelEffect
 from steelyard.analysis.summary.run_summary_values import RunSummary
-from steelyard.report.section import Section, SectionTable, TableColumn, sentences, text_row
+from steelyard.report.section import Section, SectionTable, TableColumn, columns_of, sentences, text_row
 
 
 def labels_section(summaries: Sequence[RunSummary], names: Sequence[str]) -> Section:
@@ -91,7 +91,7 @@ def rescored_section(before: RunSummary, now: RunSummary, changed: Mapping[str, 
         moved = [f"{n:,}" if n == m else f"{n:,} → {m:,}" for n, m in zip(*counts, strict=True)]
         rows.append(text_row(name, *means, f"{changed.get(name, 0):,}", *moved))
     heads = ("before", "now", "changed", "n", "unreadable", "refused")
-    columns = (TableColumn("score", "name"), *(TableColumn(head) for head in heads))
+    columns = columns_of("score", *map(TableColumn, heads))
     return Section("", SectionTable(columns, tuple(rows)))
 
 
@@ -102,5 +102,5 @@ def changed_readings_section(changed: Sequence[tuple[str, str, str, int]]) -> Se
         changed: score, the rule before, the rule now, and the number of records.
     """
     rows = tuple(text_row(score, before, now, f"{records:,}") for score, before, now, records in changed)
-    columns = (TableColumn("score", "name"), TableColumn("read before by", "name"), TableColumn("now by", "name"))
-    return Section("Changed readings", SectionTable((*columns, TableColumn("records")), rows))
+    columns = columns_of("score", TableColumn("read before by", "name"), TableColumn("now by", "name"), "records")
+    return Section("Changed readings", SectionTable(columns, rows))

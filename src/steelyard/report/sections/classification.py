@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from steelyard.analysis.intervals import Mean
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, score_title, value_text
 from steelyard.analysis.summary.classification import Classification, ScoreCalibration
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.charts.chart import ChartPoint, RowChart
+from steelyard.report.run_texts import figure_cell, value_cell
 from steelyard.report.section import (
     Level,
     Section,
@@ -18,6 +20,8 @@ from steelyard.report.section import (
     TableColumn,
     columns_of,
     non_empty,
+    number_cell,
+    run_columns,
     sentences,
 )
 from steelyard.stats.classification import LEAST_REFERENCES, Calibration, ClassificationFigures
@@ -55,7 +59,7 @@ def _over_all(reports: Sequence[Classification | None], labels: Sequence[str]) -
     rows = [(TableCell(name), *(_figure(report, figure) for report in reports)) for name, figure in _FIGURES]
     rows.insert(-1, (TableCell("Cohen's kappa"), *map(_kappa, reports)))
     rows.append((TableCell("replies without a label"), *(_unread(report) for report in reports)))
-    columns = (TableColumn("", "name"), *(TableColumn(label, series=True) for label in labels))
+    columns = run_columns(labels)
     return Section("", SectionTable(columns, tuple(rows), "With 95 % CI"), notes=tuple(_notes(reports)))
 
 
@@ -67,7 +71,7 @@ def _figure(
 
 def _kappa(report: Classification | None) -> TableCell:
     kappa = None if report is None else report.figures.kappa
-    return TableCell(value_text(kappa, share=False), value=kappa)
+    return value_cell(kappa, share=False)
 
 
 def _unread(report: Classification | None) -> TableCell:
@@ -78,8 +82,7 @@ def _unread(report: Classification | None) -> TableCell:
 
 
 def _cell(value: float | None, interval: Interval | None) -> TableCell:
-    limits = interval_text(interval, share=True)
-    return TableCell(value_text(value, share=True), (limits,) if limits else (), value=value)
+    return figure_cell(Mean(value, interval, 0), share=True)
 
 
 def _notes(reports: Sequence[Classification | None]) -> Iterator[Sentence]:
@@ -101,18 +104,14 @@ def _notes(reports: Sequence[Classification | None]) -> Iterator[Sentence]:
 
 
 def _by_class(report: Classification, of_run: str, level: Level) -> Section:
-    columns = (
-        TableColumn("label", "name"),
-        *(TableColumn(name) for name in ("precision", "recall", "F1")),
-        *(TableColumn(name, "number") for name in ("expected", "read", "right")),
-    )
+    columns = columns_of("label", "precision", "recall", "F1", "expected", "read", "right")
     rows = tuple(
         (
             TableCell(name),
             _cell(figures.precision, figures.precision_interval),
             _cell(figures.recall, figures.recall_interval),
             _cell(figures.f1, figures.f1_interval),
-            *(TableCell(f"{count:,}", value=count) for count in (figures.support, figures.read, figures.right)),
+            *map(number_cell, (figures.support, figures.read, figures.right)),
         )
         for name, figures in zip(report.classes, report.figures.classes, strict=True)
     )
@@ -122,7 +121,7 @@ def _by_class(report: Classification, of_run: str, level: Level) -> Section:
 def _confusion(report: Classification, of_run: str, level: Level) -> Section:
     has_unread = report.figures.unread > 0
     names = (*report.classes, *([_UNREAD] if has_unread else []))
-    columns = (TableColumn("expected", "name"), *(TableColumn(name, "number") for name in names))
+    columns = columns_of("expected", *map(TableColumn, names))
     rows = tuple(
         (TableCell(name), *(_count(count, strong=at == column) for column, count in enumerate(counts[: len(names)])))
         for at, (name, counts) in enumerate(zip(report.classes, report.confusion, strict=True))
@@ -168,7 +167,7 @@ def _of_score(score: str, summaries: Sequence[RunSummary], labels: Sequence[str]
         (TableCell(name), *(_calibration_cell(one, figure, share=share) for one in found))
         for name, figure, share in _CALIBRATION_FIGURES
     )
-    columns = (TableColumn("", "name"), *(TableColumn(label, series=True) for label in labels))
+    columns = run_columns(labels)
     known = [(label, one) for label, one in zip(labels, found, strict=True) if one is not None]
     without = [
         f"{label}: {count_text(one.without, 'answer')} without a confidence left out"
@@ -210,11 +209,11 @@ def _diagram(label: str, figures: Calibration) -> Section:
             ChartPoint(at, 1, 100 * bin_.right, right, 100 * low, 100 * high),
         ]
         cells = (stated, right, interval_text(bin_.interval, share=True))
-        rows.append((TableCell(name), TableCell(f"{bin_.n:,}", value=bin_.n), *map(TableCell, cells)))
+        rows.append((TableCell(name), number_cell(bin_.n), *map(TableCell, cells)))
     words = "; ".join(
         f"{name}: confidence {row[2].text}, right {row[3].text}" for name, row in zip(names, rows, strict=True)
     )
     title = f"{label}: reliability diagram, 95 % CI"
     chart = RowChart(title, words, names, tuple(points), series=("confidence", "right"), domain=(0, 100))
-    columns = columns_of(f"{label}: confidence", TableColumn("answers", "number"), "mean", "right", "95 % CI")
+    columns = columns_of(f"{label}: confidence", "answers", "mean", "right", "95 % CI")
     return Section("", SectionTable(columns, tuple(rows), title), chart)

@@ -20,7 +20,7 @@ from steelyard.analysis.numbers import (
     value_text,
 )
 from steelyard.report.charts.chart import ChartPoint, RowChart
-from steelyard.report.run_texts import VERDICT_WORDS, one_line, run_labels
+from steelyard.report.run_texts import VERDICT_WORDS, one_line, run_labels, value_cell
 from steelyard.report.section import (
     Level,
     LinkedOutcome,
@@ -89,14 +89,8 @@ def comparison_section(comparison: Comparison | None, runs: Sequence[Run], label
 def _many_pairs(comparison: Comparison) -> Section:
     """A line per pair."""
     corrected = any(pair.headline.p_adjusted is not None for pair in comparison.pairs)
-    columns = columns_of(
-        "target",
-        "difference",
-        f"{level_text(comparison.pairs[0].level)} CI",
-        "p (Holm)" if corrected else "p",
-        "pairs",
-        TableColumn("verdict", "text"),
-    )
+    level = f"{level_text(comparison.pairs[0].level)} CI"
+    columns = columns_of("target", "difference", level, "p (Holm)" if corrected else "p", "pairs", "verdict")
     rows = tuple(
         text_row(
             pair.other_target,
@@ -114,22 +108,10 @@ def _all_pairs(comparison: Comparison) -> Section:
     """A line for every two of the runs; empty where only the first was compared with the others."""
     if not comparison.all_pairs:
         return Section("")
-    names = {
-        summary.run: label
-        for summary, label in zip(
-            (comparison.baseline, *comparison.others),
-            run_labels((comparison.baseline, *comparison.others)),
-            strict=True,
-        )
-    }
-    columns = columns_of(
-        "pair",
-        "difference",
-        f"{level_text(comparison.pairs[0].level)} CI",
-        "p (Holm)" if len(comparison.all_pairs) > 1 else "p",
-        "pairs",
-        TableColumn("verdict", "text"),
-    )
+    summaries = (comparison.baseline, *comparison.others)
+    names = {summary.run: label for summary, label in zip(summaries, run_labels(summaries), strict=True)}
+    level, p = f"{level_text(comparison.pairs[0].level)} CI", "p (Holm)" if len(comparison.all_pairs) > 1 else "p"
+    columns = columns_of("pair", "difference", level, p, "pairs", "verdict")
     rows = tuple(
         text_row(
             f"{names[pair.other]} against {names[pair.baseline]}",
@@ -217,7 +199,7 @@ def _contingency(pair: PairComparison, runs: Sequence[Run]) -> Section:
             _outcome_row(pair, "improvement", cells.improved, "better now"),
             text_row("unchanged", f"{cells.both_right + cells.both_wrong:,}", "no difference"),
         )
-    columns = columns_of("change", "samples", TableColumn("meaning", "text"))
+    columns = columns_of("change", "samples", "meaning")
     counts = {
         "regressions": unanswered.regressed,
         "improvements": unanswered.improved,
@@ -246,15 +228,8 @@ def _differences(pair: PairComparison) -> Section:
     if answered_by_both.n != (conversations or difference).n:
         rows.append(_difference_row("answered by both", answered_by_both))
     rows += [_difference_row(group.group, group) for group in pair.further.groups]
-    columns = columns_of(
-        "pairs",
-        "baseline",
-        "other",
-        "points" if difference.unit else "difference",
-        f"{level_text(pair.level)} CI",
-        "p",
-        "n",
-    )
+    size = "points" if difference.unit else "difference"
+    columns = columns_of("pairs", "baseline", "other", size, f"{level_text(pair.level)} CI", "p", "n")
     left_out = f"; {pair.overlap.left_out_errors} left out for errors" if pair.overlap.left_out_errors else ""
     caption = f"{score_title(pair.score)} over the samples of both runs{left_out}"
     table = SectionTable(columns, tuple(rows), caption)
@@ -266,8 +241,8 @@ def _difference_row(name: str, difference: PairedDifference, *, strong: bool = F
     p, corrected = p_text(difference.p), p_text(difference.decisive_p)
     return (
         TableCell(name),
-        TableCell(value_text(difference.baseline, share=share), value=difference.baseline),
-        TableCell(value_text(difference.other, share=share), value=difference.other),
+        value_cell(difference.baseline, share=share),
+        value_cell(difference.other, share=share),
         TableCell(signed_text(difference.difference, share=share), strong=strong, value=difference.difference),
         TableCell(_limits(difference)),
         TableCell(corrected, () if p == corrected else (f"{p} uncorrected",), value=difference.p),
@@ -313,11 +288,7 @@ def _is_zero(difference: PairedDifference) -> bool:
 def _turns(pair: PairComparison) -> Section:
     """The scores of single turns over the conversations of both runs."""
     compared = [turn for turn in pair.further.turns if turn.difference.n]
-    columns = (
-        *_score_columns(pair),
-        TableColumn("verdict", "text"),
-        TableColumn("n"),
-    )
+    columns = (*_score_columns(pair), TableColumn("verdict", "text"), TableColumn("n"))
     rows = tuple(
         (
             *_other_score_row(turn.score, turn.difference)[:6],
@@ -337,17 +308,15 @@ def _turns(pair: PairComparison) -> Section:
 
 def _other_score_row(name: str, difference: PairedDifference) -> tuple[TableCell, ...]:
     share = difference.unit
-    return (
-        *text_row(
-            score_title(name),
-            value_text(difference.baseline, share=share),
-            value_text(difference.other, share=share),
-            signed_text(difference.difference, share=share),
-            _limits(difference),
-            p_text(difference.decisive_p),
-            *(MISSING if n is None else f"{n:,}" for n in (difference.improved, difference.regressed)),
-            f"{difference.n:,}",
-        ),
+    return text_row(
+        score_title(name),
+        value_text(difference.baseline, share=share),
+        value_text(difference.other, share=share),
+        signed_text(difference.difference, share=share),
+        _limits(difference),
+        p_text(difference.decisive_p),
+        *(MISSING if n is None else f"{n:,}" for n in (difference.improved, difference.regressed)),
+        f"{difference.n:,}",
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from steelyard.analysis.model_calls import StageCost
 from steelyard.analysis.numbers import count_text, money_text
 from steelyard.analysis.summary.run_summary_values import RunSummary
-from steelyard.report.section import Section, SectionTable, TableCell, TableColumn, text_row
+from steelyard.report.section import Section, SectionTable, TableCell, columns_of, text_row
 
 
 def costs_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
@@ -17,27 +17,21 @@ def costs_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sec
     ]
     if not any(summary.calls.judged_stages for summary in summaries):
         stages = []
-    columns = [
-        TableColumn("target", "name"),
-        TableColumn("stage", "text"),
-        TableColumn("calls"),
-        TableColumn("cached"),
-        TableColumn("tokens in"),
-    ]
     from_cache = any(stage.cached_tokens for _, stage in stages)
-    if from_cache:
-        columns.append(TableColumn("of these in the endpoint's cache"))
-    columns += [TableColumn("tokens out"), TableColumn("estimated")]
     priced = any(stage.cost for _, stage in stages)
-    if priced:
-        columns.append(TableColumn("cost"))
+    columns = columns_of(
+        *("target", "stage", "calls", "cached", "tokens in"),
+        *(["of these in the endpoint's cache"] if from_cache else []),
+        *("tokens out", "estimated"),
+        *(["cost"] if priced else []),
+    )
     rows = tuple(_row(label, stage, from_cache=from_cache, priced=priced) for label, stage in stages)
     caption = "Replies by stage and their tokens; cached replies were not paid for again"
     if thought := sum(stage.reasoning_tokens for _, stage in stages):
         caption += f"; of the tokens out, {thought:,} were reasoning"
     if sentence := cache_saving([stage for _, stage in stages]):
         caption += f"; {sentence}"
-    return Section("Cost by stage", SectionTable(tuple(columns), rows, caption), key="costs")
+    return Section("Cost by stage", SectionTable(columns, rows, caption), key="costs")
 
 
 def cache_saving(stages: Sequence[StageCost]) -> str:

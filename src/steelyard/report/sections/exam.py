@@ -25,14 +25,15 @@ from steelyard.analysis.numbers import (
 from steelyard.analysis.scores.score_summary_values import GroupLevel, ScoreSummary
 from steelyard.analysis.summary.exam_values import Exam, LetterBias
 from steelyard.analysis.summary.run_summary_values import RunSummary
+from steelyard.report.run_texts import figure_cell, value_cell
 from steelyard.report.section import (
     Level,
     Section,
     SectionTable,
     TableCell,
-    TableColumn,
     columns_of,
     non_empty,
+    run_columns,
     sentences,
     text_row,
 )
@@ -60,7 +61,7 @@ def exam_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sect
     rates = Section(
         "More about this rate",
         SectionTable(
-            _run_columns(labels),
+            run_columns(labels),
             tuple(_rate_rows(summaries)) if score else (),
             "With 95 % CI; rotations, repeats and paraphrases of a question count as one",
         ),
@@ -70,13 +71,7 @@ def exam_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sect
     return Section(
         f"More about the {score_phrase(score)}",
         key="exam",
-        parts=non_empty(
-            [
-                rates,
-                _letters(summaries, labels),
-                _other_rules(summaries, labels),
-            ]
-        ),
+        parts=non_empty([rates, _letters(summaries, labels), _other_rules(summaries, labels)]),
     )
 
 
@@ -86,10 +81,6 @@ def _detail_level(summaries: Sequence[RunSummary]) -> Level:
 
 def _pairs(labels: Sequence[str], summaries: Sequence[RunSummary]) -> Iterator[tuple[str, RunSummary]]:
     return zip(labels, summaries, strict=True)
-
-
-def _run_columns(labels: Sequence[str]) -> tuple[TableColumn, ...]:
-    return (TableColumn("", "name"), *(TableColumn(label, series=True) for label in labels))
 
 
 def _exam_score(summaries: Sequence[RunSummary]) -> str:
@@ -109,23 +100,18 @@ def _rate_rows(summaries: Sequence[RunSummary]) -> Iterator[tuple[TableCell, ...
             yield (name, *(cell if cell.text else TableCell(MISSING) for cell in cells))
 
 
-def _mean_cell(mean: Mean, more: str = "") -> TableCell:
-    phrases = (interval_text(mean.interval, share=True), more)
-    return TableCell(value_text(mean.value, share=True), tuple(filter(None, phrases)), value=mean.value)
-
-
 def _score(summary: RunSummary, exam: Exam) -> ScoreSummary | None:
     return summary.score(exam.score)
 
 
 def _micro(summary: RunSummary, exam: Exam) -> TableCell:
     score = _score(summary, exam)
-    return _mean_cell(score.headline) if score else _NO_FIGURE
+    return figure_cell(score.headline, share=True) if score else _NO_FIGURE
 
 
 def _macro(summary: RunSummary, exam: Exam) -> TableCell:
     score = _score(summary, exam)
-    return _mean_cell(score.macro) if score and score.macro else _NO_FIGURE
+    return figure_cell(score.macro, share=True) if score and score.macro else _NO_FIGURE
 
 
 def _points(_: RunSummary, exam: Exam) -> TableCell:
@@ -154,29 +140,29 @@ def _built_in(summary: RunSummary, exam: Exam) -> TableCell:
     if score is None:
         return _NO_FIGURE
     n = exam.queue.get("rules_differ", 0)
-    return _mean_cell(score.headline, f"{count_text(n, 'reply')} read differently" if n else "")
+    return figure_cell(score.headline, share=True, more=f"{count_text(n, 'reply')} read differently" if n else "")
 
 
 def _answered(summary: RunSummary, exam: Exam) -> TableCell:
     score = _score(summary, exam)
     if score is None or score.answered.n == score.headline.n:
         return _NO_FIGURE
-    return _mean_cell(score.answered, f"n {score.answered.n:,}")
+    return figure_cell(score.answered, share=True, more=f"n {score.answered.n:,}")
 
 
 def _bounds(summary: RunSummary, exam: Exam) -> TableCell:
     score = _score(summary, exam)
     if score is None or score.missing_bounds is None:
         return _NO_FIGURE
-    return TableCell(value_text(score.missing_bounds.high, share=score.is_share), value=score.missing_bounds.high)
+    return value_cell(score.missing_bounds.high, share=score.is_share)
 
 
 def _chance(_: RunSummary, exam: Exam) -> TableCell:
-    return _NO_FIGURE if exam.chance is None else TableCell(value_text(exam.chance, share=True), value=exam.chance)
+    return _NO_FIGURE if exam.chance is None else value_cell(exam.chance, share=True)
 
 
 def _corrected(_: RunSummary, exam: Exam) -> TableCell:
-    return _mean_cell(exam.corrected) if exam.corrected else _NO_FIGURE
+    return figure_cell(exam.corrected, share=True) if exam.corrected else _NO_FIGURE
 
 
 def _questions(summary: RunSummary, exam: Exam) -> TableCell:
@@ -185,7 +171,7 @@ def _questions(summary: RunSummary, exam: Exam) -> TableCell:
 
 
 def _all_right(_: RunSummary, exam: Exam) -> TableCell:
-    return _mean_cell(exam.rotations.all_right) if exam.rotations else _NO_FIGURE
+    return figure_cell(exam.rotations.all_right, share=True) if exam.rotations else _NO_FIGURE
 
 
 def _rotated_majority(_: RunSummary, exam: Exam) -> TableCell:
@@ -198,12 +184,12 @@ def _incomplete(_: RunSummary, exam: Exam) -> TableCell:
 
 
 def _flipped(_: RunSummary, exam: Exam) -> TableCell:
-    return _mean_cell(exam.repeats.flipped) if exam.repeats else _NO_FIGURE
+    return figure_cell(exam.repeats.flipped, share=True) if exam.repeats else _NO_FIGURE
 
 
 def _off(_: RunSummary, exam: Exam) -> TableCell:
     off = exam.repeats.off if exam.repeats else None
-    return _NO_FIGURE if off is None else TableCell(value_text(off, share=True), value=off)
+    return _NO_FIGURE if off is None else value_cell(off, share=True)
 
 
 def _repeated_majority(_: RunSummary, exam: Exam) -> TableCell:
@@ -216,7 +202,7 @@ def _queue(_: RunSummary, exam: Exam) -> TableCell:
 
 
 def _voted(mean: Mean, tied: int) -> TableCell:
-    return _mean_cell(mean, f"{tied:,} tied" if tied else "")
+    return figure_cell(mean, share=True, more=f"{tied:,} tied" if tied else "")
 
 
 _FIGURES: Final[tuple[tuple[str, Callable[[RunSummary, Exam], TableCell]], ...]] = (
@@ -264,7 +250,7 @@ def _letters(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
 def _letter_table(label: str, bias: LetterBias) -> Section:
     columns = columns_of(f"{label}: correct letter", "questions", "chosen by the model", "solved")
     rows = tuple(
-        (*text_row(letter.letter, f"{letter.key:,}", f"{letter.chosen:,}"), _mean_cell(letter.recall))
+        (*text_row(letter.letter, f"{letter.key:,}", f"{letter.chosen:,}"), figure_cell(letter.recall, share=True))
         for letter in bias.letters
     )
     return Section("", SectionTable(columns, rows, f"{label}: solved by the correct letter, with 95 % CI"))
@@ -299,7 +285,7 @@ def _other_rules(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sect
     ]
     return Section(
         "As other tools would read it",
-        SectionTable(_run_columns(labels), tuple(rows), "The same replies by other tools' rules"),
+        SectionTable(run_columns(labels), tuple(rows), "The same replies by other tools' rules"),
         level=_detail_level(summaries),
     )
 
@@ -308,12 +294,8 @@ def _rule_cell(score: ScoreSummary | None) -> TableCell:
     if score is None:
         return TableCell(MISSING)
     without = score.unparsed + score.refused
-    phrases = (
-        interval_text(score.headline.interval, share=score.is_share),
-        f"{without:,} unreadable or refused" if without else "",
-    )
-    text = value_text(score.headline.value, share=score.is_share)
-    return TableCell(text, tuple(filter(None, phrases)), value=score.headline.value)
+    more = f"{without:,} unreadable or refused" if without else ""
+    return figure_cell(score.headline, share=score.is_share, more=more)
 
 
 def macro_sentences(summaries: Sequence[RunSummary], labels: Sequence[str], name: str) -> list[str]:
@@ -359,11 +341,12 @@ def _averages(summaries: Sequence[RunSummary], labels: Sequence[str], score: str
             macros = [part.macro if part else None for part in parts]
             if any(macros):
                 rows.append(_row(f"{name}: macro over {levels[-1].level}", macros))
-    columns = (TableColumn("", "name"), *(TableColumn(label, series=True) for label in labels))
     caption = "With 95 % CI; macro averages give each group the same weight, micro averages each question"
     # A summary of several runs has to fit a screen.
     shown: Level = "essential" if len(summaries) == 1 else "detail"
-    return Section(f"{score_title(score)} by level", SectionTable(columns, tuple(rows), caption), level=shown)
+    return Section(
+        f"{score_title(score)} by level", SectionTable(run_columns(labels), tuple(rows), caption), level=shown
+    )
 
 
 def _groups(levels: Sequence[GroupLevel], depth: int) -> Sequence[ScoreSummary]:
@@ -375,13 +358,5 @@ def _level_micro(levels: Sequence[GroupLevel]) -> Mean | None:
 
 
 def _row(name: str, means: Sequence[Mean | None]) -> tuple[TableCell, ...]:
-    return (TableCell(name), *_cells(means))
-
-
-def _cells(means: Sequence[Mean | None]) -> Iterator[TableCell]:
-    for mean in means:
-        if mean is None or mean.value is None:
-            yield TableCell(MISSING)
-        else:
-            limits = interval_text(mean.interval, share=True)
-            yield TableCell(value_text(mean.value, share=True), (limits,) if limits else (), value=mean.value)
+    known = (mean if mean is not None and mean.value is not None else None for mean in means)
+    return (TableCell(name), *(figure_cell(mean, share=True) for mean in known))

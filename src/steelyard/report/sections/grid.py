@@ -31,7 +31,9 @@ from steelyard.report.section import (
     Sentence,
     TableCell,
     TableColumn,
+    columns_of,
     non_empty,
+    run_columns,
     text_row,
 )
 
@@ -65,7 +67,7 @@ def _matrix(grid: GridComparison) -> SectionTable:
     else:
         rows = [(of_prompts[prompt], *(by_place.get((prompt, model), _NONE) for model in models)) for prompt in prompts]
         names = ["prompt" if any(prompts) else "score", *models]
-    columns = (TableColumn(names[0], "name"), *(TableColumn(name, series=True) for name in names[1:]))
+    columns = run_columns(names[1:], names[0])
     return SectionTable(columns, tuple(rows), f"{score_title(grid.score)} with 95 % CI")
 
 
@@ -91,21 +93,14 @@ def _rate(cell: GridCell, chosen: str) -> TableCell:
 def _costs(grid: GridComparison) -> Section:
     width = width_text(grid.margin, share=grid.cells[0].share)
     priced = any(cell.cost is not None for cell in grid.cells)
-    columns = (
-        TableColumn("target", "name"),
-        TableColumn("cost / 1,000" if priced else "tokens / 1,000"),
-        TableColumn("p50"),
-        TableColumn("p95"),
-        TableColumn(f"within {width}", "text"),
-    )
+    amount = "cost / 1,000" if priced else "tokens / 1,000"
+    columns = columns_of("target", amount, "p50", "p95", TableColumn(f"within {width}", "text"))
     rows = tuple(
         (
             TableCell(cell.target, link=RunLink(cell.run)),
             _cost(cell, priced=priced),
-            *(
-                TableCell(seconds_text(time) if time is not None else MISSING, value=time)
-                for time in (cell.p50, cell.p95)
-            ),
+            _seconds(cell.p50),
+            _seconds(cell.p95),
             TableCell(_STATES[cell.state], strong=cell.target == grid.chosen),
         )
         for cell in grid.cells
@@ -130,13 +125,7 @@ def _prompts(grid: GridComparison) -> Section:
     """Each prompt against the baseline prompt: over all models, then on each."""
     if not grid.prompts:
         return Section("")
-    columns = (
-        TableColumn(f"against {grid.baseline}", "name"),
-        TableColumn("on", "text"),
-        TableColumn("difference"),
-        TableColumn(f"{level_text(grid.level)} CI", "interval"),
-        TableColumn("verdict", "text"),
-    )
+    columns = columns_of(f"against {grid.baseline}", "on", "difference", f"{level_text(grid.level)} CI", "verdict")
     several = len(grid.model_names) > 1
     caption = "Differences sample by sample" + ("; over all models they are averaged first" if several else "")
     return Section("", SectionTable(columns, tuple(_prompt_row(grid, pair) for pair in grid.prompts), caption))

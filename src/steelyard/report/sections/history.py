@@ -12,7 +12,7 @@ from steelyard.analysis.comparison.history import History, PastRun, TargetDiffer
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, score_title, signed_text, value_text
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.report.charts.chart import TimelineChart, TimelinePoint
-from steelyard.report.run_texts import VERDICT_WORDS
+from steelyard.report.run_texts import VERDICT_WORDS, value_cell
 from steelyard.report.section import (
     RunLink,
     Section,
@@ -20,6 +20,7 @@ from steelyard.report.section import (
     Sentence,
     TableCell,
     TableColumn,
+    columns_of,
     non_empty,
     sentences,
     text_row,
@@ -48,15 +49,9 @@ def history_sections(history: History) -> tuple[Section, ...]:
 
 def _targets_compared(history: History) -> Section:
     """Runs of the other targets against those of one target, as two versions of a prompt that are two targets."""
-    columns = (
-        TableColumn("started", "text", level="page"),
-        TableColumn("run", "text"),
-        TableColumn("target", "name"),
-        TableColumn("against", "text"),
-        TableColumn("difference"),
-        TableColumn("95 % CI", "interval"),
-        TableColumn("pairs"),
-        TableColumn("verdict", "text"),
+    columns = columns_of(
+        *("target", "against", "difference", "95 % CI", "pairs", "verdict"),
+        before=(TableColumn("started", "text", level="page"), "run"),
     )
     rows = tuple(
         (
@@ -97,15 +92,8 @@ def _chart(history: History) -> Section:
 
 
 def _runs(history: History) -> Section:
-    columns = (
-        TableColumn("started", "text"),
-        TableColumn("run", "text"),
-        TableColumn("target", "name"),
-        TableColumn("value"),
-        TableColumn("95 % CI", "interval"),
-        TableColumn("n"),
-        TableColumn("change"),
-        TableColumn("remarks", "remark"),
+    columns = columns_of(
+        *("target", "value", "95 % CI", "n", "change"), TableColumn("remarks", "remark"), before=("started", "run")
     )
     rows = tuple(_row(run, history) for run in history.runs)
     method = change_method(history)
@@ -133,7 +121,7 @@ def _row(run: PastRun, history: History) -> tuple[TableCell, ...]:
         TableCell(_started(run, history)),
         TableCell(run.run, link=RunLink(run.run)),
         TableCell(run.target),
-        TableCell(value_text(run.value, share=history.share), strong=True, value=run.value),
+        value_cell(run.value, share=history.share, strong=True),
         TableCell(interval_text(run.interval, share=history.share) or MISSING),
         TableCell(n),
         _change_cell(run, history),

@@ -10,7 +10,7 @@ from steelyard.analysis.intervals import Mean
 from steelyard.analysis.judges.findings import FEWEST, Agreement, JudgeAgreement, RaterPair
 from steelyard.analysis.numbers import count_text, interval_text, points_text, score_phrase, signed_text, value_text
 from steelyard.analysis.summary.run_summary_values import RunSummary
-from steelyard.report.run_texts import Figure, figure_cell, figure_cells, section_of_runs
+from steelyard.report.run_texts import Figure, figure_cell, figure_cells, section_of_runs, value_cell
 from steelyard.report.section import (
     RecordLink,
     Section,
@@ -56,29 +56,29 @@ def held_to_people_section(summaries: Sequence[RunSummary], labels: Sequence[str
     return section_of_runs("Does the judge agree with people?", "held_to_people", (summaries, labels), parts_of)
 
 
-def held_to_people_parts(found: JudgeAgreement, run: str, of_run: str = "") -> Iterator[Section]:
+def held_to_people_parts(agreement: JudgeAgreement, run: str, of_run: str = "") -> Iterator[Section]:
     """The sections on one score.
 
     Args:
-        found: the score and its labels.
+        agreement: the score and its labels.
         run: the run's id, for links to records.
         of_run: text that is added to headings where there are several runs.
     """
-    name = score_phrase(found.score)
+    name = score_phrase(agreement.score)
     title = f"{name}: labels and corrected figure{of_run}"
-    if found.problem:
-        problem = f"{name} cannot be compared with the labels: {found.problem}"
+    if agreement.problem:
+        problem = f"{name} cannot be compared with the labels: {agreement.problem}"
         yield Section(title, notes=(Sentence(problem, "warning"),))
         return
-    yield Section(title, _corrected(found), notes=tuple(_notes(found)))
-    if found.judged is not None:
-        yield Section(f"{name}: agreement with people{of_run}", _agreement(found), notes=tuple(_ceiling(found)))
-    if found.table:
-        yield Section(f"{name}: does the judge agree with people?{of_run}", _confusion(found))
-    if found.groups:
-        yield Section(f"{name}: agreement by group{of_run}", _groups(found))
-    if rows := _disagreements(found, run):
-        table = SectionTable(columns_of("record", "people", "judge"), rows, "The first of each kind")
+    yield Section(title, _corrected(agreement), notes=tuple(_notes(agreement)))
+    if agreement.judged is not None:
+        yield Section(f"{name}: agreement with people{of_run}", _agreement(agreement), notes=tuple(_ceiling(agreement)))
+    if agreement.table:
+        yield Section(f"{name}: does the judge agree with people?{of_run}", _confusion(agreement))
+    if agreement.groups:
+        yield Section(f"{name}: agreement by group{of_run}", _groups(agreement))
+    if rows := _disagreements(agreement, run):
+        table = SectionTable(columns_of("record", "people", TableColumn("judge")), rows, "The first of each kind")
         yield Section(f"{name}: records on which people and judge differ{of_run}", table, folded=True, level="page")
 
 
@@ -87,19 +87,13 @@ def _corrected(agreement: JudgeAgreement) -> SectionTable | None:
     if corrected is None or corrected.value is None:
         return None
     as_judged = Mean(corrected.raw, corrected.raw_interval, agreement.verdicts)
+    verdicts, labels = count_text(agreement.verdicts, "verdict"), f"{count_text(corrected.n, 'label')} by people"
+    judge, people = TableCell("the judge says"), TableCell("people say (estimated)")
     rows = (
-        (
-            TableCell("the judge says"),
-            *figure_cells(as_judged, share=agreement.share),
-            TableCell(count_text(agreement.verdicts, "verdict")),
-        ),
-        (
-            TableCell("people say (estimated)"),
-            *figure_cells(corrected, share=agreement.share, strong=True),
-            TableCell(f"{count_text(corrected.n, 'label')} by people"),
-        ),
+        (judge, *figure_cells(as_judged, share=agreement.share), TableCell(verdicts)),
+        (people, *figure_cells(corrected, share=agreement.share, strong=True), TableCell(labels)),
     )
-    columns = columns_of("mean over all records", "mean", "95 % CI", TableColumn("based on", "text"))
+    columns = columns_of("mean over all records", "mean", "95 % CI", "based on")
     return SectionTable(columns, rows, "What people would say on average, and what the judge says")
 
 
@@ -299,7 +293,7 @@ def _raters(agreement: Agreement) -> SectionTable:
         )
         for rater in agreement.raters
     )
-    columns = columns_of("rater", TableColumn("rated by", "text"), "mean", "95 % CI", "n")
+    columns = columns_of("rater", "rated by", "mean", "95 % CI", "n")
     return SectionTable(columns, rows, "Mean of the samples that each person labelled")
 
 
@@ -308,7 +302,7 @@ def _pairs(agreement: Agreement) -> SectionTable:
         (
             TableCell(_names(agreement, pair)),
             TableCell(f"{pair.n:,}"),
-            TableCell(value_text(pair.equal, share=True), value=pair.equal),
+            value_cell(pair.equal, share=True),
             *(figure_cell(coefficient, share=False) for coefficient in pair.coefficients),
         )
         for pair in agreement.pairs

@@ -103,7 +103,7 @@ def _checks(checks: Sequence[JudgeCheck], of_run: str) -> Iterator[Section]:
         )
         for check in figures
     )
-    columns = columns_of("check", TableColumn("judge", "text"), "figure", "95 % CI", "n")
+    columns = columns_of("check", "judge", "figure", "95 % CI", "n")
     meanings = {check.name: Sentence(check.meaning, "fact", _CHECKS.get(check.name, check.name)) for check in figures}
     yield Section(title, SectionTable(columns, rows), notes=(*meanings.values(), *_without_figure(checks)))
 

@@ -99,12 +99,7 @@ def _pairs_table(judged: Sequence[Preferences], *, level: Level) -> Section:
     halves = any(preferences.stopping for preferences in judged)
     interval = "95 % confidence sequence" if halves else "95 % CI"
     columns = columns_of(
-        "A vs B",
-        "A",
-        "tie",
-        "inconsistent",
-        "B",
-        "no verdict",
+        *("A vs B", "A", "tie", "inconsistent", "B", "no verdict"),
         TableColumn("not judged", level="detail"),
         "A, even as half" if halves else "A wins",
         TableColumn(interval, "interval"),
@@ -289,17 +284,8 @@ def _rate_text(mean: Mean) -> str:
 
 
 def _groups(preferences: Preferences) -> Section:
-    columns = columns_of(
-        "category",
-        "A",
-        "tie",
-        "inconsistent",
-        "B",
-        "A wins",
-        "95 % CI",
-        "p",
-        TableColumn("left out", "text", level="page"),
-    )
+    left_out = TableColumn("left out", "text", level="page")
+    columns = columns_of("category", "A", "tie", "inconsistent", "B", "A wins", "95 % CI", "p", left_out)
     caption = (
         f"By group: A is {preferences.first}, B is {preferences.second}; p is not corrected for the number of groups"
     )
@@ -327,14 +313,10 @@ def answers_section(runs: Sequence[tuple[str, RunSummary]]) -> Section:
     Args:
         runs: the name of each on the page, and its summary.
     """
-    columns = (
-        TableColumn("run", "text"),
-        TableColumn("target", "name"),
-        TableColumn("done"),
-        TableColumn("errors"),
-        TableColumn("tokens in / out"),
-        TableColumn("cached", level="page"),
-        TableColumn("seconds", level="page"),
+    columns = columns_of(
+        *("target", "done", TableColumn("errors"), "tokens in / out"),
+        *(TableColumn(title, level="page") for title in ("cached", "seconds")),
+        before=("run",),
     )
     rows = tuple(_answers_row(label, summary) for label, summary in runs)
     unparsed = [
@@ -350,17 +332,10 @@ def answers_section(runs: Sequence[tuple[str, RunSummary]]) -> Section:
 
 
 def _answers_row(label: str, summary: RunSummary) -> tuple[TableCell, ...]:
-    return (
-        *text_row(
-            summary.run,
-            label,
-            f"{summary.counts.done - summary.counts.errors:,}",
-            f"{summary.counts.errors:,}",
-            summary.tokens_text,
-            f"{summary.counts.from_journal:,}",
-            f"{summary.counts.seconds:.1f}",
-        ),
-    )
+    counts = summary.counts
+    done = (f"{counts.done - counts.errors:,}", f"{counts.errors:,}")
+    cached, seconds = f"{counts.from_journal:,}", f"{counts.seconds:.1f}"
+    return text_row(summary.run, label, *done, summary.tokens_text, cached, seconds)
 
 
 def win_rate_chart(judged: Sequence[Preferences]) -> RowChart:

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from typing import Final
 
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.numbers import interval_text, score_phrase, score_title, value_text
+from steelyard.analysis.numbers import interval_text, score_phrase, score_title
 from steelyard.analysis.scores.score_summary_values import ScoreSummary, TurnSummary
 from steelyard.analysis.summary.run_summary_values import RunSummary
+from steelyard.report.run_texts import value_cell
 from steelyard.report.section import (
     Section,
     SectionTable,
     Sentence,
     TableCell,
-    TableColumn,
     columns_of,
     non_empty,
+    number_cell,
     text_row,
 )
 
@@ -33,10 +34,10 @@ def pass_rates_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -
     rows = tuple(
         (
             TableCell(label),
-            TableCell(f"{rate.k:,}", value=rate.k),
+            number_cell(rate.k),
             *_cells(rate.at_least_one),
             *_cells(rate.each),
-            TableCell(f"{rate.each.n:,}", value=rate.each.n),
+            number_cell(rate.each.n),
         )
         for label, rate in of_runs
     )
@@ -48,11 +49,10 @@ def pass_rates_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -
 
 
 def _cells(mean: Mean) -> tuple[TableCell, TableCell]:
-    return TableCell(value_text(mean.value, share=True), value=mean.value), TableCell(
-        interval_text(mean.interval, share=True)
-    )
+    return value_cell(mean.value, share=True), TableCell(interval_text(mean.interval, share=True))
 
 
+_COUNTS: Final = ("not applicable", "unreadable", "refused")
 _MOST_TURNS: Final = 12
 """Turn numbers that a table shows; few conversations have more."""
 
@@ -89,34 +89,16 @@ _NOTE: Final = "Intervals treat the turns of a conversation, and its repeats, as
 
 
 def _all_turns(by_run: Sequence[tuple[str, TurnSummary]]) -> SectionTable:
-    columns = columns_of(
-        "target",
-        "mean",
-        "95 % CI",
-        "turns",
-        "conversations",
-        TableColumn("not applicable", count=True),
-        TableColumn("unreadable", count=True),
-        TableColumn("refused", count=True),
-        TableColumn("errors", count=True),
-    )
+    columns = columns_of("target", "mean", "95 % CI", "turns", "conversations", *_COUNTS, "errors")
     rows = []
     for name, turns in by_run:
         mean, *cells = _row(name, turns.score)
-        rows.append((mean, *cells[:3], TableCell(f"{turns.conversations:,}", value=turns.conversations), *cells[3:]))
+        rows.append((mean, *cells[:3], number_cell(turns.conversations), *cells[3:]))
     return SectionTable(columns, tuple(rows), "Means over all turns")
 
 
 def _by_turn(scores: Sequence[ScoreSummary]) -> SectionTable:
-    columns = columns_of(
-        "turn",
-        "mean",
-        "95 % CI",
-        "conversations",
-        TableColumn("not applicable", count=True),
-        TableColumn("unreadable", count=True),
-        TableColumn("refused", count=True),
-    )
+    columns = columns_of("turn", "mean", "95 % CI", "conversations", *_COUNTS)
     return SectionTable(columns, tuple(_row(score.group, score)[:-1] for score in scores))
 
 
@@ -124,9 +106,9 @@ def _row(name: str, score: ScoreSummary) -> tuple[TableCell, ...]:
     mean, share = score.headline, score.is_share
     return (
         TableCell(name),
-        TableCell(value_text(mean.value, share=share), strong=True, value=mean.value),
+        value_cell(mean.value, share=share, strong=True),
         *text_row(interval_text(mean.interval, share=share)),
-        TableCell(f"{mean.n:,}", value=mean.n),
+        number_cell(mean.n),
         *text_row(*(f"{n:,}" for n in (score.not_applicable, score.unparsed, score.refused, score.errors))),
     )
 

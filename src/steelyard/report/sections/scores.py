@@ -24,6 +24,7 @@ from steelyard.report.run_texts import (
     left_out_text,
     passed_count,
     run_labels,
+    value_cell,
 )
 from steelyard.report.section import (
     Level,
@@ -34,6 +35,7 @@ from steelyard.report.section import (
     TableColumn,
     columns_of,
     non_empty,
+    run_columns,
     sentences,
     text_row,
 )
@@ -94,7 +96,7 @@ def _overview(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section
         for name in names
     )
     caption = "Means with 95 % CI; n is the number of records in each"
-    columns = _run_columns(labels, "score")
+    columns = run_columns(labels, "score")
     # People compare scores whose verdicts have names; for others a chart would add nothing.
     chart = score_chart(summaries) if any(summary.details.labels for summary in summaries) else None
     return Section("Scores by run", _merged_rows(SectionTable(columns, rows, caption), names), chart, tuple(notes))
@@ -157,10 +159,6 @@ def scale_chart(summaries: Sequence[RunSummary], scores: Sequence[str], scale: t
     return RowChart(title, words, tuple(map(score_title, scores)), tuple(points), series=runs, domain=scale)
 
 
-def _run_columns(labels: Sequence[str], names: str = "") -> tuple[TableColumn, ...]:
-    return (TableColumn(names, "name"), *(TableColumn(label, series=True) for label in labels))
-
-
 def _mean_cells(scores: Sequence[ScoreSummary | None], *, share: bool) -> Iterator[TableCell]:
     """A cell of one score per run."""
     rate = is_rate(scores)
@@ -194,9 +192,7 @@ def _counts_table(head: str, scores: Sequence[ScoreSummary], *, named: bool) -> 
         TableColumn("counting unreadable", level="detail"),
         "count" if any(rates) else "n",
         TableColumn("not applicable", level=not_applicable, count=True),
-        TableColumn("unreadable", count=True),
-        TableColumn("refused", count=True),
-        TableColumn("errors", count=True),
+        *("unreadable", "refused", "errors"),
     )
     rows = (_counts_row(score, named=named, rate=rate) for score, rate in zip(scores, rates, strict=True))
     return SectionTable(columns, tuple(rows))
@@ -207,7 +203,7 @@ def _counts_row(score: ScoreSummary, *, named: bool, rate: bool) -> tuple[TableC
     counts = (score.not_applicable, score.unparsed, score.refused, score.errors)
     return (
         TableCell(score_title(score.name)) if named else TableCell(score.group),
-        TableCell(value_text(mean.value, share=share), strong=True, value=mean.value),
+        value_cell(mean.value, share=share, strong=True),
         *text_row(interval_text(mean.interval, share=share), bounds_text(score) or MISSING),
         count_cell(score, rate=rate),
         *text_row(*(f"{n:,}" for n in counts)),
@@ -223,7 +219,7 @@ def _verdicts(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Iterato
             (TableCell(verdict), *(_verdict_cell(summary, score, verdict) for summary in summaries))
             for verdict in verdict_names(summaries, score)
         )
-        table = SectionTable(_run_columns(labels), rows, "Records, and their share")
+        table = SectionTable(run_columns(labels), rows, "Records, and their share")
         yield Section(f"{score_title(score)}: verdicts per run", table, verdict_chart(summaries, score))
 
 
@@ -268,7 +264,7 @@ def _contingency_tables(summaries: Sequence[RunSummary], labels: Sequence[str]) 
             rows.append((TableCell("one of the two not scored"), *left_out))
         title = f"{score_title(first.rows_score)} against {score_phrase(first.columns_score)}"
         caption = "Records in which both are scored, and their share"
-        yield Section(title, SectionTable(_run_columns(labels), tuple(rows), caption))
+        yield Section(title, SectionTable(run_columns(labels), tuple(rows), caption))
 
 
 def _contingency_of(summary: RunSummary, pair: tuple[str, str]) -> ContingencyTable | None:
@@ -301,12 +297,7 @@ def _histograms(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Itera
         shown = tuple(row for row in rows if row[0].text not in _RARE or _any_count(row[1:]))
         yield Section(
             f"{score_title(score)}: how often each value was given",
-            SectionTable(
-                _run_columns(labels),
-                shown,
-                "Records, and their share of those scored",
-                layout="histogram",
-            ),
+            SectionTable(run_columns(labels), shown, "Records, and their share of those scored", layout="histogram"),
             histogram_chart(summaries, score),
             notes=tuple(_between_values(summaries, score)),
         )
@@ -363,11 +354,7 @@ def _bin_link(summary: RunSummary, score: str, at: int) -> ConditionLink | None:
 
 
 def _without_value_cell(histogram: Histogram | None, name: str) -> TableCell:
-    return (
-        _NOTHING
-        if histogram is None
-        else TableCell(f"{getattr(histogram, 'unparsed' if name == 'unreadable' else name.replace(' ', '_')):,}")
-    )
+    return _NOTHING if histogram is None else TableCell(f"{getattr(histogram, _WITHOUT_VALUE[name]):,}")
 
 
 def _any_count(cells: Sequence[TableCell]) -> bool:
@@ -483,7 +470,7 @@ def _group_table(
     cells = {name: [_group_cell(groups.get(name), rate=rate) for groups in by_name] for name in names}
     rows = tuple((TableCell(name), *of_runs) for name, of_runs in cells.items())
     caption = f"{score_title(score)}: means with 95 % CI, and their n"
-    return SectionTable(_run_columns(labels, head), rows, caption)
+    return SectionTable(run_columns(labels, head), rows, caption)
 
 
 def _group_cell(score: ScoreSummary | None, *, rate: bool) -> TableCell:

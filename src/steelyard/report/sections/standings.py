@@ -16,6 +16,7 @@ from steelyard.report.section import (
     Sentence,
     TableCell,
     TableColumn,
+    columns_of,
     non_empty,
     text_row,
 )
@@ -64,18 +65,10 @@ def _caption(standings: Standings) -> str:
 
 
 def _table(standings: Standings) -> SectionTable:
-    columns = (
-        TableColumn("rank", "text"),
-        TableColumn("target", "name"),
-        TableColumn("Elo"),
-        TableColumn(f"{level_text(standings.level)} CI", "interval"),
-        TableColumn("rating", level="page"),
-        TableColumn("win rate"),
-        TableColumn("verdicts"),
-        TableColumn("won"),
-        TableColumn("lost"),
-        TableColumn("even"),
-        TableColumn("no answer", level="page"),
+    columns = columns_of(
+        *("target", "Elo", f"{level_text(standings.level)} CI", TableColumn("rating", level="page")),
+        *("win rate", "verdicts", "won", "lost", "even", TableColumn("no answer", level="page")),
+        before=("rank",),
     )
     return SectionTable(columns, tuple(_row(standing) for standing in standings.standings))
 

@@ -27,6 +27,7 @@ from steelyard.report.run_texts import (
     run_labels,
     unfinished,
     unreadable_text,
+    value_cell,
 )
 from steelyard.report.section import (
     Level,
@@ -38,6 +39,7 @@ from steelyard.report.section import (
     Sentence,
     TableCell,
     TableColumn,
+    columns_of,
     non_empty,
     sentences,
     text_row,
@@ -120,23 +122,21 @@ def _table(summaries: Sequence[RunSummary], labels: Sequence[str], score: str, b
     rate = is_rate(scored)
     mean, lowest = ("accuracy", "wrong") if rate else ("mean", "0")
     not_applicable: Level = "detail" if any(score_of.not_applicable for score_of in scored) else "page"
-    columns = (
-        TableColumn("run", "text"),
-        TableColumn("target", "name"),
+    columns = columns_of(
+        "target",
         *(TableColumn(tag.replace("_", " "), "text", level="detail") for tag in tags),
         TableColumn(score_title(score) or "score"),
-        TableColumn("95 % CI", "interval"),
+        "95 % CI",
         TableColumn(f"{mean} (answered)", level="detail"),
         TableColumn(f"errors as {lowest if over_all else 'lowest'}", level="page"),
         TableColumn("counting unreadable", level="detail"),
         TableColumn("count" if rate else "n"),
         TableColumn("not applicable", level=not_applicable, count=True),
-        TableColumn("unreadable", count=True),
-        TableColumn("refused", count=True),
-        TableColumn("errors", count=True),
+        *("unreadable", "refused", "errors"),
         TableColumn("tokens in / out", level="page", count=True),
         TableColumn("cached", level="page", count=True),
         TableColumn("seconds", level="page"),
+        before=("run",),
     )
     # Repeated figures are left out: a headline over the scored records is the mean over the answered ones, and so is
     # the mean over all records if all were answered; without errors they count as nothing.
@@ -161,10 +161,10 @@ def _figures(
         return text_row("nothing was scored", *[MISSING] * 4, "0", "0", "0", "0", f"{summary.counts.errors:,}")
     share = score.is_share
     return (
-        _value(score.headline, share=share, strong=True),
+        value_cell(score.headline.value, share=share, strong=True),
         TableCell(interval_text(score.headline.interval, share=share)),
-        _value(score.answered, share=share) if with_answered else TableCell(MISSING),
-        _value(score.with_errors, share=share) if score.errors else TableCell(MISSING),
+        value_cell(score.answered.value, share=share) if with_answered else TableCell(MISSING),
+        value_cell(score.with_errors.value, share=share) if score.errors else TableCell(MISSING),
         TableCell(bounds_text(score) or MISSING),
         count_cell(score, rate=rate),
         TableCell(f"{score.not_applicable:,}"),
@@ -175,10 +175,6 @@ def _figures(
 def _linked_counts(summary: RunSummary, counts: Mapping[LinkedOutcome, int]) -> Iterator[TableCell]:
     for outcome, n in counts.items():
         yield TableCell(f"{n:,}", link=SampleLink(summary.run, outcome) if n else None)
-
-
-def _value(mean: Mean, *, share: bool, strong: bool = False) -> TableCell:
-    return TableCell(value_text(mean.value, share=share), strong=strong, value=mean.value)
 
 
 def run_remarks(summary: RunSummary, *, several: bool) -> Iterator[Sentence]:
