@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from steelyard.config.dataset_suite import suite_of
+from steelyard.config.check_dataset import suite_of
 from steelyard.data.sample_files import SampleFiles
 
 

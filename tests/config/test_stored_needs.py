@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.building.keys import element_of, is_class, keys_of, members, value_of
-from steelyard.config.stored_needs import is_shown_whole, stored_needs
+from steelyard.config.stored import is_shown_whole, stored_needs
 from steelyard.errors import ConfigError
 from steelyard.registry import BUILT_IN, find
 

@@ -6,7 +6,7 @@ import pytest
 
 from steelyard.building.build import Site, build
 from steelyard.building.nodes import from_plain
-from steelyard.config.stored_scorers import stored_scorers
+from steelyard.config.stored import stored_scorers
 from steelyard.errors import ConfigError
 from steelyard.evaluation.objects import Options, Suite
 from steelyard.models.prices import Price, PriceTable

@@ -13,7 +13,7 @@ from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import MAX_UNREAD
 from steelyard.errors import ConfigError, DataError
 from steelyard.suites.choice.rows import examine_choice, load_choice
-from steelyard.suites.rag.rows import load_rag
+from steelyard.suites.rag import load_rag
 
 HEADER = ["题目", "A", "B", "答案"]
 MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'

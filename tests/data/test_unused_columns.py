@@ -7,13 +7,13 @@ import openpyxl
 import pytest
 
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.unused_columns import MOST_CHARACTERS
+from steelyard.data.unread import MOST_CHARACTERS
 from steelyard.errors import ConfigError
 from steelyard.generate.question_set import QaRow, save_rows
 from steelyard.suites.choice.rows import load_choice
-from steelyard.suites.pairwise.rows import load_pairwise
-from steelyard.suites.rag.rows import load_rag
-from steelyard.suites.tables.rows import load_tables
+from steelyard.suites.pairwise import load_pairwise
+from steelyard.suites.rag import load_rag
+from steelyard.suites.tables import load_tables
 from steelyard.suites.text2sql.rows import load_text2sql
 
 QUESTION = {"question": "Which?", "options": ["a", "b"], "answer": "A"}

@@ -6,32 +6,105 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Protocol, runtime_checkable
 from unicodedata import east_asian_width
 
-from steelyard.config.dataset_suite import suite_of
+from steelyard.data.columns import HEAD_ROWS, find_layout
+from steelyard.data.headers import by_header, normalized
+from steelyard.data.load import read_tables
 from steelyard.data.rows import left_out_note
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Defect
+from steelyard.data.table import Column, Defect, Row, Table, render
 from steelyard.errors import ConfigError, bounded, did_you_mean
 from steelyard.evaluation.objects import Suite
-from steelyard.registry import describe
+from steelyard.registry import DEFAULT_SUITE, describe
 from steelyard.scorers.reference_checks import ERRORS, TITLES, ReferenceFinding
 from steelyard.scorers.reference_memory import ReferenceMemory
 from steelyard.scorers.sql import SqlResult
 from steelyard.scorers.tables import TableMetrics
 from steelyard.session.secrets import Secrets, references
 from steelyard.suites.choice.dataset_warnings import warnings_of
+from steelyard.suites.choice.reading import ROLES as CHOICE
 from steelyard.suites.choice.rows import examine_choice
-from steelyard.suites.general.defaults import default_name
 from steelyard.suites.general.rows import load_general
-from steelyard.suites.pairwise.rows import load_pairwise
-from steelyard.suites.rag.rows import count_documents, load_rag
-from steelyard.suites.tables.rows import load_tables
+from steelyard.suites.general.suite import default_name
+from steelyard.suites.pairwise import load_pairwise
+from steelyard.suites.rag import ROLES as RAG
+from steelyard.suites.rag import count_documents, load_rag
+from steelyard.suites.tables import ROLES as TABLES
+from steelyard.suites.tables import load_tables
+from steelyard.suites.text2sql.reading import ROLES as SQL
 from steelyard.suites.text2sql.rows import load_text2sql
 from steelyard.types import Sample
+
+_LEAST: Final = 2
+"""Known columns that make a row a header."""
+
+
+def suite_of(files: SampleFiles) -> str:
+    """The suite that reads these files; `general` where the columns say nothing else.
+
+    Raises:
+        ConfigError: a file that does not exist.
+        DataError: a file that cannot be read.
+    """
+    tables, _ = read_tables(files)
+    headers = [_headers(table, files) for table in tables]
+    if not any(headers):
+        return "choice" if tables and _is_exam_by_position(tables[0], files) else DEFAULT_SUITE
+    found = next(filter(None, headers))
+    roles = {name: by_header(found, of_suite, {}) for name, of_suite in _SUITES.items()}
+    if {"question", "options"} <= roles["choice"].keys() or (
+        {"question", "answer"} <= roles["choice"].keys() and _is_exam(files)
+    ):
+        return "choice"
+    words = " ".join(map(normalized, found.values()))
+    first = next(iter(tables[0]), Row(0, {})).cells
+    cells = list(first.values() if isinstance(first, Mapping) else first)
+    has_schema = "db_id" in roles["text2sql"] or any("create table" in render(cell).lower() for cell in cells)
+    if {"question", "sql"} <= roles["text2sql"].keys() and ("sql" in words or has_schema):
+        return "text2sql"
+    has_rows = any(isinstance(cell, list) and cell and isinstance(cell[0], list) for cell in cells)
+    if "target" in roles["tables"] and (has_rows or "table" in words or "db_id" in roles["tables"]):
+        return "tables"
+    has_source = {"source", "chunk"} & roles["rag"].keys()
+    return "rag" if "question" in roles["rag"] and has_source else DEFAULT_SUITE
+
+
+_SUITES: Final = {"choice": CHOICE, "text2sql": SQL, "tables": TABLES, "rag": RAG}
+
+
+def _headers(table: Table, files: SampleFiles) -> dict[Column, str]:
+    """The headers of a table: its keys, or the first row in which several columns are known to some suite."""
+    head = list(islice(table, HEAD_ROWS))
+    if table.keyed:
+        return {str(key): str(key) for row in head for key in row.cells}
+    for row in head if files.header == "auto" else [row for row in head if row.number == files.header]:
+        texts: dict[Column, str] = {index: text for index, cell in enumerate(row.cells) if (text := render(cell))}
+        if max((len(by_header(texts, roles, {})) for roles in _SUITES.values()), default=0) >= _LEAST:
+            return texts
+    return {}
+
+
+def _is_exam_by_position(table: Table, files: SampleFiles) -> bool:
+    """Whether a table without a header has the columns of an exam, by what their cells look like."""
+    try:
+        return not table.keyed and find_layout(table, CHOICE, files).header_row is None
+    except ConfigError:
+        return False
+
+
+def _is_exam(files: SampleFiles) -> bool:
+    """Whether a table without a column of options is an exam, with the options inside the question."""
+    try:
+        data = examine_choice(files)
+    except ConfigError:
+        return False
+    return bool(data.n) and not data.defects
+
 
 _WIDTH: Final = 80
 _MOST_COUNTS: Final = 60

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from steelyard.config.check_dataset import check_dataset
 from steelyard.config.given import note_given, was_given
-from steelyard.data.dataset_difference import DatasetDifference, dataset_difference
-from steelyard.data.dataset_file import DatasetFile, read_dataset_file
+from steelyard.data.dataset_file import DatasetDifference, DatasetFile, dataset_difference, read_dataset_file
 from steelyard.data.headers import Role
 from steelyard.data.new_version import RowEdit, edited_rows, write_new_version
 from steelyard.data.sample_files import SampleFiles
@@ -32,9 +31,9 @@ _ROLES: Final = MappingProxyType(
     {
         "choice": "steelyard.suites.choice.reading",
         "general": "steelyard.suites.general.roles",
-        "pairwise": "steelyard.suites.pairwise.rows",
-        "rag": "steelyard.suites.rag.rows",
-        "tables": "steelyard.suites.tables.rows",
+        "pairwise": "steelyard.suites.pairwise",
+        "rag": "steelyard.suites.rag",
+        "tables": "steelyard.suites.tables",
         "text2sql": "steelyard.suites.text2sql.reading",
     }
 )

@@ -14,8 +14,8 @@ from steelyard.errors import ConfigError
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.language import language_of
 from steelyard.prompts.template import value_at
-from steelyard.suites.general.defaults import default_name
 from steelyard.suites.general.rows import GeneralRows, load_general
+from steelyard.suites.general.suite import default_name
 from steelyard.types import Sample
 
 _WIDTH: Final = 60

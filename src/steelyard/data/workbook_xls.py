@@ -18,9 +18,18 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from steelyard.data.raised_text import Position, RaisedText, TextRun, raised_text
-from steelyard.data.sheet_format import BUILT_IN, is_plain, shown_as
-from steelyard.data.workbook_xlsx import MAX_RAISED, SheetCells, error_value
+from steelyard.data.shown_cells import (
+    BUILT_IN,
+    MAX_RAISED,
+    Position,
+    RaisedText,
+    SheetCells,
+    TextRun,
+    error_value,
+    is_plain,
+    raised_text,
+    shown_as,
+)
 
 _SHEET: Final = 0x0085
 _TEXTS: Final = 0x00FC
@@ -263,9 +272,9 @@ def _text(flagged: bytes, count: int) -> str:
 def _note(cells: SheetCells, kind: int, body: bytes, formats: Mapping[int, str]) -> None:
     for row, column, style, value in _cells(kind, body):
         if isinstance(value, str):
-            cells.faults.setdefault(row, {})[column] = error_value(value)
+            cells.faults.append((row, column, error_value(value)))
         elif style in formats:
-            cells.shown.setdefault(row, {})[column] = shown_as(value, formats[style])
+            cells.shown.append((row, column, shown_as(value, formats[style])))
 
 
 def _cells(kind: int, body: bytes) -> Iterator[tuple[int, int, int, float | str]]:

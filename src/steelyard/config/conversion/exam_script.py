@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from steelyard.config.conversion.yaml_text import SECRET, comment, escaped, fits_block, flow, key_text, quoted, shown
+from steelyard.config.conversion.result import SECRET, comment, escaped, fits_block, flow, key_text, quoted, shown
 from steelyard.data.paths import distinct_names
 from steelyard.errors import ConfigError
 

@@ -16,9 +16,8 @@ from urllib.parse import urlsplit
 from steelyard.building.nodes import Node, plain
 from steelyard.config.conversion.foreign_files import ForeignFiles
 from steelyard.config.conversion.promptfoo_tests import elements, entry, settings
-from steelyard.config.conversion.result import Notes
+from steelyard.config.conversion.result import SECRET, Notes
 from steelyard.config.conversion.templates import names_in
-from steelyard.config.conversion.yaml_text import SECRET
 from steelyard.errors import ConfigError
 from steelyard.prompts.template import looks_like_file
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from steelyard.config.conversion.yaml_text import escaped
+from steelyard.config.conversion.result import escaped
 from steelyard.errors import ConfigError
 
 _NAME: Final = r"[A-Za-z_$][\w$]*(?:\.[\w$]+|\[(?:\d+|'[^']*'|\"[^\"]*\")\])*"

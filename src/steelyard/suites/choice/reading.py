@@ -1,23 +1,27 @@
-"""Reads one row of a table as a question, and collects the row's defects."""
+"""Reads one row of a table as a question with what it is worth, and collects the row's defects."""
+
+# Why it is so, and what was rejected: docs/decisions/analysis-points.md
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from steelyard.data.columns import ColumnLayout
-from steelyard.data.group_levels import GroupLevels
 from steelyard.data.headers import Role
 from steelyard.data.parquet import ClassName
-from steelyard.data.rows import cluster_of, joined_cells, long_row
+from steelyard.data.rows import GroupLevels, cluster_of, joined_cells, long_row
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Defect, Row, Table, cell_at, column_letter, faults_of, is_blank, render
-from steelyard.data.unread_cells import notes_on_unread, with_unread
-from steelyard.data.unused_columns import TableColumns, UnusedColumns
+from steelyard.data.unread import TableColumns, UnusedColumns, notes_on_unread, with_unread
+from steelyard.normal_form import nfkc
 from steelyard.prompts.conversation import flaw_in, messages_in, transcript_of
 from steelyard.prompts.passages import with_passage
+from steelyard.scorers.choice import DEDUCTION, POINTS
 from steelyard.suites.choice.keys import (
     LETTERS,
     MAX_OPTIONS,
@@ -32,10 +36,45 @@ from steelyard.suites.choice.keys import (
     read_key,
     says_several,
 )
-from steelyard.suites.choice.option_rows import OptionRows
-from steelyard.suites.choice.options import OptionTexts, cut_question, holds_key, options_of
-from steelyard.suites.choice.points import ROLES_OF_POINTS, points_in
+from steelyard.suites.choice.options import OptionRows, OptionTexts, cut_question, holds_key, options_of
 from steelyard.types import Message, Sample
+
+_NUMBER: Final = re.compile(
+    r"(?P<sign>[-+\u2212]?)(?P<number>\d{1,9}(?:\.\d{1,9})?)(?:/(?P<parts>[1-9]\d{0,5}))?"
+    r"(?: ?(?:分|点|점|points?|pts?|marks?)\.?)?",
+    re.IGNORECASE,
+)
+ROLES_OF_POINTS: Final = (POINTS, DEDUCTION)
+
+
+def points_in(value: Any, role: str) -> float:
+    """The number of points in a cell: `5`, `2.5`, `1/3`, `5分`, `5 points`; a blank deduction is 0.
+
+    Args:
+        value: the cell.
+        role: `points` or `deduction`.
+
+    Raises:
+        ValueError: it is blank, no number, or negative; the message says what to write.
+
+    >>> points_in("５分", "points"), points_in("1/4", "deduction"), points_in(None, "deduction")
+    (5.0, 0.25, 0.0)
+    """
+    text = nfkc(render(value)).strip()
+    if not text and role == DEDUCTION:
+        return 0.0
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        found = f"{text!r:.60} is not a number of points" if text else "it is blank"
+        raise ValueError(f"{found}; write a number such as 5, 2.5 or 1/3, and 0 for none")
+    number = float(Fraction(match["number"]) / int(match["parts"] or 1))
+    if match["sign"] in {"-", "\u2212"} and number:
+        raise ValueError(
+            f"{text} is negative; write {number:g}: a wrong answer is deducted that much"
+            if role == DEDUCTION
+            else f"{text} is negative; write 0 or more, and what a wrong answer costs in a column for the deduction"
+        )
+    return number
 
 
 def _key_likeness(text: str) -> float:

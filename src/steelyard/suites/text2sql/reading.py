@@ -17,7 +17,7 @@ from steelyard.data.headers import Role, all_names
 from steelyard.data.rows import OpenTable, cluster_of, long_row, open_table
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect, Row, Table, is_blank, render
-from steelyard.data.unused_columns import UnusedColumns
+from steelyard.data.unread import UnusedColumns
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.prompts.conversation import flaw_in, is_messages, messages_in, transcript_of
 from steelyard.sql.golds import joined_golds

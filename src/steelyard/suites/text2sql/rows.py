@@ -15,7 +15,7 @@ from steelyard.data.load import id_prefixes, read_tables
 from steelyard.data.rows import OpenTable, about_selection, notes_on_columns
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect, Row, refuse, refuse_many
-from steelyard.data.unused_columns import UnusedColumns
+from steelyard.data.unread import UnusedColumns
 from steelyard.errors import ConfigError, DataError, ScorerError
 from steelyard.sql.results import Database, EngineName, LocalEngine
 from steelyard.sql.sandbox import Sandbox

@@ -1,22 +1,48 @@
-"""Reads datasets of the `rag` suite into samples; all defects are reported in one pass, before any call.
+"""The `rag` suite: questions about documents, one run per target, scores on answers and on what was retrieved.
 
-A row may name the passages that its question should retrieve (`sources`) and those that come with it (`contexts`).
+A row may name the passages that its question should retrieve (`sources`) and those that come with it (`contexts`); all
+defects are reported in one pass, before any call. A source that is named only by document and character range gets the
+text of its document: passages of other systems have no comparable offsets. A range that was made from an earlier
+reading of the document may have moved: where the dataset names the page as well, it must be the one that the range
+begins on, else the text is not taken.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 from typing import Any, Final
 
+from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
+from steelyard.analysis.scores.score_infos import rated_thing
 from steelyard.data.columns import ColumnLayout, find_layout
+from steelyard.data.documents import Document
 from steelyard.data.headers import Role
 from steelyard.data.rows import OpenTable, RowDataset, cluster_of, open_tables, read_rows
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Defect, Row, Table, list_in, render
-from steelyard.types import Sample
+from steelyard.data.table import Defect, Row, Table, list_in, origin_keys, render
+from steelyard.errors import ConfigError
+from steelyard.evaluation.objects import Suite
+from steelyard.evaluation.scorer_infos import infos_of, scorer_stages
+from steelyard.evaluation.suite_keys import JudgedSuiteKeys
+from steelyard.prompts.conversation import transcript_of
+from steelyard.prompts.language import Language, language_of
+from steelyard.runner import judge_name
+from steelyard.scorers.judges.correctness import Correctness
+from steelyard.scorers.judges.faithfulness import Faithfulness
+from steelyard.scorers.judges.judge import Judge, takes_model
+from steelyard.scorers.judges.relevance import AnswerRelevancy
+from steelyard.scorers.judges.suite_judges import SuiteJudges
+from steelyard.scorers.lexical import RougeL, TokenF1
+from steelyard.scorers.passages import same_document
+from steelyard.scorers.retrieval import Retrieval
+from steelyard.targets.baseline import Baseline
+from steelyard.targets.library import Paths, notes_on_documents, open_documents, paths_of
+from steelyard.targets.retrieval import QueryEngine
+from steelyard.types import Sample, Scorer, Target
 
 ROLES: Final = (
     Role("question", words="rag_question", by_position=False, joins=True),
@@ -230,3 +256,185 @@ def _text(key: str, value: Any) -> str:
     if isinstance(value, list | Mapping):
         raise SourceError("source", f"the {key} of a source is a {type(value).__name__}, not a text")
     return value if isinstance(value, str) else render(value)
+
+
+def with_texts(data: RowDataset, paths: Paths) -> RowDataset:
+    """Fill in the text of each source that has a range but no text, from its document.
+
+    Args:
+        data: samples as they were read.
+        paths: files and folders; nothing is read unless a source needs it.
+
+    Raises:
+        ConfigError: there is no such path, or no document in it.
+        DataError: a document cannot be read.
+    """
+    if not any(_lacks_text(source) for sample in data.samples for source in _sources(sample)):
+        return data
+    texts = _SourceTexts(open_documents(paths) if paths else ())
+    unread = notes_on_documents(paths) if paths else ()
+    samples = tuple(texts.filled(sample) for sample in data.samples)
+    return replace(data, samples=samples, notes=(*data.notes, *unread, *texts.notes()))
+
+
+def _sources(sample: Sample) -> Sequence[Mapping[str, Any]]:
+    sources: Sequence[Mapping[str, Any]] = sample.metadata.get("sources", ())
+    return sources
+
+
+def _lacks_text(source: Mapping[str, Any]) -> bool:
+    return "start" in source and not source.get("text")
+
+
+class _SourceTexts:
+    """Reads texts of sources from their documents, and counts those that it could not read."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._documents = documents
+        self._unknown: dict[str, int] = {}
+        self._moved: dict[str, int] = {}
+
+    def filled(self, sample: Sample) -> Sample:
+        if not any(map(_lacks_text, _sources(sample))):
+            return sample
+        default = sample.metadata.get("document", "")
+        sources = [
+            source | {"text": text} if (text := self._text(source, str(source.get("document") or default))) else source
+            for source in map(dict, _sources(sample))
+        ]
+        return replace(sample, metadata={**sample.metadata, "sources": sources})
+
+    def _text(self, source: Mapping[str, Any], name: str) -> str:
+        """The text at a source's range; "" where it has one, or where none can be trusted."""
+        if not _lacks_text(source):
+            return ""
+        matching = [document for document in self._documents if name and same_document(document.name, name)]
+        if len(matching) != 1:
+            self._unknown[name] = self._unknown.get(name, 0) + 1
+            return ""
+        (document,) = matching
+        start, end, page = source["start"], source["end"], source.get("page")
+        begins_on = document.page_at(start)
+        if end > len(document.text) or (page and begins_on and page != begins_on):
+            self._moved[name] = self._moved.get(name, 0) + 1
+            return ""
+        return document.text[start:end]
+
+    def notes(self) -> Iterator[str]:
+        """Warnings about sources whose text could not be read."""
+        for name, count in self._unknown.items():
+            yield (
+                f"{_sources_are(count)} a range of {name or 'an unnamed document'} without its text: name `documents`, "
+                "so that passages of other systems can be compared with it"
+            )
+        for name, count in self._moved.items():
+            yield (
+                f"{_sources_are(count)} a range of {name} that is not on the page that is named, or not in the "
+                "document at all: it comes from another reading of the document, and its text is unknown"
+            )
+
+
+def _sources_are(count: int) -> str:
+    return "1 source is" if count == 1 else f"{count:,} sources are each"
+
+
+_LEADING: Final = ("correctness", "token_f1")
+
+
+@takes_model
+@dataclass(frozen=True, slots=True)
+class RagSuite(JudgedSuiteKeys):
+    """Questions about documents, with the expected answers and the passages that hold them.
+
+    Args:
+        samples: the files with the question, and where there are any the reference answer, its source (the passage's
+            text, its document and offsets, or the ids of passages), group, cluster and id.
+        targets: the systems to evaluate, by name; each produces one run.
+        judge: the model that judges, and how; of every scorer that has none of its own.
+        documents: files and folders that the sources' ranges refer to: a source with a range and no text gets the text
+            at that range, so that passages of any system can be compared with it. The documents of `retrieval` and
+            `baseline` targets need not be named here.
+        scorers: what is scored. By default, with a judge, correctness, faithfulness and answer relevancy; in any case
+            token F1 and ROUGE-L against the reference, and the retrieval metrics where questions have sources.
+        primary: the score that headlines show; by default correctness, else token F1, else the first score of the
+            answer.
+        gate: rules on the scores that decide the exit code, `{correct: ">= 0.8"}`; `no_regression` compares runs with a
+            `baseline`.
+    """
+
+    samples: SampleFiles
+    targets: Mapping[str, Target]
+    judge: Judge = Judge()
+    documents: Path | tuple[Path, ...] | None = None
+    scorers: tuple[Scorer, ...] = ()
+    primary: str = ""
+
+    def build(self) -> Suite:
+        """Read and check the whole dataset; no model is called.
+
+        Raises:
+            ConfigError: a file, sheet or column that does not exist.
+            DataError: rows with defects, named with file, sheet and cell.
+        """
+        if not self.targets:
+            raise ConfigError("there is no target: name targets")
+        data = with_texts(load_rag(self.samples), self._documents)
+        # One language for all records: prompts in two would measure the judge differently within one run.
+        language = language_of(*(transcript_of(sample.input) for sample in data.samples))
+        judges = self.judges_with(self.judge).in_language(language)
+        scorers = judges.given_to(self.scorers or self._default_scorers(data, judges))
+        # Scores of a judge with a name have other names, and of two such judges there is no one pair to cross.
+        judged = {type(scorer) for scorer in scorers if not judge_name(scorer)}
+        return Suite(
+            name=self.name or self.samples.title,
+            kind="rag",
+            columns=data.columns,
+            samples=data.samples,
+            targets={name: _in_language(target, language) for name, target in self.targets.items()},
+            scorers=scorers,
+            options=self.options,
+            tags=self.tags,
+            gate=self.gate,
+            primary=self.primary or _answer_score(scorers),
+            source=self.samples,
+            notes=data.notes,
+            jury=judges.jury,
+            crossed=(("correct", "faithfulness"),) if {Correctness, Faithfulness} <= judged else (),
+            breakdowns=(
+                *(("document",) if len(count_documents(data.samples).keys() - {""}) > 1 else ()),
+                *origin_keys(key for sample in data.samples for key in sample.metadata),
+            ),
+        )
+
+    @property
+    def _documents(self) -> Paths:
+        """The documents of the suite, then those that its own targets search."""
+        locations = [self.documents]
+        for target in self.targets.values():
+            locations += [target.documents] if isinstance(target, QueryEngine) else []
+            locations += [target.knowledge] if isinstance(target, Baseline) else []
+        return tuple(dict.fromkeys(path for location in locations for path in paths_of(location)))
+
+    def _default_scorers(self, data: RowDataset, suite_judges: SuiteJudges) -> Sequence[Scorer]:
+        judges = (Correctness(), Faithfulness(), AnswerRelevancy()) if suite_judges.can_ask else ()
+        sources = any("sources" in sample.metadata for sample in data.samples)
+        return (*judges, TokenF1(), RougeL(), *((Retrieval(),) if sources else ()))
+
+
+def _in_language(target: Target, language: Language) -> Target:
+    if isinstance(target, QueryEngine) and target.language == "auto":
+        return replace(target, language=language)
+    return target
+
+
+def _answer_score(scorers: Sequence[Scorer]) -> str:
+    """The headline score of the answer itself; "" where all scores are about retrieval.
+
+    >>> _answer_score([Retrieval(), RougeL(), TokenF1()])
+    'token_f1'
+    """
+    rated = {info.name: rated_thing(info, info.name) for info in infos_of(scorer_stages(scorers))}
+    about_answers = [name for name in rated if name not in RETRIEVAL_SCORES and not rated[name].startswith("context_")]
+    # Of several judges the first leads: `correctness_small` rates correctness.
+    leading = (name for thing in _LEADING for name in about_answers if rated[name] == thing)
+    return next(iter((*leading, *about_answers)), "")
