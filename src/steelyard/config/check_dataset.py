@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final
 from unicodedata import east_asian_width
 
 from steelyard.data.columns import HEAD_ROWS, find_layout
 from steelyard.data.headers import by_header, normalized
 from steelyard.data.load import read_tables
-from steelyard.data.rows import left_out_note
+from steelyard.data.rows import RowDataset, left_out_note
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Defect, Row, Table, render
 from steelyard.errors import ConfigError, bounded, did_you_mean
@@ -37,7 +37,7 @@ from steelyard.suites.rag import count_documents, load_rag
 from steelyard.suites.tables import ROLES as TABLES
 from steelyard.suites.tables import load_tables
 from steelyard.suites.text2sql.reading import ROLES as SQL
-from steelyard.suites.text2sql.rows import load_text2sql
+from steelyard.suites.text2sql.rows import Text2SqlData, Text2SqlSamples, load_text2sql
 from steelyard.types import Sample
 
 _LEAST: Final = 2
@@ -243,16 +243,17 @@ def check_references(suite: Suite, environment: Mapping[str, str] = MappingProxy
     Raises:
         ConfigError: an engine is not installed or cannot be confined on this machine.
     """
-    located = suite.samples.located() if isinstance(suite.samples, LocatedSamples) else (("", s) for s in suite.samples)
-    scorers: Iterable[Any] = suite.scorers
-    for scorer in scorers:
-        if isinstance(scorer, RunsReferences):
+    located: Iterable[tuple[str, Sample]] = (("", sample) for sample in suite.samples)
+    if isinstance(suite.samples, RowDataset | Text2SqlSamples):
+        located = suite.samples.located()
+    for scorer in suite.scorers:
+        if isinstance(scorer, SqlResult | TableMetrics):
             return _with_memory(scorer, located, Secrets(references(describe(scorer)), environment).resolve)
     return []
 
 
 def _with_memory(
-    scorer: RunsReferences, located: Iterable[tuple[str, Sample]], resolve: Callable[[str], str] = str
+    scorer: SqlResult | TableMetrics, located: Iterable[tuple[str, Sample]], resolve: Callable[[str], str] = str
 ) -> list[ReferenceFinding]:
     """Check references with what this person's earlier checks found: `$XDG_CACHE_HOME/steelyard/references.db`."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
@@ -262,27 +263,6 @@ def _with_memory(
         return scorer.check_references(located, None, resolve)
     with ReferenceMemory(folder / "steelyard" / "references.db") as memory:
         return scorer.check_references(located, memory, resolve)
-
-
-@runtime_checkable
-class LocatedSamples(Protocol):
-    """Samples that know the locations of their rows."""
-
-    def located(self) -> Iterator[tuple[str, Sample]]:
-        """Yield the location and the sample."""
-
-
-@runtime_checkable
-class RunsReferences(Protocol):
-    """A scorer that runs reference queries."""
-
-    def check_references(
-        self,
-        samples: Iterable[tuple[str, Sample]],
-        memory: ReferenceMemory | None = None,
-        resolve: Callable[[str], str] = str,
-    ) -> list[ReferenceFinding]:
-        """Run every reference, and list what is wrong or doubtful about it."""
 
 
 def packed(label: str, counts: Mapping[str, int]) -> Iterator[str]:
@@ -348,36 +328,34 @@ def check_dataset(suite: str, files: SampleFiles, databases: Path | None, *, ref
         DataError: the file cannot be read.
     """
     name = suite or suite_of(files)
-    if name not in _READERS:
-        raise ConfigError(f"there is no suite {suite!r} that reads datasets{did_you_mean(suite, _READERS)}")
+    suites = sorted({*_READERS, *_SQL_READERS})
+    if name not in suites:
+        raise ConfigError(f"there is no suite {suite!r} that reads datasets{did_you_mean(suite, suites)}")
+    if databases is not None and name not in _SQL_READERS:
+        raise ConfigError("--databases belongs to --suite text2sql or tables")
     try:
-        if name in _RUN_SQL:
-            checked = _READERS[name](files, databases, references=references)
+        if name in _SQL_READERS:
+            checked = _SQL_READERS[name](files, databases, references=references)
         else:
-            checked = _READERS[name](files, databases)
+            checked = _READERS[name](files)
     except ConfigError as error:
         if suite or not any(words in str(error) for words in ("no column for", "there is no role")):
             raise
-        others = ", ".join(f"--suite {other}" for other in _READERS if other != name)
+        others = ", ".join(f"--suite {other}" for other in suites if other != name)
         raise ConfigError(f"{error}. It was read as a dataset of {name}; errors for other suites: {others}") from error
     return replace(checked, suite=name)
 
 
-def _general(files: SampleFiles, databases: Path | None) -> CheckedData:
-    if databases is not None:
-        raise ConfigError(_NO_DATABASES)
+def _general(files: SampleFiles) -> CheckedData:
     data = load_general(_lenient(files)).data
     scorer, reason = default_name(data.samples)
     scored = f"scored by {scorer}, since {reason}" if scorer else "nothing to score: no expected output and no checks"
     expected = Counter(sample.reference for sample in data.samples if isinstance(sample.reference, str))
-    groups = _groups(sample.group for sample in data.samples)
-    checked = _checked(files, data, ("labels", expected if scorer == "label" else {}), groups)
+    checked = _checked(files, data, "labels", expected if scorer == "label" else {})
     return replace(checked, notes=(*checked.notes, f"where a configuration names no scorer: {scored}"))
 
 
-def _choice(files: SampleFiles, databases: Path | None) -> CheckedData:
-    if databases is not None:
-        raise ConfigError(_NO_DATABASES)
+def _choice(files: SampleFiles) -> CheckedData:
     data = examine_choice(files)
     warnings = warnings_of(data)
     tables = [
@@ -405,38 +383,27 @@ def _choice(files: SampleFiles, databases: Path | None) -> CheckedData:
     )
 
 
-def _text2sql(files: SampleFiles, databases: Path | None, *, references: bool = True) -> CheckedData:
+def _text2sql(files: SampleFiles, databases: Path | None, *, references: bool) -> CheckedData:
     data = load_text2sql(_lenient(files), databases=databases)
-    groups = _groups(sample.group for sample in data.samples)
-    checked = _checked(files, data, ("databases", data.databases), groups)
-    found = _with_memory(SqlResult(databases=databases), data.samples.located()) if references else ()
-    return replace(checked, references=found)
+    findings = _with_memory(SqlResult(databases=databases), data.samples.located()) if references else ()
+    return replace(_checked(files, data, "databases", data.databases), references=findings)
 
 
-def _tables(files: SampleFiles, databases: Path | None, *, references: bool = True) -> CheckedData:
+def _tables(files: SampleFiles, databases: Path | None, *, references: bool) -> CheckedData:
     data = load_tables(_lenient(files), task="QA", databases=databases)
     counts = Counter(str(sample.metadata.get("db_id", "")) for sample in data.samples)
-    checked = _checked(files, data, ("databases", counts), _groups(sample.group for sample in data.samples))
-    scorer = TableMetrics(databases=databases)
-    found = _with_memory(scorer, data.located()) if references else ()
-    return replace(checked, references=found)
+    findings = _with_memory(TableMetrics(databases=databases), data.located()) if references else ()
+    return replace(_checked(files, data, "databases", counts), references=findings)
 
 
-def _rag(files: SampleFiles, databases: Path | None) -> CheckedData:
-    if databases is not None:
-        raise ConfigError(_NO_DATABASES)
+def _rag(files: SampleFiles) -> CheckedData:
     data = load_rag(_lenient(files))
-    return _checked(
-        files, data, ("documents", count_documents(data.samples)), _groups(sample.group for sample in data.samples)
-    )
+    return _checked(files, data, "documents", count_documents(data.samples))
 
 
-def _pairwise(files: SampleFiles, databases: Path | None) -> CheckedData:
-    if databases is not None:
-        raise ConfigError(_NO_DATABASES)
+def _pairwise(files: SampleFiles) -> CheckedData:
     data = load_pairwise(_lenient(files))
-    groups = Counter(sample.group for sample in data.samples)
-    return _checked(files, data, ("groups", groups), groups)
+    return _checked(files, data, "groups", Counter(sample.group for sample in data.samples))
 
 
 def _lenient(files: SampleFiles) -> SampleFiles:
@@ -444,10 +411,8 @@ def _lenient(files: SampleFiles) -> SampleFiles:
     return replace(files, skip_bad=True)
 
 
-def _checked(
-    files: SampleFiles, data: Any, counted: tuple[str, Mapping[str, int]], groups: Mapping[str, int]
-) -> CheckedData:
-    what, counts = counted
+def _checked(files: SampleFiles, data: RowDataset | Text2SqlData, what: str, counts: Mapping[str, int]) -> CheckedData:
+    groups = Counter(sample.group for sample in data.samples)
     # Defects are collected in any case; only with --skip-bad a run would leave their rows out.
     skipped = "" if files.skip_bad else left_out_note(len(data.defects))
     return CheckedData(
@@ -457,23 +422,15 @@ def _checked(
         counts,
         data.defects,
         tuple(note for note in data.notes if note != skipped),
-        groups=groups,
+        groups=groups if any(groups) or what == "groups" else {},
         skip_bad=files.skip_bad,
     )
 
 
-def _groups(names: Iterable[str]) -> Mapping[str, int]:
-    counts = Counter(names)
-    return counts if any(counts) else {}
-
-
-_RUN_SQL: Final = frozenset({"tables", "text2sql"})
-_NO_DATABASES: Final = "--databases belongs to --suite text2sql or tables"
-_READERS: Final[Mapping[str, Callable[..., CheckedData]]] = {
+_READERS: Final[Mapping[str, Callable[[SampleFiles], CheckedData]]] = {
     "choice": _choice,
     "general": _general,
     "pairwise": _pairwise,
     "rag": _rag,
-    "tables": _tables,
-    "text2sql": _text2sql,
 }
+_SQL_READERS: Final[Mapping[str, Callable[..., CheckedData]]] = {"tables": _tables, "text2sql": _text2sql}

@@ -17,7 +17,6 @@ from typing import Any, Final
 
 from steelyard.data.columns import ColumnLayout
 from steelyard.data.headers import Role
-from steelyard.data.packed_rows import DatasetRow, ids_of, packed_rows
 from steelyard.data.rows import OpenTable, open_tables
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Row, Table, cell_at, column_letter, plain_cell, render
@@ -27,6 +26,14 @@ MOST_BYTES: Final = 100_000_000
 MOST_ROWS: Final = 250_000
 _CHUNK: Final = 1 << 20
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetRow:
+    """A row: the id of its sample, and a cell for each column of the file; None for a missing cell."""
+
+    id: str
+    cells: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +57,7 @@ class DatasetFile:
     columns: tuple[str, ...]
     places: tuple[Column, ...]
     roles: Mapping[str, tuple[str, ...]]
-    rows: Sequence[DatasetRow]
+    rows: tuple[DatasetRow, ...]
     head: tuple[tuple[Any, ...], ...] = ()
     keyed: bool = True
     sheet: str = ""
@@ -63,7 +70,7 @@ class DatasetFile:
     @property
     def ids(self) -> Sequence[str]:
         """The ids of the rows, in order."""
-        return ids_of(self.rows)
+        return [row.id for row in self.rows]
 
     def shown(self, value: Any) -> str:
         """A cell as text for editing: a text unchanged, any other value of an object as JSON.
@@ -187,12 +194,14 @@ def read_dataset_file(files: SampleFiles, roles: Sequence[Role], digest: str) ->
         table = table.refined(range(width))
         opened = replace(opened, table=table)
     file_columns = _Columns(opened, width)
-    rows = packed_rows(_rows(opened, file_columns), lambda: len(file_columns.places))
+    rows = list(_rows(opened, file_columns))
     names, places = file_columns.names(), tuple(file_columns.places)
+    # Keys that only later objects have are missing from the rows before them.
+    whole = (DatasetRow(row.id, (*row.cells, *(None,) * (len(places) - len(row.cells)))) for row in rows)
     name_at = dict(zip(places, names, strict=True))
     role_names = {role: tuple(name_at[column] for column in columns) for role, columns in opened.layout.columns.items()}
     head = () if table.keyed else tuple(_head(table, opened.layout))
-    return DatasetFile(path, actual, names, places, role_names, rows, head, table.keyed, table.sheet)
+    return DatasetFile(path, actual, names, places, role_names, tuple(whole), head, table.keyed, table.sheet)
 
 
 def _head(table: Table, layout: ColumnLayout) -> Iterator[tuple[Any, ...]]:
@@ -326,8 +335,6 @@ def dataset_difference(before: DatasetFile, after: DatasetFile) -> DatasetDiffer
     """Compare rows by id and cells by column name; an empty and a missing cell are equal."""
     positions = {ident: position for position, ident in enumerate(before.ids)}
     shared = [positions[ident] for ident in after.ids if ident in positions]
-    # Rows of a large file are packed in blocks: in another order, reading each row would unpack a whole block.
-    earlier = before.rows if shared == sorted(shared) else tuple(before.rows)
     columns = [name for name in dict.fromkeys((*before.columns, *after.columns)) if name not in _ids(before, after)]
     column_indexes = [{name: position for position, name in enumerate(file.columns)} for file in (before, after)]
     added, changed = [], []
@@ -335,7 +342,7 @@ def dataset_difference(before: DatasetFile, after: DatasetFile) -> DatasetDiffer
         if row.id not in positions:
             added.append(_whole(after, row, added=True))
             continue
-        old = earlier[positions[row.id]]
+        old = before.rows[positions[row.id]]
         if before.columns == after.columns and old.cells == row.cells:
             continue
         cells = tuple(

@@ -55,20 +55,13 @@ def load_pairwise(files: SampleFiles) -> RowDataset:
     return replace(data, notes=(*data.notes, *_notes_on(data.samples)))
 
 
-def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, str], list[Defect]]) -> Sample | None:
-    """Read the sample of a row; None if it has defects, which are appended to those noted."""
-    ids, defects = noted
-    before = len(defects)
-    question = table.question(row, defects)
-    if not question and len(defects) == before:
-        defects.append(table.defect("blank question", row, "question", "the question is blank"))
+def _sample(table: OpenTable, row: Row, position: int, ids: dict[str, str], defects: list[Defect]) -> Sample:
+    question = table.required_question(row, defects)
     reference = table.answers(row, "answer", defects)
     metadata: dict[str, Any] = {"position": position}
     if "difficulty" in table.layout.columns:
         metadata[DIFFICULTY] = _difficulty(table, row, defects)
     name = table.id_of(row, ids, defects)
-    if len(defects) > before:
-        return None
     group, cluster = table.text(row, "group"), cluster_of(row, table.layout)
     return Sample(name, question, reference, group=group, cluster=cluster, metadata=metadata)
 

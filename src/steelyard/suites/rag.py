@@ -104,13 +104,8 @@ def _layout(table: Table, roles: Sequence[Role], files: SampleFiles) -> ColumnLa
     return find_layout(table, roles, files)
 
 
-def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, str], list[Defect]]) -> Sample | None:
-    """The sample of a row; None where the row has defects, which are collected."""
-    ids, defects = noted
-    earlier_defects = len(defects)
-    question = table.question(row, defects)
-    if not question and len(defects) == earlier_defects:
-        defects.append(table.defect("blank question", row, "question", "the question is blank"))
+def _sample(table: OpenTable, row: Row, position: int, ids: dict[str, str], defects: list[Defect]) -> Sample:
+    question = table.required_question(row, defects)
     reference = table.answers(row, "answer", defects)
     metadata: dict[str, Any] = {"position": position}
     contexts: tuple[str, ...] = ()
@@ -129,8 +124,6 @@ def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, st
         defects.append(table.defect(f"bad {error.role}", row, error.role, str(error)))
     metadata |= {key: cell for key in _OF_AGENTS if render(cell := table.cell(row, key))}
     name = table.id_of(row, ids, defects)
-    if len(defects) > earlier_defects:
-        return None
     group, cluster = table.text(row, "group"), _cluster(table, row)
     return Sample(name, question, reference, contexts=contexts, group=group, cluster=cluster, metadata=metadata)
 

@@ -59,7 +59,7 @@ def load_tables(
         columns = {name: _column_of(table, name) for name in predictions}
         table.unused.leave(columns.values())
         samples.extend(reader.samples(table, columns))
-    return replace(row_dataset(files, tables, notes, (samples, reader.defects)), places=reader.seen)
+    return row_dataset(files, (tables, notes), samples, reader.defects, reader.seen)
 
 
 def _column_of(opened: OpenTable, name: str) -> Column:

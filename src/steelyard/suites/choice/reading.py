@@ -14,10 +14,10 @@ from typing import Any, Final, NamedTuple
 from steelyard.data.columns import ColumnLayout
 from steelyard.data.headers import Role
 from steelyard.data.parquet import ClassName
-from steelyard.data.rows import GroupLevels, cluster_of, joined_cells, long_row
+from steelyard.data.rows import GroupLevels, cluster_of, joined_cells, long_row, open_table
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Defect, Row, Table, cell_at, column_letter, faults_of, is_blank, render
-from steelyard.data.unread import TableColumns, UnusedColumns, notes_on_unread, with_unread
+from steelyard.data.unread import TableColumns, UnusedColumns
 from steelyard.normal_form import nfkc
 from steelyard.prompts.conversation import flaw_in, messages_in, transcript_of
 from steelyard.prompts.passages import with_passage
@@ -164,12 +164,12 @@ class ChoiceTable:
     answer: Column
     group: Column | None
     id: Column | None
-    kind: Column | None = None
+    kind: Column | None
+    unused: TableColumns
     count_from: int = 1
     copies: Mapping[int, Copy] = field(default_factory=dict)
     joined: bool = False
     form: KeyForm | None = None
-    unused: TableColumns | None = None
     several: bool = False
     levels: GroupLevels | None = None
 
@@ -189,7 +189,6 @@ class ChoiceTable:
     def sample(self, row: Row, question: ChoiceQuestion) -> Sample:
         """The sample of a sound row."""
         copy = self.copies.get(row.number, NOT_COPIED)
-        extra = {} if self.unused is None else self.unused.values(row)
         said = self.says_several(row, question)
         # How a reply is read follows from the exam and not from this question's key, which would give it away.
         several = {"several": True} if (self.several if said is None else said) else {}
@@ -200,7 +199,7 @@ class ChoiceTable:
             question.options,
             group=self._group_of(row),
             cluster=cluster_of(row, self.layout) or copy.cluster,
-            metadata={**extra, **self.table.origin, **several, **question.worth},
+            metadata={**self.unused.values(row), **self.table.origin, **several, **question.worth},
         )
         return with_passage(sample, question.passage) if question.passage else sample
 
@@ -232,19 +231,14 @@ def open_reading(
     A table that says the kind of its questions and no group is grouped by kind.
     """
     columns = layout.columns
-    files, unused = dataset
     options = columns.get("options", ())
-    table = with_unread(table, layout, options, files.unread_kinds)
-    unused.unread.extend(notes_on_unread(table, files.unread_kinds))
+    opened = open_table(table, layout, prefix, dataset, options=options)
     kind = layout.column("kind")
     group = layout.column("group") if columns.get("group") else kind
     question, answer = columns["question"][0], columns["answer"][0]
-    joined_table = table
+    joined_table = opened.table
     if len(options) == 1:
-        joined_table = OptionRows(question, options[0], answer, layout.header_row or 0).joined(table)
-    levels, columns_left = GroupLevels.of(files, table, layout), unused.of(table, layout)
-    if levels is not None:
-        columns_left.expect(levels.columns)
+        joined_table = OptionRows(question, options[0], answer, layout.header_row or 0).joined(opened.table)
     return ChoiceTable(
         _with_merged(joined_table, layout),
         layout,
@@ -255,9 +249,9 @@ def open_reading(
         group,
         layout.column("id"),
         kind,
-        joined=joined_table is not table,
-        unused=columns_left,
-        levels=levels,
+        opened.unused,
+        joined=joined_table is not opened.table,
+        levels=opened.levels,
     )
 
 

@@ -397,8 +397,7 @@ class _ChoiceCheck:
         self._blank = [BlankPassages(reading) for reading in readings]
         for index, reading in enumerate(readings):
             for row in reading.rows():
-                if reading.unused is not None:
-                    reading.unused.see(row)
+                reading.unused.see(row)
                 self._add(index, reading, row)
                 if len(self._found) > MAX_DEFECTS:
                     refuse_many([defect for *_, defect in self._found])
@@ -456,11 +455,7 @@ class _ChoiceCheck:
                 lost_positions.add(position)
                 self.bad.add((index, number))
                 self._found.append((index, number, defect))
-        self.keys = (
-            [key for position, key in enumerate(self.keys) if position not in lost_positions]
-            if lost_positions
-            else self.keys
-        )
+        self.keys = [key for position, key in enumerate(self.keys) if position not in lost_positions]
 
     def repeated(self) -> frozenset[int]:
         """Hashes that occur more than once."""

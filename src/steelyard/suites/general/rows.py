@@ -14,6 +14,7 @@ import re
 from base64 import b64encode
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -343,11 +344,12 @@ def load_general(files: SampleFiles, *, named: tuple[str, ...] = ()) -> GeneralR
         DataError: a file cannot be read, rows have defects and `skip_bad` is off, or no sound row is left.
     """
     opened = open_tables(files, ROLES, layout_of=Roles(named).layout_of, unused=ValueColumns(_OWN_KEYS))
-    reader = _Reader({}, {path.name: path.parent for path in files.paths})
-    data = read_rows(files, ROLES, reader, opened=opened)
+    # Images are below the folder of the row's file.
+    folders = {path.name: path.parent for path in files.paths}
+    data = read_rows(files, ROLES, partial(_sample, folders), opened=opened)
     found = dict(place for table in opened[0] for place in places(table.layout, table.unused.kept))
     notes = (*data.notes, *_notes_on(data.samples))
-    return GeneralRows(replace(data, notes=notes, places=reader.ids), found, scorer_names(opened[0]))
+    return GeneralRows(replace(data, notes=notes), found, scorer_names(opened[0]))
 
 
 def scorer_names(tables: Iterable[OpenTable]) -> dict[str, str]:
@@ -363,52 +365,42 @@ def scorer_names(tables: Iterable[OpenTable]) -> dict[str, str]:
     return {header: role for header, role in headers if header and header not in known}
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Makes samples of rows: `ids` is id -> its place, `folders` table -> the folder of its file."""
-
-    ids: dict[str, str]
-    folders: Mapping[str, Path]
-
-    def __call__(
-        self, table: OpenTable, row: Row, position: int, noted: tuple[dict[str, str], list[Defect]]
-    ) -> Sample | None:
-        """The sample of a row; None where the row has defects, which are collected."""
-        return _sample(table, row, position, (self, noted[1]))
-
-    def asked(self, table: OpenTable, row: Row, defects: list[Defect]) -> Any:
-        """The input of a row: messages with their images, a text, or any other JSON value as it is."""
-        value = table.cell(row, "input")
-        if (messages := messages_in(value)) is not None:
-            try:
-                messages = with_images(messages, self.folders.get(table.table.name))
-            except ConfigError as error:
-                defects.append(table.defect("bad image", row, "input", error.message))
-            if flaw := flaw_in(messages):
-                defects.append(table.defect("blank input", row, "input", flaw))
-            return messages
-        if is_blank_cell(value):
-            defects.append(table.defect("blank input", row, "input", "the input is blank"))
-        return value if isinstance(value, list | dict) else render(value)
+def _asked(folder: Path | None, table: OpenTable, row: Row, defects: list[Defect]) -> Any:
+    """The input of a row: messages with their images, a text, or any other JSON value as it is."""
+    value = table.cell(row, "input")
+    if (messages := messages_in(value)) is not None:
+        try:
+            messages = with_images(messages, folder)
+        except ConfigError as error:
+            defects.append(table.defect("bad image", row, "input", error.message))
+        if flaw := flaw_in(messages):
+            defects.append(table.defect("blank input", row, "input", flaw))
+        return messages
+    if is_blank_cell(value):
+        defects.append(table.defect("blank input", row, "input", "the input is blank"))
+    return value if isinstance(value, list | dict) else render(value)
 
 
-def _sample(table: OpenTable, row: Row, position: int, noted: tuple[_Reader, list[Defect]]) -> Sample | None:
-    """The sample of a row; None where the row has defects, which are collected."""
-    reader, defects = noted
-    earlier_defects = len(defects)
-    asked = reader.asked(table, row, defects)
+def _sample(
+    folders: Mapping[str, Path],
+    table: OpenTable,
+    row: Row,
+    position: int,
+    ids: dict[str, str],
+    defects: list[Defect],
+) -> Sample:
+    asked = _asked(folders.get(table.table.name), table, row, defects)
     texts = _texts(table.cell(row, "contexts"))
     if texts is None:
         defects.append(table.defect("bad contexts", row, "contexts", "contexts is neither a text nor a list of texts"))
-    name = table.id_of(row, reader.ids, defects)
+    name = table.id_of(row, ids, defects)
     metadata: dict[str, Any] = {"position": position}
     if cluster := cluster_of(row, table.layout):
         metadata[table.layout.headers[table.layout.columns["cluster"][0]]] = cluster
     reference = expected_in(table.cell(row, "expected"))
     group = table.text(row, "group")
     sample = Sample(name, asked, reference, contexts=texts or (), group=group, cluster=cluster, metadata=metadata)
-    checked = _with_checks(table, row, sample, defects)
-    return None if len(defects) > earlier_defects else checked
+    return _with_checks(table, row, sample, defects)
 
 
 def _with_checks(table: OpenTable, row: Row, sample: Sample, defects: list[Defect]) -> Sample:
