@@ -21,8 +21,7 @@ from steelyard.data.table import Column, Defect, Row, Table, render
 from steelyard.errors import ConfigError, bounded, did_you_mean
 from steelyard.evaluation.objects import Suite
 from steelyard.registry import DEFAULT_SUITE, describe
-from steelyard.scorers.reference_checks import ERRORS, TITLES, ReferenceFinding
-from steelyard.scorers.reference_memory import ReferenceMemory
+from steelyard.scorers.reference_checks import ERRORS, TITLES, ReferenceFinding, ReferenceMemory
 from steelyard.scorers.sql import SqlResult
 from steelyard.scorers.tables import TableMetrics
 from steelyard.session.secrets import Secrets, references
@@ -36,7 +35,7 @@ from steelyard.suites.rag import ROLES as RAG
 from steelyard.suites.rag import count_documents, load_rag
 from steelyard.suites.tables import ROLES as TABLES
 from steelyard.suites.tables import load_tables
-from steelyard.suites.text2sql.reading import ROLES as SQL
+from steelyard.suites.text2sql.rows import ROLES as SQL
 from steelyard.suites.text2sql.rows import Text2SqlData, Text2SqlSamples, load_text2sql
 from steelyard.types import Sample
 

@@ -28,7 +28,7 @@ from steelyard.suites.general.rows import ROLES as GENERAL
 from steelyard.suites.pairwise import ROLES as PAIRWISE
 from steelyard.suites.rag import ROLES as RAG
 from steelyard.suites.tables import ROLES as TABLES
-from steelyard.suites.text2sql.reading import ROLES as SQL
+from steelyard.suites.text2sql.rows import ROLES as SQL
 from steelyard.types import Record
 
 _ROLES: Final[Mapping[str, Sequence[Role]]] = {

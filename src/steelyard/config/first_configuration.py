@@ -23,13 +23,14 @@ from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.language import language_of
 from steelyard.prompts.template import value_at
 from steelyard.session.secrets import Secrets
+from steelyard.sql.catalog import ddl_of
 from steelyard.sql.results import Database
 from steelyard.sql.sandbox import Sandbox
-from steelyard.sql.schema import SchemaTable, ddl_of, parse_schema
+from steelyard.sql.schema import SchemaTable, parse_schema
 from steelyard.sql.server_address import Server, is_address
 from steelyard.suites.general.rows import GeneralRows, load_general
 from steelyard.suites.general.suite import default_name
-from steelyard.tables.locate import DatabaseSource, databases_in
+from steelyard.tables.databases import DatabaseSource, databases_in
 from steelyard.types import Sample
 
 _WIDTH: Final = 60

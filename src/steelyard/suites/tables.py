@@ -20,7 +20,7 @@ from steelyard.errors import ConfigError, did_you_mean
 from steelyard.evaluation.objects import Suite
 from steelyard.evaluation.suite_keys import SuiteKeys
 from steelyard.scorers.tables import TableMetrics
-from steelyard.tables.locate import database_ids
+from steelyard.tables.databases import database_ids
 from steelyard.tables.reading import is_missing, looks_like_table, plain_table, read_notation
 from steelyard.types import INLINE, Output, Sample, StageInfo, Target
 
