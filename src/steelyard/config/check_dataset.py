@@ -54,13 +54,13 @@ def suite_of(files: SampleFiles) -> str:
     headers = [_headers(table, files) for table in tables]
     if not any(headers):
         return "choice" if tables and _is_exam_by_position(tables[0], files) else DEFAULT_SUITE
-    found = next(filter(None, headers))
-    roles = {name: by_header(found, of_suite, {}) for name, of_suite in _SUITES.items()}
+    headers_found = next(filter(None, headers))
+    roles = {name: by_header(headers_found, of_suite, {}) for name, of_suite in _SUITES.items()}
     if {"question", "options"} <= roles["choice"].keys() or (
         {"question", "answer"} <= roles["choice"].keys() and _is_exam(files)
     ):
         return "choice"
-    words = " ".join(map(normalized, found.values()))
+    words = " ".join(map(normalized, headers_found.values()))
     first = next(iter(tables[0]), Row(0, {})).cells
     cells = list(first.values() if isinstance(first, Mapping) else first)
     has_schema = "db_id" in roles["text2sql"] or any("create table" in render(cell).lower() for cell in cells)

@@ -234,8 +234,8 @@ def server_configuration(
         secrets = Secrets(names, read_dotenv(folder / ".env") if (folder / ".env").is_file() else {})
     with Sandbox(workers=1, resolve=secrets.resolve) as sandbox:
         sandbox.check_server(server)
-        found = databases_in(source, sandbox).items()
-        tables = {name: _tables(sandbox, database) for name, database in islice(found, _MOST_SCHEMAS) if name}
+        databases_found = databases_in(source, sandbox).items()
+        tables = {name: _tables(sandbox, database) for name, database in islice(databases_found, _MOST_SCHEMAS) if name}
     if not any(tables.values()):
         raise ConfigError(f"{server.title}: the role may read no table there; GRANT SELECT ON ... TO it")
     texts = _TEXTS[language]

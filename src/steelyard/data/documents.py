@@ -199,22 +199,22 @@ def read_document_set(paths: Path | Iterable[Path]) -> DocumentSet:
                 raise ConfigError(f"{path} has more than {MAX_DOCUMENTS:,} documents; name a smaller folder")
     if not files:
         raise ConfigError(f"there is no document to read; documents are {', '.join(SUFFIXES)}")
-    found = [
+    read = [
         Document(name, document.text, document.pages)
         for name, document in zip(_names(list(files)), map(_read, files.values()), strict=True)
     ]
     empty = {
         document.name: reason
-        for document, path in zip(found, files.values(), strict=True)
+        for document, path in zip(read, files.values(), strict=True)
         if (reason := _reason_of_no_text(document, path))
     }
     named = {path.name for path in paths if not path.is_dir()}
     for name, reason in empty.items():
-        if len(empty) == len(found) or Path(name).name in named:
+        if len(empty) == len(read) or Path(name).name in named:
             raise DataError(f"{name} {reason}")
     notes = [note for path in paths if path.is_dir() and (note := _note_on_others(path))]
     notes += [f"{name} was not read: it {reason}" for name, reason in empty.items()]
-    documents = tuple(document for document in found if document.name not in empty)
+    documents = tuple(document for document in read if document.name not in empty)
     return DocumentSet(documents, (*notes, *filter(None, map(_note_on_pages, documents))))
 
 

@@ -161,7 +161,7 @@ def _compare(intended: DatasetFile, read: DatasetFile) -> None:
     """Reject a written file that is read back with other rows, for example because its format cannot hold a cell."""
     if [row.id for row in read.rows] != [row.id for row in intended.rows]:
         raise ConfigError("the new file would not have the same ids when it is read; nothing was saved")
-    column_index = {name: place for place, name in enumerate(read.columns)}
+    column_index = {name: position for position, name in enumerate(read.columns)}
     for row, read_row in zip(intended.rows, read.rows, strict=True):
         for name, value in zip(intended.columns, row.cells, strict=True):
             read_value = read_row.cells[column_index[name]] if name in column_index else None

@@ -65,13 +65,16 @@ class GroupLevels:
         texts = {_FILE: PurePosixPath(table.name).with_suffix("").as_posix(), _SHEET: table.sheet}
         named = {name: name for name in files.group_levels if name not in texts}
         try:
-            found = find_named(table, named, layout.headers, layout.width, header_row=layout.header_row)
+            columns_by_name = find_named(table, named, layout.headers, layout.width, header_row=layout.header_row)
         except ConfigError as error:
             raise ConfigError(f"group_by: {error.message.removeprefix('columns: ')}") from error
-        if several := next((name for name, columns in found.items() if len(columns) != 1), ""):
+        if several := next((name for name, columns in columns_by_name.items() if len(columns) != 1), ""):
             raise ConfigError(f"group_by: {several!r} is several columns; write each as an entry of its own")
         return cls(
-            tuple((name, found[name][0] if name in found else None, texts.get(name, "")) for name in files.group_levels)
+            tuple(
+                (name, columns_by_name[name][0] if name in columns_by_name else None, texts.get(name, ""))
+                for name in files.group_levels
+            )
         )
 
     @property

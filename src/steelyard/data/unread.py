@@ -104,14 +104,14 @@ def _suspicious_dates(table: Table, layout: ColumnLayout, options: Collection[Co
     So are dates next to other options, and dates of one year: typed without a year they get that of the day. Options
     with a time of day, or of several years, are what their author wrote.
     """
-    found = UnreadCells()
+    suspicious = UnreadCells()
     columns = [column for column in options if isinstance(column, int)]
     for row in layout.rows(table) if columns else ():
         dates = {column: cell for column in columns if isinstance(cell := cell_at(row.cells, column), dt.date)}
         if dates and _is_suspicious(row, columns, list(dates.values())):
             for column in dates:
-                found.add("dates", row.number, column)
-    return found.cells.get("dates", {})
+                suspicious.add("dates", row.number, column)
+    return suspicious.cells.get("dates", {})
 
 
 def _is_suspicious(row: Row, columns: Sequence[int], dates: Sequence[Any]) -> bool:

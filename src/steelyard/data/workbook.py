@@ -142,8 +142,10 @@ def _merges(ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]], last_row:
 
 def _refined(table: Table, cells: _ShownCells, columns: frozenset[int]) -> Table:
     """The table with these columns as the sheet shows them, and the raised characters of all columns."""
-    found = {row: {at: fault for at, fault in faults.items() if at in columns} for row, faults in cells.faults.items()}
-    refined = replace(table, faults={row: faults for row, faults in found.items() if faults})
+    faults_by_row = {
+        row: {at: fault for at, fault in faults.items() if at in columns} for row, faults in cells.faults.items()
+    }
+    refined = replace(table, faults={row: faults for row, faults in faults_by_row.items() if faults})
     kinds = {type(cell) for row in table for cell in row.cells}
     if not (cells.shown or cells.texts or kinds & _TIMES):
         return refined

@@ -98,7 +98,7 @@ def _units(data: bytes, wide: int) -> bytes:
 
 def _raised(texts: Iterable[_SharedText], positions: Sequence[Position]) -> dict[int, RaisedText]:
     """Number of a shared text -> the text, if some of its characters are raised or lowered."""
-    found: dict[int, RaisedText] = {}
+    by_number: dict[int, RaisedText] = {}
     for number, (_, text, packed) in enumerate(texts):
         formats = [struct.unpack_from("<HH", packed, at) for at in range(0, len(packed) - 3, 4)]
         starts = [0, *(first for first, _ in formats), len(text) // 2]
@@ -109,16 +109,16 @@ def _raised(texts: Iterable[_SharedText], positions: Sequence[Position]) -> dict
                 for position, start, end in zip(fonts, starts[:-1], starts[1:], strict=True)
             ]
             if (raised := raised_text(runs)) is not None:
-                found[number] = raised
-                if len(found) > MAX_RAISED:
+                by_number[number] = raised
+                if len(by_number) > MAX_RAISED:
                     raise ValueError(f"more than {MAX_RAISED:,} texts with raised characters")
-    return found
+    return by_number
 
 
 def _position(font: int, positions: Sequence[Position]) -> Position:
     """The position of a font by its number; there is no font 4."""
-    place = font - (font > 4)
-    return positions[place] if place < len(positions) else ""
+    index = font - (font > 4)
+    return positions[index] if index < len(positions) else ""
 
 
 def _pictures(cells: SheetCells, stream: bytes, offset: int) -> None:

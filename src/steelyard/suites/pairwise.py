@@ -74,8 +74,8 @@ def _difficulty(table: OpenTable, row: Row, defects: list[Defect]) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        found = f"{text[:40]!r} is not a number" if text else "it is blank"
-        message = f"{found}; write how hard the instruction is, as a number for every row, or leave the column out"
+        problem = f"{text[:40]!r} is not a number" if text else "it is blank"
+        message = f"{problem}; write how hard the instruction is, as a number for every row, or leave the column out"
         defects.append(table.defect("bad difficulty", row, "difficulty", message))
     return number
 

@@ -65,8 +65,8 @@ def points_in(value: Any, role: str) -> float:
         return 0.0
     match = _NUMBER.fullmatch(text)
     if match is None:
-        found = f"{text!r:.60} is not a number of points" if text else "it is blank"
-        raise ValueError(f"{found}; write a number such as 5, 2.5 or 1/3, and 0 for none")
+        problem = f"{text!r:.60} is not a number of points" if text else "it is blank"
+        raise ValueError(f"{problem}; write a number such as 5, 2.5 or 1/3, and 0 for none")
     number = float(Fraction(match["number"]) / int(match["parts"] or 1))
     if match["sign"] in {"-", "\u2212"} and number:
         raise ValueError(
@@ -298,12 +298,14 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
     before = len(defects)
     if flaw := flaw_in(turns) if turns else "" if text else "the question is blank, or is not text":
         defects.append(reading.defect("blank question", row, reading.question, flaw))
-    found = row_options(reading, row, defects)
-    key = _key(reading, row, (found.options, found.raw), defects) if found.options else ""
+    options = row_options(reading, row, defects)
+    key = _key(reading, row, (options.options, options.raw), defects) if options.options else ""
     worth, passage = _worth(reading, row, defects), _passage(reading, row, defects)
     if len(defects) > before:
         return None
-    return ChoiceQuestion(found.stem or text, tuple(found.options), key, found.apart, tuple(turns), passage, worth)
+    return ChoiceQuestion(
+        options.stem or text, tuple(options.options), key, options.apart, tuple(turns), passage, worth
+    )
 
 
 def _passage(reading: ChoiceTable, row: Row, defects: list[Defect]) -> str:

@@ -295,9 +295,9 @@ def _has_questions(reading: ChoiceTable) -> bool:
     """Whether half of the first rows of a table without a column of options have options all the same."""
     defects: list[Defect] = []
     head = [row for row in islice(reading.rows(), _HEAD) if not is_blank(row)]
-    found = sum(bool(row_options(reading, row, defects).options) for row in head)
-    found += sum(defect.kind != NO_OPTIONS for defect in defects)
-    return 2 * found >= max(len(head), 1)
+    with_options = sum(bool(row_options(reading, row, defects).options) for row in head)
+    with_options += sum(defect.kind != NO_OPTIONS for defect in defects)
+    return 2 * with_options >= max(len(head), 1)
 
 
 def _notes_on_layouts(readings: Sequence[ChoiceTable]) -> Iterator[str]:
@@ -489,20 +489,20 @@ class _ChoiceCheck:
         self, reading: ChoiceTable, row: Row, question: ChoiceQuestion | None, defects: list[Defect]
     ) -> int:
         """Add the defects of a repeated question and id, unless duplicates are kept; returns the question's hash."""
-        mark, found = 0, list[Defect]()
+        mark, repeats = 0, list[Defect]()
         if question:
             # Options as a set: a repeated question in another order of options is still a repeated question.
             mark = hash(("".join(question.text.split()), question.passage, frozenset(question.options)))
             if earlier := self._place_before(mark, reading, row, reading.question):
-                found.append(
+                repeats.append(
                     reading.defect("duplicate question", row, reading.question, f"the same question as {earlier}")
                 )
         if own_id := reading.own_id(row):
             self.numbered |= {own_id} if _NUMBERED.search(own_id) else set()
             if earlier := self._place_before(hash((own_id,)), reading, row, reading.id):
                 message = f"the same id as {earlier}: {own_id[:40]!r}"
-                found.append(reading.defect("duplicate id", row, reading.id, message))
-        defects += [] if self._duplicates.keeps else found
+                repeats.append(reading.defect("duplicate id", row, reading.id, message))
+        defects += [] if self._duplicates.keeps else repeats
         return mark
 
     def _place_before(self, mark: int, reading: ChoiceTable, row: Row, column: Column | None) -> str:

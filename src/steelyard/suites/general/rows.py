@@ -95,8 +95,8 @@ def _data_uri(address: Any, folder: Path | None, what: str) -> str:
             f"the {what} has no address: write the path of a file under the dataset's folder, or a data URI"
         )
     if address.startswith("data:"):
-        found = _DATA.fullmatch(address)
-        if found and (found[1] == _PDF) == (what == "PDF"):
+        data_uri = _DATA.fullmatch(address)
+        if data_uri and (data_uri[1] == _PDF) == (what == "PDF"):
             return address
         begins = "data:application/pdf;base64," if what == "PDF" else "data:image/png;base64, (or jpeg, gif, webp)"
         raise ConfigError(f"the data URI of the {what} must begin with {begins}")
@@ -232,8 +232,8 @@ def _expected(table: Table, free: Mapping[Column, str], named: Collection[Column
 
 
 def _columns_named(headers: Mapping[Column, str], names: Iterable[str]) -> tuple[Column, ...]:
-    found = (column_named(headers, name) for name in names)
-    return tuple(dict.fromkeys(column for column in found if column is not None))
+    columns = (column_named(headers, name) for name in names)
+    return tuple(dict.fromkeys(column for column in columns if column is not None))
 
 
 def _input(table: Table, headers: Mapping[Column, str], free: Mapping[Column, str], asked: Sequence[Column]) -> Column:
@@ -347,9 +347,9 @@ def load_general(files: SampleFiles, *, named: tuple[str, ...] = ()) -> GeneralR
     # Images are below the folder of the row's file.
     folders = {path.name: path.parent for path in files.paths}
     data = read_rows(files, ROLES, partial(_sample, folders), opened=opened)
-    found = dict(place for table in opened[0] for place in places(table.layout, table.unused.kept))
+    places_by_header = dict(place for table in opened[0] for place in places(table.layout, table.unused.kept))
     notes = (*data.notes, *_notes_on(data.samples))
-    return GeneralRows(replace(data, notes=notes), found, scorer_names(opened[0]))
+    return GeneralRows(replace(data, notes=notes), places_by_header, scorer_names(opened[0]))
 
 
 def scorer_names(tables: Iterable[OpenTable]) -> dict[str, str]:
