@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -188,20 +189,20 @@ def read_dataset_file(files: SampleFiles, roles: Sequence[Role], digest: str) ->
     if len(tables) != 1:
         raise ConfigError(f"{path.name} holds {len(tables)} sheets with rows; a file with one can be edited")
     (opened,) = tables
-    table, width = opened.table, 0
-    if not table.keyed:  # read all columns as the sheet shows them; so far only those of the suite were read
-        width = _width(opened)
-        table = table.refined(range(width))
-        opened = replace(opened, table=table)
-    file_columns = _Columns(opened, width)
-    rows = list(_rows(opened, file_columns))
-    names, places = file_columns.names(), tuple(file_columns.places)
-    # Keys that only later objects have are missing from the rows before them.
-    whole = (DatasetRow(row.id, (*row.cells, *(None,) * (len(places) - len(row.cells)))) for row in rows)
+    if not opened.table.keyed:  # read all columns as the sheet shows them; so far only those of the suite were read
+        opened = replace(opened, table=opened.table.refined(range(_width(opened, opened.rows()))))
+    table, layout = opened.table, opened.layout
+    read = list(islice(opened.rows(), MOST_ROWS + 1))
+    if len(read) > MOST_ROWS:
+        raise ConfigError(f"{table.name} has more than {MOST_ROWS:,} rows, too many for editing")
+    keys = dict.fromkeys(str(key) for row in read for key in row.cells) if table.keyed else ()
+    places: tuple[Column, ...] = tuple(keys) if table.keyed else tuple(range(_width(opened, read)))
+    names = _names(places, layout.headers)
     name_at = dict(zip(places, names, strict=True))
-    role_names = {role: tuple(name_at[column] for column in columns) for role, columns in opened.layout.columns.items()}
-    head = () if table.keyed else tuple(_head(table, opened.layout))
-    return DatasetFile(path, actual, names, places, role_names, tuple(whole), head, table.keyed, table.sheet)
+    role_names = {role: tuple(name_at[column] for column in columns) for role, columns in layout.columns.items()}
+    head = () if table.keyed else tuple(_head(table, layout))
+    rows = tuple(_rows(opened, read, places))
+    return DatasetFile(path, actual, names, places, role_names, rows, head, table.keyed, table.sheet)
 
 
 def _head(table: Table, layout: ColumnLayout) -> Iterator[tuple[Any, ...]]:
@@ -211,62 +212,35 @@ def _head(table: Table, layout: ColumnLayout) -> Iterator[tuple[Any, ...]]:
         yield tuple(row.cells)
 
 
-def _width(opened: OpenTable) -> int:
-    return max([opened.layout.width, *(len(row.cells) for row in opened.rows())])
+def _width(opened: OpenTable, rows: Iterable[Row]) -> int:
+    return max([opened.layout.width, *(len(row.cells) for row in rows)])
 
 
-class _Columns:
-    """Collects the columns of a table while its rows are read: of a grid by index, of objects by key in order.
-
-    Args:
-        opened: the table.
-        width: number of columns of a grid that are known before reading.
-    """
-
-    def __init__(self, opened: OpenTable, width: int) -> None:
-        self._headers = opened.layout.headers
-        self._keyed = opened.table.keyed
-        self._filled = _merged_cells(opened.table)
-        self.places: dict[Column, int] = {position: position for position in range(width)}
-
-    def names(self) -> tuple[str, ...]:
-        """A name for each column: its key, its header or its letter."""
-        if self._keyed:
-            return tuple(map(str, self.places))
-        names: list[str] = []
-        for position in range(len(self.places)):
-            name = self._headers.get(position, "")
-            names.append(name if name and name not in names else f"{name} ({column_letter(position)})".strip())
-        return tuple(names)
-
-    def cells(self, row: Row) -> tuple[Any, ...]:
-        """The cells of a row in all columns known so far, including new ones of this row."""
-        if isinstance(row.cells, Mapping):
-            for key in row.cells:
-                self.places.setdefault(str(key), len(self.places))
-        else:
-            for position in range(len(self.places), len(row.cells)):
-                self.places[position] = position
-        return tuple(self._cell(row, position) for position in self.places)
-
-    def _cell(self, row: Row, position: Column) -> Any:
-        value = cell_at(row.cells, position)
-        if not self._filled:
-            return value
-        return self._filled.get((row.number, position), value) if value in (None, "") else value
+def _names(places: Sequence[Column], headers: Mapping[Column, str]) -> tuple[str, ...]:
+    """A name for each column: its key, its header or its letter."""
+    names: list[str] = []
+    for place in places:
+        if isinstance(place, str):
+            names.append(place)
+            continue
+        header = headers.get(place, "")
+        names.append(header if header and header not in names else f"{header} ({column_letter(place)})".strip())
+    return tuple(names)
 
 
-def _rows(opened: OpenTable, columns: _Columns) -> Iterator[DatasetRow]:
-    table = opened.table
+def _rows(opened: OpenTable, rows: Sequence[Row], places: Sequence[Column]) -> Iterator[DatasetRow]:
+    table, filled = opened.table, _merged_cells(opened.table)
     numbers: dict[str, int] = {}
-    for row in opened.rows():
+    for row in rows:
         ident = opened.text(row, "id") or opened.prefix + table.row_id(row.number)
         if (before := numbers.setdefault(ident, row.number)) != row.number:
             other = table.location(before)
             raise DataError(f"{table.location(row.number)}: the same id as {other}: {ident[:40]!r}")
-        if len(numbers) > MOST_ROWS:
-            raise ConfigError(f"{table.name} has more than {MOST_ROWS:,} rows, too many for editing")
-        yield DatasetRow(ident, columns.cells(row))
+        cells = {place: cell_at(row.cells, place) for place in places}
+        if filled:
+            blank = [place for place, cell in cells.items() if cell in (None, "")]
+            cells |= {place: filled[row.number, place] for place in blank if (row.number, place) in filled}
+        yield DatasetRow(ident, tuple(cells.values()))
 
 
 def _merged_cells(table: Table) -> dict[tuple[int, Column], Any]:
