@@ -20,7 +20,7 @@ from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.prompts.template import load_template, placeholders
 from steelyard.retrieval.chunk import split_chunks
 from steelyard.retrieval.stored import ChunkIndex
-from steelyard.suites.rag.rows import load_rag
+from steelyard.suites.rag import load_rag
 
 RIM = "The rim of the copper gauge stands 30 cm above the ground at the northern gate of the old observatory."
 KEEPER = "The keeper reads the copper gauge at nine each morning, and at noon on Sundays, before the gate opens."

@@ -16,11 +16,15 @@ from steelyard.cli.options import JsonOption, NoEnvOption, OutOption, load_confi
 from steelyard.cli.output import write_text
 from steelyard.config.check_dataset import check_dataset, check_references, parse_columns, reference_lines
 from steelyard.config.conversion import converted
-from steelyard.config.first_configuration import CONFIGURATION, first_configuration
+from steelyard.config.first_configuration import (
+    CONFIGURATION,
+    SERVER_CONFIGURATION,
+    first_configuration,
+    server_configuration,
+)
 from steelyard.config.given import note_given
 from steelyard.config.load import SUFFIXES, Loaded
 from steelyard.config.schema import json_schema
-from steelyard.config.server_configuration import SERVER_CONFIGURATION, server_configuration
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, SteelyardError, bounded, did_you_mean
 from steelyard.escaping import visible

@@ -9,8 +9,7 @@ import typer
 
 from steelyard.cli.options import JsonOption, StoreOption
 from steelyard.config.dataset_versions import draft_difference, open_version, save_draft
-from steelyard.data.dataset_difference import DatasetDifference, dataset_difference
-from steelyard.data.dataset_file import DatasetFile
+from steelyard.data.dataset_file import DatasetDifference, DatasetFile, dataset_difference
 from steelyard.data.new_version import edited_rows
 from steelyard.people.dataset_drafts import DatasetDraft, read_draft
 from steelyard.people.named_datasets import DatasetVersion, NamedDataset, dataset_named, named_datasets

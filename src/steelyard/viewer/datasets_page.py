@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from steelyard.analysis.comparison.settings import WordChange, word_changes
 from steelyard.config.dataset_versions import draft_difference, save_draft
-from steelyard.data.dataset_difference import CellChange, DatasetDifference, RowDifference, dataset_difference
+from steelyard.data.dataset_file import CellChange, DatasetDifference, RowDifference, dataset_difference
 from steelyard.data.new_version import unwritable
 from steelyard.errors import ConfigError, DataError
 from steelyard.people.dataset_drafts import DatasetDraft, discard_draft
