@@ -24,8 +24,7 @@ from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.language import language_of
 from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.judges.suite_judges import in_language, with_judge
-from steelyard.suites.general.grid import Grid, models_by_name
-from steelyard.suites.general.suite import GeneralSuite
+from steelyard.suites.general.suite import GeneralSuite, Grid, models_by_name
 from steelyard.types import Sample, Scorer, Target
 
 _KIND: Final = "general"

@@ -1,25 +1,28 @@
-"""Reads files into samples of the `tables` suite; reports all defects in one pass before anything runs.
+"""The `tables` suite: predicted tables or SQL compared with the expected ones, one run per target.
 
 The `target` cell of a row is a table, or the SQL that gives it. Predictions may be in the dataset itself, with one
-column for each system.
+column for each system. All defects of a dataset are reported in one pass before anything runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
 from steelyard.data.headers import Role
 from steelyard.data.rows import OpenTable, RowDataset, cluster_of, open_tables, row_dataset
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Column, Defect, cell_at, refuse_many
+from steelyard.data.table import Column, Defect, cell_at, origin_keys, refuse_many
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.evaluation.objects import Suite
+from steelyard.evaluation.suite_keys import SuiteKeys
+from steelyard.scorers.tables import TableMetrics
 from steelyard.tables.databases import database_ids
 from steelyard.tables.reading import is_missing, looks_like_table, plain_table, read_notation
-from steelyard.types import INLINE, Output, Sample, StageInfo
+from steelyard.types import INLINE, Output, Sample, StageInfo, Target
 
 ROLES: Final = (
     Role("target", by_position=False),
@@ -56,7 +59,7 @@ def load_tables(
         columns = {name: _column_of(table, name) for name in predictions}
         table.unused.leave(columns.values())
         samples.extend(reader.samples(table, columns))
-    return replace(row_dataset(files, tables, notes, (samples, reader.defects)), places=reader.seen)
+    return row_dataset(files, (tables, notes), samples, reader.defects, reader.seen)
 
 
 def _column_of(opened: OpenTable, name: str) -> Column:
@@ -171,3 +174,60 @@ class PredictedColumn:
     def __call__(self, sample: Sample) -> Output:
         """Return the cell; None where it is empty."""
         return Output(sample.metadata[PREDICTIONS][self.column])
+
+
+@dataclass(frozen=True, slots=True)
+class TablesSuite(SuiteKeys):
+    """Questions whose answer is a table.
+
+    Args:
+        samples: the files with the expected table or SQL (`target`), and where there is one the question, `db_id`,
+            group, cluster (equal for questions that depend on each other) and id.
+        databases: folder of `<id>/<id>.sqlite` or `<id>.sqlite` (.sqlite3, .db, .duckdb); needed where SQL is run.
+        task: `QA` (targets answer with tables) or `SP` (they answer with SQL, which is run).
+        targets: the systems to evaluate, by name; each produces one run.
+        predictions: predictions to evaluate that are in the same files: target's name -> column.
+        scoring: rules, metrics and limits; its task and databases are those above.
+        gate: rules on the scores that decide the exit code, `{execution_accuracy: ">= 0.6"}`; `no_regression` compares
+            runs with a `baseline`.
+    """
+
+    samples: SampleFiles
+    databases: Path | None = None
+    task: Literal["QA", "SP"] = "QA"
+    targets: Mapping[str, Target] = field(default_factory=dict)
+    predictions: Mapping[str, str] = field(default_factory=dict)
+    scoring: TableMetrics = TableMetrics()
+
+    def build(self) -> Suite:
+        """Read and check the whole dataset; nothing is called or run.
+
+        Raises:
+            ConfigError: a file, column or folder that does not exist, nothing to evaluate, or two targets of one name.
+            DataError: rows with defects, named with file and cell.
+        """
+        twice = sorted(set(self.targets) & set(self.predictions))
+        if twice:
+            raise ConfigError(f"predictions: {twice[0]!r} is the name of a target as well; give one another name")
+        if not self.targets and not self.predictions:
+            raise ConfigError("there is no target: name targets, or columns of predictions")
+        data = load_tables(
+            self.samples, task=self.task, databases=self.databases, predictions=tuple(self.predictions.values())
+        )
+        columns = {name: PredictedColumn(column) for name, column in self.predictions.items()}
+        scoring = replace(self.scoring, task=self.task, databases=self.databases)
+        return Suite(
+            name=self.name or self.samples.title,
+            kind="tables",
+            columns=data.columns,
+            samples=data,
+            targets={**self.targets, **columns},
+            scorers=(scoring,),
+            options=self.options,
+            tags=self.tags,
+            gate=self.gate,
+            primary=next(info.name for info in scoring.score_infos if info.headline),
+            source=self.samples,
+            notes=data.notes,
+            breakdowns=origin_keys(key for sample in data.samples for key in sample.metadata),
+        )

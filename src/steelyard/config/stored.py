@@ -1,17 +1,25 @@
-"""What a configuration in a store would use: endpoints, keys, headers, modules, files and budgets, for a person to see.
+"""What a store's own descriptions are good for: what its configuration would use, and scorers to score a run again.
 
-The list is for reading; nothing is decided by it. It is made from the text of the configuration alone: no file is
-looked for and no module is imported.
+A store is data of strangers. What a configuration in it would use is listed for a person to read (endpoints, keys,
+headers, modules, files and budgets), from its text alone: no file is looked for and no module is imported. Of the
+scorers that a run describes, only those of this package whose settings are plain values are built: one that needs a
+model, a file or code takes those from a configuration of this person.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
+from steelyard.building.build import Site, build
+from steelyard.building.nodes import from_plain
+from steelyard.building.plain_scorers import check_limits
+from steelyard.errors import ConfigError, boundary
 from steelyard.escaping import visible
 from steelyard.models.references import REFERENCE
 from steelyard.prompts.template import looks_like_file, packaged_prompts
+from steelyard.types import Scorer
 
 _KINDS: Final = ("endpoints", "keys", "headers", "modules", "files", "budgets")
 _OPENAI: Final = "https://api.openai.com/v1"
@@ -126,3 +134,27 @@ def _listed(texts: list[str]) -> str:
     shown = [*texts[:_MOST], *([f"and {len(texts) - _MOST} more"] if len(texts) > _MOST else [])]
     # A long line of a message is cut in its middle (`errors.bounded`), where an address would be hidden.
     return (", " if sum(map(len, shown)) < _LONGEST_LINE else ",\n    ").join(shown)
+
+
+def stored_scorers(described: Mapping[str, Any]) -> tuple[Scorer, ...]:
+    """The scorers that a run's manifest describes; nothing is opened, imported or looked up for them.
+
+    Args:
+        described: stage -> `{name: {fields}}`, as `registry.describe` wrote it.
+
+    Raises:
+        ConfigError: one of them cannot be built from plain values alone; the message begins with its stage.
+    """
+    return tuple(_stored_scorer(stage, scorer) for stage, scorer in described.items())
+
+
+def _stored_scorer(stage: str, described: Any) -> Scorer:
+    if not isinstance(described, Mapping):
+        raise ConfigError(f"{stage} needs code: {described!r:.80}")
+    try:
+        with boundary("config", stage):
+            scorer: Scorer = build(Scorer, from_plain(described, "the store"), Site(Path(), stored=True))
+            check_limits(scorer)
+    except ConfigError as error:
+        raise ConfigError(f"{stage}: {error.message}") from error
+    return scorer
