@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from steelyard import ConfigError, ExactMatch, Options, Sample, Store, Suite, evaluate_suite
-from steelyard.analysis.comparison.sample_costs import hashes_by_id
+from steelyard.analysis.comparison.sample_scores import hashes_by_id
 from steelyard.analysis.conditions import parse_condition
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import DataError

@@ -12,9 +12,9 @@ from steelyard import ConfigError
 from steelyard.constraints import check_options
 from steelyard.data.documents import read_document
 from steelyard.data.sample_files import SampleFiles
-from steelyard.generate.further_kinds import TWO_CHUNKS, UNANSWERABLE, related_pairs
 from steelyard.generate.qa import generate_qa
 from steelyard.generate.question_set import read_rows
+from steelyard.generate.selection import TWO_CHUNKS, UNANSWERABLE, related_pairs
 from steelyard.generate.writer import QuestionWriter
 from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.prompts.template import load_template, placeholders

@@ -141,6 +141,9 @@ LanguageOption = Annotated[
 ]
 
 
+AuthorOption = Annotated[
+    str, typer.Option("--author", metavar="NAME", help="Your name; it is stored with the change.", show_default=False)
+]
 LabelKindOption = Annotated[
     str,
     typer.Option(
