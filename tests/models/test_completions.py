@@ -11,8 +11,8 @@ from tests.loopback import http, peer
 from steelyard import ConfigError
 from steelyard.constraints import check_options
 from steelyard.models.base import Answer, Fault
-from steelyard.models.completions import Completions
 from steelyard.models.limits import Limits, Retry
+from steelyard.models.openai_compatible import Completions
 from steelyard.session.secrets import Secrets
 from steelyard.session.wire import HttpWire
 from steelyard.types import Usage

@@ -4,9 +4,9 @@ import pytest
 
 from steelyard import ConfigError, ExactMatch, OpenAICompatible, Prompt, Sample, Scripted, evaluate
 from steelyard.constraints import check_options
-from steelyard.models.completions import Completions
 from steelyard.models.embeddings import Embeddings
 from steelyard.models.http import HttpModel
+from steelyard.models.openai_compatible import Completions
 from steelyard.models.references import references, texts_in, without_query
 from steelyard.models.response import ResponseMap
 

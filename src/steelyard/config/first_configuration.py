@@ -12,8 +12,7 @@ from typing import Any, Final
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.language import language_of
-from steelyard.prompts.template import value_at
+from steelyard.prompts.template import language_of, value_at
 from steelyard.suites.general.defaults import default_name
 from steelyard.suites.general.rows import GeneralRows, load_general
 from steelyard.types import Sample

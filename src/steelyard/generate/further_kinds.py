@@ -14,7 +14,7 @@ from typing import Final
 
 from steelyard.data.documents import Document
 from steelyard.errors import ConfigError
-from steelyard.prompts.language import Language
+from steelyard.prompts.template import Language
 from steelyard.retrieval.chunk import Chunk, split_chunks
 from steelyard.retrieval.stored import ChunkIndex
 

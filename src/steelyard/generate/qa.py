@@ -33,7 +33,7 @@ from steelyard.generate.question_set import QaSet, collect
 from steelyard.generate.selection import LEAST_LETTERS, Drawing, Selection, left_out_text, select_chunks
 from steelyard.generate.writer import QuestionCount, QuestionWriter
 from steelyard.models.base import Model
-from steelyard.prompts.language import LanguageSetting, language_of
+from steelyard.prompts.template import LanguageSetting, language_of
 from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk
 from steelyard.store import Run, Store
 from steelyard.types import Sample

@@ -324,11 +324,11 @@ def _named(line: str) -> Iterator[tuple[int, int]]:
 def _end_of_value(line: str, start: int, opening: str, *, in_address: bool) -> int:
     """Where a value ends, or the first reference in it begins."""
     if opening == '"':
-        found = _TO_QUOTE.match(line, start)
-        return found.end() if found else start
+        text = _TO_QUOTE.match(line, start)
+        return text.end() if text else start
     if not opening:
-        found = (_PARAMETER_END if in_address else _BARE_END).search(line, start)
-        return found.start() if found else len(line)
+        border = (_PARAMETER_END if in_address else _BARE_END).search(line, start)
+        return border.start() if border else len(line)
     end = line.find(opening, start)
     end = len(line) if end < 0 else end
     reference = REFERENCE.search(line, start, end)

@@ -122,8 +122,8 @@ class Choice:
             by_rule = _by_rule(self.rule, text, len(sample.choices))
         reading = by_rule
         if self.pattern:
-            found = read_by_pattern(text, self.pattern, sample.choices, question=question, several=several)
-            reading = found or by_rule
+            by_pattern = read_by_pattern(text, self.pattern, sample.choices, question=question, several=several)
+            reading = by_pattern or by_rule
         solved = _with_confidence(_score(reading, sample, expected, finish), output, text)
         credit = self.credit if several else "all"
         others = [_points(solved, sample, credit)] if self.points else []
@@ -315,9 +315,9 @@ class LikelihoodAccuracy:
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """`acc`, which reports show first, and the other accuracies."""
-        one = ScoreInfo("acc", (0.0, 1.0), threshold=1.0, denominator="all")
-        others = tuple(replace(one, name=name) for name in self._names[1:])
-        return (replace(one, headline=True, confidence=True), *others)
+        info = ScoreInfo("acc", (0.0, 1.0), threshold=1.0, denominator="all")
+        others = tuple(replace(info, name=name) for name in self._names[1:])
+        return (replace(info, headline=True, confidence=True), *others)
 
     @property
     def _names(self) -> tuple[str, ...]:

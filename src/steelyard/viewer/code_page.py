@@ -33,7 +33,7 @@ from steelyard.people.error_codes import LONGEST_DEFINITION, LONGEST_NAME, Codin
 from steelyard.plain_json import digest_of
 from steelyard.report.section import Section
 from steelyard.report.sections.error_codes import trial_section
-from steelyard.scorers.judges.error_code import ErrorJudge, ErrorPattern
+from steelyard.scorers.judges.criteria import ErrorJudge, ErrorPattern
 from steelyard.types import Json
 from steelyard.viewer.codes_page import scorer_words, writer_of
 from steelyard.viewer.notes import author_of, remember_author

@@ -29,9 +29,8 @@ from steelyard.models.decisions import DECISIONS
 from steelyard.replies.clean import fold
 from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale, Verdict
-from steelyard.scorers.judges.declared import REASON_TOKENS
+from steelyard.scorers.judges.declared import REASON_TOKENS, score_of, unless_stopped
 from steelyard.scorers.judges.judge import Judge, together
-from steelyard.scorers.judges.verdicts import score_of, unless_stopped
 from steelyard.session.reply_schemas import ask_for_probabilities
 from steelyard.session.session import proving
 from steelyard.types import STOPPED, Asks, Message, Reply, Score

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from steelyard.models.base import ModelInfo
-from steelyard.prompts.passages import own_question
-from steelyard.prompts.sample_values import SHOW_OPTIONS
+from steelyard.prompts.sample_values import SHOW_OPTIONS, own_question
 from steelyard.prompts.template import placeholders
 from steelyard.replies.answer_key import wants_several
 from steelyard.suites.choice.few_shot import FewShotExamples, groups_short_of

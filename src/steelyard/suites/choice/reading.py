@@ -17,7 +17,7 @@ from steelyard.data.table import Column, Defect, Row, Table, cell_at, column_let
 from steelyard.data.unread_cells import notes_on_unread, with_unread
 from steelyard.data.unused_columns import TableColumns, UnusedColumns
 from steelyard.prompts.conversation import flaw_in, messages_in, transcript_of
-from steelyard.prompts.passages import with_passage
+from steelyard.prompts.sample_values import with_passage
 from steelyard.suites.choice.keys import (
     LETTERS,
     MAX_OPTIONS,

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from steelyard.errors import ConfigError
 from steelyard.registry import find
-from steelyard.scorers.row_checks import CHECKS
+from steelyard.scorers.combined import CHECKS
 from steelyard.types import INLINE, Output, Sample, Scorer
 
 _MOST_LABELS: Final = 20

@@ -18,7 +18,7 @@ from steelyard.data.table import Defect, Row, is_blank_cell, list_in, render
 from steelyard.data.unused_columns import UnusedColumns
 from steelyard.errors import ConfigError
 from steelyard.prompts.conversation import flaw_in, messages_in
-from steelyard.scorers.row_checks import CHECKS
+from steelyard.scorers.combined import CHECKS
 from steelyard.suites.general.checks import checks_in, defects_of
 from steelyard.suites.general.images import with_images
 from steelyard.suites.general.roles import ROLES, Roles, places

@@ -12,9 +12,9 @@ from steelyard.errors import ConfigError
 from steelyard.evaluation.objects import Suite
 from steelyard.evaluation.suite_keys import JudgedSuiteKeys
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.language import language_of
+from steelyard.prompts.template import language_of
+from steelyard.scorers.combined import CHECKS, Checks
 from steelyard.scorers.judges.judge import Judge, takes_model
-from steelyard.scorers.row_checks import CHECKS, Checks
 from steelyard.suites.general.checks import try_on_rows, with_columns, with_expected, with_kinds
 from steelyard.suites.general.defaults import default_scorers, refuse_nothing
 from steelyard.suites.general.grid import (
