@@ -26,7 +26,7 @@ from steelyard.evaluation.choice_readings import changed_readings, with_reading
 from steelyard.evaluation.rescore import ScoresElsewhere
 from steelyard.evaluation.rescore import rescore as score_again
 from steelyard.report.render.terminal import console, print_json, print_sections, say
-from steelyard.report.sections.rescored import changed_readings_section, rescored_section
+from steelyard.report.sections.changed_scores import changed_readings_section, rescored_section
 from steelyard.sql.sandbox import permits_of
 from steelyard.store import Store
 from steelyard.workers.executors import named_executor

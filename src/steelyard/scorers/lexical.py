@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -423,6 +423,7 @@ def reached(value: float, threshold: float | None) -> bool | None:
 
 _LABEL: Final = "accuracy"
 _MOST_LABELS: Final = 200
+_MARKDOWN: Final = frozenset("*#`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,7 +474,7 @@ class LabelMatch:
             references: (sample's id, expected output) of every sample.
 
         Raises:
-            ConfigError: an expected output is not among the labels.
+            ConfigError: an expected output is not among the labels, or two differ in signs alone that are Markdown.
         """
         expected: dict[str, str] = {}
         for name, reference in references:
@@ -481,6 +482,7 @@ class LabelMatch:
                 expected.setdefault(label, name)
         if not self.labels:
             first = {plain_label(label): label for label in reversed(expected)}
+            _refuse_signs(expected, first)
             return replace(self, labels=tuple(label for label in expected if first[plain_label(label)] == label))
         known = {plain_label(label) for label in self.labels}
         for label, name in expected.items():
@@ -509,6 +511,17 @@ class LabelMatch:
         right = label in wanted
         detail = {"label": label, "wanted": label if right else wanted[0]}
         return Score(_LABEL, float(right), passed=right, reason=f"read {label!r}", detail=detail)
+
+
+def _refuse_signs(labels: Iterable[str], first: Mapping[str, str]) -> None:
+    """Refuse `C` beside `C#`: replies are read without the signs of Markdown, so the two would count as one label."""
+    for label in labels:
+        other = first[plain_label(label)]
+        if not plain_label(label) or _MARKDOWN & (set(label) ^ set(other)):
+            raise ConfigError(
+                f"label: the expected outputs {other!r} and {label!r} are read as the same, as *, # and ` are "
+                "Markdown: write them in words, or name another scorer, such as exact_match"
+            )
 
 
 def _labels_in(reference: Any) -> list[str]:

@@ -31,8 +31,8 @@ from steelyard.people.codings import (
 )
 from steelyard.people.error_codes import LONGEST_DEFINITION, LONGEST_NAME, CodingState, ErrorCode, ErrorNote
 from steelyard.plain_json import digest_of
+from steelyard.report.coding_page import trial_section
 from steelyard.report.section import Section
-from steelyard.report.sections.error_codes import trial_section
 from steelyard.scorers.judges.criteria import ErrorJudge, ErrorPattern
 from steelyard.types import Json
 from steelyard.viewer.codes_page import scorer_words, writer_of

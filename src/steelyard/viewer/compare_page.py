@@ -16,13 +16,12 @@ from steelyard.analysis.numbers import count_text, interval_text, score_title, v
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.report.charts.scatter import ScatterChart
+from steelyard.report.charts.plots import ScatterChart
 from steelyard.report.run_texts import run_labels
 from steelyard.report.section import Section
-from steelyard.report.sections.comparison import comparison_section, settings_section
+from steelyard.report.sections.comparison import comparison_section, methods_section, settings_section
 from steelyard.report.sections.conclusion import difference_text
 from steelyard.report.sections.grid import grid_details_section
-from steelyard.report.sections.methods import methods_section
 from steelyard.store import Run
 from steelyard.store.related_runs import refuse_other_suites
 from steelyard.viewer.open_datasets import OpenDatasets

@@ -9,10 +9,9 @@ from typing import Literal, NamedTuple
 from steelyard.people.codings import Coding, newest_change, read_coding
 from steelyard.people.draw import DrawnRecord
 from steelyard.people.error_codes import CodingState
-from steelyard.report.charts.curve import CurveChart
-from steelyard.report.coding_page import CodingPage
+from steelyard.report.charts.plots import CurveChart
+from steelyard.report.coding_page import CodingPage, codes_section, saturation_chart
 from steelyard.report.section import Section
-from steelyard.report.sections.error_codes import codes_section, saturation_chart
 from steelyard.store import Run
 from steelyard.viewer.pages import Pages
 

@@ -42,7 +42,7 @@ from steelyard.people.queues import (
 )
 from steelyard.prompts.conversation import is_messages
 from steelyard.report.section import Section
-from steelyard.report.sections.agreement import rater_sections
+from steelyard.report.sections.judge_agreement import rater_sections
 from steelyard.store import Run
 from steelyard.viewer.notes import author_of, remember_author
 from steelyard.viewer.pages import Pages, form_of

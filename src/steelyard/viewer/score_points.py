@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Final
 
 from steelyard.analysis.numbers import score_title
-from steelyard.report.charts.scatter import MOST_LINKED, ScatterChart, ScatterPoint
+from steelyard.report.charts.plots import MOST_LINKED, ScatterChart, ScatterPoint
 from steelyard.store import Run
 from steelyard.viewer.named_address import sample_address
 from steelyard.viewer.pages import Pages
