@@ -17,7 +17,6 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import sys
 from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
@@ -236,9 +235,7 @@ def _numbers(value: Any, answer: Answer) -> array[float]:
     numbers = array("f")
     try:
         if isinstance(value, str):
-            numbers.frombytes(b64decode(value, validate=True))
-            if sys.byteorder == "big":
-                numbers.byteswap()
+            numbers.extend(np.frombuffer(b64decode(value, validate=True), dtype="<f4").tolist())
         else:
             numbers.extend(value)
     except (TypeError, ValueError, OverflowError) as error:
@@ -249,11 +246,7 @@ def _numbers(value: Any, answer: Answer) -> array[float]:
 
 
 def _reply(rows: Sequence[array[float]], usage: Usage, **metadata: str) -> Reply:
-    body = b"".join(row.tobytes() for row in rows)
-    if sys.byteorder == "big":
-        numbers = array("f", body)
-        numbers.byteswap()
-        body = numbers.tobytes()
+    body = np.array(rows, dtype="<f4").tobytes()
     vectors = {"vectors": b64encode(body).decode("ascii"), "dimension": len(rows[0])}
     return Reply("", "", usage=usage, metadata={**metadata, **vectors})
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from importlib.resources import files
@@ -23,7 +23,7 @@ from steelyard.models.endpoint import check_connection, most_tokens
 from steelyard.models.faults import filtered_reply
 from steelyard.models.references import HTTP_TOKEN, check_secrets, check_sent, masked
 from steelyard.models.response import ResponseMap, reply_in, watch_for
-from steelyard.plain_json import plain
+from steelyard.plain_json import plain, texts_in
 from steelyard.prompts.conversation import content_text
 from steelyard.prompts.message_parts import has_other_parts
 from steelyard.prompts.template import check_names, fill, names_in, render, value_at
@@ -239,22 +239,13 @@ def _check_places(slots: Mapping[str, Any], template: Json) -> None:
                 f"the body has no place for {omitted}: use {{{{{name}}}}} or {{{{messages}}}}; the body of a target "
                 "may use {{transcript}} too, which is all turns as one text"
             )
-    if not isinstance(slots["prompt"], str) and "{{prompt}}" not in set(_texts_in(template)):
+    if not isinstance(slots["prompt"], str) and "{{prompt}}" not in {
+        text.replace(" ", "") for text in texts_in(template)
+    }:
         raise ConfigError(
             "the body has no place for a part that is not text, such as an image: use {{messages}}, or a value that is "
             "{{prompt}} alone"
         )
-
-
-def _texts_in(template: Json) -> Iterator[str]:
-    if isinstance(template, str):
-        yield template.replace(" ", "")
-    elif isinstance(template, Mapping):
-        for element in template.values():
-            yield from _texts_in(element)
-    elif isinstance(template, list | tuple):
-        for element in template:
-            yield from _texts_in(element)
 
 
 def _filled_url(url: str, values: Mapping[str, Any]) -> str:

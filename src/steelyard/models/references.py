@@ -22,6 +22,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from steelyard.errors import ConfigError
+from steelyard.plain_json import texts_in
 
 REFERENCE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 TEXT_KEYS: Final = frozenset(
@@ -170,22 +171,6 @@ def references(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for element in value:
             yield from references(element)
-
-
-def texts_in(value: Any) -> Iterator[str]:
-    """Every string in a plain value, keys left out.
-
-    >>> list(texts_in({"a": ["b", 1, {"c": "d"}]}))
-    ['b', 'd']
-    """
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for element in value.values():
-            yield from texts_in(element)
-    elif isinstance(value, list | tuple):
-        for element in value:
-            yield from texts_in(element)
 
 
 def names_secret(name: str, *, bare_key: bool = False) -> bool:

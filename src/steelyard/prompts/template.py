@@ -25,6 +25,7 @@ from typing import Annotated, Any, Final, Literal
 
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.files import read_regular_text
+from steelyard.plain_json import texts_in
 from steelyard.types import Json
 
 Language = Literal["en", "zh"]
@@ -333,14 +334,7 @@ def fill(value: Json, values: Mapping[str, Any]) -> Json:
 
 def names_in(value: Json) -> Iterator[str]:
     """The name of every placeholder in the strings of `value`, as `fill` looks it up."""
-    if isinstance(value, str):
-        yield from (name for name, _ in placeholders(value))
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from names_in(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from names_in(item)
+    return (name for text in texts_in(value) for name, _ in placeholders(text))
 
 
 def names_of(*texts: str) -> frozenset[str]:

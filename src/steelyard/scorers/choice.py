@@ -8,8 +8,7 @@ the headline rate, whose denominator is all samples, counts it as not solved.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, ClassVar, Final, Literal
@@ -19,6 +18,7 @@ from steelyard.prompts.conversation import question_of
 from steelyard.prompts.sample_values import option_label
 from steelyard.replies.answer_key import OR, Credit, credit_of, points_of
 from steelyard.replies.answer_pattern import compile_answer_pattern, read_by_pattern
+from steelyard.replies.answer_text import text_of
 from steelyard.replies.choice import ChoiceReading, read_choice, read_confidence
 from steelyard.replies.clean import fold
 from steelyard.replies.other_tools import RULES
@@ -114,7 +114,7 @@ class Choice:
             infos = self.score_infos
             scores = [Score(info.name, None, outcome="not_applicable", reason=problem) for info in infos]
             return scores if len(scores) > 1 else scores[0]
-        text, finish = _text(output.value), str(output.metadata.get("finish", ""))
+        text, finish = text_of(output), str(output.metadata.get("finish", ""))
         question, several = question_of(sample.input), _may_be_several(sample, expected)
         if self.rule == "steelyard":
             by_rule = read_choice(text, sample.choices, question=question, several=several, finish=finish)
@@ -267,14 +267,6 @@ def _key(sample: Sample) -> tuple[Key, str]:
             return (), f"the reference {str(sample.reference)[:40]!r} is not a letter from A to {last}"
         readings.append("".join(sorted(letters)))
     return tuple(sorted(set(readings))), ""
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Mapping | Sequence) and not isinstance(value, bytes):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return "" if value is None else str(value)
 
 
 _LIKELIHOOD_SCORES: Final = ("acc", "acc_norm", "acc_bytes")

@@ -8,7 +8,6 @@ better than these is not worth its calls. The measures are in `steelyard.scorers
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from steelyard.constraints import Positive, Share, Within
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.normal_form import nfkc
+from steelyard.replies.answer_text import text_of
 from steelyard.replies.closed_set import closed_set, read_one
 from steelyard.replies.label import plain_label
 from steelyard.scorers.overlap import Overlap, answer_words, chrf, rouge_l, token_f1, words_of
@@ -370,16 +370,6 @@ def references_of(sample: Sample) -> tuple[tuple[str, ...], str]:
         return (), f"the reference is neither text nor a list of texts: it holds a {type(unsupported).__name__}"
     texts = tuple(text for value in texts_or_numbers if (text := str(value)).strip())
     return texts, "" if texts else "the sample has no reference"
-
-
-def text_of(output: Output) -> str:
-    """The output as text: structures as JSON, None as an empty text."""
-    value = output.value
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Mapping | Sequence) and not isinstance(value, bytes):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return "" if value is None else str(value)
 
 
 def unscored(name: str, problem: str, output: Output) -> Score | None:

@@ -15,16 +15,10 @@ from typing import Annotated, ClassVar, Final, Literal
 from steelyard.constraints import Amount, Positive, Share, Within
 from steelyard.errors import ConfigError
 from steelyard.normal_form import nfkc
+from steelyard.replies.answer_text import text_of
 from steelyard.replies.clean import fold
 from steelyard.replies.evidence import phrases
-from steelyard.scorers.lexical import (
-    best_overlap,
-    references_of,
-    share_info,
-    text_of,
-    unscored,
-    which_reference,
-)
+from steelyard.scorers.lexical import best_overlap, references_of, share_info, unscored, which_reference
 from steelyard.scorers.overlap import Overlap, overlap_of, words_of
 from steelyard.types import CALLS, INLINE, LACKS, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
 
@@ -77,16 +71,14 @@ class Length:
     '4 words, at most 3'
     """
 
+    score_infos: ClassVar[tuple[ScoreInfo, ...]] = (
+        share_info("length", 1.0, labels=("within limits", "outside of limits")),
+    )
     stage_info: ClassVar[StageInfo] = INLINE
 
     max: Annotated[int | None, Within(0)] = None
     min: Annotated[int | None, Within(0)] = None
     unit: Literal["words", "characters", "lines", "sentences"] = "words"
-
-    @property
-    def score_infos(self) -> tuple[ScoreInfo, ...]:
-        """Within the limits or not."""
-        return (share_info("length", 1.0, labels=("within limits", "outside of limits")),)
 
     def check(self) -> None:
         """Validate the options.
@@ -122,15 +114,13 @@ class StartsWith:
     1.0
     """
 
+    score_infos: ClassVar[tuple[ScoreInfo, ...]] = (
+        share_info("starts_with", 1.0, labels=("begins so", "begins otherwise")),
+    )
     stage_info: ClassVar[StageInfo] = INLINE
     short_key: ClassVar[str] = "value"
 
     ignore_case: bool = False
-
-    @property
-    def score_infos(self) -> tuple[ScoreInfo, ...]:
-        """It does or not."""
-        return (share_info("starts_with", 1.0, labels=("begins so", "begins otherwise")),)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Look at the beginning of one output."""
@@ -163,16 +153,12 @@ class Levenshtein:
     '3 edits'
     """
 
+    score_infos: ClassVar[tuple[ScoreInfo, ...]] = (share_info("levenshtein"),)
     stage_info: ClassVar[StageInfo] = StageInfo(name="levenshtein")
 
     most_edits: Amount | None = None
     most_share: Share | None = None
     ignore_case: bool = False
-
-    @property
-    def score_infos(self) -> tuple[ScoreInfo, ...]:
-        """A share; passed by the limits."""
-        return (share_info("levenshtein"),)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Compare one output."""
@@ -333,14 +319,10 @@ class ExpectedFinish:
         reason: as the endpoint gives it.
     """
 
+    score_infos: ClassVar[tuple[ScoreInfo, ...]] = (share_info("finish", 1.0, labels=("as expected", "otherwise")),)
     stage_info: ClassVar[StageInfo] = _SEES_CALLS
 
     reason: str = "stop"
-
-    @property
-    def score_infos(self) -> tuple[ScoreInfo, ...]:
-        """It did or not."""
-        return (share_info("finish", 1.0, labels=("as expected", "otherwise")),)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Read why one output ended."""
@@ -368,15 +350,13 @@ class ExpectedRefusal:
     0.0
     """
 
+    score_infos: ClassVar[tuple[ScoreInfo, ...]] = (
+        share_info("refusal", 1.0, labels=("as expected", "not as expected"), named_verdicts=True),
+    )
     stage_info: ClassVar[StageInfo] = INLINE
 
     expected: bool | None = None
     key: str = "must_refuse"
-
-    @property
-    def score_infos(self) -> tuple[ScoreInfo, ...]:
-        """As expected or not."""
-        return (share_info("refusal", 1.0, labels=("as expected", "not as expected"), named_verdicts=True),)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Read one output."""

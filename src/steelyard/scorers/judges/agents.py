@@ -182,6 +182,9 @@ class StepsJustified(AskingScorer):
             `{{count}}`, `{{left_out}}` and `{{mark}}`.
     """
 
+    stage_info: ClassVar[StageInfo] = StageInfo(
+        mock_reply="\n".join(f"{no}. Needed. Verdict: YES" for no in range(1, _MOST_STEPS + 1))
+    )
     asks: ClassVar[Mapping[str, PromptForm]] = {
         "steps_justified": PromptForm(
             ("question", "transcript", "steps"), ("count", "left_out"), needed=("transcript", "steps")
@@ -196,11 +199,6 @@ class StepsJustified(AskingScorer):
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """A share."""
         return (ScoreInfo("steps_justified", (0.0, 1.0), threshold=self.threshold),)
-
-    @property
-    def stage_info(self) -> StageInfo:
-        """The mock reply of a dry run: every step is justified."""
-        return StageInfo(mock_reply="\n".join(f"{no}. Needed. Verdict: YES" for no in range(1, _MOST_STEPS + 1)))
 
     def case(self, sample: Sample, output: Output) -> Case | Score:
         """A trajectory and its calls of tools."""

@@ -25,7 +25,7 @@ from steelyard.constraints import Filled, ScoreName, TextList, Within, check_opt
 from steelyard.errors import ConfigError, expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.template import OwnWords, own_words, refuse_file_names
-from steelyard.replies.answer_text import answer_of
+from steelyard.replies.answer_text import answer_of, text_of
 from steelyard.replies.verdict import Scale, Verdict
 from steelyard.scorers.formats import Regex, undecided
 from steelyard.scorers.judges.declared import (
@@ -51,7 +51,7 @@ from steelyard.scorers.judges.declared import (
     yes_or_no,
 )
 from steelyard.scorers.judges.judge import takes_model
-from steelyard.scorers.lexical import text_of, unscored
+from steelyard.scorers.lexical import unscored
 from steelyard.scorers.patterns import TIMEOUT_S, Flag, compile_pattern
 from steelyard.session.replies import refused_before
 from steelyard.types import INLINE, PASSAGES, Output, Reply, Sample, Score, ScoreInfo, StageInfo
