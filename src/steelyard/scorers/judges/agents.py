@@ -92,7 +92,7 @@ def _shown(name: str, sample: Sample, output: Output, judge: Judge, tokens: int)
 def _whole_run(name: str, shown: _ShownTrajectory, values: Mapping[str, str]) -> Case:
     """One verdict on all that an agent did."""
     detail = {"transcript": shown.transcript.detail()}
-    return Case(name, shown.language, shown.values | values, yes_or_no(REASON_TOKENS), is_most, detail)
+    return Case(name, shown.language, {**shown.values, **values}, yes_or_no(REASON_TOKENS), is_most, detail)
 
 
 @takes_model
