@@ -11,8 +11,10 @@ prompt with its log probability, which no chat endpoint does. Source: OpenAI API
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import exp, isfinite
 from typing import Any, ClassVar, Final
 from urllib.parse import quote
 
@@ -40,7 +42,7 @@ from steelyard.models.faults import (
 )
 from steelyard.models.json_bodies import mapping_or_empty, parse_body
 from steelyard.models.mismatches import keys_named, mismatch, said_nothing
-from steelyard.models.native import turns_of
+from steelyard.models.native import items_of, turns_of
 from steelyard.models.prices import PER
 from steelyard.models.streaming import completion_in, send_streamed, streamed_text
 from steelyard.prompts.conversation import content_text, transcript_of
@@ -293,6 +295,17 @@ def _usage(data: Mapping[str, Any], text: str) -> Usage:
         cache_write=read.get("cache_write_tokens"),
         reasoning=thought.get("reasoning_tokens") or usage.get("reasoning_tokens"),
     )
+
+
+def token_probabilities(listed: Any) -> Iterator[tuple[str, float]]:
+    """Text and probability of each token in a list of `logprobs`; what cannot be read is left out."""
+    for entry in items_of(listed):
+        text, logprob = entry.get("token"), entry.get("logprob")
+        if not isinstance(text, str) or type(logprob) not in {int, float}:
+            continue
+        with suppress(OverflowError):  # an integer beyond the range of floats
+            if isfinite(logprob):
+                yield text, exp(min(0.0, logprob))
 
 
 def tier_of(value: Any) -> str:

@@ -19,16 +19,16 @@ The endpoint's offsets are used only where the tokens are not text at all.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import exp, fsum, isfinite, log, nan
+from math import exp, fsum, isfinite, log
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 from steelyard.constraints import Within
 from steelyard.errors import ConfigError, ModelError, TargetError
 from steelyard.models.base import AskedModel, CallParameters, ModelInfo
-from steelyard.models.openai_compatible import prompt_of
+from steelyard.models.openai_compatible import prompt_of, token_probabilities
 from steelyard.prompts.conversation import conversation_asked, question_of, with_system
 from steelyard.prompts.sample_values import (
     SHOW_OPTIONS,
@@ -89,39 +89,20 @@ def letter_probabilities(listed: Sequence[Any], letters: str) -> LetterProbabili
     >>> {letter: round(p, 6) for letter, p in result.found.items()}, result.missing, round(result.rest, 6)
     ({'A': 0.125, 'B': 0.75}, 'C', 0.025)
     """
-    readable = list(_probabilities(listed))
+    readable: dict[str, float] = {}
+    for text, p in token_probabilities(listed):
+        readable.setdefault(text, p)  # endpoints list the chosen one twice now and then
     if not readable:
         return None
     by_letter: dict[str, float] = {}
-    for text, p in readable:
+    for text, p in readable.items():
         letter = fold(text).lstrip(_BEFORE).rstrip(_AFTER)
         if len(letter) == 1 and letter in letters:
             by_letter[letter] = by_letter.get(letter, 0.0) + p
     ordered = {letter: min(1.0, by_letter[letter]) for letter in letters if letter in by_letter}
     missing = "".join(letter for letter in letters if letter not in by_letter)
-    remainder = max(0.0, 1.0 - sum(p for _, p in readable))
-    return LetterProbabilities(ordered, missing, remainder, max(readable, key=lambda pair: pair[1])[0])
-
-
-def _probabilities(listed: Sequence[Any]) -> Iterator[tuple[str, float]]:
-    """Text and probability of each token, once: endpoints list the chosen one twice now and then."""
-    seen: set[str] = set()
-    for entry in listed:
-        if not isinstance(entry, Mapping):
-            continue
-        text, value = entry.get("token"), _finite(entry.get("logprob"))
-        if isinstance(text, str) and value is not None and text not in seen:
-            seen.add(text)
-            yield text, exp(min(0.0, value))
-
-
-def _finite(value: Any) -> float | None:
-    """A JSON number as a float; None for any other value, and for an integer beyond the range of floats."""
-    try:
-        number = float(value) if type(value) in {int, float} else nan
-    except OverflowError:
-        return None
-    return number if isfinite(number) else None
+    remainder = max(0.0, 1.0 - sum(readable.values()))
+    return LetterProbabilities(ordered, missing, remainder, max(readable, key=readable.__getitem__))
 
 
 _HIGH: Final = 0x80
