@@ -301,7 +301,7 @@ def token_probabilities(listed: Any) -> Iterator[tuple[str, float]]:
     """Text and probability of each token in a list of `logprobs`; what cannot be read is left out."""
     for entry in items_of(listed):
         text, logprob = entry.get("token"), entry.get("logprob")
-        if not isinstance(text, str) or type(logprob) not in {int, float}:
+        if not isinstance(text, str) or isinstance(logprob, bool) or not isinstance(logprob, int | float):
             continue
         with suppress(OverflowError):  # an integer beyond the range of floats
             if isfinite(logprob):
