@@ -19,8 +19,7 @@ from steelyard.constraints import Positive, Share, Within
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.normal_form import nfkc
 from steelyard.replies.answer_text import text_of
-from steelyard.replies.closed_set import closed_set, read_one
-from steelyard.replies.label import plain_label
+from steelyard.replies.label import closed_set, plain_label, read_one
 from steelyard.scorers.overlap import Overlap, answer_words, chrf, rouge_l, token_f1, words_of
 from steelyard.types import INLINE, STOPPED, Outcome, Output, Sample, Score, ScoreInfo, StageInfo
 

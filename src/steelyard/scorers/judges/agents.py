@@ -23,7 +23,7 @@ from steelyard.prompts.trajectory import (
     windowed_transcript,
 )
 from steelyard.replies.answer_text import answer_of
-from steelyard.replies.verdict import Verdict
+from steelyard.replies.judge_reply import Verdict
 from steelyard.scorers.judges.declared import (
     REASON_TOKENS,
     TOKENS_EACH,

@@ -34,7 +34,7 @@ from steelyard.prompts.conversation import transcript_of
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_text import answer_of
 from steelyard.replies.citations import Citation, read_citations
-from steelyard.replies.verdict import Verdict
+from steelyard.replies.judge_reply import Verdict
 from steelyard.retrieval.chunk import sentences
 from steelyard.scorers.judges.declared import (
     AskingScorer,

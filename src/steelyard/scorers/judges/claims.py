@@ -39,8 +39,8 @@ from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.template import Language
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_text import answer_of
+from steelyard.replies.judge_reply import Verdict
 from steelyard.replies.listing import distinct_texts, read_listing
-from steelyard.replies.verdict import Verdict
 from steelyard.scorers.judges.declared import (
     BETWEEN,
     AskingScorer,

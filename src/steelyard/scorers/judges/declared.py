@@ -26,8 +26,8 @@ from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.template import Language
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_text import answer_of
+from steelyard.replies.judge_reply import Scale, Verdict
 from steelyard.replies.rating import read_rating
-from steelyard.replies.verdict import Scale, Verdict
 from steelyard.replies.verdict_like import verdict_like
 from steelyard.replies.verdict_list import read_verdict_list
 from steelyard.replies.yes_no import read_yes_no

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Final
 
 from steelyard.prompts.conversation import transcript_of
 from steelyard.replies.answer_text import answer_of
-from steelyard.replies.verdict import Verdict
+from steelyard.replies.judge_reply import Verdict
 from steelyard.scorers.judges.declared import (
     LONGEST_REASON,
     AskingScorer,

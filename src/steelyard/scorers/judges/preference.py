@@ -21,8 +21,8 @@ from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.template import Language, own_words, placeholders
 from steelyard.prompts.trajectory import read_trajectory, shorten, windowed_transcript
+from steelyard.replies.judge_reply import Verdict
 from steelyard.replies.preference import read_preference
-from steelyard.replies.verdict import Verdict
 from steelyard.replies.verdict_like import neutralised, verdict_like
 from steelyard.scorers.judges.declared import (
     LONGEST_REASON,

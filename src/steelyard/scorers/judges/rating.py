@@ -28,8 +28,8 @@ from steelyard.errors import ConfigError, ModelError, ScorerError
 from steelyard.models.decisions import DECISIONS
 from steelyard.models.openai_compatible import token_probabilities
 from steelyard.replies.clean import fold
+from steelyard.replies.judge_reply import Scale, Verdict
 from steelyard.replies.rating import read_rating
-from steelyard.replies.verdict import Scale, Verdict
 from steelyard.scorers.judges.declared import REASON_TOKENS, score_of, unless_stopped
 from steelyard.scorers.judges.judge import Judge, together
 from steelyard.session.reply_schemas import ask_for_probabilities
