@@ -29,8 +29,7 @@ from steelyard.replies.sql import read_sql
 from steelyard.replies.user_turn import read_user_turn
 from steelyard.replies.verdict_list import read_verdict_list
 from steelyard.replies.yes_no import read_yes_no
-from steelyard.retrieval.chunk import split_chunks
-from steelyard.retrieval.sentences import sentences
+from steelyard.retrieval.chunk import sentences, split_chunks
 from steelyard.scorers.formats import JsonSchema
 from steelyard.types import Output, Reply, Sample
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steelyard.plain_json import check_plain, digest_of, field_values, from_json, json_value, to_json
+from steelyard.plain_json import check_plain, digest_of, field_values, from_json, json_value, texts_in, to_json
 from steelyard.stats.intervals import Interval
 
 
@@ -98,3 +98,7 @@ def test_a_number_that_json_does_not_have_is_null():
 def test_an_object_without_a_json_form_is_refused_where_it_stands_inside_a_value():
     with pytest.raises(TypeError, match="a value of type object has no JSON form"):
         json_value(Pair([object()], None))
+
+
+def test_every_text_of_a_plain_value_is_found():
+    assert list(texts_in(["a", {"k": ("b", 1, None)}])) == ["a", "b"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import date, time
 from decimal import Decimal
@@ -95,6 +95,22 @@ def check_plain(value: Any) -> None:
     """
     if type(value) is not str:
         _STRICT.encode(value)
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Every string in a plain value, keys left out.
+
+    >>> list(texts_in({"a": ["b", 1, {"c": "d"}]}))
+    ['b', 'd']
+    """
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for element in value.values():
+            yield from texts_in(element)
+    elif isinstance(value, list | tuple):
+        for element in value:
+            yield from texts_in(element)
 
 
 def described(value: Any) -> Any:

@@ -12,7 +12,7 @@ from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
 from steelyard.models.base import Model
 from steelyard.models.budget import Budget
-from steelyard.targets.function import Function
+from steelyard.targets.adapters import Function
 from steelyard.types import Scorer, Target
 
 pytestmark = pytest.mark.usefixtures("toys")

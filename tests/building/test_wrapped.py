@@ -12,7 +12,7 @@ from steelyard.evaluation.dry_run import estimate
 from steelyard.evaluation.rescore import rescore
 from steelyard.registry import describe
 from steelyard.scorers import ExactMatch, Guideline, Judge, ToolCalls
-from steelyard.scorers.judges.suite_judges import with_judge
+from steelyard.scorers.judges.judge import with_judge
 from steelyard.store import Store
 
 

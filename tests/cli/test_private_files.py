@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from steelyard import ExactMatch, Sample, Store, evaluate
-from steelyard.retrieval.index_files import keep
+from steelyard.retrieval.stored import keep
 
 STORE = Path(".steelyard/steelyard.db")
 WRITTEN = {

@@ -13,7 +13,7 @@ from steelyard.evaluation.decision import DrawnOrder
 from steelyard.evaluation.objects import StopWhen
 from steelyard.evaluation.rescore import rescore
 from steelyard.store.repair.verify import verify
-from steelyard.targets.pair import Pair
+from steelyard.targets.replay import Pair
 from steelyard.types import Output, Score
 
 N = 400

@@ -8,7 +8,7 @@ from steelyard import ExactMatch, Options, Sample, Score, ScoreInfo, Store, Suit
 from steelyard.evaluation import RunConfig
 from steelyard.evaluation.decision import DrawnOrder
 from steelyard.evaluation.objects import StopWhen
-from steelyard.targets.pair import Pair
+from steelyard.targets.replay import Pair
 
 N = 120
 

@@ -11,7 +11,7 @@ from tests.foreign.served import served
 
 from steelyard import Choice, OpenAICompatible, Prompt, Sample, aevaluate
 from steelyard.models import Retry
-from steelyard.models.completions import Completions
+from steelyard.models.openai_compatible import Completions
 from steelyard.scorers.choice import LikelihoodAccuracy
 from steelyard.targets.likelihood import Likelihood
 

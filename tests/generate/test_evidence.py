@@ -11,8 +11,8 @@ import pytest
 from steelyard import Baseline, Sample, Scripted
 from steelyard.generate import generate_qa
 from steelyard.generate.evidence import locate, split_quotation
-from steelyard.retrieval.sentences import sentences
-from steelyard.retrieval.tokens import is_stop
+from steelyard.retrieval.bm25 import is_stop
+from steelyard.retrieval.chunk import sentences
 from steelyard.scorers import Retrieval
 
 TEXT = (

@@ -8,9 +8,9 @@ from tests.loopback import completion, http, peer
 from steelyard import ConfigError, OpenAICompatible
 from steelyard.constraints import check_options
 from steelyard.errors import ModelError
-from steelyard.models.completions import Completions
 from steelyard.models.embeddings import Embeddings
 from steelyard.models.limits import Limits, Retry
+from steelyard.models.openai_compatible import Completions
 from steelyard.session.secrets import Secrets
 from steelyard.session.wire import HttpWire
 

@@ -11,8 +11,8 @@ from tests.loopback import http, peer
 from steelyard import ConfigError
 from steelyard.constraints import check_options
 from steelyard.models.base import Answer, Fault
-from steelyard.models.completions import Completions
 from steelyard.models.limits import Limits, Retry
+from steelyard.models.openai_compatible import Completions
 from steelyard.session.secrets import Secrets
 from steelyard.session.wire import HttpWire
 from steelyard.types import Usage
@@ -49,6 +49,11 @@ def test_a_call_is_one_post_of_a_prompt_with_the_key_in_a_header_alone():
         "max_tokens": 1,
     }
     assert (reply.text, reply.finish, reply.usage) == (" Paris", "length", Usage(3, 1))
+
+
+def test_tokens_from_the_cache_are_counted_as_in_chat_completions():
+    usage = {"prompt_tokens": 3, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 2}}
+    assert read(completed() | {"usage": usage}).usage == Usage(3, 1, cache_read=2)
 
 
 def test_the_tokens_of_an_echoed_prompt_are_kept_with_their_places():

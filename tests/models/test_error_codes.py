@@ -9,11 +9,10 @@ from tests.loopback import completion, http, peer, said
 
 from steelyard.errors import ModelError
 from steelyard.models.base import Answer, Fault
-from steelyard.models.completions import Completions
 from steelyard.models.embeddings import Embeddings
 from steelyard.models.http import HttpModel
 from steelyard.models.limits import Limits, Retry
-from steelyard.models.openai_compatible import OpenAICompatible
+from steelyard.models.openai_compatible import Completions, OpenAICompatible
 from steelyard.models.response import ResponseMap
 from steelyard.session.secrets import Secrets
 from steelyard.session.wire import HttpWire

@@ -8,7 +8,7 @@ import pytest
 from steelyard import ConfigError
 from steelyard.constraints import check_options
 from steelyard.evaluation.objects import check_parts
-from steelyard.models.http import PRESETS, HttpModel, PresetName
+from steelyard.models.http import HttpModel, PresetName, presets
 from steelyard.models.response import ResponseMap
 from steelyard.registry import describe, find
 
@@ -84,18 +84,18 @@ def test_a_given_path_and_header_win_over_the_presets():
     assert dict(model.headers) == {"authorization": "Bearer ${MINE}"}
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", presets())
 def test_every_preset_passes_its_own_check_once_its_needs_are_met(name):
-    model = HttpModel("http://h", name, body=dict.fromkeys(PRESETS[name].needs, "x"))
+    model = HttpModel("http://h", name, body=dict.fromkeys(presets()[name].needs, "x"))
     check_options(model)
-    assert model.request("hi", {}).url == "http://h" + PRESETS[name].path
-    for need in PRESETS[name].needs[:1]:
+    assert model.request("hi", {}).url == "http://h" + presets()[name].path
+    for need in presets()[name].needs[:1]:
         with pytest.raises(ConfigError, match=f"needs the key '{need}'"):
             check_options(HttpModel("http://h", name))
 
 
 def test_the_names_of_presets_are_those_of_the_annotation():
-    assert {"", *PRESETS} == set(PresetName.__args__)
+    assert {"", *presets()} == set(PresetName.__args__)
 
 
 def test_the_registered_model_is_this_one():

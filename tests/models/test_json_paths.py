@@ -5,10 +5,9 @@ import pytest
 
 from steelyard.constraints import check_options
 from steelyard.errors import ConfigError
-from steelyard.models import json_paths
+from steelyard.models import response
 from steelyard.models.base import Answer, Fault
-from steelyard.models.json_paths import MAX_EXPRESSION, PathSearch
-from steelyard.models.response import ResponseMap, reply_in
+from steelyard.models.response import MAX_EXPRESSION, PathSearch, ResponseMap, reply_in
 
 REPLY = {
     "answer": "yes",
@@ -29,7 +28,7 @@ def test_an_expression_that_doubles_its_value_ends_in_an_error(step, times):
 
 @pytest.mark.parametrize("step", ["[@[],@[]]", "@[?@==@]", "sort_by(@,&a)", "map(&[@,@],@)", "@[*].{a:a,b:@}"])
 def test_work_on_a_large_reply_is_counted(step, monkeypatch):
-    monkeypatch.setattr(json_paths, "MAX_WORK", 100_000)
+    monkeypatch.setattr(response, "MAX_WORK", 100_000)
     search = PathSearch("|".join([step] * 30))
     with pytest.raises(ValueError, match="too much work"):
         search([{"a": number} for number in range(2_000)])

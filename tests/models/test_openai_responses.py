@@ -211,7 +211,7 @@ def test_a_call_in_a_window_is_looked_for_until_it_is_there(monkeypatch):
 
 def test_a_window_that_passes_is_a_timeout_that_is_not_sent_again(monkeypatch):
     monkeypatch.setattr("steelyard.models.openai_responses._POLL_S", (0.001, 0.001))
-    monkeypatch.setattr("steelyard.models.native.SLOW_S", {"2h": 0.2})
+    monkeypatch.setattr("steelyard.models.endpoint.SLOW_S", {"2h": 0.2})
 
     async def run():
         async with peer(lambda n, asked: http(200, responses("", status="queued", output=[]))) as server:

@@ -4,10 +4,10 @@ import pytest
 
 from steelyard import ConfigError, ExactMatch, OpenAICompatible, Prompt, Sample, Scripted, evaluate
 from steelyard.constraints import check_options
-from steelyard.models.completions import Completions
 from steelyard.models.embeddings import Embeddings
 from steelyard.models.http import HttpModel
-from steelyard.models.references import references, texts_in, without_query
+from steelyard.models.openai_compatible import Completions
+from steelyard.models.references import references, without_query
 from steelyard.models.response import ResponseMap
 
 HEX = "9f86d081884c7d659a2feaa0c55ad015"
@@ -133,10 +133,6 @@ def test_references_are_those_around_a_question_and_none_in_its_words():
         }
     }
     assert list(references([target])) == ["KEY", "TEAM"]
-
-
-def test_every_text_of_a_plain_value_is_found():
-    assert list(texts_in(["a", {"k": ("b", 1, None)}])) == ["a", "b"]
 
 
 def test_a_long_text_without_an_address_is_read_once():

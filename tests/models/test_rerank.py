@@ -11,8 +11,8 @@ from tests.loopback import MemoryJournal, http, peer
 from steelyard.constraints import check_options
 from steelyard.errors import ConfigError, ModelError
 from steelyard.models.base import Answer, Fault
+from steelyard.models.embeddings import Rerank, rerank
 from steelyard.models.limits import Limits, Retry
-from steelyard.models.rerank import Rerank, rerank
 from steelyard.session.secrets import Secrets
 from steelyard.session.session import Session
 from steelyard.session.wire import HttpWire
@@ -76,7 +76,7 @@ def test_anything_but_a_score_for_each_text_is_malformed(body):
 def test_a_call_is_one_post_with_query_and_texts_and_the_key_in_a_header_alone(form, expected):
     async def run():
         async with peer(lambda n, asked: http(200, {"results": scored(0.5, 0.25)})) as server:
-            model = Rerank("r", server.url, "${KEY}", form, {"max_tokens_per_doc": 9})
+            model = Rerank("r", server.url, "${KEY}", {"max_tokens_per_doc": 9}, form=form)
             wire = HttpWire(Secrets(["KEY"], {"KEY": "sk-123456"}))
             reply = await Limits(Retry(), 1).call(model, model.request(["rain?", "a", "b"], {}), wire)
             await wire.close()

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from steelyard.models.base import Answer
-from steelyard.models.retry_after import retry_after_s, wait_asked_s
+from steelyard.models.faults import retry_after_s, wait_asked_s
 
 DATE = "Mon, 02 Mar 2026 10:00:00 GMT"
 

@@ -5,11 +5,11 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.models.rate_limit import Rates
-from steelyard.models.shared_rates import (
+from steelyard.models.rate_limit import (
     AHEAD_S,
     LATEST_S,
     Next,
+    Rates,
     SharedRateLimiter,
     SharedRates,
     bucket_of,

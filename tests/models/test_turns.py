@@ -3,7 +3,7 @@
 import pytest
 
 from steelyard import ConfigError
-from steelyard.models.turns import FilePart, schema_of, tool_choice_of, tools_of, turns_of, without_system
+from steelyard.models.native import FilePart, schema_of, tool_choice_of, tools_of, turns_of, without_system
 
 PNG = "data:image/png;base64,iVBORw0KGgo="
 PDF = "data:application/pdf;base64,JVBERi0="

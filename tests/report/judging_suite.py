@@ -2,7 +2,7 @@
 
 from steelyard import Options, Output, Sample, Score, ScoreInfo, Suite, evaluate_suite
 from steelyard.evaluation.evaluate import RunConfig
-from steelyard.targets.pair import Pair
+from steelyard.targets.replay import Pair
 
 NASTY = "</script><script>document.title='pwned'</script> \u202eevil <b>bold</b>"
 GROUPS = ("cooking <i>", "garden")

@@ -3,8 +3,7 @@ from math import isclose, log
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.retrieval.bm25 import BM25
-from steelyard.retrieval.tokens import tokens
+from steelyard.retrieval.bm25 import BM25, tokens
 
 WORDS = st.lists(st.sampled_from(["sky", "earth", "fire", "lake", "wind"]), max_size=8).map(" ".join)
 

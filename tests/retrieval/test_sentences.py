@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.retrieval.sentences import sentences
+from steelyard.retrieval.chunk import sentences
 
 TEXT = st.text(alphabet='aB 1.!?\n"”。！，天…[]#-|\u3000', max_size=200)
 

@@ -16,11 +16,9 @@ from hypothesis import strategies as st
 from tests.thorough import times
 
 from steelyard.retrieval import stored
-from steelyard.retrieval.bm25 import MOST_TERMS, joined_terms, query_terms
+from steelyard.retrieval.bm25 import MOST_TERMS, joined_terms, query_terms, tokens
 from steelyard.retrieval.chunk import Chunk
-from steelyard.retrieval.index_files import keep, read_kept
-from steelyard.retrieval.stored import ChunkIndex, digest_of_chunks
-from steelyard.retrieval.tokens import tokens
+from steelyard.retrieval.stored import ChunkIndex, digest_of_chunks, keep, read_kept
 
 WORDS = st.lists(st.sampled_from(["sky", "earth", "fire", "the", "雨量", "计", "naïve", "ガス", "x_y"]), max_size=8)
 TEXTS = ("sky sky earth", "earth lake", "wind", "雨量计要放平", "天气 记录")
@@ -200,7 +198,7 @@ class TestFile:
 
     def test_a_kill_at_any_moment_leaves_a_whole_file_or_none(self, tmp_path):
         script = (
-            "import sys; from pathlib import Path; from steelyard.retrieval.index_files import keep\n"
+            "import sys; from pathlib import Path; from steelyard.retrieval.stored import keep\n"
             "print(flush=True)\n"
             "while True: keep(Path(sys.argv[1]), b'rain' * 500_000)"
         )

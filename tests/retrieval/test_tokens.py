@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.retrieval.tokens import is_stop, tokens
+from steelyard.retrieval.bm25 import is_stop, tokens
 
 
 def test_chinese_becomes_characters_and_overlapping_pairs():

@@ -5,7 +5,7 @@ import pytest
 from steelyard import Choice, ConfigError, ExactMatch, Judge, Sample, Score, ScoreInfo, Scripted, evaluate
 from steelyard.runner import Step, score_infos, stage_info, stage_name
 from steelyard.scorers import Correctness, Retrieval, TableMetrics
-from steelyard.scorers.judges.suite_judges import with_judges
+from steelyard.scorers.judges.judge import with_judges
 from steelyard.types import StageInfo
 
 

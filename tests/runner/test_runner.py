@@ -16,7 +16,7 @@ from steelyard.runner import Progress, Runner, RunPlan, Task
 from steelyard.session.secrets import Secrets
 from steelyard.session.session import Session
 from steelyard.store import NewRun, Store
-from steelyard.targets.function import Function
+from steelyard.targets.adapters import Function
 from steelyard.types import Usage
 
 

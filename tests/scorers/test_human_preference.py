@@ -9,7 +9,7 @@ import pytest
 from steelyard import ConfigError, Output, Sample
 from steelyard.constraints import check_options
 from steelyard.errors import DataError
-from steelyard.scorers.human_preference import HumanPreference
+from steelyard.scorers.preference import HumanPreference
 
 SIDES = ("glm-4", "qwen")
 

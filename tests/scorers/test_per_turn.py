@@ -233,7 +233,7 @@ def test_a_comparison_of_turns_is_never_surer_than_its_unparsed_verdicts_allow()
 
 
 def test_a_judge_is_passed_on_and_asked_once_a_turn():
-    from steelyard.scorers.judges.suite_judges import with_judge, with_judges
+    from steelyard.scorers.judges.judge import with_judge, with_judges
 
     [scorer] = with_judge([tone(Judge())], judge("Verdict: NO"))
     run = scored(parrot, scorer, samples=[talk("a", "x", "y"), talk("b", "x")])

@@ -11,7 +11,7 @@ from steelyard.generate.writer import QuestionCount
 from steelyard.registry import find, names
 from steelyard.runner import stage_info
 from steelyard.scorers import TableMetrics
-from steelyard.scorers.judges.error_code import ErrorJudge
+from steelyard.scorers.judges.criteria import ErrorJudge
 from steelyard.scorers.judges.judge import judged_by
 from steelyard.scorers.judges.relevance import Relevance
 from steelyard.scorers.lexical import Contains, TokenF1

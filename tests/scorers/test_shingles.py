@@ -2,7 +2,7 @@
 
 import pytest
 
-from steelyard.scorers.shingles import FoldedText
+from steelyard.scorers.passages import FoldedText
 
 WORDS = [f"w{at}" for at in range(200)]
 HAN = "".join(chr(0x4E00 + at) for at in range(200))

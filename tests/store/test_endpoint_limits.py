@@ -7,8 +7,7 @@ import contextlib
 
 from steelyard.errors import ModelError
 from steelyard.models.limits import Limits, Retry
-from steelyard.models.rate_limit import Rates
-from steelyard.models.shared_rates import SharedRateLimiter, SharedRates
+from steelyard.models.rate_limit import Rates, SharedRateLimiter, SharedRates
 from steelyard.store import Store
 from steelyard.store.endpoint_limits import StorePace
 from steelyard.workers.shared_gates import SharedGates

@@ -20,9 +20,9 @@ from steelyard.report.render.markdown import markdown_report
 from steelyard.report.sections.gate import gate_of
 from steelyard.report.sections.judge_panel import checks_section, panel_parts
 from steelyard.scorers import Correctness, PerTurn, Preference
-from steelyard.scorers.judges.suite_judges import with_judges
+from steelyard.scorers.judges.judge import with_judges
 from steelyard.store.delete import delete_runs
-from steelyard.targets.pair import Pair
+from steelyard.targets.replay import Pair
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 SAMPLES = [Sample(f"q{at}", f"Question {at:02}?", "the answer") for at in range(40)]

@@ -7,7 +7,7 @@ import pytest
 
 from steelyard import Prompt, Sample, Scripted
 from steelyard.data.sample_files import SampleFiles
-from steelyard.prompts.passages import own_question, passage_of, with_passage, without_passage
+from steelyard.prompts.sample_values import own_question, passage_of, with_passage, without_passage
 from steelyard.suites.choice.orders import rotated
 from steelyard.suites.choice.rows import examine_choice, load_choice
 from steelyard.targets.http import HttpEndpoint

@@ -18,7 +18,7 @@ from steelyard.errors import ConfigError
 from steelyard.people.labels import add_labels
 from steelyard.report.sections.preferences import preferences_section
 from steelyard.suites.pairwise import PairwiseSuite, pair_names, pairs_of
-from steelyard.targets.pair import Pair
+from steelyard.targets.replay import Pair
 
 ROWS = [
     {"id": f"q{no}", "question": f"How long is route {no}?", "reference": f"{no} miles", "group": f"by {no % 2}"}

@@ -6,7 +6,7 @@ from steelyard import ConfigError, ExactMatch, Sample, evaluate
 from steelyard.building.import_paths import find_function
 from steelyard.constraints import check_options
 from steelyard.registry import describe
-from steelyard.targets.function import Function
+from steelyard.targets.adapters import Function
 
 
 @pytest.fixture(autouse=True)

@@ -14,10 +14,9 @@ from tests.thorough import times
 from steelyard import ConfigError, OpenAICompatible, Sample, Scripted, aevaluate
 from steelyard.constraints import check_options
 from steelyard.errors import TargetError
-from steelyard.models.completions import Completions
+from steelyard.models.openai_compatible import Completions
 from steelyard.scorers.choice import Choice, LikelihoodAccuracy
-from steelyard.targets.likelihood import Likelihood
-from steelyard.targets.option_probabilities import letter_probabilities, text_likelihood
+from steelyard.targets.likelihood import Likelihood, letter_probabilities, text_likelihood
 
 SAMPLE = Sample("1", "Capital of France?", "B", ("Rome", "Paris, the city of light", "Oslo"))
 

@@ -7,7 +7,7 @@ import pytest
 from steelyard import ConfigError, ExactMatch, Output, Sample, evaluate
 from steelyard.constraints import check_options
 from steelyard.errors import DataError
-from steelyard.prompts.passages import with_passage
+from steelyard.prompts.sample_values import with_passage
 from steelyard.report.exports import records
 from steelyard.report.exports.records import legacy_rows
 from steelyard.report.exports.workbook import write_workbook

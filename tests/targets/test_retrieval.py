@@ -14,9 +14,8 @@ from steelyard.constraints import check_options
 from steelyard.data.documents import read_document
 from steelyard.evaluation.dry_run import estimate
 from steelyard.evaluation.objects import Suite
-from steelyard.models.embeddings import Embeddings
+from steelyard.models.embeddings import Embeddings, Rerank
 from steelyard.models.openai_compatible import OpenAICompatible
-from steelyard.models.rerank import Rerank
 from steelyard.registry import describe
 from steelyard.scorers.retrieval import Retrieval
 from steelyard.targets.retrieval import QueryEngine, _shared_vectors

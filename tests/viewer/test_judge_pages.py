@@ -17,7 +17,7 @@ from steelyard.evaluation.judge_panel import JudgesFile, answered_samples, canar
 from steelyard.people.labels import add_labels
 from steelyard.scorers import Correctness, Preference
 from steelyard.store.related_runs import related_runs
-from steelyard.targets.pair import Pair
+from steelyard.targets.replay import Pair
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 SAMPLES = [Sample(f"q{at}", f"Question {at:02}?", "the answer") for at in range(40)]

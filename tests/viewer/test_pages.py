@@ -33,7 +33,7 @@ from steelyard.errors import Attempt, StoreError
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.evaluation.judge_prompts import judge_prompts
 from steelyard.scorers.choice import Choice
-from steelyard.scorers.judges.correctness import Correctness
+from steelyard.scorers.judges.criteria import Correctness
 from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.retrieval import Retrieval
 from steelyard.store import Store

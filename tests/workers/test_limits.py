@@ -15,8 +15,7 @@ from tests.workers.exam import Exam, asked_twice, finish, kill
 from steelyard import ExactMatch, Sample
 from steelyard.evaluation import RunConfig, RunHandle, Suite, aevaluate_suite
 from steelyard.models.budget import Budget
-from steelyard.models.rate_limit import Rates
-from steelyard.models.shared_rates import SharedRates
+from steelyard.models.rate_limit import Rates, SharedRates
 from steelyard.store import NewRun, Store
 from steelyard.store.endpoint_limits import StorePace
 from steelyard.store.leases import LEASE_S

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
 from steelyard.errors import ConfigError
-from steelyard.models.json_paths import JmesPath, PathSearch
+from steelyard.models.response import JmesPath, PathSearch
 from steelyard.registry import describe, name_of
 from steelyard.replies.jsonlike import read_json
 from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, Scorer, StageInfo, WrapsScorers

@@ -20,7 +20,7 @@ from steelyard.escaping import cell_text
 from steelyard.people.dataset_drafts import SavedVersion, check_unchanged, read_draft, record_saved
 from steelyard.people.events import checked_author
 from steelyard.people.named_datasets import DatasetVersion, NamedDataset
-from steelyard.prompts.passages import own_question, passage_of
+from steelyard.prompts.sample_values import own_question, passage_of
 from steelyard.store import Store
 from steelyard.suites.choice.reading import ROLES as CHOICE
 from steelyard.suites.choice.rows import examine_choice

@@ -29,7 +29,7 @@ from steelyard.session.reply_schemas import Finding, schema_digest
 from steelyard.session.session import Keys
 from steelyard.store import Store
 from steelyard.store.journal import find_reply
-from steelyard.targets.pair import Pair
+from steelyard.targets.replay import Pair
 from steelyard.types import Output, Reply, Sample, Usage
 
 _LOOK_UP: Final = 500

@@ -17,7 +17,7 @@ from steelyard.session.replies import unpack_reply
 from steelyard.session.session import Keys
 from steelyard.store import Store
 from steelyard.store.journal import find_body
-from steelyard.targets.pair import Pair
+from steelyard.targets.replay import Pair
 from steelyard.types import Sample
 
 _MOST_UNKNOWN: Final = 200

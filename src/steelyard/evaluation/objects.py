@@ -31,8 +31,8 @@ from steelyard.models.rate_limit import Rates
 from steelyard.registry import name_of
 from steelyard.runner import Step
 from steelyard.scorers.judges.judge import judge_of
-from steelyard.targets.pair import Pair
 from steelyard.targets.prompt import Prompt
+from steelyard.targets.replay import Pair
 from steelyard.types import Sample, Scorer, Target, WrapsScorers
 
 

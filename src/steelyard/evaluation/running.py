@@ -19,7 +19,7 @@ from steelyard.runner import Feed, Progress, Runner, RunPlan, Task
 from steelyard.session.session import Session
 from steelyard.store import Run, RunWriter, Store
 from steelyard.store.record_reader import RecordReader
-from steelyard.targets.pair import Pair
+from steelyard.targets.replay import Pair
 from steelyard.types import Record, Target
 
 RESUMABLE: Final = frozenset({"interrupted", "budget"})

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from steelyard.errors import ConfigError, bounded, did_you_mean
 from steelyard.evaluation.objects import Suite, system_under_test
 from steelyard.evaluation.sides import CommonSamples
-from steelyard.prompts.passages import PASSAGE, passage_of
+from steelyard.prompts.sample_values import PASSAGE, passage_of
 from steelyard.prompts.template import value_at
 from steelyard.types import Sample
 

@@ -11,7 +11,7 @@ from steelyard.errors import ConfigError
 from steelyard.evaluation.objects import Suite
 from steelyard.store import Run, Store
 from steelyard.store.record_reader import OpenRunReader, RecordReader, samples_of
-from steelyard.targets.pair import BoundPair, Pair, PairSide
+from steelyard.targets.replay import BoundPair, Pair, PairSide
 from steelyard.types import Sample, Target
 
 

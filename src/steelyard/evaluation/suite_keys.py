@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from steelyard.evaluation.objects import Options
-from steelyard.scorers.judges.judge import Judge
-from steelyard.scorers.judges.suite_judges import SuiteJudges
+from steelyard.scorers.judges.judge import Judge, SuiteJudges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

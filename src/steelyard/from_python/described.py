@@ -21,9 +21,8 @@ from steelyard.evaluation.objects import Options, Suite
 from steelyard.evaluation.sample_ids import content_ids
 from steelyard.models.base import Model, is_model
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.language import language_of
-from steelyard.scorers.judges.judge import Judge
-from steelyard.scorers.judges.suite_judges import in_language, with_judge
+from steelyard.prompts.template import language_of
+from steelyard.scorers.judges.judge import Judge, in_language, with_judge
 from steelyard.suites.general.suite import GeneralSuite, Grid, models_by_name
 from steelyard.types import Sample, Scorer, Target
 

@@ -16,10 +16,9 @@ from typing import Annotated, Any, ClassVar, Final
 
 from steelyard.constraints import Seed, Within
 from steelyard.generate.writer import MOST_QUESTIONS
-from steelyard.prompts.language import language_of
-from steelyard.retrieval.chunk import Chunk
-from steelyard.retrieval.sentences import sentences
-from steelyard.retrieval.tokens import is_stop, tokens
+from steelyard.prompts.template import language_of
+from steelyard.retrieval.bm25 import is_stop, tokens
+from steelyard.retrieval.chunk import Chunk, sentences
 from steelyard.types import INLINE, Output, Sample, StageInfo
 
 BLANK: Final = "____"

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from steelyard.retrieval.sentences import sentences
-from steelyard.retrieval.tokens import is_stop
-from steelyard.scorers.shingles import FoldedText
+from steelyard.retrieval.bm25 import is_stop
+from steelyard.retrieval.chunk import sentences
+from steelyard.scorers.passages import FoldedText
 
 _ALIKE: Final = 0.6
 _YES_NO: Final = frozenset({"yes", "no", "not", "是", "否", "不", "对", "没", "有"})

@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import Final
 
 from steelyard.data.near_duplicates import similar_pairs
-from steelyard.retrieval.tokens import is_stop, tokens
+from steelyard.retrieval.bm25 import is_stop, tokens
 
 _SHARED_CHARACTERS: Final = 0.8
 _YES_NO: Final = frozenset({"yes", "no", "是", "否", "不", "对"})

@@ -8,39 +8,38 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, ClassVar, Final, Literal
 
 from steelyard.constraints import Timeout
 from steelyard.errors import ConfigError, expect_number
-from steelyard.models.base import Answer, CallParameters, Fault, Request, Wire, count_or_zero, finish_named, usage_of
-from steelyard.models.faults import fault_of_error, quoted
+from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, finish_named, usage_of
+from steelyard.models.endpoint import EndpointModel
+from steelyard.models.faults import quoted
 from steelyard.models.json_bodies import mapping_or_empty
 from steelyard.models.native import (
+    CalledTool,
+    FilePart,
+    MessageTurn,
     Said,
     check_native,
     closed,
     items_of,
     merged,
     native_reply,
-    native_request,
     opened_answer,
-    text_in,
-    turns_and_tokens,
-)
-from steelyard.models.openai_compatible import tier_of
-from steelyard.models.streaming import event_value, events_of, first_of, streamed_text
-from steelyard.models.turns import (
-    CalledTool,
-    FilePart,
-    MessageTurn,
     schema_of,
+    text_in,
     tool_choice_of,
     tools_of,
+    turns_and_tokens,
+    whole_answer,
     without_system,
 )
+from steelyard.models.openai_compatible import tier_of
+from steelyard.models.streaming import first_of
 from steelyard.types import Message, Reply, Usage
 
 _DEFAULT_TOKENS: Final = 16_000
@@ -53,7 +52,7 @@ _THOUGHT: Final = frozenset({"thinking", "redacted_thinking"})
 
 
 @dataclass(frozen=True, slots=True)
-class Anthropic:
+class Anthropic(EndpointModel):
     """A Claude model behind Anthropic's Messages API.
 
     Args:
@@ -63,27 +62,17 @@ class Anthropic:
         parameters: sent with every call, in the names of chat completions (`max_tokens`, `temperature`, `stop`,
             `tools`, `response_format`, `reasoning_effort`) or of the API itself (`thinking`, `top_k`, `metadata`).
             Without `max_tokens`, 16,000 is sent, as the API requires a limit.
-        headers: sent with every call; values may hold `${NAME}`.
-        timeout_s: limit of one attempt, in seconds.
         api_version: sent as `anthropic-version`. `2026-10-21` refuses temperature, top_p and top_k.
         cache: mark the tools and system messages, which are alike in every call, to be kept in the provider's cache for
             so long; empty marks nothing. Writing costs more than reading saves if few calls follow.
-        proxy: `http://user:${PASSWORD}@host:3128`; `none` connects directly; empty follows the environment.
-        ca_file: certificates in PEM form that are trusted as well as the system's.
     """
 
     limits_thinking: ClassVar[bool] = True
 
-    name: str
     base_url: str = "https://api.anthropic.com/v1"
-    api_key: str = ""
-    parameters: CallParameters = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
     timeout_s: Timeout = 600.0
     api_version: str = "2023-06-01"
     cache: Literal["", "5m", "1h"] = ""
-    proxy: str = ""
-    ca_file: Path | None = None
 
     def check(self) -> None:
         """Validate the fields before anything is sent.
@@ -91,7 +80,7 @@ class Anthropic:
         Raises:
             ConfigError: no name, no address, a key that is written out, or a parameter that is not one.
         """
-        check_native(self, self.name, ("system", "fallbacks"))
+        check_native(self, ("system", "fallbacks"))
         if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", self.api_version):
             raise ConfigError(f"api_version is a date such as 2023-06-01, not {self.api_version!r:.40}")
         if "max_tokens" in self.parameters:
@@ -108,9 +97,8 @@ class Anthropic:
             body["system"] = system
         if self.cache:
             _mark(body, self.cache)
-        key = (("x-api-key", self.api_key),) if self.api_key else ()
-        headers = (*key, ("anthropic-version", self.api_version))
-        return native_request(self, "messages", body, headers=headers, tokens=(tokens, count_or_zero(most)))
+        headers = (*self.key_header("x-api-key", ""), ("anthropic-version", self.api_version))
+        return self.post("messages", body, (tokens, count_or_zero(most)), headers)
 
     async def send(self, request: Request, wire: Wire) -> Answer:
         """Send it once; a call that may bring a long reply as a stream."""
@@ -127,30 +115,28 @@ class Anthropic:
         """
         if answer.status == 400 and _BROKEN_UPLOAD.search(answer.body):
             raise Fault("connection", f"status 400: the upload was cut off: {quoted(answer.body)}")
-        if answer.status == 200 and (text := streamed_text(answer)) is not None:
-            return _reply(_assembled(text, answer), answer)
-        data = opened_answer(answer, "content")
+        data = opened_answer(whole_answer(answer, _joined), "content")
         return data if isinstance(data, Reply) else _reply(data, answer)
 
 
 def _messages(turns: list[MessageTurn]) -> Iterator[dict[str, Any]]:
     """The turns; the results of several tools are one message."""
-    results: list[dict[str, Any]] = []
-    for turn in turns:
-        if turn.role == "tool":
-            results.append({"type": "tool_result", "tool_use_id": turn.call_id, "content": [*map(_block, turn.parts)]})
-            continue
-        if results:
-            yield {"role": "user", "content": results}
-            results = []
-        blocks = [*turn.reasoning, *map(_block, turn.parts)]
-        blocks += [
-            {"type": "tool_use", "id": call.id, "name": call.name, "input": call.parsed()} for call in turn.calls
-        ]
-        is_text = len(blocks) == 1 and isinstance(turn.parts[0] if turn.parts else None, str)
-        yield {"role": turn.role, "content": turn.text if is_text else blocks}
-    if results:
-        yield {"role": "user", "content": results}
+    for is_result, group in groupby(turns, lambda turn: turn.role == "tool"):
+        if is_result:
+            yield {"role": "user", "content": [_result(turn) for turn in group]}
+        else:
+            yield from map(_message, group)
+
+
+def _result(turn: MessageTurn) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": turn.call_id, "content": [*map(_block, turn.parts)]}
+
+
+def _message(turn: MessageTurn) -> dict[str, Any]:
+    calls = [{"type": "tool_use", "id": call.id, "name": call.name, "input": call.parsed()} for call in turn.calls]
+    blocks = [*turn.reasoning, *map(_block, turn.parts), *calls]
+    is_text = len(blocks) == 1 and isinstance(turn.parts[0] if turn.parts else None, str)
+    return {"role": turn.role, "content": turn.text if is_text else blocks}
 
 
 def _block(part: str | FilePart) -> dict[str, Any]:
@@ -252,26 +238,14 @@ def _spoken(event: Any) -> bool:
     return mapping_or_empty(event).get("type") == "content_block_delta"
 
 
-def _assembled(text: str, answer: Answer) -> Mapping[str, Any]:
-    """The message of a stream, in the form of one that was not streamed.
-
-    Raises:
-        Fault: an error in the stream, broken JSON, or a stream that ended before the reply did.
-    """
+def _joined(events: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The message that the events of a stream are parts of; None where the last of them did not come."""
     message: dict[str, Any] = {"content": {}, "usage": {}}
-    whole = False
-    for _, data in events_of(text):
-        try:
-            event = mapping_or_empty(event_value(data))
-        except (ValueError, RecursionError) as error:
-            raise Fault("malformed", f"a broken event in the stream: {quoted(data)}", billed=True) from error
-        if event.get("type") == "error" and (fault := fault_of_error(event, answer)) is not None:
-            raise fault
-        whole = whole or event.get("type") == "message_stop"
+    is_whole = False
+    for event in events:
+        is_whole = is_whole or event.get("type") == "message_stop"
         _add(message, event)
-    if not whole:
-        raise Fault("malformed", f"the stream ended before the reply did: {quoted(text[-200:])}", billed=True)
-    return {**message, "content": [message["content"][at] for at in sorted(message["content"])]}
+    return {**message, "content": [message["content"][at] for at in sorted(message["content"])]} if is_whole else None
 
 
 def _add(message: dict[str, Any], event: Mapping[str, Any]) -> None:

@@ -59,7 +59,7 @@ class Request:
         output_tokens: the most that the reply may have; 0 where no limit is set.
         watch: makes a `Watch` for the body; None where the first token is not measured.
         idle_s: limit between two chunks of a body that is watched, in seconds; 0 is none.
-        proxy: of the model, see `models.connection`; like `ca_file`, not part of the digest.
+        proxy: of the model, see `models.endpoint`; like `ca_file`, not part of the digest.
         ca_file: path of certificates that are trusted as well; "" for none.
         reading: digest of how the answer will be read, where the user configures that; "" where it is fixed. Not part
             of `digest`.

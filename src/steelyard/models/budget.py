@@ -18,8 +18,7 @@ from steelyard.constraints import Amount, Within
 from steelyard.errors import ModelError
 from steelyard.models.base import Fault, Model, Request
 from steelyard.models.prices import PriceTable, Spent, billionths, units
-from steelyard.models.rate_limit import RateLimiter, Rates, Sent
-from steelyard.models.shared_rates import Pace, SharedRateLimiter
+from steelyard.models.rate_limit import Pace, RateLimiter, Rates, Sent, SharedRateLimiter
 from steelyard.types import Reply, Usage
 
 

@@ -18,11 +18,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from steelyard.models.base import Answer, Fault, Request, Wire, usage_of
-from steelyard.models.error_codes import kind_of
 from steelyard.models.faults import error_of, parse_json, quoted
 from steelyard.models.json_bodies import encode_body, mapping_or_empty, parse_body
-from steelyard.models.refusals import refusal_kind
-from steelyard.models.turns import FilePart, MessageTurn
+from steelyard.models.native import FilePart, MessageTurn, items_of
+from steelyard.models.refusals import kind_of, refusal_kind
 from steelyard.types import Reply, Usage
 
 DECISIONS: Final = "decisions"
@@ -152,10 +151,10 @@ def decision_in(answer: Answer) -> Reply | None:
     given = data.get("answers")
     if "choices" in data or not isinstance(given, list | Mapping) or not given:
         return None
-    named = given.items() if isinstance(given, Mapping) else ((None, one) for one in given)
-    answers = [_plain(mapping_or_empty(one), name, answer) for name, one in named]
+    named = given.items() if isinstance(given, Mapping) else ((None, entry) for entry in given)
+    answers = [_plain(mapping_or_empty(entry), name, answer) for name, entry in named]
     text = json.dumps(answers, ensure_ascii=False)
-    finish = "refusal" if all(one["type"] == "refusal" for one in answers) else "stop"
+    finish = "refusal" if all(given_answer["type"] == "refusal" for given_answer in answers) else "stop"
     model = data.get("model")
     usage = _usage(mapping_or_empty(data.get("usage")), text)
     return Reply("", text, finish, usage, metadata={"model": model} if isinstance(model, str) else {})
@@ -189,15 +188,14 @@ def _shares(given: Any) -> Iterator[tuple[str, Any]]:
     """Value -> probability, of a mapping or a list of both."""
     if isinstance(given, Mapping):
         yield from ((str(value), share) for value, share in given.items())
-    for one in given if isinstance(given, list) else ():
-        if isinstance(one, Mapping):
-            yield str(one.get("value")), one.get("probability")
+    for entry in items_of(given):
+        yield str(entry.get("value")), entry.get("probability")
 
 
 def _labels(given: Any) -> dict[str, str]:
     """Value -> label, of a list of both; empty where one has no label, or two have the same."""
-    entries = [one for one in given if isinstance(one, Mapping)] if isinstance(given, list) else []
-    labels = {str(one.get("value")): label for one in entries if isinstance(label := one.get("label"), str)}
+    entries = items_of(given)
+    labels = {str(entry.get("value")): label for entry in entries if isinstance(label := entry.get("label"), str)}
     return labels if len({*labels.values()}) == len(entries) else {}
 
 

@@ -1,8 +1,15 @@
-"""Vectors of texts from any endpoint that speaks OpenAI's embeddings: OpenAI, ZhipuAI, Qwen, vLLM, Ollama, TEI.
+"""Numbers for texts from an endpoint: vectors, and relevance to a query.
+
+`Embeddings` calls any endpoint that speaks OpenAI's embeddings: OpenAI, ZhipuAI, Qwen, vLLM, Ollama, TEI.
 
 Source: OpenAI API reference, "Create embeddings". A model like any other, so that its calls go through the journal,
 the limits and the budget: a text is embedded once, however often a run is resumed. The reply's text is empty; its
 vectors are in the metadata as base64 of little-endian 32-bit floats, a quarter of their size as JSON.
+
+`Rerank` calls a reranker endpoint: Cohere, Jina, Voyage, vLLM, Xinference, LiteLLM, TEI. Source: Cohere API reference
+v2, "Rerank", which the others follow: `POST /rerank` with query and documents, and a list of index and relevance score.
+Hugging Face's Text Embeddings Inference (TEI) names both otherwise, see `form`. The reply's text is empty; its scores
+are in the metadata, in the order of the documents.
 """
 
 from __future__ import annotations
@@ -10,24 +17,23 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import sys
 from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Annotated, Any, Final
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.constraints import Timeout, Within
+from steelyard.constraints import Within
 from steelyard.errors import ConfigError, ModelError
-from steelyard.models.base import Answer, CallParameters, Fault, Request, Wire, usage_of
+from steelyard.models.base import Answer, Fault, Request, count_or_zero, usage_of
+from steelyard.models.endpoint import EndpointModel
 from steelyard.models.faults import fault_of_error, filtered_reply, is_error, parse_json, quoted
 from steelyard.models.json_bodies import mapping_or_empty
 from steelyard.models.mismatches import keys_named, mismatch
-from steelyard.models.openai_compatible import check_endpoint, post
+from steelyard.models.openai_compatible import post
 from steelyard.prompts.conversation import content_text
 from steelyard.types import Asks, Message, Reply, Usage, estimate_tokens
 
@@ -36,33 +42,19 @@ _REHEARSED: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Embeddings:
+class Embeddings(EndpointModel):
     """A model that turns texts into vectors, behind an embeddings endpoint.
 
     Args:
-        name: the model's name, as the endpoint knows it.
         base_url: up to and without `/embeddings`.
-        api_key: a reference, `"${NAME}"`; empty if the endpoint needs none.
         parameters: sent with every call (`dimensions`, `encoding_format`, ...). Data: no `${NAME}` is resolved in it.
-        headers: sent with every call; values may hold `${NAME}`.
-        timeout_s: limit of one attempt, in seconds.
         batch: the most texts in one call; endpoints have limits from 16 to 2048.
         api_version: of Azure OpenAI, `2024-10-21`: sent as `?api-version=`, and the key in the header `api-key`. Empty
             for every other endpoint, and for Azure's own `/openai/v1`.
-        proxy: `http://user:${PASSWORD}@host:3128`; `none` connects directly; empty follows the environment.
-        ca_file: certificates in PEM form that are trusted as well as the system's.
     """
 
-    name: str
-    base_url: str = "https://api.openai.com/v1"
-    api_key: str = ""
-    parameters: CallParameters = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
-    timeout_s: Timeout = 120.0
     batch: Annotated[int, Within(1)] = 64
     api_version: str = ""
-    proxy: str = ""
-    ca_file: Path | None = None
 
     def check(self) -> None:
         """Validate the fields before anything is sent.
@@ -70,7 +62,7 @@ class Embeddings:
         Raises:
             ConfigError: no address, a key that is written out, a parameter that is not one, or an empty batch.
         """
-        check_endpoint(self, ("input", "model"))
+        self.check_fields(("input", "model"))
         if self.parameters.get("encoding_format", "float") not in {"float", "base64"}:
             raise ConfigError("parameters: encoding_format is float or base64")
 
@@ -88,11 +80,7 @@ class Embeddings:
         if not texts:
             raise ValueError("no text to embed")
         body = {"model": self.name, "input": texts, **self.parameters, **parameters}
-        return post(self, "embeddings", body, sum(map(estimate_tokens, texts)))
-
-    async def send(self, request: Request, wire: Wire) -> Answer:
-        """Send it once."""
-        return await wire.exchange(request)
+        return post(self, "embeddings", body, sum(map(estimate_tokens, texts)), self.api_version)
 
     def read(self, answer: Answer) -> Reply:
         """The vectors, in the order of their `index`; `vectors_of` gives them as numbers.
@@ -247,9 +235,7 @@ def _numbers(value: Any, answer: Answer) -> array[float]:
     numbers = array("f")
     try:
         if isinstance(value, str):
-            numbers.frombytes(b64decode(value, validate=True))
-            if sys.byteorder == "big":
-                numbers.byteswap()
+            numbers.extend(np.frombuffer(b64decode(value, validate=True), dtype="<f4").tolist())
         else:
             numbers.extend(value)
     except (TypeError, ValueError, OverflowError) as error:
@@ -260,14 +246,149 @@ def _numbers(value: Any, answer: Answer) -> array[float]:
 
 
 def _reply(rows: Sequence[array[float]], usage: Usage, **metadata: str) -> Reply:
-    body = b"".join(row.tobytes() for row in rows)
-    if sys.byteorder == "big":
-        numbers = array("f", body)
-        numbers.byteswap()
-        body = numbers.tobytes()
+    body = np.array(rows, dtype="<f4").tobytes()
     vectors = {"vectors": b64encode(body).decode("ascii"), "dimension": len(rows[0])}
     return Reply("", "", usage=usage, metadata={**metadata, **vectors})
 
 
 def _malformed(problem: str, answer: Answer) -> Fault:
     return Fault("malformed", f"{problem}: {quoted(answer.body)}", billed=True)
+
+
+Form = Literal["cohere", "tei"]
+
+_TEXTS: Final[Mapping[str, str]] = {"cohere": "documents", "tei": "texts"}
+"""Form -> the key of the texts in the body of a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rerank(EndpointModel):
+    """A model that says how relevant texts are to a query, behind a rerank endpoint.
+
+    Args:
+        base_url: up to and without `/rerank`.
+        form: `cohere`, whose bodies most servers take, or `tei` for Text Embeddings Inference.
+        parameters: sent with every call. Data: no `${NAME}` is resolved in it.
+        batch: the most texts in one call; TEI takes 32 where it is not told otherwise.
+    """
+
+    base_url: str = "https://api.cohere.com/v2"
+    form: Form = "cohere"
+    batch: Annotated[int, Within(1)] = 32
+
+    def check(self) -> None:
+        """Validate the fields before anything is sent.
+
+        Raises:
+            ConfigError: no address, a key that is written out, or a parameter that is a part of the call; `top_n`
+                too, as every text needs a score.
+        """
+        self.check_fields(("query", "documents", "texts", "model", "top_n"))
+
+    def request(self, messages: str | Sequence[str] | list[Message], parameters: Mapping[str, Any]) -> Request:
+        """One POST to `/rerank`.
+
+        Args:
+            messages: the query, then the texts; a single text is its own query.
+            parameters: of this call; they win over the model's own.
+        """
+        query, *texts = texts_in(messages)
+        texts = texts or [query]
+        model = {"model": self.name} if self.form == "cohere" else {}
+        body = {**model, "query": query, _TEXTS[self.form]: texts, **self.parameters, **parameters}
+        return post(self, "rerank", body, sum(map(estimate_tokens, texts)) + len(texts) * estimate_tokens(query))
+
+    def read(self, answer: Answer) -> Reply:
+        """The scores, in the order of the texts.
+
+        Raises:
+            Fault: a status that says so, no JSON, an error inside it, or no score for each index from 0.
+        """
+        if (filtered := filtered_reply(answer)) is not None:
+            return filtered
+        body = parse_json(answer)
+        data = mapping_or_empty(body)
+        entries = body if isinstance(body, list) else data.get("results", data.get("data"))
+        if is_error(data) or not isinstance(entries, list) or not entries:
+            raise _without_scores(data, answer)
+        scores = dict(_scored(entry, answer) for entry in entries)
+        if scores.keys() != set(range(len(entries))):
+            raise _malformed("scores whose indices are not 0, 1, 2 ...", answer)
+        return _scores_reply([scores[index] for index in range(len(entries))], _input_tokens(data))
+
+    def expect_reply(self, reply: Reply, request: Request) -> None:
+        """Refuse a reply with more or fewer scores than texts, before the journal keeps it for good.
+
+        Raises:
+            Fault: `malformed`, sent again.
+        """
+        texts = self._texts_sent(request)
+        received = len(reply.metadata.get("scores", ()))
+        if received and received != texts:
+            raise Fault("malformed", f"{texts} texts were sent and {received} scores came", billed=True)
+
+    def mock_reply(self, request: Request) -> Reply:
+        """The reply of a dry run, which sends nothing: the order stays."""
+        return _scores_reply([0.0] * self._texts_sent(request), request.input_tokens)
+
+    def _texts_sent(self, request: Request) -> int:
+        return len(json.loads(request.payload)[_TEXTS[self.form]])
+
+
+async def rerank(ask: Asks, model: Rerank, query: str, texts: Sequence[str]) -> list[float]:
+    """How relevant each text is to a query, in order; comparable within one query.
+
+    Args:
+        ask: sends the calls, of at most `model.batch` texts.
+        model: the reranker.
+        query: what is searched for.
+        texts: any number.
+
+    Raises:
+        ModelError: a call failed for good or was stopped by a content filter.
+    """
+    groups = [texts[start : start + model.batch] for start in range(0, len(texts), model.batch)]
+    replies = await all_or_none([ask(model, [query, *group]) for group in groups])
+    scores: list[float] = []
+    for reply, group in zip(replies, groups, strict=True):
+        scores_of_group = reply.metadata.get("scores", ())
+        if len(scores_of_group) != len(group):
+            raise ModelError(f"the reply holds no scores (finish: {reply.finish})", kind="malformed")
+        scores += scores_of_group
+    return scores
+
+
+def _scored(entry: Any, answer: Answer) -> tuple[int, float]:
+    """Index and score of one result.
+
+    Raises:
+        Fault: `malformed`: it has no whole number as index, or no finite number as score.
+    """
+    result = mapping_or_empty(entry)
+    index, score = result.get("index"), result.get("relevance_score", result.get("score"))
+    if type(index) is not int or type(score) not in {int, float} or not math.isfinite(cast("float", score)):
+        raise _malformed("a result without index and score", answer)
+    return index, float(cast("float", score))
+
+
+def _without_scores(data: Mapping[str, Any], answer: Answer) -> Fault:
+    """The fault of a success that holds an error, or no results."""
+    if is_error(data) and (fault := fault_of_error(data, answer)) is not None:
+        return fault
+    nothing = _malformed(f"no results; {keys_named((data,))}", answer)
+    return nothing if {"results", "data"} & data.keys() else mismatch(nothing, answer)
+
+
+def _input_tokens(data: Mapping[str, Any]) -> int:
+    """The tokens that were billed, as Cohere, and Jina and Voyage say it; 0 where the answer does not."""
+    meta = mapping_or_empty(data.get("meta"))
+    stated = (
+        mapping_or_empty(data.get("usage")).get("total_tokens"),
+        mapping_or_empty(meta.get("billed_units")).get("total_tokens"),
+        mapping_or_empty(meta.get("tokens")).get("input_tokens"),
+    )
+    return next((count for count in map(count_or_zero, stated) if count), 0)
+
+
+def _scores_reply(scores: Sequence[float], tokens: int) -> Reply:
+    return Reply("", "", usage=Usage(tokens, estimated=not tokens), metadata={"scores": list(scores)})

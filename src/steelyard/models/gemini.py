@@ -6,42 +6,39 @@ Source: Gemini API reference, "Generating content"; the types of the package goo
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, ClassVar, Final, Literal
 from urllib.parse import quote
 
 from steelyard.constraints import Timeout
 from steelyard.errors import ConfigError
-from steelyard.models.base import Answer, CallParameters, Fault, Request, Wire, count_or_zero, usage_of
+from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, usage_of
 from steelyard.models.decisions import DECISIONS, decision_in, gemini_decision_body, is_decision, send_decision
+from steelyard.models.endpoint import EndpointModel
 from steelyard.models.faults import parse_json, quoted
 from steelyard.models.json_bodies import encode_body, mapping_or_empty
 from steelyard.models.native import (
+    CalledTool,
+    FilePart,
+    MessageTurn,
     Said,
-    assembled_answer,
     check_native,
     items_of,
     merged,
     native_reply,
-    native_request,
     opened_answer,
-    streamed_values,
-    text_in,
-    turns_and_tokens,
-)
-from steelyard.models.openai_compatible import tier_of
-from steelyard.models.streaming import first_of, streamed_text
-from steelyard.models.turns import (
-    CalledTool,
-    FilePart,
-    MessageTurn,
     schema_of,
+    text_in,
     tool_choice_of,
     tools_of,
+    turns_and_tokens,
+    whole_answer,
     without_system,
 )
+from steelyard.models.openai_compatible import tier_of
+from steelyard.models.streaming import first_of
 from steelyard.types import Message, Reply, Usage
 
 _CONFIG: Final[Mapping[str, str]] = {
@@ -78,7 +75,7 @@ _CONTINUED: Final = "continued"
 
 
 @dataclass(frozen=True, slots=True)
-class Gemini:
+class Gemini(EndpointModel):
     """A Gemini model behind Google's generateContent.
 
     Args:
@@ -88,28 +85,18 @@ class Gemini:
         parameters: sent with every call, in the names of chat completions (`max_tokens`, `temperature`, `stop`,
             `tools`, `response_format`, `reasoning_effort`, `logprobs`) or of the API itself (`thinkingConfig`,
             `safetySettings`).
-        headers: sent with every call; values may hold `${NAME}`.
-        timeout_s: limit of one attempt, in seconds.
         service: `flex`: slower, at a lower price. The reply is priced by the tier that the provider names.
         stream: read replies as they arrive, so that no proxy ends the silent connection of a long call, and measure the
             time to the first token. The journal takes a streamed call and one that is not for the same request.
-        proxy: `http://user:${PASSWORD}@host:3128`; `none` connects directly; empty follows the environment.
-        ca_file: certificates in PEM form that are trusted as well as the system's.
     """
 
     limits_thinking: ClassVar[bool] = True
     takes_decisions: ClassVar[bool] = True
 
-    name: str
     base_url: str = "https://generativelanguage.googleapis.com/v1beta"
-    api_key: str = ""
-    parameters: CallParameters = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
     timeout_s: Timeout = 600.0
     service: Literal["", "flex"] = ""
     stream: bool = False
-    proxy: str = ""
-    ca_file: Path | None = None
 
     @property
     def tier(self) -> str:
@@ -122,17 +109,17 @@ class Gemini:
         Raises:
             ConfigError: no name, no address, a key that is written out, or a parameter that is not one.
         """
-        check_native(self, self.name, ("contents", "systemInstruction", "generationConfig", "continuationToken"))
+        check_native(self, ("contents", "systemInstruction", "generationConfig", "continuationToken"))
         if self.service and "serviceTier" in self.parameters:
             raise ConfigError("service and a serviceTier among the parameters: give one of them")
 
     def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
         """One POST to `/models/NAME:generateContent`, or to `/decisions` where the parameters ask questions."""
         turns, tokens = turns_and_tokens(messages)
-        key = (("x-goog-api-key", self.api_key),) if self.api_key else ()
+        key = self.key_header("x-goog-api-key", "")
         if questions := parameters.get(DECISIONS):
             asked = gemini_decision_body(self.name, turns, questions)
-            return native_request(self, DECISIONS, asked, headers=key, tokens=(tokens, 0))
+            return self.post(DECISIONS, asked, (tokens, 0), key)
         system, turns = without_system(turns)
         sent = merged(self.parameters, parameters)
         most = count_or_zero(sent.get("max_tokens"))
@@ -142,7 +129,7 @@ class Gemini:
         if self.service:
             body["serviceTier"] = self.service
         path = f"models/{quote(self.name.removeprefix('models/'), safe='')}:generateContent"
-        return native_request(self, path, body, headers=key, tokens=(tokens, most), service=self.service)
+        return self.post(path, body, (tokens, most), key, self.service)
 
     async def send(self, request: Request, wire: Wire) -> Answer:
         """Send it, and again for as long as the provider cuts the reply at its own limit and says how to go on."""
@@ -151,11 +138,11 @@ class Gemini:
         if self.stream:
             url = request.url.replace(":generateContent", ":streamGenerateContent?alt=sse")
             request = replace(request, url=url, watch=lambda: first_of(_spoken))
-        answer = _whole(await wire.exchange(request))
+        answer = whole_answer(await wire.exchange(request), _joined)
         bodies = [answer.body]
         while (token := _continuation(answer)) and len(bodies) < _MOST_PARTS:
             payload = request.payload[:-1] + b"," + encode_body({"continuationToken": token})[1:]
-            answer = _whole(await wire.exchange(replace(request, payload=payload)))
+            answer = whole_answer(await wire.exchange(replace(request, payload=payload)), _joined)
             if answer.status != 200:
                 return answer
             bodies.append(answer.body)
@@ -187,15 +174,13 @@ def _spoken(chunk: Any) -> bool:
     return bool(_parts_of(_candidate(mapping_or_empty(chunk))))
 
 
-def _whole(answer: Answer) -> Answer:
-    """The answer of a stream in the form of one that was not streamed; another answer as it is."""
-    if answer.status != 200 or streamed_text(answer) is None:
-        return answer
+def _joined(chunks: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The reply that the chunks of a stream are parts of; None where the last of them did not come."""
     whole: dict[str, Any] = {}
     first: dict[str, Any] = {}
     parts: list[Mapping[str, Any]] = []
     logprobs: dict[str, list[Any]] = {}
-    for chunk in streamed_values(answer):
+    for chunk in chunks:
         candidate = _candidate(chunk)
         parts += _parts_of(candidate)
         for name, entries in mapping_or_empty(candidate.get("logprobsResult")).items():
@@ -206,7 +191,7 @@ def _whole(answer: Answer) -> Answer:
         first |= {"content": {"parts": parts}, **({"logprobsResult": logprobs} if logprobs else {})}
         whole["candidates"] = [first]
     is_whole = bool(first.get("finishReason") or mapping_or_empty(whole.get("promptFeedback")).get("blockReason"))
-    return assembled_answer(answer, whole if is_whole else None)
+    return whole if is_whole else None
 
 
 def _part_of(answer: Answer) -> str:
@@ -233,21 +218,20 @@ def _parts_of(candidate: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _contents(turns: list[MessageTurn]) -> Iterator[dict[str, Any]]:
     """The turns; the results of several tools are one message."""
-    results: list[dict[str, Any]] = []
-    for turn in turns:
-        if turn.role == "tool":
-            if not turn.tool:
-                raise ConfigError("the result of a tool needs its name, or the call that it is of before it")
-            call = {"id": turn.call_id} if turn.call_id else {}
-            results.append({"functionResponse": {**call, "name": turn.tool, "response": {"result": turn.text}}})
+    for is_result, group in groupby(turns, lambda turn: turn.role == "tool"):
+        if is_result:
+            yield {"role": "user", "parts": [_result(turn) for turn in group]}
             continue
-        if results:
-            yield {"role": "user", "parts": results}
-            results = []
-        parts = [_part(part) for part in turn.parts] + [_call(call) for call in turn.calls]
-        yield {"role": "model" if turn.role == "assistant" else "user", "parts": parts}
-    if results:
-        yield {"role": "user", "parts": results}
+        for turn in group:
+            parts = [*map(_part, turn.parts), *map(_call, turn.calls)]
+            yield {"role": "model" if turn.role == "assistant" else "user", "parts": parts}
+
+
+def _result(turn: MessageTurn) -> dict[str, Any]:
+    if not turn.tool:
+        raise ConfigError("the result of a tool needs its name, or the call that it is of before it")
+    call = {"id": turn.call_id} if turn.call_id else {}
+    return {"functionResponse": {**call, "name": turn.tool, "response": {"result": turn.text}}}
 
 
 def _part(part: str | FilePart) -> dict[str, Any]:
@@ -298,7 +282,7 @@ def _reply(answers: list[Mapping[str, Any]], answer: Answer) -> Reply:
     candidates = [_candidate(data) for data in answers]
     reason = str(candidates[-1].get("finishReason") or "STOP")
     blocked = mapping_or_empty(last.get("promptFeedback")).get("blockReason")
-    parts = [part for one in candidates for part in _parts_of(one)]
+    parts = [part for candidate in candidates for part in _parts_of(candidate)]
     text = "".join(text_in(part) for part in parts if not part.get("thought"))
     calls = [
         CalledTool(

@@ -1,38 +1,34 @@
 """Any JSON endpoint as a model: a request body template, and JMESPath expressions for the response.
 
-Common services are presets: values for the keys that a model or target would have to be given otherwise. Sources: the
-request models of Langchain-Chatchat v0.2.10 and v0.3.1 (`server/chat/knowledge_base_chat.py`,
-`server/chat/chat.py`, `server/chat/kb_chat.py`); the chat-completions references of OpenAI and ZhipuAI.
+Common services are presets (`presets.toml`): values for the keys that a model or target would have to be given
+otherwise.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import quote, urlsplit
 
 from steelyard.constraints import Timeout
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.models.base import KEPT, Answer, Fault, Request, Wire, as_messages, endpoint_of
-from steelyard.models.connection import check_connection
+from steelyard.models.endpoint import check_connection, most_tokens
 from steelyard.models.faults import filtered_reply
-from steelyard.models.openai_compatible import most_tokens
 from steelyard.models.references import HTTP_TOKEN, check_secrets, check_sent, masked
 from steelyard.models.response import ResponseMap, reply_in, watch_for
-from steelyard.plain_json import plain
+from steelyard.plain_json import plain, texts_in
 from steelyard.prompts.conversation import content_text
 from steelyard.prompts.message_parts import has_other_parts
 from steelyard.prompts.template import check_names, fill, names_in, render, value_at
 from steelyard.types import Json, Message, Reply, estimate_tokens
 
-_OPENAI_TEXT: Final = "not_null(choices[0].delta.content, choices[0].message.content)"
-_OPENAI_END: Final = "choices[0].finish_reason"
-_OPENAI_BODY: Final = MappingProxyType({"messages": "{{messages}}", "stream": False})
-_CHATCHAT_ERROR: Final = "error || (code && code != `200` && (msg || message || to_string(code)))"
 PresetName = Literal["", "chatchat-0.2", "chatchat-0.2-chat", "chatchat-0.3", "zhipu", "openai"]
 MESSAGE_NAMES: Final = ("prompt", "system", "history", "messages")
 """Placeholders that the messages of a call fill in the body."""
@@ -104,9 +100,9 @@ class HttpModel:
     def __post_init__(self) -> None:
         if not self.preset:
             return
-        if self.preset not in PRESETS:
-            raise ConfigError(f"there is no preset {self.preset!r}{did_you_mean(self.preset, PRESETS)}")
-        for name, value in _expanded(self, PRESETS[self.preset]).items():
+        if self.preset not in presets():
+            raise ConfigError(f"there is no preset {self.preset!r}{did_you_mean(self.preset, presets())}")
+        for name, value in _expanded(self, presets()[self.preset]).items():
             object.__setattr__(self, name, value)
 
     def placeholders(self) -> tuple[str, ...]:
@@ -130,7 +126,7 @@ class HttpModel:
         check_secrets(self.url, self.headers)
         check_connection(self.proxy, self.ca_file)
         if self.preset:
-            _check_needs(self, PRESETS[self.preset])
+            _check_needs(self, presets()[self.preset])
         if not self.response.text:
             raise ConfigError("response.text is missing: the JMESPath of the reply's text in the answer, or `@`")
         check_names([self.url, self.body], self.placeholders())
@@ -243,22 +239,13 @@ def _check_places(slots: Mapping[str, Any], template: Json) -> None:
                 f"the body has no place for {omitted}: use {{{{{name}}}}} or {{{{messages}}}}; the body of a target "
                 "may use {{transcript}} too, which is all turns as one text"
             )
-    if not isinstance(slots["prompt"], str) and "{{prompt}}" not in set(_texts_in(template)):
+    if not isinstance(slots["prompt"], str) and "{{prompt}}" not in {
+        text.replace(" ", "") for text in texts_in(template)
+    }:
         raise ConfigError(
             "the body has no place for a part that is not text, such as an image: use {{messages}}, or a value that is "
             "{{prompt}} alone"
         )
-
-
-def _texts_in(template: Json) -> Iterator[str]:
-    if isinstance(template, str):
-        yield template.replace(" ", "")
-    elif isinstance(template, Mapping):
-        for element in template.values():
-            yield from _texts_in(element)
-    elif isinstance(template, list | tuple):
-        for element in template:
-            yield from _texts_in(element)
 
 
 def _filled_url(url: str, values: Mapping[str, Any]) -> str:
@@ -286,52 +273,8 @@ def _check_address(url: str) -> None:
         raise ConfigError(f"the host of {masked(url)!r} cannot be a placeholder: calls to one host share one limit")
 
 
-PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
-    {
-        "chatchat-0.2": Preset(
-            path="/chat/knowledge_base_chat",
-            body={"query": "{{prompt}}", "history": "{{history}}", "stream": False},
-            response={
-                "text": "not_null(answer, choices[0].delta.content, choices[0].message.content)",
-                "contexts": "docs",
-                "context_clean": "chatchat",
-                "error": _CHATCHAT_ERROR,
-            },
-            needs=("knowledge_base_name",),
-        ),
-        # The model alone: what a knowledge base adds is the difference between this and the preset above.
-        "chatchat-0.2-chat": Preset(
-            path="/chat/chat",
-            body={"query": "{{prompt}}", "history": "{{history}}", "stream": False},
-            response={"text": "not_null(text, answer)", "error": _CHATCHAT_ERROR},
-        ),
-        # Only its stream carries the passages, in the first chunk.
-        "chatchat-0.3": Preset(
-            path="/chat/kb_chat",
-            body={"query": "{{prompt}}", "history": "{{history}}", "mode": "local_kb", "stream": True},
-            response={
-                "text": f"not_null(answer, {_OPENAI_TEXT})",
-                "contexts": "docs",
-                "context_clean": "chatchat",
-                "error": _CHATCHAT_ERROR,
-            },
-            needs=("kb_name",),
-        ),
-        "openai": Preset(
-            url="https://api.openai.com/v1/chat/completions",
-            path="/v1/chat/completions",
-            key="OPENAI_API_KEY",
-            body=_OPENAI_BODY,
-            response={"text": _OPENAI_TEXT, "complete": _OPENAI_END},
-            needs=("model",),
-        ),
-        "zhipu": Preset(
-            url="https://open.bigmodel.cn/api/paas/v4/chat/completions",
-            path="/api/paas/v4/chat/completions",
-            key="ZHIPU_API_KEY",
-            body=_OPENAI_BODY,
-            response={"text": _OPENAI_TEXT, "complete": _OPENAI_END},
-            needs=("model",),
-        ),
-    }
-)
+@cache
+def presets() -> Mapping[str, Preset]:
+    """The known services by name."""
+    tables = tomllib.loads(files("steelyard.models").joinpath("presets.toml").read_text("utf-8"))
+    return {name: Preset(**{**table, "needs": tuple(table.get("needs", ()))}) for name, table in tables.items()}

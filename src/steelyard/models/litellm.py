@@ -32,8 +32,9 @@ from steelyard.models.base import (
     as_messages,
     endpoint_of,
 )
+from steelyard.models.endpoint import most_tokens
 from steelyard.models.json_bodies import encode_body
-from steelyard.models.openai_compatible import most_tokens, read_completion
+from steelyard.models.openai_compatible import read_completion
 from steelyard.models.prices import PER, Price, PriceTable
 from steelyard.models.references import check_key, check_secrets, masked
 from steelyard.prompts.conversation import content_text

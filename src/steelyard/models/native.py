@@ -1,4 +1,9 @@
-"""What the models of providers' own APIs share: parameters in OpenAI's names, the call, and errors inside an answer.
+"""What the models of providers' own APIs share: messages and parameters in OpenAI's names, and errors inside an answer.
+
+A message is what `openai_compatible` sends unchanged: `role`, `content` as a text or a list of parts, `tool_calls` of
+an assistant, `tool_call_id` of a result. Images and PDFs are data URIs; nothing is downloaded. What a model thought
+before it called a tool goes back in `reasoning_items`, as the reply's metadata has it: providers refuse a tool's result
+without it. Source: OpenAI API reference, "Create chat completion".
 
 Each provider is one module beside this one; all send over the session's own connections, so that journal, limits,
 budgets and prices treat them as they treat every model. No provider's package is needed.
@@ -8,39 +13,244 @@ budgets and prices treat them as they treat every model. No provider's package i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from steelyard.errors import ConfigError
-from steelyard.models.base import SLOW_S, WITHOUT_TEXT, Answer, Fault, Request, as_messages, endpoint_of
+from steelyard.models.base import WITHOUT_TEXT, Answer, Fault, as_messages
+from steelyard.models.endpoint import EndpointModel, check_truncation
 from steelyard.models.faults import fault_of_error, filtered_reply, names_error, parse_json, quoted
 from steelyard.models.json_bodies import encode_body, mapping_or_empty
 from steelyard.models.mismatches import keys_named, mismatch, said_nothing
-from steelyard.models.openai_compatible import Endpoint, check_endpoint, check_truncation
 from steelyard.models.refused_parameters import LIMITS
-from steelyard.models.streaming import values_in
-from steelyard.models.turns import REASONING_ITEMS, CalledTool, MessageTurn, turns_of
+from steelyard.models.streaming import streamed_text, values_in
+from steelyard.prompts.message_parts import is_text_part
 from steelyard.types import Message, Reply, Usage, estimate_tokens
+
+REASONING_ITEMS: Final = "reasoning_items"
+"""Key of a message and of a reply's metadata: the provider's own blocks of reasoning, which go back unchanged."""
+_DATA_URI: Final = re.compile(r"data:(?P<media>[\w.+-]+/[\w.+-]+)(?:;[\w=.+-]+)*?;base64,(?P<data>[A-Za-z0-9+/=\s]*)\Z")
+_FILES: Final = frozenset({"image_url", "input_image", "image", "file", "input_file", "document"})
+
+
+class FilePart(NamedTuple):
+    """An image or PDF of a message: its media type, its bytes as base64, and its file's name or ""."""
+
+    media: str
+    data: str
+    name: str = ""
+
+    @property
+    def uri(self) -> str:
+        """As a data URI."""
+        return f"data:{self.media};base64,{self.data}"
+
+    @property
+    def is_image(self) -> bool:
+        """Whether it is an image."""
+        return self.media.startswith("image/")
+
+
+class CalledTool(NamedTuple):
+    """A call of a tool by the model: `arguments` is JSON text, `signature` Gemini's, which goes back with the call."""
+
+    id: str
+    name: str
+    arguments: str
+    signature: str = ""
+
+    def parsed(self) -> Any:
+        """The arguments as a mapping.
+
+        Raises:
+            ConfigError: they are not a JSON object.
+        """
+        try:
+            value = json.loads(self.arguments or "{}")
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            raise ConfigError(f"the arguments of a tool call are not a JSON object: {self.arguments[:80]!r}")
+        return value
+
+    def plain(self) -> dict[str, Any]:
+        """In the form of chat completions, as a reply's `tool_calls` have it."""
+        call = {
+            "id": self.id,
+            "type": "function",
+            "function": {"name": self.name, "arguments": self.arguments},
+        }
+        return {**call, "thought_signature": self.signature} if self.signature else call
+
+
+class MessageTurn(NamedTuple):
+    """One message: `role` is system, user, assistant or tool; a result names its call in `call_id` and `tool`."""
+
+    role: str
+    parts: tuple[str | FilePart, ...]
+    calls: tuple[CalledTool, ...] = ()
+    call_id: str = ""
+    tool: str = ""
+    reasoning: tuple[Any, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Its text, without files."""
+        return "".join(part for part in self.parts if isinstance(part, str))
+
+
+class OfferedTool(NamedTuple):
+    """A function that the model may call, with the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    strict: bool | None = None
+
+
+def turns_of(messages: Sequence[Message]) -> list[MessageTurn]:
+    """The messages in one form.
+
+    Raises:
+        ConfigError: an unknown role, a part of another kind, or a file that is not a data URI.
+    """
+    named: dict[str, str] = {}
+    turns: list[MessageTurn] = []
+    for message in messages:
+        role = {"developer": "system", "function": "tool"}.get(str(message.get("role")), str(message.get("role")))
+        if role not in {"system", "user", "assistant", "tool"}:
+            raise ConfigError(f"a message has the role {role[:40]!r}: expected system, user, assistant or tool")
+        calls = tuple(map(_call, message.get("tool_calls") or ()))
+        named |= {call.id: call.name for call in calls}
+        call_id = str(message.get("tool_call_id") or "")
+        turns.append(
+            MessageTurn(
+                role,
+                tuple(_parts(message.get("content"))),
+                calls,
+                call_id,
+                str(message.get("name") or named.get(call_id, "")),
+                tuple(message.get(REASONING_ITEMS) or ()),
+            )
+        )
+    return turns
+
+
+def without_system(turns: Sequence[MessageTurn]) -> tuple[str, list[MessageTurn]]:
+    """The instructions before the first turn, joined by blank lines, and the other turns.
+
+    Raises:
+        ConfigError: instructions after a turn, for which the provider has no place.
+    """
+    first = next((at for at, turn in enumerate(turns) if turn.role != "system"), len(turns))
+    if any(turn.role == "system" for turn in turns[first:]):
+        raise ConfigError("a system message stands after other messages, where this provider takes none: put it first")
+    return "\n\n".join(turn.text for turn in turns[:first] if turn.text), list(turns[first:])
+
+
+def tools_of(tools: Any) -> tuple[list[OfferedTool], list[Any]]:
+    """The functions among the tools, and the others (a provider's own tools), which are sent as they are."""
+    functions, others = [], []
+    for tool in tools or ():
+        function = tool.get("function", tool) if isinstance(tool, Mapping) else {}
+        if not isinstance(tool, Mapping) or tool.get("type", "function") != "function" or not function.get("name"):
+            others.append(tool)
+            continue
+        schema = function.get("parameters") or {"type": "object", "properties": {}}
+        functions.append(
+            OfferedTool(function["name"], str(function.get("description") or ""), schema, function.get("strict"))
+        )
+    return functions, others
+
+
+def tool_choice_of(choice: Any) -> tuple[str, str]:
+    """`auto`, `none` or `required`, or `named` and the name of the function that must be called.
+
+    >>> tool_choice_of("required"), tool_choice_of({"type": "function", "function": {"name": "find"}})
+    (('required', ''), ('named', 'find'))
+    """
+    if isinstance(choice, Mapping):
+        function = choice.get("function") or choice
+        return "named", str(function.get("name", ""))
+    return str(choice), ""
+
+
+def schema_of(response_format: Any) -> tuple[str, Mapping[str, Any] | None, bool | None]:
+    """Name, schema and strictness of a `response_format`; the schema is None where any JSON object is asked for.
+
+    Raises:
+        ConfigError: it is of another type.
+    """
+    kind = response_format.get("type") if isinstance(response_format, Mapping) else None
+    if kind == "json_object":
+        return "reply", None, None
+    inner = response_format.get("json_schema") if kind == "json_schema" else None
+    if not isinstance(inner, Mapping) or not isinstance(inner.get("schema"), Mapping):
+        raise ConfigError("response_format: expected {type: json_schema, json_schema: {name: ..., schema: {...}}}")
+    return str(inner.get("name") or "reply"), inner["schema"], inner.get("strict")
+
+
+def _call(call: Any) -> CalledTool:
+    call = call if isinstance(call, Mapping) else {}
+    function = call.get("function") or call
+    arguments = function.get("arguments", "")
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return CalledTool(
+        str(call.get("id") or ""), str(function.get("name") or ""), text, str(call.get("thought_signature") or "")
+    )
+
+
+def _parts(content: Any) -> Iterable[str | FilePart]:
+    if content is None or content == "":
+        return
+    if not isinstance(content, list | tuple):
+        yield content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+        return
+    for part in content:
+        if is_text_part(part):
+            yield part if isinstance(part, str) else part["text"]
+        else:
+            yield _file(part)
+
+
+def _file(part: Any) -> FilePart:
+    kind = part.get("type") if isinstance(part, Mapping) else None
+    if kind not in _FILES:
+        raise ConfigError(f"a message has a part of the type {str(kind)[:40]!r}: expected text, image_url or file")
+    inner = part.get("file") or part.get("image_url") or part
+    inner = inner if isinstance(inner, Mapping) else {"url": inner}
+    source = part.get("source")
+    if isinstance(source, Mapping) and source.get("type") == "base64":
+        return FilePart(str(source.get("media_type")), str(source.get("data")), str(part.get("title") or ""))
+    address = next((inner[key] for key in ("url", "file_data", "image_url") if isinstance(inner.get(key), str)), "")
+    match = _DATA_URI.match(address)
+    if match is None:
+        raise ConfigError(
+            f"a {kind} must be a data URI (data:image/png;base64,... or data:application/pdf;base64,...), as nothing "
+            f"is downloaded: {address[:60]!r}"
+        )
+    return FilePart(match["media"], "".join(match["data"].split()), str(inner.get("filename") or ""))
+
 
 _MAX: Final = "max_tokens"
 
 
-def check_native(model: Endpoint, name: str, reserved: Iterable[str]) -> None:
+def check_native(model: EndpointModel, reserved: Iterable[str]) -> None:
     """Validate the fields that all providers share.
 
     Args:
         model: its fields.
-        name: of the model.
         reserved: keys of the body that parameters may not set.
 
     Raises:
-        ConfigError: as `check_endpoint`; no name; or a parameter that shortens prompts.
+        ConfigError: as `check_fields`; no name; or a parameter that shortens prompts.
     """
-    if not name.strip():
+    if not model.name.strip():
         raise ConfigError("name is missing: the model's name, as the provider writes it")
-    check_endpoint(model, ("messages", "model", "stream", *reserved))
+    model.check_fields(("messages", "model", "stream", *reserved))
     check_truncation(model.parameters)
 
 
@@ -60,46 +270,6 @@ def turns_and_tokens(messages: str | list[Message]) -> tuple[list[MessageTurn], 
     """The turns of a call and an estimate of their tokens; those of images and files are not counted."""
     turns = turns_of(as_messages(messages))
     return turns, sum(estimate_tokens(turn.text) for turn in turns)
-
-
-def native_request(
-    model: Endpoint,
-    path: str,
-    body: Mapping[str, Any],
-    *,
-    headers: Sequence[tuple[str, str]] = (),
-    tokens: tuple[int, int] = (0, 0),
-    service: str = "",
-) -> Request:
-    """One POST of a JSON body to `path` below the base address.
-
-    Args:
-        model: its fields.
-        path: without a leading slash.
-        body: as the provider wants it.
-        headers: with the key, before the user's own.
-        tokens: an estimate of the input, and the most of the output; 0 where no limit is set.
-        service: tier or window, for which an attempt may take longer.
-    """
-    endpoint, url = _address(model.base_url, path)
-    timeout_s = max(model.timeout_s, SLOW_S.get(service, 0.0))
-    return Request(
-        endpoint=endpoint,
-        url=url,
-        payload=encode_body(body),
-        headers=(("Content-Type", "application/json"), *headers, *model.headers.items()),
-        timeout_s=timeout_s,
-        input_tokens=tokens[0],
-        output_tokens=tokens[1],
-        proxy=model.proxy,
-        ca_file=str(model.ca_file or ""),
-        total_s=timeout_s if service else 0.0,
-    )
-
-
-@lru_cache(maxsize=256)
-def _address(base_url: str, path: str) -> tuple[str, str]:
-    return endpoint_of(base_url), f"{base_url.rstrip('/')}/{path}"
 
 
 def opened_answer(answer: Answer, part: str) -> Mapping[str, Any] | Reply:
@@ -140,6 +310,21 @@ def streamed_values(answer: Answer) -> Iterator[Mapping[str, Any]]:
         if (value.get("error") or names_error(value)) and (fault := fault_of_error(value, answer)) is not None:
             raise fault
         yield value
+
+
+def whole_answer(answer: Answer, join: Callable[[Iterable[Mapping[str, Any]]], Mapping[str, Any] | None]) -> Answer:
+    """The answer of a stream of events in the form of one that was not streamed; another answer as it is.
+
+    Args:
+        answer: of the provider.
+        join: makes the whole reply of the stream's values; None where the stream ended before the reply did.
+
+    Raises:
+        Fault: broken JSON or an error in the stream, or it ended before the reply did.
+    """
+    if answer.status != 200 or streamed_text(answer) is None:
+        return answer
+    return assembled_answer(answer, join(streamed_values(answer)))
 
 
 def assembled_answer(answer: Answer, whole: Mapping[str, Any] | None) -> Answer:

@@ -11,29 +11,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
 from steelyard.constraints import Timeout, Within
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.models.base import Answer, CallParameters, Fault, Request, Wire, count_or_zero, usage_of
+from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, usage_of
+from steelyard.models.endpoint import EndpointModel
 from steelyard.models.json_bodies import encode_body, mapping_or_empty, parse_body
 from steelyard.models.native import (
+    CalledTool,
+    MessageTurn,
     Said,
     assembled_answer,
     check_native,
     items_of,
     merged,
     native_reply,
-    native_request,
     opened_answer,
+    schema_of,
     streamed_values,
     text_in,
+    tools_of,
     turns_and_tokens,
 )
 from steelyard.models.streaming import first_of
-from steelyard.models.turns import CalledTool, MessageTurn, schema_of, tools_of
 from steelyard.types import Message, Reply
 
 _OPTIONS: Final[Mapping[str, str]] = {"max_tokens": "num_predict"} | {
@@ -57,7 +59,7 @@ _MOST_PER_ESTIMATE: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Ollama:
+class Ollama(EndpointModel):
     """A model behind Ollama's own API.
 
     Args:
@@ -67,26 +69,17 @@ class Ollama:
         parameters: sent with every call, in the names of chat completions (`max_tokens`, `temperature`, `seed`, `stop`,
             `tools`, `response_format`, `reasoning_effort`, `logprobs`) or of the API itself (`think`, `keep_alive`,
             `min_p`). An unknown one is an error, since Ollama ignores it without a word.
-        headers: sent with every call; values may hold `${NAME}`.
         timeout_s: limit of one attempt, in seconds; loading a model counts.
         num_ctx: the window in tokens. 0: for each call the smallest power of two that holds twice the estimated prompt
             and the reply. The server loads the model again when it changes: set it where prompts differ much in length.
         stream: read replies as they arrive, so that no proxy ends the silent connection of a long call, and measure the
             time to the first token. The journal takes a streamed call and one that is not for the same request.
-        proxy: `http://user:${PASSWORD}@host:3128`; `none` connects directly; empty follows the environment.
-        ca_file: certificates in PEM form that are trusted as well as the system's.
     """
 
-    name: str
     base_url: str = "http://127.0.0.1:11434/api"
-    api_key: str = ""
-    parameters: CallParameters = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
     timeout_s: Timeout = 600.0
     num_ctx: Annotated[int, Within(0)] = 0
     stream: bool = False
-    proxy: str = ""
-    ca_file: Path | None = None
 
     def check(self) -> None:
         """Validate the fields before anything is sent.
@@ -94,7 +87,7 @@ class Ollama:
         Raises:
             ConfigError: no name, no address, a key that is written out, or a parameter that Ollama would ignore.
         """
-        check_native(self, self.name, ("options", "num_ctx"))
+        check_native(self, ("options", "num_ctx"))
         if self.base_url.rstrip("/").endswith("/v1"):
             raise ConfigError("base_url ends in /api here: at /v1, which openai_compatible calls, Ollama cuts prompts")
         _body(merged(self.parameters, {}))
@@ -106,8 +99,7 @@ class Ollama:
         most = count_or_zero(sent.get("max_tokens"))
         body = {"model": self.name, "messages": [*_messages(turns)], "stream": False, **_body(sent)}
         body["options"]["num_ctx"] = self.num_ctx or _window(_PER_ESTIMATE * tokens + (most or _ROOM))
-        key = (("Authorization", f"Bearer {self.api_key}"),) if self.api_key else ()
-        return native_request(self, "chat", body, headers=key, tokens=(tokens, most))
+        return self.post("chat", body, (tokens, most), self.key_header())
 
     async def send(self, request: Request, wire: Wire) -> Answer:
         """Send it once."""

@@ -2,34 +2,36 @@
 
 Source: OpenAI API reference, "Create chat completion"; fields that the others add (`reasoning_content`, `reasoning`)
 are read where present. A thin client: the openai package costs 2.1 ms of CPU a call, this 0.2.
+
+`Completions` continues a text: `/v1/completions` of vLLM, llama.cpp, TGI, SGLang and OpenAI's older models. It is used
+for the likelihood of a text that was not generated: with `echo` and `logprobs` the endpoint gives every token of the
+prompt with its log probability, which no chat endpoint does. Source: OpenAI API reference, "Create completion";
+`prompt_logprobs` is vLLM's, see its "OpenAI-Compatible Server".
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from pathlib import Path
-from typing import Any, ClassVar, Final, Protocol
-from urllib.parse import quote, urlsplit
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from math import exp, isfinite
+from typing import Any, ClassVar, Final
+from urllib.parse import quote
 
-from steelyard.constraints import Amount, Timeout
+from steelyard.constraints import Amount
 from steelyard.errors import ConfigError
 from steelyard.models.base import (
-    SLOW_S,
     WITHOUT_TEXT,
     Answer,
-    CallParameters,
     Fault,
     Request,
     Wire,
     as_messages,
-    endpoint_of,
     finish_named,
     usage_of,
 )
-from steelyard.models.connection import check_connection
 from steelyard.models.decisions import DECISIONS, decision_body, decision_in, is_decision, send_decision
+from steelyard.models.endpoint import EndpointModel, check_truncation, most_tokens
 from steelyard.models.faults import (
     check_finish,
     fault_of_error,
@@ -38,17 +40,15 @@ from steelyard.models.faults import (
     parse_json,
     quoted,
 )
-from steelyard.models.json_bodies import encode_body, mapping_or_empty, parse_body
+from steelyard.models.json_bodies import mapping_or_empty, parse_body
 from steelyard.models.mismatches import keys_named, mismatch, said_nothing
+from steelyard.models.native import items_of, turns_of
 from steelyard.models.prices import PER
-from steelyard.models.references import check_key, check_secrets, masked
 from steelyard.models.streaming import completion_in, send_streamed, streamed_text
-from steelyard.models.turns import turns_of
-from steelyard.prompts.conversation import content_text
+from steelyard.prompts.conversation import content_text, transcript_of
+from steelyard.prompts.message_parts import has_other_parts
 from steelyard.types import Message, Reply, Usage, estimate_tokens
 
-_KEY: Final = ("Authorization", "Bearer ")
-_AZURE_KEY: Final = ("api-key", "")
 _REMOVED: Final[Mapping[str, str]] = {
     "guided_json": "json",
     "guided_regex": "regex",
@@ -57,172 +57,56 @@ _REMOVED: Final[Mapping[str, str]] = {
 }
 _BATCH_CHAT: Final = "//batch.dashscope"
 """DashScope's address for the same calls at half the price, which answers within an hour."""
-TRUNCATES: Final[Mapping[str, Callable[[Any], bool]]] = {
-    "truncation": lambda value: value != "disabled",
-    "truncate_prompt_tokens": lambda value: value is not None,
-    "transforms": bool,
-    "truncate": bool,
-    "shift": bool,
-}
-"""Parameters with which an endpoint drops a part of the prompt and answers as if nothing were missing."""
 _OTHER_PART: Final = {"message": "text", "text": "message"}
 """Where chat completions and completions have what was said; an address of one kind may be given for the other."""
 
 
-class Endpoint(Protocol):
-    """Fields that all models behind HTTP endpoints of a provider share."""
-
-    @property
-    def base_url(self) -> str:
-        """The address without the path of a call."""
-
-    @property
-    def api_key(self) -> str:
-        """A reference, or empty."""
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """Sent with every call."""
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """Sent with every call."""
-
-    @property
-    def timeout_s(self) -> float:
-        """Limit of one attempt, in seconds."""
-
-    @property
-    def proxy(self) -> str:
-        """See `models.connection`."""
-
-    @property
-    def ca_file(self) -> Path | None:
-        """Certificates that are trusted as well."""
-
-
-class AzureEndpoint(Endpoint, Protocol):
-    """The same with the field of Azure OpenAI, whose endpoints are OpenAI-compatible."""
-
-    @property
-    def api_version(self) -> str:
-        """Of Azure OpenAI, or empty."""
-
-
-def check_endpoint(model: Endpoint, reserved: Iterable[str]) -> None:
-    """Validate the fields before anything is sent.
+def post(
+    model: EndpointModel,
+    path: str,
+    body: Mapping[str, Any],
+    input_tokens: int,
+    api_version: str = "",
+    service: str = "",
+) -> Request:
+    """One POST of a JSON body to `path` below the base address.
 
     Args:
-        model: its fields.
-        reserved: keys of the body that parameters may not set.
-
-    Raises:
-        ConfigError: no address, a key that is written out, or a parameter that is not one.
+        model: that is called.
+        path: without a leading slash.
+        body: as the endpoint wants it.
+        input_tokens: an estimate.
+        api_version: of Azure OpenAI; empty for every other endpoint.
+        service: tier, for which an attempt may take longer.
     """
-    parts = urlsplit(model.base_url)
-    if parts.scheme not in {"http", "https"} or not parts.netloc:
-        raise ConfigError(f"base_url {masked(model.base_url)!r} is not an http(s) address")
-    check_key(model.api_key)
-    check_connection(model.proxy, model.ca_file)
-    check_secrets(model.base_url, model.headers)
-    if parts.query or parts.fragment:
-        raise ConfigError("base_url ends before the `?`: api-version has a key of its own, api_version")
-    for name in reserved:
-        if name in model.parameters:
-            raise ConfigError(f"parameters must not contain {name!r}")
-
-
-def check_truncation(parameters: Mapping[str, Any]) -> None:
-    """Refuse parameters that let an endpoint shorten the prompt.
-
-    Raises:
-        ConfigError: which, and what happens without it.
-    """
-    for name, shortens in TRUNCATES.items():
-        if name in parameters and shortens(parameters[name]):
-            raise ConfigError(
-                f"parameters: {name} lets the endpoint drop a part of a long prompt and answer the rest: remove it; "
-                "then a prompt that is too long is an error of its sample"
-            )
-
-
-def post(model: AzureEndpoint, path: str, body: Mapping[str, Any], input_tokens: int) -> Request:
-    """One POST of a JSON body to `path` below the base address."""
-    endpoint, url = _address(model.base_url, path, model.api_version)
-    return Request(
-        endpoint=endpoint,
-        url=url,
-        payload=encode_body(body),
-        headers=_headers(_AZURE_KEY if model.api_version else _KEY, model.api_key, tuple(model.headers.items())),
-        timeout_s=model.timeout_s,
-        input_tokens=input_tokens,
-        output_tokens=most_tokens(body),
-        proxy=model.proxy,
-        ca_file=str(model.ca_file or ""),
-    )
-
-
-def most_tokens(body: Mapping[str, Any]) -> int:
-    """The most tokens that a reply to `body` may have; 0 where it sets no limit.
-
-    >>> most_tokens({"max_tokens": 9}), most_tokens({"max_completion_tokens": 5}), most_tokens({})
-    (9, 5, 0)
-    """
-    limit = body.get("max_completion_tokens", body.get("max_tokens"))
-    return limit if type(limit) is int and limit > 0 else 0
-
-
-@lru_cache(maxsize=256)
-def _address(base_url: str, path: str, api_version: str) -> tuple[str, str]:
-    """Endpoint and whole address of a call."""
-    return endpoint_of(base_url), f"{base_url.rstrip('/')}/{path}{_query(api_version)}"
-
-
-@lru_cache(maxsize=256)
-def _headers(form: tuple[str, str], api_key: str, headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    key = ((form[0], f"{form[1]}{api_key}"),) if api_key else ()
-    return (("Content-Type", "application/json"), *key, *headers)
-
-
-def _query(api_version: str) -> str:
-    return f"?api-version={quote(api_version, safe='')}" if api_version else ""
+    tokens = (input_tokens, most_tokens(body))
+    if not api_version:
+        return model.post(path, body, tokens, model.key_header(), service)
+    query = f"?api-version={quote(api_version, safe='')}"
+    return model.post(f"{path}{query}", body, tokens, model.key_header("api-key", ""), service)
 
 
 @dataclass(frozen=True, slots=True)
-class OpenAICompatible:
+class OpenAICompatible(EndpointModel):
     """A model behind a chat-completions endpoint.
 
     Args:
-        name: the model's name, as the endpoint knows it.
         base_url: up to and without `/chat/completions`.
-        api_key: a reference, `"${NAME}"`; empty if the endpoint needs none.
         parameters: sent with every call (`temperature`, `top_p`, `max_tokens`, `seed`, `response_format`,
             `logprobs`, ...); those of a single call win. Data: no `${NAME}` is resolved in it.
-        headers: sent with every call; values may hold `${NAME}`.
-        timeout_s: limit of one attempt, in seconds.
         stream: read replies as they arrive, and measure the time to the first token. The journal takes a streamed call
             and one that is not streamed for the same request.
         idle_s: longest silence within a stream, in seconds; 0: no limit, since a model that reasons may be silent for
             long.
         api_version: of Azure OpenAI, `2024-10-21`: sent as `?api-version=`, and the key in the header `api-key`. Empty
             for every other endpoint, and for Azure's own `/openai/v1`.
-        proxy: `http://user:${PASSWORD}@host:3128`; `none` connects directly; empty follows the environment.
-        ca_file: certificates in PEM form that are trusted as well as the system's.
     """
 
     takes_decisions: ClassVar[bool] = True
 
-    name: str
-    base_url: str = "https://api.openai.com/v1"
-    api_key: str = ""
-    parameters: CallParameters = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
-    timeout_s: Timeout = 120.0
     stream: bool = False
     idle_s: Amount = 0.0
     api_version: str = ""
-    proxy: str = ""
-    ca_file: Path | None = None
 
     @property
     def tier(self) -> str:
@@ -237,7 +121,7 @@ class OpenAICompatible:
         Raises:
             ConfigError: no address, a key that is written out, or a parameter that is not one.
         """
-        check_endpoint(self, ("messages", "model"))
+        self.check_fields(("messages", "model"))
         check_truncation(self.parameters)
         for name in self.parameters:
             if name in _REMOVED:
@@ -253,12 +137,11 @@ class OpenAICompatible:
         if questions := parameters.get(DECISIONS):
             asked = turns_of(turns)
             body = decision_body(self.name, asked, questions)
-            return post(self, DECISIONS, body, sum(estimate_tokens(turn.text) for turn in asked))
+            input_tokens = sum(estimate_tokens(turn.text) for turn in asked)
+            return post(self, DECISIONS, body, input_tokens, self.api_version)
         body = {"model": self.name, "messages": turns, **self.parameters, **parameters}
         tokens = sum(estimate_tokens(content_text(turn.get("content"))) for turn in turns)
-        request = post(self, "chat/completions", body, tokens)
-        slow_s = SLOW_S.get(self.tier, 0.0)
-        return replace(request, timeout_s=max(self.timeout_s, slow_s), total_s=slow_s) if slow_s else request
+        return post(self, "chat/completions", body, tokens, self.api_version, self.tier)
 
     async def send(self, request: Request, wire: Wire) -> Answer:
         """Send it once."""
@@ -414,6 +297,17 @@ def _usage(data: Mapping[str, Any], text: str) -> Usage:
     )
 
 
+def token_probabilities(listed: Any) -> Iterator[tuple[str, float]]:
+    """Text and probability of each token in a list of `logprobs`; what cannot be read is left out."""
+    for entry in items_of(listed):
+        text, logprob = entry.get("token"), entry.get("logprob")
+        if not isinstance(text, str) or isinstance(logprob, bool) or not isinstance(logprob, int | float):
+            continue
+        with suppress(OverflowError):  # an integer beyond the range of floats
+            if isfinite(logprob):
+                yield text, exp(min(0.0, logprob))
+
+
 def tier_of(value: Any) -> str:
     """The tier of service that an answer names, where it is not the usual one.
 
@@ -443,3 +337,110 @@ def _metadata(data: Mapping[str, Any], choice: Mapping[str, Any], message: Mappi
         ("provider_cost", cost),
     )
     return {name: value for name, value in details if value}
+
+
+@dataclass(frozen=True, slots=True)
+class Completions(EndpointModel):
+    """A model behind a completions endpoint.
+
+    Args:
+        base_url: up to and without `/completions`.
+        parameters: sent with every call (`temperature`, `max_tokens`, `stop`, `seed`, ...); those of a single call win.
+            Data: no `${NAME}` is resolved in it.
+        api_version: of Azure OpenAI, `2024-10-21`: sent as `?api-version=`, and the key in the header `api-key`. Empty
+            for every other endpoint, and for Azure's own `/openai/v1`.
+    """
+
+    completes: ClassVar[bool] = True
+
+    api_version: str = ""
+
+    def check(self) -> None:
+        """Validate the fields before anything is sent.
+
+        Raises:
+            ConfigError: no address, a key that is written out, or a parameter that is not one.
+        """
+        self.check_fields(("prompt", "model", "stream", "n", "best_of"))
+
+    def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
+        """One POST to `/completions`; the contents of messages are joined by blank lines."""
+        prompt = prompt_of(messages)
+        body = {"model": self.name, "prompt": prompt, **self.parameters, **parameters}
+        return post(self, "completions", body, estimate_tokens(prompt), self.api_version)
+
+    def read(self, answer: Answer) -> Reply:
+        """The first choice's text; its tokens, where the endpoint gives them, are in `metadata["tokens"]`.
+
+        Raises:
+            Fault: a status that says so, no JSON, an error inside it, or no choice.
+        """
+        if (filtered := filtered_reply(answer)) is not None:
+            return filtered
+        completion = parse_json(answer)
+        choice = first_choice(completion, answer, "text")
+        data = mapping_or_empty(completion)
+        text = choice.get("text")
+        if not isinstance(text, str):
+            raise Fault("empty", f"the reply has no text: {quoted(answer.body)}", billed=True)
+        finish = choice.get("finish_reason")
+        details = {
+            "model": data.get("model"),
+            "tokens": _tokens_of(choice.get("logprobs")),
+            "prompt_tokens": _prompt_tokens(choice.get("prompt_logprobs") or data.get("prompt_logprobs")),
+            "top": _first_top(choice.get("logprobs")),
+            "fingerprint": data.get("system_fingerprint"),
+        }
+        metadata = {name: value for name, value in details.items() if value}
+        finish = finish_named(finish) if isinstance(finish, str) and finish else "stop"
+        return Reply("", text, finish, _usage(data, text), metadata=metadata)
+
+
+def prompt_of(messages: str | list[Message]) -> str:
+    r"""The prompt to continue; a conversation with answers becomes a transcript.
+
+    Raises:
+        ConfigError: a part that is not text, such as an image, which has no place in it.
+
+    >>> prompt_of([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}])
+    'Be brief.\n\nWhy?'
+    """
+    if isinstance(messages, str):
+        return messages
+    if any(has_other_parts(message.get("content")) for message in messages):
+        raise ConfigError("a completions endpoint takes text only, but a message has a part that is not text")
+    if all(message.get("role") in {"system", "user"} for message in messages):
+        return "\n\n".join(content_text(message.get("content")) for message in messages)
+    return transcript_of(messages)
+
+
+def _tokens_of(logprobs: Any) -> list[list[Any]]:
+    """(text, log probability, offset) of every token, those of an echoed prompt first; the offset may be None."""
+    columns = mapping_or_empty(logprobs)
+    tokens, values = columns.get("tokens"), columns.get("token_logprobs")
+    if not isinstance(tokens, list) or not isinstance(values, list) or len(tokens) != len(values):
+        return []
+    offsets = columns.get("text_offset")
+    places = offsets if isinstance(offsets, list) and len(offsets) == len(tokens) else [None] * len(tokens)
+    return [list(entry) for entry in zip(tokens, values, places, strict=True)]
+
+
+def _prompt_tokens(logprobs: Any) -> list[list[Any]]:
+    """(text, log probability, None) of every token of the prompt, as vLLM lists them; the first has no probability.
+
+    Each entry maps token ids to the candidates for a position; the actual token comes first.
+    """
+    if not isinstance(logprobs, list):
+        return []
+    actual = [next(iter(entry.values()), None) if isinstance(entry, Mapping) else None for entry in logprobs]
+    entries = [mapping_or_empty(entry) for entry in actual]
+    return [[entry.get("decoded_token"), entry.get("logprob"), None] for entry in entries]
+
+
+def _first_top(logprobs: Any) -> list[dict[str, Any]]:
+    """The candidates for the first generated token, in the form of a chat endpoint."""
+    top_lists = mapping_or_empty(logprobs).get("top_logprobs")
+    candidates = (
+        top_lists[0] if isinstance(top_lists, Sequence) and not isinstance(top_lists, str) and top_lists else None
+    )
+    return [{"token": token, "logprob": value} for token, value in mapping_or_empty(candidates).items()]

@@ -9,34 +9,37 @@ Source: OpenAI API reference, "Create a model response"; the types of the packag
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal
 
 from steelyard.constraints import Timeout
 from steelyard.errors import ConfigError
-from steelyard.models.base import Answer, CallParameters, Fault, Request, Wire, count_or_zero, usage_of
+from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, usage_of
 from steelyard.models.decisions import DECISIONS, decision_body, decision_in, is_decision, send_decision
+from steelyard.models.endpoint import EndpointModel
 from steelyard.models.faults import ErrorBody, error_body, fault_in_body, parse_json, quoted
 from steelyard.models.json_bodies import mapping_or_empty
 from steelyard.models.native import (
+    CalledTool,
+    FilePart,
+    MessageTurn,
     Said,
-    assembled_answer,
     check_native,
     closed,
     items_of,
     merged,
     native_reply,
-    native_request,
     opened_answer,
-    streamed_values,
+    schema_of,
     text_in,
+    tool_choice_of,
+    tools_of,
     turns_and_tokens,
+    whole_answer,
 )
 from steelyard.models.openai_compatible import tier_of
-from steelyard.models.streaming import first_of, streamed_text
-from steelyard.models.turns import CalledTool, FilePart, MessageTurn, schema_of, tool_choice_of, tools_of
+from steelyard.models.streaming import first_of
 from steelyard.types import Message, Reply, Usage
 
 Service = Literal["", "flex", "2h", "8h"]
@@ -52,7 +55,7 @@ _INCOMPLETE: Final[Mapping[str, str]] = {"content_filter": "content_filter"}
 
 
 @dataclass(frozen=True, slots=True)
-class OpenAIResponses:
+class OpenAIResponses(EndpointModel):
     """A model behind OpenAI's Responses API.
 
     Args:
@@ -61,7 +64,6 @@ class OpenAIResponses:
         api_key: a reference, `"${OPENAI_API_KEY}"`; empty if the endpoint needs none.
         parameters: sent with every call, in the names of chat completions (`max_tokens`, `tools`, `response_format`,
             `reasoning_effort`, `logprobs`) or of the API itself (`reasoning: {summary: auto}`, `verbosity`).
-        headers: sent with every call; values may hold `${NAME}`.
         timeout_s: limit of one attempt, in seconds; of a slower service, hours where that is its window.
         service: a slower service at a lower price: `flex`, or a window of `2h` or `8h` in which the provider answers.
             The reply is priced by the tier that the provider names.
@@ -69,24 +71,15 @@ class OpenAIResponses:
             empty leaves it to the provider.
         stream: read replies as they arrive, so that no proxy ends the silent connection of a long call, and measure the
             time to the first token. The journal takes a streamed call and one that is not for the same request.
-        proxy: `http://user:${PASSWORD}@host:3128`; `none` connects directly; empty follows the environment.
-        ca_file: certificates in PEM form that are trusted as well as the system's.
     """
 
     limits_thinking: ClassVar[bool] = True
     takes_decisions: ClassVar[bool] = True
 
-    name: str
-    base_url: str = "https://api.openai.com/v1"
-    api_key: str = ""
-    parameters: CallParameters = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
     timeout_s: Timeout = 600.0
     service: Service = ""
     cache: Literal["", "30m", "12h"] = ""
     stream: bool = False
-    proxy: str = ""
-    ca_file: Path | None = None
 
     @property
     def tier(self) -> str:
@@ -99,7 +92,7 @@ class OpenAIResponses:
         Raises:
             ConfigError: no name, no address, a key that is written out, or a parameter that is not one.
         """
-        check_native(self, self.name, _OURS)
+        check_native(self, _OURS)
         if self.service and "service_tier" in self.parameters:
             raise ConfigError("service and a service_tier among the parameters: give one of them")
         if self.service in {"2h", "8h"} and self.stream:
@@ -108,10 +101,9 @@ class OpenAIResponses:
     def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
         """One POST to `/responses`, or to `/decisions` where the parameters ask questions."""
         turns, tokens = turns_and_tokens(messages)
-        key = (("Authorization", f"Bearer {self.api_key}"),) if self.api_key else ()
         if questions := parameters.get(DECISIONS):
             asked = decision_body(self.name, turns, questions)
-            return native_request(self, DECISIONS, asked, headers=key, tokens=(tokens, 0))
+            return self.post(DECISIONS, asked, (tokens, 0), self.key_header())
         sent = merged(self.parameters, parameters)
         most = sent.pop("max_tokens", None)
         windowed = self.service in {"2h", "8h"}
@@ -128,8 +120,7 @@ class OpenAIResponses:
             body |= {"background": True, "background_options": {"completion_window": self.service}}
         elif self.service:
             body["service_tier"] = self.service
-        counts = (tokens, count_or_zero(most))
-        return native_request(self, "responses", body, headers=key, tokens=counts, service=self.service)
+        return self.post("responses", body, (tokens, count_or_zero(most)), self.key_header(), self.service)
 
     async def send(self, request: Request, wire: Wire) -> Answer:
         """Send it once, and wait for a call in the background."""
@@ -137,7 +128,8 @@ class OpenAIResponses:
             return await send_decision(request, wire)
         if self.stream:
             payload = request.payload[:-1] + b',"stream":true}'
-            return _whole(await wire.exchange(replace(request, payload=payload, watch=lambda: first_of(_spoken))))
+            streamed = replace(request, payload=payload, watch=lambda: first_of(_spoken))
+            return whole_answer(await wire.exchange(streamed), _joined)
         answer = await wire.exchange(request)
         if self.service not in {"2h", "8h"} or answer.status != 200:
             return answer
@@ -171,15 +163,10 @@ def _spoken(event: Any) -> bool:
     return str(mapping_or_empty(event).get("type")).endswith(".delta")
 
 
-def _whole(answer: Answer) -> Answer:
-    """The answer of a stream, whose last event holds the whole reply; another answer as it is."""
-    if answer.status != 200 or streamed_text(answer) is None:
-        return answer
-    last = None
-    for event in streamed_values(answer):
-        if event.get("type") in _ENDS:
-            last = mapping_or_empty(event.get("response"))
-    return assembled_answer(answer, last)
+def _joined(events: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The whole reply, which the last event of a stream holds; None where it did not come."""
+    whole = [mapping_or_empty(event.get("response")) for event in events if event.get("type") in _ENDS]
+    return whole[-1] if whole else None
 
 
 def _pending(answer: Answer, request: Request) -> tuple[str, str] | None:

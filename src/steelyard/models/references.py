@@ -22,6 +22,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from steelyard.errors import ConfigError
+from steelyard.plain_json import texts_in
 
 REFERENCE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 TEXT_KEYS: Final = frozenset(
@@ -172,22 +173,6 @@ def references(value: Any) -> Iterator[str]:
             yield from references(element)
 
 
-def texts_in(value: Any) -> Iterator[str]:
-    """Every string in a plain value, keys left out.
-
-    >>> list(texts_in({"a": ["b", 1, {"c": "d"}]}))
-    ['b', 'd']
-    """
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for element in value.values():
-            yield from texts_in(element)
-    elif isinstance(value, list | tuple):
-        for element in value:
-            yield from texts_in(element)
-
-
 def names_secret(name: str, *, bare_key: bool = False) -> bool:
     """Whether a value under `name` is a secret.
 
@@ -324,11 +309,11 @@ def _named(line: str) -> Iterator[tuple[int, int]]:
 def _end_of_value(line: str, start: int, opening: str, *, in_address: bool) -> int:
     """Where a value ends, or the first reference in it begins."""
     if opening == '"':
-        found = _TO_QUOTE.match(line, start)
-        return found.end() if found else start
+        text = _TO_QUOTE.match(line, start)
+        return text.end() if text else start
     if not opening:
-        found = (_PARAMETER_END if in_address else _BARE_END).search(line, start)
-        return found.start() if found else len(line)
+        border = (_PARAMETER_END if in_address else _BARE_END).search(line, start)
+        return border.start() if border else len(line)
     end = line.find(opening, start)
     end = len(line) if end < 0 else end
     reference = REFERENCE.search(line, start, end)

@@ -24,10 +24,9 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from steelyard.models.base import Answer, Fault, Request, Watch, Wire
-from steelyard.models.error_codes import kind_of
 from steelyard.models.faults import error_of, fault_of_error, is_error, quoted
 from steelyard.models.mismatches import complete_values, is_page, keys_named, mismatch, without_mapped_form
-from steelyard.models.refusals import refusal_kind
+from steelyard.models.refusals import kind_of, refusal_kind
 from steelyard.prompts.conversation import content_text
 from steelyard.types import Json
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,8 +24,6 @@ def packaged_replies() -> tuple[str, ...]:
     >>> packaged_replies()
     ('choice', 'choice_reasoned', 'choices', 'create_select', 'sql')
     """
-    from importlib.resources import files
-
     folder = files("steelyard").joinpath("prompts/replies")
     return tuple(sorted(entry.name.removesuffix(".json") for entry in folder.iterdir() if entry.name.endswith(".json")))
 
@@ -93,8 +92,6 @@ def _with_letters(schema: Any, letters: list[str]) -> Any:
 
 @lru_cache(maxsize=16)
 def _packaged(name: str) -> Mapping[str, Any]:
-    from importlib.resources import files
-
     text = files("steelyard").joinpath(f"prompts/replies/{name}.json").read_text(encoding="utf-8")
     return _checked(json.loads(text), name)
 

@@ -31,7 +31,7 @@ from steelyard.analysis.scores.score_infos import score_infos
 from steelyard.escaping import cell_text, json_in_html, json_line
 from steelyard.plain_json import described
 from steelyard.prompts.conversation import input_text
-from steelyard.prompts.passages import without_passage
+from steelyard.prompts.sample_values import without_passage
 from steelyard.replies.answer_key import alternatives
 from steelyard.replies.clean import fold
 from steelyard.report.judge_reasons import SHOWN_ELSEWHERE, pair_of, preference_reason, preference_text

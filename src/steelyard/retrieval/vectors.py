@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.retrieval.index_files import write_whole
+from steelyard.retrieval.stored import write_whole
 
 _FORMAT: Final = "1"
 _BLOCK: Final = 4096

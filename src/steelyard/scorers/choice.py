@@ -8,8 +8,7 @@ the headline rate, whose denominator is all samples, counts it as not solved.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, ClassVar, Final, Literal
@@ -19,6 +18,7 @@ from steelyard.prompts.conversation import question_of
 from steelyard.prompts.sample_values import option_label
 from steelyard.replies.answer_key import OR, Credit, credit_of, points_of
 from steelyard.replies.answer_pattern import compile_answer_pattern, read_by_pattern
+from steelyard.replies.answer_text import text_of
 from steelyard.replies.choice import ChoiceReading, read_choice, read_confidence
 from steelyard.replies.clean import fold
 from steelyard.replies.other_tools import RULES
@@ -114,7 +114,7 @@ class Choice:
             infos = self.score_infos
             scores = [Score(info.name, None, outcome="not_applicable", reason=problem) for info in infos]
             return scores if len(scores) > 1 else scores[0]
-        text, finish = _text(output.value), str(output.metadata.get("finish", ""))
+        text, finish = text_of(output), str(output.metadata.get("finish", ""))
         question, several = question_of(sample.input), _may_be_several(sample, expected)
         if self.rule == "steelyard":
             by_rule = read_choice(text, sample.choices, question=question, several=several, finish=finish)
@@ -122,8 +122,8 @@ class Choice:
             by_rule = _by_rule(self.rule, text, len(sample.choices))
         reading = by_rule
         if self.pattern:
-            found = read_by_pattern(text, self.pattern, sample.choices, question=question, several=several)
-            reading = found or by_rule
+            by_pattern = read_by_pattern(text, self.pattern, sample.choices, question=question, several=several)
+            reading = by_pattern or by_rule
         solved = _with_confidence(_score(reading, sample, expected, finish), output, text)
         credit = self.credit if several else "all"
         others = [_points(solved, sample, credit)] if self.points else []
@@ -269,14 +269,6 @@ def _key(sample: Sample) -> tuple[Key, str]:
     return tuple(sorted(set(readings))), ""
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Mapping | Sequence) and not isinstance(value, bytes):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return "" if value is None else str(value)
-
-
 _LIKELIHOOD_SCORES: Final = ("acc", "acc_norm", "acc_bytes")
 _MUTUAL: Final = "acc_mutual_info"
 _EMPTY: Final = "one of the options has no text, so nothing can be divided by its length"
@@ -315,9 +307,9 @@ class LikelihoodAccuracy:
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """`acc`, which reports show first, and the other accuracies."""
-        one = ScoreInfo("acc", (0.0, 1.0), threshold=1.0, denominator="all")
-        others = tuple(replace(one, name=name) for name in self._names[1:])
-        return (replace(one, headline=True, confidence=True), *others)
+        info = ScoreInfo("acc", (0.0, 1.0), threshold=1.0, denominator="all")
+        others = tuple(replace(info, name=name) for name in self._names[1:])
+        return (replace(info, headline=True, confidence=True), *others)
 
     @property
     def _names(self) -> tuple[str, ...]:

@@ -1,24 +1,27 @@
-"""Scorers that compare an output with a reference text: equality, shared words, shared characters.
+"""Scorers that compare an output with a reference text: equality, its label, shared words, shared characters.
 
 They call no model and cost nothing, so they are the baseline for every judge: a judge that does not rank systems
 better than these is not worth its calls. The measures are in `steelyard.scorers.overlap`.
 """
 
+# Why it is so, and what was rejected: docs/decisions/scorers-labels-of-a-closed-set.md
+
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 from steelyard.constraints import Positive, Share, Within
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, did_you_mean
 from steelyard.normal_form import nfkc
-from steelyard.replies.label import closed_set, read_one
+from steelyard.replies.answer_text import text_of
+from steelyard.replies.label import closed_set, plain_label, read_one
 from steelyard.scorers.overlap import Overlap, answer_words, chrf, rouge_l, token_f1, words_of
-from steelyard.types import INLINE, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import INLINE, STOPPED, Outcome, Output, Sample, Score, ScoreInfo, StageInfo
 
 _WIDE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff]")
 
@@ -55,12 +58,8 @@ class TokenF1:
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Compare one output with its references."""
-        texts, problem = with_words(sample, answer_words)
-        if (score := unscored("token_f1", problem, output)) is not None:
-            return score
-        answer = text_of(output)
-        overlaps = [token_f1(text, answer, articles=self.articles) for text in texts]
-        return overlap_score("token_f1", overlaps, answer, self.threshold)
+        measure = partial(token_f1, articles=self.articles)
+        return best_overlap("token_f1", sample, output, answer_words, measure, self.threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +88,8 @@ class RougeL:
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Compare one output with its references."""
-        texts, problem = with_words(sample, words_of)
-        if (score := unscored("rouge_l", problem, output)) is not None:
-            return score
-        answer = text_of(output)
-        overlaps = [rouge_l(text, answer, beta=self.beta) for text in texts]
-        return overlap_score("rouge_l", overlaps, answer, self.threshold)
+        measure = partial(rouge_l, beta=self.beta)
+        return best_overlap("rouge_l", sample, output, words_of, measure, self.threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,17 +268,32 @@ def _joins(character: str) -> bool:
     return (character.isalnum() or character == "_") and _WIDE.match(character) is None
 
 
-def with_words(sample: Sample, words: Callable[[str], list[str]]) -> tuple[tuple[str, ...], str]:
-    """The references that hold a word; a text of punctuation alone has no overlap to measure."""
+def best_overlap(
+    name: str,
+    sample: Sample,
+    output: Output,
+    words: Callable[[str], list[str]],
+    measure: Callable[[str, str], Overlap],
+    threshold: float | None,
+) -> Score:
+    """The score of an output by the reference that it has most in common with.
+
+    Args:
+        name: of the score.
+        sample: with its references; a text of punctuation alone has no overlap to measure.
+        output: of a target.
+        words: of a text, as `measure` counts them.
+        measure: the overlap of a reference and an answer.
+        threshold: share from which a sample passes; None: none is set.
+    """
     texts, problem = references_of(sample)
-    usable = tuple(text for text in texts if words(text))
-    return usable, problem or ("" if usable else "the reference has no word in it")
-
-
-def overlap_score(name: str, overlaps: list[Overlap], answer: str, threshold: float | None) -> Score:
-    """The score of the best of the overlaps with several references."""
-    values = [overlap.f1 for overlap in overlaps]
-    position = values.index(max(values))
+    texts = tuple(text for text in texts if words(text))
+    problem = problem or ("" if texts else "the reference has no word in it")
+    if (score := unscored(name, problem, output)) is not None:
+        return score
+    answer = text_of(output)
+    overlaps = [measure(text, answer) for text in texts]
+    position = max(range(len(overlaps)), key=lambda at: overlaps[at].f1)
     best = overlaps[position]
     how = f"precision {best.precision:.2f}, recall {best.recall:.2f}" if answer.strip() else "the output is empty"
     detail = {"precision": best.precision, "recall": best.recall, "reference": position}
@@ -361,16 +371,6 @@ def references_of(sample: Sample) -> tuple[tuple[str, ...], str]:
     return texts, "" if texts else "the sample has no reference"
 
 
-def text_of(output: Output) -> str:
-    """The output as text: structures as JSON, None as an empty text."""
-    value = output.value
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Mapping | Sequence) and not isinstance(value, bytes):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return "" if value is None else str(value)
-
-
 def unscored(name: str, problem: str, output: Output) -> Score | None:
     """The score of an output that cannot be compared (no reference, or stopped by a content filter); else None."""
     if problem:
@@ -408,3 +408,111 @@ def which_reference(position: int, count: int) -> str:
 def reached(value: float, threshold: float | None) -> bool | None:
     """Whether a share passes; None where no threshold is set."""
     return None if threshold is None else value >= threshold
+
+
+_LABEL: Final = "accuracy"
+_MOST_LABELS: Final = 200
+_MARKDOWN: Final = frozenset("*#`")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelMatch:
+    """Whether the output gives the expected label of a closed set: `accuracy`, with the figures of a classification.
+
+    A label is read in the ways that models give one: alone, in a sentence ("The label is: Feature Request."), as JSON
+    (`{"label": ...}`), in bold; case, underscores, hyphens and quotes make no difference. A reply with several labels,
+    with a hedge, or without a label is unparsed and counts as wrong. Reports show the confusion matrix, precision,
+    recall and F1 of each label, macro F1, balanced accuracy, kappa, and the rate of the most frequent label.
+
+    Args:
+        labels: the closed set. Empty: the expected outputs of the dataset.
+
+    >>> LabelMatch(("bug", "feature_request"))(Sample("1", "?", "bug"), Output("Label: **bug**")).value
+    1.0
+    """
+
+    stage_info: ClassVar[StageInfo] = INLINE
+
+    labels: tuple[str, ...] = ()
+
+    @property
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """Right or wrong; an unread reply is wrong."""
+        info = share_info(_LABEL, 1.0, labels=("right", "wrong"), named_verdicts=True)
+        return (replace(info, headline=True, classes=self.labels),)
+
+    def check(self) -> None:
+        """Validate the options.
+
+        Raises:
+            ConfigError: one label, a blank one, two that differ in case or signs alone, or too many.
+        """
+        labels: Any = self.labels
+        if isinstance(labels, str) or not all(isinstance(label, str) and label.strip() for label in labels):
+            raise ConfigError(f"labels: a list of texts that are not blank, not {labels!r:.80}")
+        if len(labels) == 1 or len(labels) > _MOST_LABELS:
+            raise ConfigError(f"labels: name 2 to {_MOST_LABELS} of them, not {len(labels)}")
+        twice = [label for label, count in Counter(map(plain_label, labels)).items() if count > 1]
+        if twice:
+            raise ConfigError(f"labels: two are written {twice[0]!r} but for case and signs: name one of them")
+
+    def with_references(self, references: Sequence[tuple[str, Any]]) -> LabelMatch:
+        """Return a copy with the expected outputs of a dataset as its labels, where it names none.
+
+        Args:
+            references: (sample's id, expected output) of every sample.
+
+        Raises:
+            ConfigError: an expected output is not among the labels, or two differ in signs alone that are Markdown.
+        """
+        expected: dict[str, str] = {}
+        for name, reference in references:
+            for label in reversed(_labels_in(reference)):
+                expected.setdefault(label, name)
+        if not self.labels:
+            first = {plain_label(label): label for label in reversed(expected)}
+            _refuse_signs(expected, first)
+            return replace(self, labels=tuple(label for label in expected if first[plain_label(label)] == label))
+        known = {plain_label(label) for label in self.labels}
+        for label, name in expected.items():
+            if plain_label(label) not in known:
+                near = did_you_mean(label, self.labels)
+                raise ConfigError(f"label: sample {name!r} expects {label!r}, which is not among labels{near}")
+        return self
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        """Read the label of one output.
+
+        Raises:
+            ConfigError: there are no labels to choose from.
+        """
+        expected = _labels_in(sample.reference)
+        if (score := unscored(_LABEL, "" if expected else "the sample has no reference", output)) is not None:
+            return score
+        if len(self.labels) < 2:
+            raise ConfigError("label: name labels: the dataset expects fewer than two different ones")
+        by_plain = {plain_label(label): label for label in self.labels}
+        wanted = [by_plain.get(plain_label(label), label) for label in expected]
+        label, kind, reason = read_one(text_of(output), self.labels, str(output.metadata.get("finish", "")))
+        if not label:
+            outcome: Outcome = "refused" if kind == "refused" else "unparsed"
+            return Score(_LABEL, None, outcome=outcome, reason=reason, detail={"kind": kind, "wanted": wanted[0]})
+        right = label in wanted
+        detail = {"label": label, "wanted": label if right else wanted[0]}
+        return Score(_LABEL, float(right), passed=right, reason=f"read {label!r}", detail=detail)
+
+
+def _refuse_signs(labels: Iterable[str], first: Mapping[str, str]) -> None:
+    """Refuse `C` beside `C#`: replies are read without the signs of Markdown, so the two would count as one label."""
+    for label in labels:
+        other = first[plain_label(label)]
+        if not plain_label(label) or _MARKDOWN & (set(label) ^ set(other)):
+            raise ConfigError(
+                f"label: the expected outputs {other!r} and {label!r} are read as the same, as *, # and ` are "
+                "Markdown: write them in words, or name another scorer, such as exact_match"
+            )
+
+
+def _labels_in(reference: Any) -> list[str]:
+    several = reference if isinstance(reference, list | tuple) else [reference]
+    return [str(label).strip() for label in several if label is not None and str(label).strip()]

@@ -18,16 +18,10 @@ from typing import ClassVar, Final, Literal
 
 from steelyard.constraints import Share
 from steelyard.errors import ConfigError
+from steelyard.replies.answer_text import text_of
 from steelyard.replies.citations import without_citations
 from steelyard.replies.clean import fold
-from steelyard.scorers.lexical import (
-    reached,
-    references_of,
-    share_info,
-    text_of,
-    unscored,
-    which_reference,
-)
+from steelyard.scorers.lexical import reached, references_of, share_info, unscored, which_reference
 from steelyard.types import INLINE, Output, Sample, Score, ScoreInfo, StageInfo
 
 _WORD: Final = re.compile(r"\s*([a-zµ°][a-zµ°²³0-9]*(?:/[a-z]+[²³]?)?|[\u4e00-\u9fff]+)")

@@ -17,7 +17,8 @@ from typing import Annotated, ClassVar, Final
 from steelyard.building.import_paths import UserFunction
 from steelyard.constraints import TextList, Within
 from steelyard.errors import ConfigError
-from steelyard.scorers.lexical import share_info, text_of, unscored
+from steelyard.replies.answer_text import text_of
+from steelyard.scorers.lexical import share_info, unscored
 from steelyard.sql.sandbox import Sandbox
 from steelyard.types import Output, Sample, Score, ScoreInfo
 

@@ -25,9 +25,10 @@ from typing import Annotated, ClassVar, Final
 
 from steelyard.constraints import Within
 from steelyard.errors import ConfigError, DataError, ScorerError
+from steelyard.replies.answer_text import text_of
 from steelyard.replies.clean import blocks_of, without_reasoning
 from steelyard.scorers import code_worker
-from steelyard.scorers.lexical import share_info, text_of, unscored
+from steelyard.scorers.lexical import share_info, unscored
 from steelyard.sql.sandbox import Sandbox
 from steelyard.types import Output, Sample, Score, ScoreInfo
 

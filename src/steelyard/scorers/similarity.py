@@ -11,7 +11,8 @@ from steelyard.constraints import Within
 from steelyard.errors import ConfigError
 from steelyard.models.base import Model
 from steelyard.models.embeddings import Embeddings, embed
-from steelyard.scorers.lexical import references_of, text_of, unscored, which_reference
+from steelyard.replies.answer_text import text_of
+from steelyard.scorers.lexical import references_of, unscored, which_reference
 from steelyard.types import Asks, Output, Sample, Score, ScoreInfo
 
 

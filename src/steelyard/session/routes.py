@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from steelyard.models.base import Request
-from steelyard.models.connection import DIRECT, ProxyAddress, load_authorities, parse_proxy
+from steelyard.models.endpoint import DIRECT, ProxyAddress, load_authorities, parse_proxy
 from steelyard.session.secrets import Secrets
 
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}

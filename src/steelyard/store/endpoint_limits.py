@@ -15,7 +15,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
-from steelyard.models.shared_rates import BUCKET_S, Next, SharedRates, Slots, bucket_of
+from steelyard.models.rate_limit import BUCKET_S, Next, SharedRates, Slots, bucket_of
 from steelyard.store.database.connection import Connection
 from steelyard.store.shared_change import NOW, SharedChange, changed
 from steelyard.store.writer import Batch, Writer
@@ -92,7 +92,7 @@ def release_call(writer: Writer, key: bytes, owner: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StorePace:
-    """The rates of one evaluation over all processes; see `models.shared_rates.Pace`.
+    """The rates of one evaluation over all processes; see `models.rate_limit.Pace`.
 
     Args:
         writer: of a PostgreSQL store.

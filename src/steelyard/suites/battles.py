@@ -1,7 +1,7 @@
 """Ranks targets by battles that were judged elsewhere: tuples, mappings, a data frame or a file -> standings.
 
 The suite `pairwise` judges pairs and ranks what it judged. Here the verdicts exist already, by name: of people, of an
-arena, of another tool. Words are read as in files of votes (`scorers.human_preference`).
+arena, of another tool. Words are read as in files of votes (`scorers.preference`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from steelyard.data.headers import Role
 from steelyard.data.rows import open_tables
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import DataError, did_you_mean
-from steelyard.scorers.human_preference import preferred_side
+from steelyard.scorers.preference import preferred_side
 
 _ROLES: Final = (
     Role("first", words="vote_first", by_position=False),

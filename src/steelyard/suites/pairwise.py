@@ -24,11 +24,10 @@ from steelyard.evaluation.sides import CommonSamples
 from steelyard.evaluation.suite_keys import JudgedSuiteKeys
 from steelyard.prompts.template import refuse_file_names
 from steelyard.runner import stage_info
-from steelyard.scorers.human_preference import HumanPreference
-from steelyard.scorers.judges.judge import Judge, takes_model
+from steelyard.scorers.judges.judge import Judge, SuiteJudges, takes_model
 from steelyard.scorers.judges.preference import Preference
-from steelyard.scorers.judges.suite_judges import SuiteJudges
-from steelyard.targets.pair import Pair
+from steelyard.scorers.preference import HumanPreference
+from steelyard.targets.replay import Pair
 from steelyard.types import Sample, Scorer, Target
 
 ROLES: Final = (

@@ -29,13 +29,12 @@ from steelyard.evaluation.objects import Suite
 from steelyard.evaluation.scorer_infos import infos_of, scorer_stages
 from steelyard.evaluation.suite_keys import JudgedSuiteKeys
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.language import Language, language_of
+from steelyard.prompts.template import Language, language_of
 from steelyard.runner import judge_name
-from steelyard.scorers.judges.correctness import Correctness
+from steelyard.scorers.judges.criteria import Correctness
 from steelyard.scorers.judges.faithfulness import Faithfulness
-from steelyard.scorers.judges.judge import Judge, takes_model
+from steelyard.scorers.judges.judge import Judge, SuiteJudges, takes_model
 from steelyard.scorers.judges.relevance import AnswerRelevancy
-from steelyard.scorers.judges.suite_judges import SuiteJudges
 from steelyard.scorers.lexical import RougeL, TokenF1
 from steelyard.scorers.passages import same_document
 from steelyard.scorers.retrieval import Retrieval

@@ -1,4 +1,4 @@
-"""Shared by the adapters of frameworks: finds the user's object and the sources of its passages.
+"""The user's own function as target, and what adapters of frameworks share: finding objects and passages' sources.
 
 Objects are known by their methods, never by their class: no framework is imported here, and none is needed to read a
 configuration that names one.
@@ -11,11 +11,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final
 
-from steelyard.building.import_paths import describe_path, find_object, missing_package
+from steelyard.building.import_paths import UserFunction, describe_path, find_object, missing_package
 from steelyard.errors import ConfigError, install_command
 
 _TEXTS: Final = ("text", "page_content", "content", "passage")
@@ -215,3 +216,8 @@ def _document(metadata: Mapping[str, Any]) -> str:
         if isinstance(value, str) and value and not value.isdecimal():
             return value if "://" in value else _FOLDERS.split(value)[-1]
     return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Function(UserFunction):
+    """Calls a function of yours with the sample, and with Ask where it declares `ask`."""

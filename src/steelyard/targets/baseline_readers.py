@@ -26,11 +26,9 @@ from math import log
 from typing import Any, Final
 
 from steelyard.data.documents import Document
-from steelyard.retrieval.bm25 import BM25
-from steelyard.retrieval.chunk import Chunk, Passage, split_passages
-from steelyard.retrieval.sentences import sentences
+from steelyard.retrieval.bm25 import BM25, is_stop, tokens
+from steelyard.retrieval.chunk import Chunk, Passage, sentences, split_passages
 from steelyard.retrieval.stored import ChunkIndex
-from steelyard.retrieval.tokens import is_stop, tokens
 from steelyard.targets.library import ChunkSize, Paths, Stamps, documents_at, open_index, stamps_of
 from steelyard.types import Output
 

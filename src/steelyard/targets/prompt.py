@@ -29,7 +29,31 @@ from steelyard.types import Asks, Message, Output, Sample, StageInfo
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class TemplateTarget:
+    """A target that sends a template and a system message, both filled from the sample."""
+
+    @property
+    def _texts(self) -> tuple[str, str]:
+        """The words of the template and of the system message."""
+        raise NotImplementedError
+
+    @property
+    def without_question(self) -> str:
+        """Why every sample would be sent the same; empty where the question has a place."""
+        return "" if asks_the_question(*self._texts) else "the template has no {{question}}"
+
+    def shows(self, key: str) -> bool:
+        """Whether the model is shown a key of the samples' metadata."""
+        return shows_metadata(key, *self._texts)
+
+    @property
+    def filled_names(self) -> frozenset[str]:
+        """The placeholders in what is sent."""
+        return names_of(*self._texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt(TemplateTarget):
     """One model with one prompt.
 
     Args:
@@ -90,15 +114,6 @@ class Prompt:
         if not asks_the_question(*self._texts):
             return "the template has no {{question}}"
         return ModelInfo.of(self.model).without_question
-
-    def shows(self, key: str) -> bool:
-        """Whether the model is shown a key of the samples' metadata."""
-        return shows_metadata(key, *self._texts)
-
-    @property
-    def filled_names(self) -> frozenset[str]:
-        """The placeholders in what is sent."""
-        return names_of(*self._texts)
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
         """Ask the model once."""

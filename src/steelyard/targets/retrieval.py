@@ -19,31 +19,27 @@ from numpy.typing import NDArray
 from steelyard.constraints import Within
 from steelyard.errors import ConfigError, ModelError
 from steelyard.models.base import AskedModel, CallParameters, Model
-from steelyard.models.embeddings import Embeddings, embed
-from steelyard.models.rerank import Rerank, rerank
+from steelyard.models.embeddings import Embeddings, Rerank, embed, rerank
 from steelyard.prompts.conversation import conversation_asked, search_text, with_system
 from steelyard.prompts.fenced_prompt import fence, mark_for
-from steelyard.prompts.language import LanguageSetting, prompt_language
 from steelyard.prompts.sample_values import (
     SAMPLE_NAMES,
-    asks_the_question,
     has_transcript,
     sample_values,
-    shows_metadata,
     shows_passage,
 )
 from steelyard.prompts.template import (
+    LanguageSetting,
     check_names,
     load_template,
     load_words,
-    names_of,
     placeholders,
+    prompt_language,
     render,
     words_of_file,
 )
 from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk
-from steelyard.retrieval.fusion import fused
-from steelyard.retrieval.stored import Hit
+from steelyard.retrieval.stored import Hit, fused
 from steelyard.retrieval.vectors import VectorIndex, keep_vectors, kept_vectors, unit_rows, vectors_path
 from steelyard.targets.library import (
     ChunkSize,
@@ -56,6 +52,7 @@ from steelyard.targets.library import (
     paths_of,
     stamps_of,
 )
+from steelyard.targets.prompt import TemplateTarget
 from steelyard.types import Asks, Message, Output, Sample
 
 Search = Literal["bm25", "vectors", "hybrid"]
@@ -65,7 +62,7 @@ _NOTHING = {"en": "(No passage was found.)", "zh": "（没有检索到资料。�
 
 
 @dataclass(frozen=True, slots=True)
-class QueryEngine:
+class QueryEngine(TemplateTarget):
     """Retrieves the `top_k` best chunks for a question, and asks a model to answer from them.
 
     The output's contexts are the chunks' texts in rank order; `metadata["sources"]` says of each its id, document,
@@ -82,7 +79,7 @@ class QueryEngine:
         overlap_tokens: estimated tokens of whole sentences that a chunk shares with the one before; by default an
             eighth of `chunk_tokens`.
         search: `bm25` by words, `vectors` by the embeddings of chunks and question, `hybrid` by both, whose rankings
-            are joined by reciprocal rank fusion (`steelyard.retrieval.fusion`).
+            are joined by reciprocal rank fusion (`steelyard.retrieval.stored`).
         embeddings: the model that embeds, for `vectors` and `hybrid`.
         reranker: a model `rerank` that orders the `candidates` anew, of which the `top_k` best are taken.
         candidates: how many chunks each search finds for `hybrid` and for a reranker; at least `top_k` are.
@@ -143,20 +140,6 @@ class QueryEngine:
         """The words of the template and of the system message."""
         template = load_template(self.template) if self.template else "{{question}}{{contexts}}"
         return template, load_words(self.system, "system")
-
-    @property
-    def without_question(self) -> str:
-        """Why every sample would be sent the same; empty where the question has a place."""
-        return "" if asks_the_question(*self._texts) else "the template has no {{question}}"
-
-    def shows(self, key: str) -> bool:
-        """Whether the model is shown a key of the samples' metadata."""
-        return shows_metadata(key, *self._texts)
-
-    @property
-    def filled_names(self) -> frozenset[str]:
-        """The placeholders in what is sent."""
-        return names_of(*self._texts)
 
     def manifest(self) -> dict[str, Any]:
         """Digests of the documents and the words that are sent; where indexes are kept is left out."""

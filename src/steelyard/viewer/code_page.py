@@ -30,7 +30,7 @@ from steelyard.people.codings import (
 from steelyard.people.error_codes import LONGEST_DEFINITION, LONGEST_NAME, CodingState, ErrorCode, ErrorNote
 from steelyard.plain_json import digest_of
 from steelyard.report.coding_page import trial_section
-from steelyard.scorers.judges.error_code import ErrorJudge, ErrorPattern
+from steelyard.scorers.judges.criteria import ErrorJudge, ErrorPattern
 from steelyard.types import Json
 from steelyard.viewer.codes_page import OpenCodings, scorer_words, writer_of
 from steelyard.viewer.forms import Form, author_of, number_of, typed_text

@@ -21,7 +21,7 @@ from steelyard.evaluation.judge_prompts import judge_prompts, target_requests
 from steelyard.prompts.agent_messages import MESSAGES, is_answered_conversation, tool_call
 from steelyard.prompts.conversation import input_text, is_messages
 from steelyard.prompts.message_parts import images_in, without_files
-from steelyard.prompts.passages import without_passage
+from steelyard.prompts.sample_values import without_passage
 from steelyard.prompts.trajectory import TURNS
 from steelyard.report.judge_reasons import named_verdict, preference_reason
 from steelyard.report.progress import fault_text

@@ -26,7 +26,7 @@ from steelyard.evaluation.scorer_infos import scorer_stages
 from steelyard.evaluation.sides import side_store
 from steelyard.evaluation.survey import load_models, prepare
 from steelyard.models.budget import Quota, SharedMeter
-from steelyard.models.shared_rates import SharedRates
+from steelyard.models.rate_limit import SharedRates
 from steelyard.registry import describe
 from steelyard.runner import Progress, Runner, RunPlan
 from steelyard.session.secrets import Secrets, references

@@ -13,7 +13,7 @@ from steelyard.config.conversion.promptfoo_assertions import (
     assertion_of_cell,
     check_of,
 )
-from steelyard.scorers.row_checks import row_scorers
+from steelyard.scorers.combined import row_scorers
 
 ANY_JSON = ["object", "array", "string", "number", "boolean", "null"]
 CONVERTED = {

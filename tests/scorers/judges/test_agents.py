@@ -7,7 +7,7 @@ from tests.scorers.judges.judge_server import judged, refused, said
 
 from steelyard import ConfigError, Output, Sample
 from steelyard.constraints import check_options
-from steelyard.prompts.agent_transcript import windowed_transcript
+from steelyard.prompts.trajectory import windowed_transcript
 from steelyard.scorers import GoalReached, PlanFollowed, StepsJustified
 from steelyard.types import token_weight
 

@@ -10,8 +10,7 @@ from tests.scorers.judges.judge_server import judged, sample
 from steelyard import ConfigError
 from steelyard.constraints import check_options
 from steelyard.replies.citations import read_citations
-from steelyard.scorers.judges.citations import Citations
-from steelyard.scorers.judges.cited_statements import statements
+from steelyard.scorers.judges.citations import Citations, statements
 
 FOUND = ("The gate is red.", "The wall is tall.", "The moat is deep.")
 

@@ -9,7 +9,7 @@ from tests.scorers.judges.judge_server import judged, said, sample
 
 from steelyard import ConfigError
 from steelyard.constraints import check_options
-from steelyard.scorers.judges.faithfulness import ClaimFaithfulness
+from steelyard.scorers.judges.claims import ClaimFaithfulness
 
 LONG = tuple(f"Passage {letter}. " + "It tells of the tower. " * 12 for letter in "ab")
 CLAIMS = "1. The tower is old.\n2. The tower is tall.\n3. The tower is red.\n4. The tower is blue."

@@ -7,7 +7,7 @@ from tests.scorers.judges.judge_server import judged, said, sample
 
 from steelyard import ConfigError
 from steelyard.constraints import check_options
-from steelyard.scorers.judges.correctness import Correctness
+from steelyard.scorers.judges.criteria import Correctness
 
 
 def correctness(reply, *, make=Correctness, of=None, **more):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.replies.judge_reply import Verdict
-from steelyard.scorers.judges.verdicts import combined_verdict, read_numbered
+from steelyard.scorers.judges.declared import combined_verdict, read_numbered
 from steelyard.types import Reply
 
 

@@ -12,8 +12,7 @@ from steelyard.replies.preference import read_preference
 from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict_list import read_verdict_list
 from steelyard.replies.yes_no import read_yes_no
-from steelyard.scorers.judges.correctness import Correctness
-from steelyard.scorers.judges.criteria import Guideline, Rubric
+from steelyard.scorers.judges.criteria import Correctness, Guideline, Rubric
 from steelyard.scorers.judges.faithfulness import Faithfulness
 from steelyard.scorers.judges.g_eval import GEval
 from steelyard.scorers.judges.relevance import Relevance

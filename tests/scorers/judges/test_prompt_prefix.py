@@ -9,8 +9,7 @@ import pytest
 
 from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.template import load_template, packaged_prompts, placeholders
-from steelyard.scorers.judges.correctness import Correctness
-from steelyard.scorers.judges.error_code import ErrorJudge
+from steelyard.scorers.judges.criteria import Correctness, ErrorJudge
 from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.judges.relevance import Relevance
 

@@ -11,8 +11,9 @@ from tests.scorers.judges.judge_server import each, failed, filtered, judged, nu
 from steelyard import OpenAICompatible, Output, Sample
 from steelyard.evaluation.dry_run import estimate
 from steelyard.evaluation.objects import Suite
-from steelyard.scorers.judges.correctness import Correctness
-from steelyard.scorers.judges.faithfulness import ClaimFaithfulness, Faithfulness
+from steelyard.scorers.judges.claims import ClaimFaithfulness
+from steelyard.scorers.judges.criteria import Correctness
+from steelyard.scorers.judges.faithfulness import Faithfulness
 from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.judges.relevance import AnswerRelevancy, ContextRelevance
 

@@ -11,9 +11,9 @@ from steelyard import ConfigError
 from steelyard.constraints import check_options
 from steelyard.prompts.template import load_template, placeholders
 from steelyard.scorers.judges.citations import Citations
-from steelyard.scorers.judges.correctness import Correctness
-from steelyard.scorers.judges.faithfulness import ClaimFaithfulness, Faithfulness
-from steelyard.scorers.judges.reference_claims import ClaimCorrectness, ContextRecall, NoiseSensitivity
+from steelyard.scorers.judges.claims import ClaimCorrectness, ClaimFaithfulness, ContextRecall, NoiseSensitivity
+from steelyard.scorers.judges.criteria import Correctness
+from steelyard.scorers.judges.faithfulness import Faithfulness
 from steelyard.scorers.judges.relevance import AnswerRelevancy, ContextRelevance
 
 SHOWN = {

@@ -12,8 +12,8 @@ from steelyard import ConfigError, OpenAICompatible, Output, Sample
 from steelyard.constraints import check_options
 from steelyard.evaluation.dry_run import estimate
 from steelyard.evaluation.objects import Suite
+from steelyard.scorers.judges.claims import ClaimCorrectness, ContextRecall, NoiseSensitivity
 from steelyard.scorers.judges.judge import Judge
-from steelyard.scorers.judges.reference_claims import ClaimCorrectness, ContextRecall, NoiseSensitivity
 from steelyard.scorers.judges.relevance import ContextRelevance
 
 FACTS = ("tall", "red", "old")

@@ -1,6 +1,6 @@
 """Judges of what an agent did: was the goal reached, were its steps justified, did it follow its plan?
 
-They see the messages stored in the output, within a window (see `prompts.agent_transcript`); the prompt and the score's
+They see the messages stored in the output, within a window (see `prompts.trajectory`); the prompt and the score's
 detail say what was left out. An output without messages is not applicable: an answer alone does not show what was done.
 """
 
@@ -9,14 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final, NamedTuple
 
 from steelyard.constraints import Share, Within
-from steelyard.prompts.agent_transcript import WindowedTranscript, call_text, shorten, windowed_transcript
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.language import Language
-from steelyard.prompts.template import OwnWords
-from steelyard.prompts.trajectory import Trajectory, read_trajectory
+from steelyard.prompts.template import Language, OwnWords
+from steelyard.prompts.trajectory import (
+    Trajectory,
+    WindowedTranscript,
+    call_text,
+    read_trajectory,
+    shorten,
+    windowed_transcript,
+)
 from steelyard.replies.answer_text import answer_of
 from steelyard.replies.judge_reply import Verdict
 from steelyard.scorers.judges.declared import (
@@ -28,12 +33,14 @@ from steelyard.scorers.judges.declared import (
     Repeats,
     at_least,
     is_most,
+    no_answer,
+    not_applicable,
     numbered,
+    reference_of,
     scored,
     yes_or_no,
 )
 from steelyard.scorers.judges.judge import Judge, takes_model
-from steelyard.scorers.judges.verdicts import no_answer, not_applicable, reference_of
 from steelyard.session.replies import refused_before
 from steelyard.types import Output, Sample, Score, ScoreInfo, StageInfo
 
@@ -53,18 +60,22 @@ def _goal_or_plan(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
-def _trajectory(name: str, output: Output) -> Trajectory | Score:
+class _ShownTrajectory(NamedTuple):
+    """A trajectory, and what every prompt of this module may show of it."""
+
+    trajectory: Trajectory
+    language: Language
+    transcript: WindowedTranscript
+    values: dict[str, str]
+
+
+def _shown(name: str, sample: Sample, output: Output, judge: Judge, tokens: int) -> _ShownTrajectory | Score:
     """The trajectory to judge, or the score of an output that has none."""
     if refused_before(output):
         return no_answer(name)
     trajectory = read_trajectory(output)
-    return not_applicable(name, trajectory, lacks="a trajectory") if isinstance(trajectory, str) else trajectory
-
-
-def _shown(
-    trajectory: Trajectory, sample: Sample, output: Output, judge: Judge, tokens: int
-) -> tuple[Language, WindowedTranscript, dict[str, str]]:
-    """The language, the transcript, and the values that every prompt of this module may show."""
+    if isinstance(trajectory, str):
+        return not_applicable(name, trajectory, lacks="a trajectory")
     question, answer = transcript_of(sample.input), answer_of(output)
     language = judge.language_for(question, answer)
     transcript = windowed_transcript(trajectory.messages, tokens, language)
@@ -75,7 +86,13 @@ def _shown(
         "answer": shorten(answer, budget),
         "left_out": transcript.note,
     }
-    return language, transcript, values
+    return _ShownTrajectory(trajectory, language, transcript, values)
+
+
+def _whole_run(name: str, shown: _ShownTrajectory, values: Mapping[str, str]) -> Case:
+    """One verdict on all that an agent did."""
+    detail = {"transcript": shown.transcript.detail()}
+    return Case(name, shown.language, {**shown.values, **values}, yes_or_no(REASON_TOKENS), is_most, detail)
 
 
 @takes_model
@@ -108,13 +125,11 @@ class GoalReached(AskingScorer):
     def case(self, sample: Sample, output: Output) -> Case | Score:
         """A trajectory and the goal."""
         name = "goal_reached"
-        trajectory = _trajectory(name, output)
-        if isinstance(trajectory, Score):
-            return trajectory
-        language, transcript, values = _shown(trajectory, sample, output, self.judge, self.window_tokens)
-        goal = self.goal.strip() or _goal_or_plan(sample.metadata.get("goal")) or values["question"]
-        values |= {"goal": goal, "reference": reference_of(sample)}
-        return Case(name, language, values, yes_or_no(REASON_TOKENS), is_most, {"transcript": transcript.detail()})
+        shown = _shown(name, sample, output, self.judge, self.window_tokens)
+        if isinstance(shown, Score):
+            return shown
+        goal = self.goal.strip() or _goal_or_plan(sample.metadata.get("goal")) or shown.values["question"]
+        return _whole_run(name, shown, {"goal": goal, "reference": reference_of(sample)})
 
 
 @takes_model
@@ -148,12 +163,8 @@ class PlanFollowed(AskingScorer):
         plan = self.plan.strip() or _goal_or_plan(sample.metadata.get("plan"))
         if not plan:
             return not_applicable(name, "there is no plan: set plan, or the key 'plan' of the sample's metadata")
-        trajectory = _trajectory(name, output)
-        if isinstance(trajectory, Score):
-            return trajectory
-        language, transcript, values = _shown(trajectory, sample, output, self.judge, self.window_tokens)
-        values |= {"plan": plan}
-        return Case(name, language, values, yes_or_no(REASON_TOKENS), is_most, {"transcript": transcript.detail()})
+        shown = _shown(name, sample, output, self.judge, self.window_tokens)
+        return shown if isinstance(shown, Score) else _whole_run(name, shown, {"plan": plan})
 
 
 @takes_model
@@ -171,6 +182,9 @@ class StepsJustified(AskingScorer):
             `{{count}}`, `{{left_out}}` and `{{mark}}`.
     """
 
+    stage_info: ClassVar[StageInfo] = StageInfo(
+        mock_reply="\n".join(f"{no}. Needed. Verdict: YES" for no in range(1, _MOST_STEPS + 1))
+    )
     asks: ClassVar[Mapping[str, PromptForm]] = {
         "steps_justified": PromptForm(
             ("question", "transcript", "steps"), ("count", "left_out"), needed=("transcript", "steps")
@@ -186,18 +200,13 @@ class StepsJustified(AskingScorer):
         """A share."""
         return (ScoreInfo("steps_justified", (0.0, 1.0), threshold=self.threshold),)
 
-    @property
-    def stage_info(self) -> StageInfo:
-        """The mock reply of a dry run: every step is justified."""
-        return StageInfo(mock_reply="\n".join(f"{no}. Needed. Verdict: YES" for no in range(1, _MOST_STEPS + 1)))
-
     def case(self, sample: Sample, output: Output) -> Case | Score:
         """A trajectory and its calls of tools."""
         name = "steps_justified"
-        trajectory = _trajectory(name, output)
-        if isinstance(trajectory, Score):
-            return trajectory
-        language, transcript, values = _shown(trajectory, sample, output, self.judge, self.window_tokens)
+        shown = _shown(name, sample, output, self.judge, self.window_tokens)
+        if isinstance(shown, Score):
+            return shown
+        trajectory, language, transcript, values = shown
         calls = [call for call in trajectory.calls if call.message in set(transcript.shown)][:_MOST_STEPS]
         if not calls:
             return not_applicable(name, "no tool was called", lacks="calls of tools")

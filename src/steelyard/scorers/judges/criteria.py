@@ -1,20 +1,35 @@
-"""Judges by criteria of the user's own: a rubric of described levels, or a list of guidelines."""
+"""Judges of an answer in one call: by its reference, or by criteria of the user's own.
+
+`Correctness` gives one holistic verdict from 1 to 5 with reasoning. The rule (not relevant to the query: 1; relevant
+with mistakes: 2 to 3; relevant and fully correct: 4 to 5; passing from 4.0 on) is that of LlamaIndex'
+CorrectnessEvaluator; the words of the prompt are ours. Deviations: the rating is found anywhere in a reply, not only in
+its first line; a rating outside the scale is unparsed; without a reference the question does not apply, where
+LlamaIndex judges against a placeholder.
+
+`Rubric` has described levels, `Guideline` a list of sentences. `ErrorJudge` and `ErrorPattern` look for one kind of
+error, by a definition with examples or by a pattern. Error analysis makes them: people note what is wrong with records,
+group the notes under codes, and a code becomes a scorer whose verdicts can be compared with the notes
+(docs/how-to/error-analysis.md). Both score 1 where the answer is free of the error, so that more is better, as for
+every rate.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final
 
-from steelyard.constraints import ScoreName, TextList
+from steelyard.constraints import Filled, ScoreName, TextList, Within, check_options
 from steelyard.errors import ConfigError, expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.template import OwnWords, own_words, refuse_file_names
-from steelyard.replies.answer_text import answer_of
+from steelyard.replies.answer_text import answer_of, text_of
 from steelyard.replies.judge_reply import Scale, Verdict
+from steelyard.scorers.formats import Regex, undecided
 from steelyard.scorers.judges.declared import (
+    BETWEEN,
     REASON_TOKENS,
     TOKENS_EACH,
     AskingScorer,
@@ -22,15 +37,84 @@ from steelyard.scorers.judges.declared import (
     PromptForm,
     Repeats,
     at_least,
+    contexts_of,
     count_yes,
+    is_most,
+    majority,
+    no_answer,
+    not_applicable,
     numbered,
     rating,
+    reference_of,
     scored,
+    yes_no_in,
+    yes_or_no,
 )
 from steelyard.scorers.judges.judge import takes_model
-from steelyard.scorers.judges.verdicts import contexts_of, no_answer, not_applicable, reference_of
+from steelyard.scorers.lexical import unscored
+from steelyard.scorers.patterns import TIMEOUT_S, Flag, compile_pattern
 from steelyard.session.replies import refused_before
-from steelyard.types import PASSAGES, Output, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import INLINE, PASSAGES, Output, Reply, Sample, Score, ScoreInfo, StageInfo
+
+_SCALE: Final = Scale(1, 5)
+_CORRECTNESS_NAMES: Final = ("correctness", "correct")
+
+
+@takes_model
+@dataclass(frozen=True, slots=True)
+class Correctness(AskingScorer):
+    """Correctness of an answer against its reference: `correctness` from 1 to 5; `correct` is 1 if that passes, else 0.
+
+    A sample without a reference is not applicable; a list of references holds alternatives. A blank answer is 1, since
+    it answers nothing; no call is made for it.
+
+    Args:
+        threshold: the least rating that passes.
+        template: the user's own prompt; it may name {{question}}, {{reference}} (alternatives are parted by a line OR,
+            in Chinese 或), {{answer}} and {{mark}}.
+    """
+
+    short_key: ClassVar[str] = "value"
+    stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="5")
+    asks: ClassVar[Mapping[str, PromptForm]] = {"correctness": PromptForm(("question", "reference", "answer"))}
+    shows_images: ClassVar[bool] = True
+
+    threshold: Annotated[float, Within(_SCALE.low, _SCALE.high)] = 4.0
+    template: Path | str = ""
+
+    @property
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """The rating, and whether it passes."""
+        return (
+            ScoreInfo("correctness", (_SCALE.low, _SCALE.high), threshold=self.threshold, histogram=True),
+            ScoreInfo("correct", (0.0, 1.0), threshold=1.0, labels=("right", "wrong")),
+        )
+
+    def case(self, sample: Sample, output: Output) -> Case | Sequence[Score]:
+        """An answer and its reference; a blank answer needs no judge."""
+        if not reference_of(sample):
+            return [not_applicable(name, "the sample has no reference answer") for name in _CORRECTNESS_NAMES]
+        if refused_before(output):
+            return [no_answer(name) for name in _CORRECTNESS_NAMES]
+        question, answer = transcript_of(sample.input), answer_of(output)
+        language = self.judge.language_for(question, answer)
+        values = {
+            "question": question,
+            "reference": reference_of(sample, between=BETWEEN[language]),
+            "answer": answer,
+        }
+        case = Case("correctness", language, values, rating(_SCALE), at_least(self.threshold))
+        if not answer.strip():
+            return self.scores(case, [(Verdict("scored", _SCALE.low, form="blank", reason="the answer is blank"),)])
+        return case
+
+    def scores(self, case: Case, repeats: Repeats) -> Sequence[Score]:
+        """Both scores; with repeats `correct` follows from the mean rating, so that it is still 1 or 0."""
+        rated = scored(case, repeats)
+        value = None if rated.passed is None else float(rated.passed)
+        detail = {key: rated.detail[key] for key in ("kind", "verdict_like") if key in rated.detail}
+        return [rated, Score("correct", value, rated.passed, rated.outcome, reason=rated.reason, detail=detail)]
+
 
 _UNNAMED: Final = "rubric"
 
@@ -228,3 +312,115 @@ class Guideline(AskingScorer):
 def _line(guideline: str, verdict: Verdict) -> dict[str, Any]:
     read = verdict.value is not None
     return {"guideline": guideline, "verdict": verdict.label if read else "", "reason": verdict.reason if read else ""}
+
+
+MOST_EXAMPLES: Final = 20
+_SHOWN: Final = 60
+
+
+def _infos(name: str) -> tuple[ScoreInfo, ...]:
+    return (ScoreInfo(name, (0.0, 1.0), threshold=1.0, labels=("free of it", "has the error")),)
+
+
+@takes_model
+@dataclass(frozen=True, slots=True)
+class ErrorJudge(AskingScorer):
+    """Whether an answer is free of one kind of error, by a judge: 1 or 0.
+
+    Args:
+        name: of the score.
+        definition: what belongs to this kind of error, and what does not.
+        examples: of the error, at most 20: an answer that has it, or a note on one. They must not be records that the
+            judge is measured on.
+        template: a prompt of your own; may use `{{question}}`, `{{contexts}}`, `{{answer}}`, `{{examples}}` (all
+            fenced; what is not there is empty), `{{definition}}` and `{{mark}}`.
+    """
+
+    stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="Verdict: NO")
+    asks: ClassVar[Mapping[str, PromptForm]] = {
+        "error_code": PromptForm(("question", "contexts", "answer", "examples"), ("definition",), shared=("examples",))
+    }
+
+    name: ScoreName = ""
+    definition: Annotated[str, Filled("describe in words this kind of error"), own_words] = ""
+    examples: Annotated[tuple[str, ...], TextList(most=MOST_EXAMPLES), own_words] = ()
+    template: Path | str = ""
+
+    @property
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """One share: 1 is free of the error."""
+        return _infos(self.name)
+
+    def case(self, sample: Sample, output: Output) -> Case | Score:
+        """An answer, with what it was made from."""
+        if refused_before(output):
+            return no_answer(self.name)
+        question, answer = transcript_of(sample.input), answer_of(output)
+        values = {
+            "question": question,
+            "contexts": "\n\n".join(contexts_of(sample, output)),
+            "answer": answer,
+            "examples": "\n".join(f"- {' '.join(text.split())}" for text in self.examples),
+            "definition": self.definition.strip(),
+        }
+        form = yes_or_no(REASON_TOKENS, _read)
+        return Case(self.name, self.judge.language_for(question, answer), values, form, is_most)
+
+    def scores(self, case: Case, repeats: Repeats) -> Score:
+        """The score; of repeats their majority, and a draw counts as the error."""
+        return majority(scored(case, repeats), len(repeats))
+
+
+def _read(reply: Reply) -> Verdict:
+    """The verdict of one reply, turned round: the judge says YES where the answer has the error."""
+    verdict = yes_no_in(reply)
+    if verdict.value is None:
+        return verdict
+    return replace(verdict, value=1.0 - verdict.value, label="free of it" if verdict.value == 0 else "has the error")
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPattern:
+    r"""Whether an answer is free of one kind of error, by a regular expression that finds the error: 1 or 0.
+
+    Args:
+        name: of the score.
+        pattern: the regular expression; where it is found, the answer has the error.
+        flags: as of `regex`.
+        timeout_s: likewise.
+
+    >>> ErrorPattern("apology", r"(?i)\bsorry\b")(Sample("1", "When?"), Output("Sorry, I cannot say.")).value
+    0.0
+    """
+
+    stage_info: ClassVar[StageInfo] = INLINE
+
+    name: ScoreName
+    pattern: str
+    flags: tuple[Flag, ...] = ()
+    timeout_s: float = TIMEOUT_S
+
+    @property
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """One share: 1 is free of the error."""
+        return _infos(self.name)
+
+    def check(self) -> None:
+        """Check the settings.
+
+        Raises:
+            ConfigError: a pattern, flag or time limit that cannot be used.
+        """
+        check_options(Regex(self.pattern, flags=self.flags, timeout_s=self.timeout_s))
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        """Look for the error in one output."""
+        del sample
+        if (score := unscored(self.name, "", output)) is not None:
+            return score
+        try:
+            match = compile_pattern(self.pattern, self.flags).search(text_of(output), timeout=self.timeout_s)
+        except TimeoutError:
+            return undecided(self.name, f"the pattern was not decided within {self.timeout_s:g} s")
+        reason = f"found {match[0][:_SHOWN]!r}" if match else "the pattern is not found"
+        return Score(self.name, float(match is None), passed=match is None, reason=reason)

@@ -106,7 +106,7 @@ def _answers(text: str) -> list[Mapping[str, Any]] | None:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, list) and all(isinstance(one, Mapping) for one in value) else None
+    return value if isinstance(value, list) and all(isinstance(answer, Mapping) for answer in value) else None
 
 
 def _in_order(

@@ -1,26 +1,238 @@
-"""What a judge declares of itself, and the one procedure that asks it.
+"""What a judge declares of itself, the one procedure that asks it, and how the verdicts read become a score.
 
 A judge is a scorer that names its prompts with the values that they show (`asks`). For each sample it says what is to
 be shown and in which form the verdict is requested (`case`); `AskingScorer` makes the calls and computes the score. A
-judge of several steps, such as faithfulness, writes its own `__call__` and takes its prompts from here.
+judge of several steps, such as faithfulness, writes its own `__call__` and takes its prompts from here. `read_numbered`
+reads a reply with a verdict under each number, and `score_of` gives the mean of the repeats and their spread.
+
+Apart from `judges.judge`, which every run imports: the patterns of the readers take a tenth of a second to compile.
 """
+
+# Why it is so, and what was rejected: docs/decisions/cli-light-start.md
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from statistics import fmean, stdev
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
-from steelyard.prompts.language import Language
+from steelyard.prompts.template import Language
+from steelyard.replies.abstention import is_abstention
+from steelyard.replies.answer_text import answer_of
 from steelyard.replies.judge_reply import Scale, Verdict
 from steelyard.replies.rating import read_rating
+from steelyard.replies.verdict_like import verdict_like
+from steelyard.replies.verdict_list import read_verdict_list
+from steelyard.replies.yes_no import read_yes_no
+from steelyard.scorers.judges.decisions import PROBABILITIES
 from steelyard.scorers.judges.judge import Judge
-from steelyard.scorers.judges.verdicts import combined_verdict, read_numbered, score_of, unless_stopped, yes_no_in
-from steelyard.types import Asks, Output, Reply, Sample, Score
+from steelyard.session.replies import refused_before
+from steelyard.session.reply_schemas import AS_SCHEMA, REPLY_FORM
+from steelyard.types import LACKS, NOTHING_RETRIEVED, PASSAGES, STOPPED, Asks, Output, Reply, Sample, Score
+
+LONGEST_REASON: Final = 2000
+"""Most characters of a judge's reason that are stored or shown again."""
+
+
+BETWEEN: Final[Mapping[Language, str]] = MappingProxyType({"en": "\nOR\n", "zh": "\n或\n"})
+"""What parts alternative references in the prompts of each language."""
+
+
+def contexts_of(sample: Sample, output: Output) -> tuple[str, ...]:
+    """The passages behind an answer: those that the target retrieved, else those of the sample."""
+    return tuple(output.contexts or sample.contexts)
+
+
+def reference_of(sample: Sample, *, between: str = "\nOR\n") -> str:
+    r"""The expected answer as a text; "" if there is none.
+
+    Args:
+        sample: a list as its reference holds alternatives; any other value that is not text is shown as JSON.
+        between: the separator of alternatives.
+
+    >>> reference_of(Sample("1", "Largest?", ["Jupiter", " ", "the fifth planet"])), reference_of(Sample("2", "?", 4))
+    ('Jupiter\nOR\nthe fifth planet', '4')
+    """
+    return between.join(references_of(sample))
+
+
+def references_of(sample: Sample) -> tuple[str, ...]:
+    """The expected answers as texts, each right by itself; see `reference_of`."""
+    reference = sample.reference
+    alternatives = reference if isinstance(reference, list | tuple) else (reference,)
+    texts = (
+        "" if alternative is None else alternative if isinstance(alternative, str) else _as_json(alternative)
+        for alternative in alternatives
+    )
+    return tuple(text for text in texts if text.strip())
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def unless_stopped(verdict: Verdict, reply: Reply) -> Verdict:
+    """The verdict, or `refused` if the endpoint stopped the judge before one could be parsed.
+
+    A refusal holds no verdict, whatever numbers are in it; the text before a content filter may hold one.
+    The verdict records in which form the reply was requested, where that is known.
+    """
+    if reply.finish == "refusal" or (verdict.value is None and reply.finish in STOPPED):
+        verdict = Verdict("refused", reason=reply.text.strip())
+    if shares := reply.metadata.get(PROBABILITIES):
+        verdict = replace(verdict, probabilities=shares)
+    form = reply.metadata.get(REPLY_FORM)
+    return replace(verdict, asked_for=form) if isinstance(form, str) else verdict
+
+
+def yes_no_in(reply: Reply) -> Verdict:
+    """The YES or NO of a reply."""
+    return unless_stopped(read_yes_no(reply.text, finish=reply.finish), reply)
+
+
+def no_answer(name: str) -> Score:
+    """A `refused` score: the target refused or its reply was stopped, so there is nothing to judge."""
+    return Score(name, None, outcome="refused", reason="the target gave no answer: it refused or was stopped")
+
+
+def not_applicable(name: str, reason: str, *, lacks: str = "") -> Score:
+    """A `not_applicable` score with its reason; `lacks` names what the output lacks, see `types.LACKS`."""
+    return Score(name, None, outcome="not_applicable", reason=reason, detail={LACKS: lacks} if lacks else {})
+
+
+def nothing_to_support(name: str, output: Output, contexts: Sequence[object]) -> Score | None:
+    """The score of an answer that needs no judge to decide on its support; None if a judge is needed."""
+    if refused_before(output):
+        return no_answer(name)
+    if not answer_of(output).strip():
+        return not_applicable(name, "no claims: the answer is blank", lacks="claims" if contexts else PASSAGES)
+    return claims_nothing(name) if not contexts and is_abstention(answer_of(output)) else None
+
+
+def claims_nothing(name: str) -> Score:
+    """The score of an answer without passages that claims nothing, so that nothing has to support it."""
+    return not_applicable(name, "nothing was retrieved, and the answer claims nothing", lacks=PASSAGES)
+
+
+def claims_without_passages(score: Score) -> Score:
+    """The score of an answer that claims something though nothing was retrieved; `NOTHING_RETRIEVED` marks it."""
+    detail = {**score.detail, NOTHING_RETRIEVED: True}
+    return replace(score, reason=f"nothing was retrieved. {score.reason}".strip(), detail=detail)
+
+
+def score_of(
+    name: str,
+    verdicts: Sequence[Verdict],
+    *,
+    candidate: str,
+    passes: Callable[[float], bool] | None = None,
+    detail: Mapping[str, Any] | None = None,
+) -> Score:
+    """The score that combines the verdicts of all repeats.
+
+    The value is the mean of those that were read. Where none was, the score is `refused` when every one was refused,
+    else `unparsed` with the kind of the first unreadable one: never a number.
+
+    Args:
+        name: the score's.
+        verdicts: one per repeat.
+        candidate: the text that was judged; one that holds what looks like a verdict is flagged.
+        passes: whether a value is good enough; None where there is no threshold.
+        detail: more to keep.
+    """
+    details: dict[str, Any] = {"how": "single" if len(verdicts) == 1 else f"mean of {len(verdicts)} repeats"}
+    details |= detail or {}
+    if len(verdicts) > 1:
+        details["repeats"] = [verdict.value for verdict in verdicts]
+    if like := verdict_like(candidate):
+        details["verdict_like"] = like[:200]
+    if form := form_of(verdicts):
+        details["asked_for"] = form
+    read = [verdict for verdict in verdicts if verdict.value is not None]
+    first = (read or [verdict for verdict in verdicts if verdict.outcome == "unparsed"] or list(verdicts))[0]
+    reason = " ".join(first.reason.split())[:LONGEST_REASON]
+    details["columns"] = {f"{name}_reason": reason, **details.get("columns", {})}
+    if not read:
+        return _unparsed_score(name, first, reason, details)
+    values = [verdict.value for verdict in read if verdict.value is not None]
+    value = fmean(values)
+    if len(values) > 1:
+        counts = Counter(map(passes, values) if passes else values)
+        details |= {"sd": stdev(values), "flip_rate": 1 - max(counts.values()) / len(values)}
+    details["form"] = first.form
+    if first.probabilities:
+        details["probabilities"] = dict(first.probabilities)
+    return Score(name, value, passed=passes(value) if passes else None, reason=reason, detail=details)
+
+
+def _unparsed_score(name: str, verdict: Verdict, reason: str, details: Mapping[str, Any]) -> Score:
+    if verdict.outcome == "refused":
+        return Score(name, None, outcome="refused", reason=reason or "the judge refused", detail=details)
+    kind = verdict.kind or "none"
+    return Score(name, None, outcome="unparsed", reason=reason, detail={**details, "kind": kind})
+
+
+def read_numbered(reply: Reply, n: int) -> tuple[Verdict, ...]:
+    r"""One verdict for each number from 1 to `n`; a number without a readable verdict is unparsed or refused.
+
+    >>> [verdict.label or verdict.kind for verdict in read_numbered(Reply("", "1. YES\n3. NO"), 3)]
+    ['yes', 'none', 'no']
+    """
+    verdicts = read_verdict_list(reply.text, n)
+    usable = [
+        verdict if verdict is not None and (verdict.value is not None or verdict.kind == "ambiguous") else None
+        for verdict in verdicts
+    ]
+    missing = _missing(reply) if any(usable) else unparsed_verdict(reply)
+    return tuple(unless_stopped(verdict or missing, reply) for verdict in usable)
+
+
+def first_unparsed(verdicts: Iterable[Verdict]) -> Verdict | None:
+    """The first verdict without a value; None if all have one."""
+    return next((verdict for verdict in verdicts if verdict.value is None), None)
+
+
+def form_of(verdicts: Iterable[Verdict]) -> str:
+    """The form in which the replies of some verdicts were requested; of several, the one without a schema."""
+    forms = [verdict.asked_for for verdict in verdicts if verdict.asked_for]
+    return next((form for form in forms if form != AS_SCHEMA), forms[0] if forms else "")
+
+
+def combined_verdict(verdicts: Sequence[Verdict], value: float) -> Verdict:
+    """All numbered verdicts as one: `value` if all were parsed, else the outcome of the first that was not."""
+    reason = "; ".join(_finding(no, verdict) for no, verdict in enumerate(verdicts, start=1))
+    unparsed, form = first_unparsed(verdicts), form_of(verdicts)
+    if unparsed is not None:
+        any_read = any(verdict.value is not None for verdict in verdicts)
+        why = reason if any_read else unparsed.reason
+        return Verdict(unparsed.outcome, kind=unparsed.kind, reason=why, asked_for=form)
+    return Verdict("scored", value, form="numbered", reason=reason, asked_for=form)
+
+
+def _finding(number: int, verdict: Verdict) -> str:
+    finding = verdict.label or verdict.kind or verdict.outcome
+    return f"{number}. {finding}: {verdict.reason}" if verdict.reason and verdict.label else f"{number}. {finding}"
+
+
+def unparsed_verdict(reply: Reply) -> Verdict:
+    """The verdict on a reply in which nothing can be read: refused, empty, truncated or none."""
+    verdict = yes_no_in(reply)
+    if verdict.outcome == "refused" or verdict.kind in {"empty", "truncated"}:
+        return verdict
+    return Verdict("unparsed", kind="none", reason=reply.text.strip())
+
+
+def _missing(reply: Reply) -> Verdict:
+    """The verdict on a number that the reply leaves out."""
+    return Verdict("unparsed", kind="truncated" if reply.finish == "length" else "none")
+
 
 REASON_TOKENS: Final = 512
 """Room in a reply for the reasons before a verdict."""

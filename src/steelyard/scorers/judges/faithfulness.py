@@ -1,4 +1,4 @@
-"""Is the answer supported by the retrieved contexts? As a whole, or claim by claim.
+"""Is the answer supported by the retrieved contexts, as a whole? `judges.claims` asks it claim by claim.
 
 `Faithfulness` gives one YES or NO by create and refine. The procedure is that of LlamaIndex' FaithfulnessEvaluator: the
 first window of contexts creates a verdict, each further one refines it. Deviations: the verdict is parsed, never
@@ -7,16 +7,6 @@ take support away; the judge sees the question, without which a short answer cla
 the reasons so far, so that two windows can support an answer together; a reply that cannot be parsed has no verdict,
 where LlamaIndex counts it as unsupported; of an answer for which nothing was retrieved the judge is asked whether it
 claims anything.
-
-`ClaimFaithfulness` extracts the claims of the answer and judges each.
-
-    claim_faithfulness = supported claims / claims
-
-Source: Es et al. 2023, "RAGAS: Automated Evaluation of Retrieval Augmented Generation", section 3 (faithfulness).
-Deviations: an answer that claims nothing is not applicable (Ragas: NaN, DeepEval: 1); a claim whose verdict cannot be
-read makes the score unparsed, with its bounds, and is never left out of the share; contexts that do not fit one window
-are judged window by window, and a claim that one window supports is supported. A claim that only two windows together
-support counts as unsupported.
 """
 
 from __future__ import annotations
@@ -27,22 +17,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from steelyard.constraints import Share
 from steelyard.prompts.conversation import transcript_of
 from steelyard.replies.answer_text import answer_of
 from steelyard.replies.judge_reply import Verdict
-from steelyard.scorers.judges.claims import IN_PASSAGES, TAKING, ClaimSteps, share_score
-from steelyard.scorers.judges.declared import AskingScorer, PromptForm, at_least, is_most, majority
-from steelyard.scorers.judges.judge import takes_model, together
-from steelyard.scorers.judges.verdicts import (
+from steelyard.scorers.judges.declared import (
     LONGEST_REASON,
+    AskingScorer,
+    PromptForm,
     claims_nothing,
     claims_without_passages,
     contexts_of,
+    is_most,
+    majority,
     nothing_to_support,
     score_of,
     yes_no_in,
 )
+from steelyard.scorers.judges.judge import takes_model, together
 from steelyard.scorers.judges.windows import ContextWindow, WindowTokens, windows
 from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, StageInfo
 
@@ -162,59 +153,3 @@ def _trace(packed: Sequence[ContextWindow], steps: Sequence[Verdict], repeat: in
         }
         for window, step in zip(packed, steps, strict=False)
     ]
-
-
-_CLAIMS_NAME: Final = "claim_faithfulness"
-
-
-@takes_model
-@dataclass(frozen=True, slots=True)
-class ClaimFaithfulness(AskingScorer):
-    """The share of an answer's claims that the retrieved contexts support.
-
-    One call takes the claims from the answer, and one for each window of contexts judges those that no earlier window
-    supports. For an answer that claims nothing the question does not apply. Claims for which nothing was retrieved are
-    unsupported; if no output of the run has contexts, the target does not return them, and the question applies to
-    none.
-
-    Args:
-        threshold: the least share that passes, in [0, 1]; null: nothing passes or fails.
-        window_tokens: estimated tokens of the contexts that one call shows, 50 or more.
-        claims_template: the user's own prompt that takes the claims from the answer; it may name {{question}},
-            {{answer}} and {{mark}}.
-        template: the user's own prompt that judges them; it may name {{contexts}}, {{claims}} (numbered), {{count}}
-            and {{mark}}.
-    """
-
-    stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="1. NO")
-
-    asks: ClassVar[Mapping[str, PromptForm]] = {
-        TAKING: PromptForm(("question", "answer"), template="claims_template"),
-        IN_PASSAGES: PromptForm(("contexts", "claims"), ("count",)),
-    }
-
-    threshold: Share | None = None
-    window_tokens: WindowTokens = 3000
-    claims_template: Path | str = ""
-    template: Path | str = ""
-
-    @property
-    def score_infos(self) -> tuple[ScoreInfo, ...]:
-        """The share of claims."""
-        return (ScoreInfo(_CLAIMS_NAME, (0.0, 1.0), threshold=self.threshold),)
-
-    async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
-        """Judge one answer."""
-        answer = answer_of(output)
-        packed = windows(contexts_of(sample, output), self.window_tokens)
-        if (unjudged := nothing_to_support(_CLAIMS_NAME, output, packed)) is not None:
-            return unjudged
-        question = transcript_of(sample.input)
-        steps = ClaimSteps(self.judge, ask, self.prompts, question, self.judge.language_for(question, answer))
-        repeats = await steps.in_passages(await steps.taken(answer), packed)
-        score = share_score(_CLAIMS_NAME, repeats, candidate=answer, passes=at_least(self.threshold))
-        if packed:
-            return score
-        if score.outcome == "not_applicable":
-            return claims_nothing(_CLAIMS_NAME)
-        return score if score.value is None else claims_without_passages(score)

@@ -21,15 +21,13 @@ from steelyard.constraints import Filled, ScoreName, Share, TextList, Within
 from steelyard.errors import expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt
-from steelyard.prompts.language import Language
-from steelyard.prompts.template import OwnWords, own_words
+from steelyard.prompts.template import Language, OwnWords, own_words
 from steelyard.replies.answer_text import answer_of
 from steelyard.replies.judge_reply import Verdict
 from steelyard.replies.listing import read_list
-from steelyard.scorers.judges.declared import AskingScorer, PromptForm
+from steelyard.scorers.judges.declared import AskingScorer, PromptForm, no_answer, unparsed_verdict
 from steelyard.scorers.judges.judge import takes_model
 from steelyard.scorers.judges.rating import MOST_VALUES, Form, Rated, Samples, Weighting, rate, rated_score
-from steelyard.scorers.judges.verdicts import no_answer, unparsed_verdict
 from steelyard.session.replies import refused_before
 from steelyard.types import Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 

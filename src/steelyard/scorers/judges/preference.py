@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -17,18 +17,23 @@ from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
 
 from steelyard.constraints import ScoreName, Seed, TextList
 from steelyard.errors import ConfigError, expect_number
-from steelyard.prompts.agent_transcript import shorten, windowed_transcript
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt
-from steelyard.prompts.language import Language
-from steelyard.prompts.template import own_words, placeholders
-from steelyard.prompts.trajectory import read_trajectory
+from steelyard.prompts.template import Language, own_words, placeholders
+from steelyard.prompts.trajectory import read_trajectory, shorten, windowed_transcript
 from steelyard.replies.judge_reply import Verdict
 from steelyard.replies.preference import read_preference
 from steelyard.replies.verdict_like import neutralised, verdict_like
-from steelyard.scorers.judges.declared import AskingScorer, PromptForm
+from steelyard.scorers.judges.declared import (
+    LONGEST_REASON,
+    AskingScorer,
+    PromptForm,
+    form_of,
+    not_applicable,
+    reference_of,
+    unless_stopped,
+)
 from steelyard.scorers.judges.judge import takes_model, together
-from steelyard.scorers.judges.verdicts import LONGEST_REASON, form_of, not_applicable, reference_of, unless_stopped
 from steelyard.scorers.preference import VALUES, Label, Sides, of_answers, sides_of
 from steelyard.types import Asks, Message, Output, Sample, Score, ScoreInfo, StageInfo
 
@@ -248,15 +253,9 @@ class Order:
 
     def detail(self) -> dict[str, Any]:
         """Plain JSON, as it is stored in the score's detail."""
-        values: dict[str, Any] = {
-            "shown": self.shown,
-            "verdict": self.verdict,
-            "slot": self.slot,
-            "outcome": self.outcome,
-            "kind": self.kind,
-            "reason": self.reason,
-        }
-        return values | ({"repeats": list(self.repeats)} if self.repeats else {})
+        values = asdict(self)
+        repeats = list(values.pop("repeats"))
+        return values | ({"repeats": repeats} if repeats else {})
 
 
 def order_of(shown: Shown, verdicts: Sequence[Verdict]) -> Order:

@@ -16,22 +16,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import exp, fsum, isfinite, nan
+from math import fsum
 from statistics import fmean
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from steelyard.constraints import Within
 from steelyard.errors import ConfigError, ModelError, ScorerError
 from steelyard.models.decisions import DECISIONS
+from steelyard.models.openai_compatible import token_probabilities
 from steelyard.replies.clean import fold
 from steelyard.replies.judge_reply import Scale, Verdict
 from steelyard.replies.rating import read_rating
-from steelyard.scorers.judges.declared import REASON_TOKENS
+from steelyard.scorers.judges.declared import REASON_TOKENS, score_of, unless_stopped
 from steelyard.scorers.judges.judge import Judge, together
-from steelyard.scorers.judges.verdicts import score_of, unless_stopped
 from steelyard.session.reply_schemas import ask_for_probabilities
 from steelyard.session.session import proving
 from steelyard.types import STOPPED, Asks, Message, Reply, Score
@@ -447,28 +447,11 @@ def _alternatives(entry: Mapping[str, Any]) -> dict[str, float]:
     """Text -> probability of the alternatives of a token, and of the token itself if it is not listed."""
     probabilities: dict[str, float] = {}
     listed = entry.get("top_logprobs")
-    for text, p in _probabilities(listed if isinstance(listed, list) else []):
+    for text, p in token_probabilities(listed):
         probabilities[text] = probabilities.get(text, 0.0) + p
-    for text, p in _probabilities([entry]):
+    for text, p in token_probabilities([entry]):
         probabilities.setdefault(text, p)
     return probabilities
-
-
-def _probabilities(entries: Sequence[Any]) -> Iterator[tuple[str, float]]:
-    for entry in entries:
-        if not isinstance(entry, Mapping):
-            continue
-        text, logprob = entry.get("token"), _number(entry.get("logprob"))
-        if isinstance(text, str) and isfinite(logprob):
-            yield text, exp(min(0.0, logprob))
-
-
-def _number(value: Any) -> float:
-    """A JSON number as a float; NaN for any other value and for an integer beyond the range of floats."""
-    try:
-        return float(value) if type(value) in {int, float} else nan
-    except OverflowError:
-        return nan
 
 
 def _bytes_of(entry: Mapping[str, Any]) -> bytes:

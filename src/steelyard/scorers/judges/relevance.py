@@ -38,33 +38,31 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from steelyard.constraints import Share, Within
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.language import Language
+from steelyard.prompts.template import Language
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_text import answer_of
 from steelyard.replies.judge_reply import Verdict
 from steelyard.replies.sql import Wanted
 from steelyard.scorers.judges.declared import (
+    BETWEEN,
     AskingScorer,
     Case,
     PromptForm,
     Repeats,
     at_least,
+    combined_verdict,
+    contexts_of,
+    no_answer,
+    not_applicable,
     numbered,
+    read_numbered,
+    reference_of,
+    score_of,
     scored,
     yes_or_no,
 )
 from steelyard.scorers.judges.judge import takes_model, together
 from steelyard.scorers.judges.rating import Form, Samples, Weighting, rate, rated_score
-from steelyard.scorers.judges.verdicts import (
-    BETWEEN,
-    combined_verdict,
-    contexts_of,
-    no_answer,
-    not_applicable,
-    read_numbered,
-    reference_of,
-    score_of,
-)
 from steelyard.scorers.judges.windows import ContextWindow, WindowTokens, windows
 from steelyard.scorers.sql_replies import check_form, mock_sql, sql_reply
 from steelyard.session.replies import refused_before

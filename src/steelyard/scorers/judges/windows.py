@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 from steelyard.constraints import Within
 from steelyard.prompts.fenced_prompt import fence, mark_for
-from steelyard.retrieval.sentences import cut, sentences
+from steelyard.retrieval.chunk import cut, sentences
 from steelyard.types import token_weight
 
 LEAST_WINDOW: Final = 50

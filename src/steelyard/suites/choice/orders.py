@@ -26,7 +26,7 @@ from typing import Final, Literal
 
 from steelyard.normal_form import nfkc
 from steelyard.prompts.conversation import question_of
-from steelyard.prompts.passages import own_question
+from steelyard.prompts.sample_values import own_question
 from steelyard.replies.answer_key import alternatives, key_of_alternatives
 from steelyard.suites.choice.keys import LETTERS
 from steelyard.types import Sample

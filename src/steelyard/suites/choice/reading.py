@@ -20,7 +20,7 @@ from steelyard.data.table import Column, Defect, Row, Table, cell_at, column_let
 from steelyard.data.unread import TableColumns, UnusedColumns
 from steelyard.normal_form import nfkc
 from steelyard.prompts.conversation import flaw_in, messages_in, transcript_of
-from steelyard.prompts.passages import with_passage
+from steelyard.prompts.sample_values import with_passage
 from steelyard.scorers.choice import DEDUCTION, POINTS
 from steelyard.suites.choice.keys import (
     LETTERS,

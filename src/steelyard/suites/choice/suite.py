@@ -17,8 +17,7 @@ from steelyard.errors import ConfigError, expect_number
 from steelyard.evaluation.objects import Suite
 from steelyard.evaluation.suite_keys import SuiteKeys
 from steelyard.models.base import ModelInfo
-from steelyard.prompts.passages import own_question
-from steelyard.prompts.sample_values import SHOW_OPTIONS
+from steelyard.prompts.sample_values import SHOW_OPTIONS, own_question
 from steelyard.prompts.template import placeholders
 from steelyard.registry import describe
 from steelyard.replies.answer_key import wants_several

@@ -14,8 +14,8 @@ from steelyard.data.rows import RowDataset
 from steelyard.data.table import Defect, is_blank_cell, refuse
 from steelyard.errors import ConfigError, DataError
 from steelyard.prompts.template import renamed, value_at
+from steelyard.scorers.combined import CHECKS, Checks, kind_of_check, row_scorers
 from steelyard.scorers.judges.judge import Judge, judge_of
-from steelyard.scorers.row_checks import CHECKS, Checks, kind_of_check, row_scorers
 from steelyard.types import Sample, Scorer
 
 

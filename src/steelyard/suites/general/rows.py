@@ -29,7 +29,7 @@ from steelyard.data.unread import UnusedColumns
 from steelyard.errors import ConfigError
 from steelyard.files import read_regular, require_within
 from steelyard.prompts.conversation import flaw_in, messages_in
-from steelyard.scorers.row_checks import CHECKS
+from steelyard.scorers.combined import CHECKS
 from steelyard.suites.general.checks import checks_in, defects_of
 from steelyard.types import Message, Sample
 
