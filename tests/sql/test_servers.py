@@ -5,6 +5,7 @@ import os
 import time
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from datetime import time as time_of_day
 from decimal import Decimal
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from steelyard.sql.results import SqlLimits
 from steelyard.sql.schema import ddl_of, parse_schema
 from steelyard.sql.server_address import Server
 from steelyard.sql.servers.statement_check import MYSQL_FUNCTIONS, check_reader
+from steelyard.sql.verdict import compare_results
 
 _CANARY = "SELECT COUNT(*), SUM(pay) FROM staff"
 _ENGINES = {"postgres": server_ground.postgres, "mysql": server_ground.mysql}
@@ -100,9 +102,25 @@ def test_values_come_as_from_sqlite(ground, box):
         assert table.types[-1] == "FLOAT4"
         rows = box.run(ground.database, "SELECT 'infinity'::date, int4range(1, 5), ROW(1, 'a'), '10.0.0.1'::inet").table
         assert rows.rows == [("infinity", "[1,5)", ["1", "a"], "10.0.0.1")]
+        table = box.run(ground.database, "SELECT time '24:00', (-1013.5)::money, ARRAY[0.05::money]").table
+        assert table.rows == [("24:00:00", Decimal("-1013.50"), [Decimal("0.05")])]
     else:
         table = box.run(ground.database, "SELECT flags, raw, nothing, id, mood FROM staff LIMIT 1").table
         assert table.rows == [(5, b"\x01\x02", "0000-00-00", 1, "ok")]
+        table = box.run(ground.database, "SELECT TIME('10:00:00'), TIME('-01:00:00'), TIME('36:00:00.50')").table
+        assert table.rows == [(time_of_day(10), "-01:00:00", "36:00:00.5")]
+
+
+def test_quotients_of_mysql_do_not_depend_on_how_they_are_written():
+    queries = ("SELECT 20.00 * 100 / 3", "SELECT 20.00 * (100.0 / 3.0)", "SELECT 20 / 3e0 * 100")
+    with server_ground.mysql() as ground, ground.sandbox() as sandbox:
+        first, *others = (sandbox.run(ground.database, query).table for query in queries)
+        assert all(compare_results(first, other).right for other in others)
+
+
+def test_result_without_columns_says_so():
+    with server_ground.postgres() as ground, ground.sandbox() as sandbox:
+        assert sandbox.run(ground.database, "SELECT FROM staff").failure.message == "a result without columns"
 
 
 def test_schema_has_types_keys_and_comments(ground, box):

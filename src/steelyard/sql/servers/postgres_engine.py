@@ -9,13 +9,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
 import psycopg
 from psycopg import errors, sql
 from psycopg.adapt import Loader
-from psycopg.types.datetime import DateLoader, IntervalLoader, TimestampLoader, TimestamptzLoader, TimetzLoader
+from psycopg.types.datetime import (
+    DateLoader,
+    IntervalLoader,
+    TimeLoader,
+    TimestampLoader,
+    TimestamptzLoader,
+    TimetzLoader,
+)
 
 from steelyard.sql.engines.engine import EngineQuery, SqlStop, fetch
 from steelyard.sql.results import FailureKind, ResultTable
@@ -37,6 +45,7 @@ _SETTINGS: Final = (
     "datestyle=ISO",
     "intervalstyle=postgres",
     "bytea_output=hex",
+    "lc_monetary=C",
     "extra_float_digits=1",
     "cursor_tuple_fraction=1",
 )
@@ -103,7 +112,7 @@ class PostgresEngine:
     """Runs queries with psycopg 3.
 
     Values are what psycopg makes of them; beyond that a CHAR(n) comes without its padding, zoned timestamps are in UTC,
-    addresses, ranges and what Python's dates cannot hold are text, and composite values are lists.
+    addresses, ranges and what Python's dates cannot hold are text, money is a number, and composite values are lists.
     """
 
     def __init__(self) -> None:
@@ -258,6 +267,8 @@ def _read(connection: psycopg.Connection[Any], query: str, work: EngineQuery, *,
         return rows
 
     rows = fetch(fetched, work.limits, converted, first=_FIRST_ROWS)
+    if not described:
+        raise SqlStop("error", "a result without columns")
     types = connection.adapters.types
     names = (info.name.upper() if (info := types.get(column.type_code)) else "" for column in described)
     return ResultTable(tuple(column.name for column in described), rows, tuple(names))
@@ -300,6 +311,14 @@ class _TextLoader(Loader):
         return bytes(data).decode()
 
 
+class _MoneyLoader(Loader):
+    """An amount of money as its number: a query may as well cast the column to numeric."""
+
+    def load(self, data: Any) -> Decimal:
+        """The number in an amount such as `-$1,013.50`, as the server writes it with `lc_monetary` C."""
+        return Decimal(bytes(data).decode().replace("$", "").replace(",", ""))
+
+
 def _or_text(loader: Any) -> type[Loader]:
     """A loader that gives the text of what Python cannot hold: infinity, years before 1 and after 9999."""
 
@@ -316,6 +335,7 @@ def _or_text(loader: Any) -> type[Loader]:
 def _convert_by_need(connection: psycopg.Connection[Any]) -> None:
     """Load values so that each column compares like one of SQLite or DuckDB."""
     adapters = connection.adapters
+    adapters.register_loader("money", _MoneyLoader)
     for name in _AS_TEXT:
         adapters.register_loader(name, _TextLoader)
     for name in (*_RANGES, *(name.replace("range", "multirange") for name in _RANGES)):
@@ -326,6 +346,7 @@ def _convert_by_need(connection: psycopg.Connection[Any]) -> None:
         "timestamp": TimestampLoader,
         "timestamptz": TimestamptzLoader,
         "interval": IntervalLoader,
+        "time": TimeLoader,
         "timetz": TimetzLoader,
     }.items():
         adapters.register_loader(name, _or_text(loader))

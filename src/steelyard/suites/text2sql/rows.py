@@ -17,6 +17,7 @@ from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect, Row, refuse, refuse_many
 from steelyard.data.unused_columns import UnusedColumns
 from steelyard.errors import ConfigError, DataError, ScorerError
+from steelyard.scorers.golds import READ_COLUMNS
 from steelyard.sql.results import Database, EngineName, LocalEngine
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.schema import ddl_of
@@ -166,7 +167,9 @@ def _loaded(
     tables, notes = read_tables(files)
     if not tables:
         raise DataError(f"{files.names}: no sheet with a filled cell")
-    readings = tuple(map(open_reading, tables, repeat(files), id_prefixes(files, tables), repeat(UnusedColumns())))
+    unused = UnusedColumns()
+    unused.expected |= READ_COLUMNS
+    readings = tuple(map(open_reading, tables, repeat(files), id_prefixes(files, tables), repeat(unused)))
     for reading in readings if by_name is not None and "" not in by_name else ():
         check_places(reading)
     check = _Text2SqlCheck(readings, by_name)
