@@ -15,6 +15,7 @@ from tests.sql.corpus_reader import read_corpus
 from tests.sql.server_ground import LIMITS, PASSWORD
 
 from steelyard.errors import ConfigError, ScorerError
+from steelyard.scorers.sql import SqlResult
 from steelyard.sql.catalog import ddl_of
 from steelyard.sql.engines.engine import SqlStop
 from steelyard.sql.results import SqlLimits
@@ -22,6 +23,7 @@ from steelyard.sql.schema import parse_schema
 from steelyard.sql.server_address import Server
 from steelyard.sql.servers.statement_check import MYSQL_FUNCTIONS, check_reader
 from steelyard.sql.verdict import compare_results
+from steelyard.types import Sample
 
 _CANARY = "SELECT COUNT(*), SUM(pay) FROM staff"
 _ENGINES = {"postgres": server_ground.postgres, "mysql": server_ground.mysql}
@@ -117,6 +119,21 @@ def test_quotients_of_mysql_do_not_depend_on_how_they_are_written():
     with server_ground.mysql() as ground, ground.sandbox() as sandbox:
         first, *others = (sandbox.run(ground.database, query).table for query in queries)
         assert all(compare_results(first, other).right for other in others)
+
+
+def test_arrays_of_json_without_an_order_are_not_unique():
+    calls = {
+        server_ground.postgres: ("json_agg(name)", "jsonb_agg(name)"),
+        server_ground.mysql: ("JSON_ARRAYAGG(name)",),
+    }
+    for made, texts in calls.items():
+        with made() as ground:
+            samples = [(call, Sample(call, "Who?", f"SELECT {call} FROM staff")) for call in texts]
+            scorer = SqlResult(databases={"": ground.database.server})
+            found = scorer.check_references(samples, resolve=lambda text: text.replace("${READER}", PASSWORD))
+            assert [(finding.place, finding.kind) for finding in found] == [
+                (call, "no_unique_result") for call in texts
+            ]
 
 
 def test_result_without_columns_says_so():
