@@ -425,3 +425,24 @@ class TestFiles:
             read_documents([tmp_path])
         with pytest.raises(ConfigError, match="there is no document to read"):
             read_documents([])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Die Säge wird wöchentlich geölt und die Tür täglich geprüft.", "naïve", "Ação e informação são úteis"],
+)
+def test_western_text_of_one_byte_a_letter_is_not_read_as_chinese(tmp_path, text):
+    path = tmp_path / "notes.txt"
+    path.write_bytes(text.encode("cp1252"))
+    with pytest.raises(DataError, match="neither UTF-8 nor GB18030"):
+        read_document(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["繁體中文字的測試，請說明兩者的差異。", "朱镕基总理", "在Python中用print函数输出abc变量的值", "选项A的b和c是x值"],
+)
+def test_chinese_text_beside_letters_is_read_as_gb18030(tmp_path, text):
+    path = tmp_path / "notes.txt"
+    path.write_bytes(text.encode("gb18030"))
+    assert read_document(path).text.strip() == text

@@ -69,6 +69,26 @@ def test_condition_columns_count_alone_and_further_columns_are_accepted(box):
         _result(box, gold, "SELECT 1", condition_cols=[7])
 
 
+def test_condition_columns_may_be_listed_gold_by_gold_or_as_text(box):
+    golds = joined_golds(["SELECT id, name FROM c", "SELECT city, id FROM c"])
+    for written in ([[0], [1]], "[[0], [1]]"):
+        verdict = _result(box, golds, "SELECT name, city FROM c", condition_cols=written)[0]
+        assert verdict.value == 0.0
+    verdict = _result(box, golds, "SELECT city, name FROM c", condition_cols=[[0], [0]])[0]
+    assert (verdict.value, verdict.detail["gold"]) == (1.0, 2)
+    assert _result(box, "SELECT id, name FROM c", "SELECT name FROM c", condition_cols="[1]")[0].value == 1.0
+    assert _result(box, golds, "SELECT name, id FROM c", condition_cols=[[]])[0].value == 1.0
+    with pytest.raises(DataError, match="lists the columns of 3 queries, of 2"):
+        _result(box, golds, "SELECT 1", condition_cols=[[0], [0], [0]])
+
+
+def test_order_counts_also_where_further_columns_are_accepted(box):
+    gold, other = "SELECT id, name FROM c ORDER BY id", "SELECT id, city FROM c ORDER BY id DESC"
+    verdict = _result(box, gold, other, condition_cols=[0])[0]
+    assert (verdict.value, verdict.reason.endswith("in another order")) == (0.0, True)
+    assert _result(box, gold, other, condition_cols=[0], ignore_order=True)[0].value == 1.0
+
+
 def test_order_does_not_count_where_the_dataset_says_so(box):
     gold, other = "SELECT id FROM c ORDER BY id", "SELECT id FROM c ORDER BY id DESC"
     assert _result(box, gold, other)[0].value == 0.0

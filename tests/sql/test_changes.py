@@ -113,6 +113,20 @@ def test_objects_of_the_schema_are_compared_too(box, database):
     assert rows_of(box, database, "ALTER TABLE log ADD COLUMN n INT") != [("affected", "", [0])]
 
 
+@pytest.mark.parametrize("statement", ["CREATE INDEX i ON {t}(b, a)", "CREATE VIEW v AS SELECT a+1, upper(b) FROM {t}"])
+def test_blanks_beside_marks_do_not_count_in_definitions(box, statement):
+    database = Database("sqlite", script="CREATE TABLE t (a INT, b TEXT);", changes=True)
+    spaced = statement.replace("{t}(", "t (").replace("+", " + ").replace(", ", " ,").replace("(", "( ")
+    assert rows_of(box, database, statement.format(t="t")) == rows_of(box, database, spaced.format(t="t"))
+
+
+def test_default_of_null_is_none_on_sqlite(box):
+    database = Database("sqlite", script="CREATE TABLE t (a INT);", changes=True)
+    assert rows_of(box, database, "CREATE TABLE u (a INT DEFAULT NULL)") == rows_of(
+        box, database, "CREATE TABLE u (a INT)"
+    )
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("first", "other", "same"),

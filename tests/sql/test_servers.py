@@ -6,6 +6,7 @@ import os
 import time
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from datetime import time as time_of_day
 from decimal import Decimal
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tests.sql.server_ground import LIMITS, PASSWORD
 
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, ScorerError
+from steelyard.scorers.sql import SqlResult
 from steelyard.sql.catalog import ddl_of
 from steelyard.sql.engines.engine import SqlStop, catalog_query, guard_lists
 from steelyard.sql.results import SqlLimits
@@ -23,7 +25,9 @@ from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.schema import parse_schema
 from steelyard.sql.server_address import Server
 from steelyard.sql.servers.statement_check import check_reader
+from steelyard.sql.verdict import compare_results
 from steelyard.suites.text2sql.rows import load_text2sql
+from steelyard.types import Sample
 
 _CANARY = "SELECT COUNT(*), SUM(pay) FROM staff"
 _ENGINES = {"postgres": server_ground.postgres, "mysql": server_ground.mysql}
@@ -105,9 +109,40 @@ def test_values_come_as_from_sqlite(ground, box):
         assert table.types[-1] == "FLOAT4"
         rows = box.run(ground.database, "SELECT 'infinity'::date, int4range(1, 5), ROW(1, 'a'), '10.0.0.1'::inet").table
         assert rows.rows == [("infinity", "[1,5)", ["1", "a"], "10.0.0.1")]
+        table = box.run(ground.database, "SELECT time '24:00', (-1013.5)::money, ARRAY[0.05::money]").table
+        assert table.rows == [("24:00:00", Decimal("-1013.50"), [Decimal("0.05")])]
     else:
         table = box.run(ground.database, "SELECT flags, raw, nothing, id, mood FROM staff LIMIT 1").table
         assert table.rows == [(5, b"\x01\x02", "0000-00-00", 1, "ok")]
+        table = box.run(ground.database, "SELECT TIME('10:00:00'), TIME('-01:00:00'), TIME('36:00:00.50')").table
+        assert table.rows == [(time_of_day(10), "-01:00:00", "36:00:00.5")]
+
+
+def test_quotients_of_mysql_do_not_depend_on_how_they_are_written():
+    queries = ("SELECT 20.00 * 100 / 3", "SELECT 20.00 * (100.0 / 3.0)", "SELECT 20 / 3e0 * 100")
+    with server_ground.mysql() as ground, ground.sandbox() as sandbox:
+        first, *others = (sandbox.run(ground.database, query).table for query in queries)
+        assert all(compare_results(first, other).right for other in others)
+
+
+def test_arrays_of_json_without_an_order_are_not_unique():
+    calls = {
+        server_ground.postgres: ("json_agg(name)", "jsonb_agg(name)"),
+        server_ground.mysql: ("JSON_ARRAYAGG(name)",),
+    }
+    for made, texts in calls.items():
+        with made() as ground:
+            samples = [(call, Sample(call, "Who?", f"SELECT {call} FROM staff")) for call in texts]
+            scorer = SqlResult(databases={"": ground.database.server})
+            found = scorer.check_references(samples, resolve=lambda text: text.replace("${READER}", PASSWORD))
+            assert [(finding.place, finding.kind) for finding in found] == [
+                (call, "no_unique_result") for call in texts
+            ]
+
+
+def test_result_without_columns_says_so():
+    with server_ground.postgres() as ground, ground.sandbox() as sandbox:
+        assert sandbox.run(ground.database, "SELECT FROM staff").failure.message == "a result without columns"
 
 
 def test_schema_has_types_keys_and_comments(ground, box):

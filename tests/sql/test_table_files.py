@@ -73,6 +73,8 @@ def test_each_file_is_a_table_of_one_database(sandbox, shop):
     ("text", "first"),
     [
         (b'id;name\n1;"a;b\n\nc"\n', [(1, "a;b\n\nc")]),
+        (b"paid,code,took,n\nyes,0x1f,1:30,1\n", [("yes", "0x1f", "1:30", 1)]),
+        (b"paid,took\ntrue,01:30\n", [(True, dt.time(1, 30))]),
         ("id,name\n1,é\n".encode("utf-16"), [(1, "é")]),
         (b"\xef\xbb\xbfid,name\r\n#1,12345678901234567890\r\n", [("#1", 12345678901234567890)]),
         (b"id|name\n1|x,y\n", [(1, "x,y")]),
@@ -105,6 +107,15 @@ def test_a_file_that_cannot_be_read_is_named_with_its_line(sandbox, shop, name, 
     said = refusal(sandbox, shop)
     assert said.startswith(f"{shop} has a table that cannot be read: {why}")
     assert "steelyard-sql" not in said
+
+
+def test_json_of_several_types_is_text_as_it_is_written(sandbox, shop):
+    (shop / "t.jsonl").write_text('{"id": 1, "none": null}\n{"id": "3x"}\n{"id": [1]}\n')
+    assert rows(sandbox, shop, "SELECT id, none, typeof(none) FROM t") == [
+        ("1", None, "VARCHAR"),
+        ("3x", None, "VARCHAR"),
+        ("[1]", None, "VARCHAR"),
+    ]
 
 
 def test_statements_reach_neither_the_files_nor_any_other(sandbox, shop):

@@ -131,6 +131,12 @@ def rows(sandbox, engine, script, query):
     return done.failure.message if done.failure else [tuple(map(str, row)) for row in done.table.rows]
 
 
+def sandbox_left_out(sandbox, script):
+    database = Database("sqlite", script=script)
+    sandbox.run(database, "SELECT 1")
+    return sandbox.left_out(database)
+
+
 def scores(scorer, sample, reply, sandbox):
     return {score.name: score for score in asyncio.run(scorer(sample, Output(reply), sandbox))}
 
@@ -171,6 +177,61 @@ def test_a_dump_of_postgres_is_built(sandbox, engine):
         ("3", "x'y"),
     ]
     assert rows(sandbox, engine, POSTGRES, "SELECT id FROM big") == [("1",)]
+
+
+VIEWS_OF_MYSQL = """
+CREATE TABLE `t` (`a` int DEFAULT NULL) ENGINE=InnoDB;
+/*!50001 CREATE VIEW `early` AS SELECT
+ NULL AS `a` */;
+/*!50001 CREATE TABLE `old` (
+  `a` tinyint NOT NULL
+) ENGINE=MyISAM */;
+INSERT INTO `t` VALUES (1),(2);
+/*!50001 DROP VIEW IF EXISTS `early`*/;
+/*!50001 CREATE ALGORITHM=UNDEFINED */
+/*!50013 DEFINER=`root`@`localhost` SQL SECURITY DEFINER */
+/*!50001 VIEW `early` AS select `old`.`a` AS `a` from `old` */;
+/*!50001 DROP TABLE IF EXISTS `old`*/;
+/*!50001 CREATE ALGORITHM=UNDEFINED DEFINER=`root`@`localhost` VIEW `old` AS select `a` from `t` */;
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_placeholder_of_a_view_gives_way_to_the_view(sandbox, engine):
+    for view in ("early", "old"):
+        assert rows(sandbox, engine, VIEWS_OF_MYSQL, f"SELECT a FROM {view} ORDER BY a") == [("1",), ("2",)]
+
+
+INSERTS_OF_POSTGRES = """
+CREATE TABLE public.orders (id bigint NOT NULL, total numeric(12,2), paid money,
+    tax numeric GENERATED ALWAYS AS ((total * 2)) STORED);
+ALTER TABLE public.orders ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (SEQUENCE NAME public.orders_id_seq);
+CREATE TABLE public.ev (id integer, at date) PARTITION BY RANGE (at);
+CREATE TABLE public.ev_2024 (id integer, at date);
+ALTER TABLE ONLY public.ev ATTACH PARTITION public.ev_2024 FOR VALUES FROM ('2024-01-01') TO ('2025-01-01');
+CREATE MATERIALIZED VIEW public.sums AS
+ SELECT sum(orders.total) AS s FROM public.orders WITH NO DATA;
+INSERT INTO public.orders OVERRIDING SYSTEM VALUE VALUES (1, 10.00, '-$1,013.50', DEFAULT);
+INSERT INTO public.orders (id, total, paid, tax) OVERRIDING SYSTEM VALUE VALUES (2, 0.50, '$0.25', DEFAULT);
+INSERT INTO public.ev_2024 VALUES (7, '2024-05-05');
+COPY public.ev_2024 (id, at) FROM stdin;
+8	2024-06-06
+\\.
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_inserts_partitions_and_materialized_views_of_postgres_are_built(sandbox, engine):
+    query = "SELECT id, CAST(tax AS INT), CAST(paid * 100 AS INT) FROM orders ORDER BY id"
+    assert rows(sandbox, engine, INSERTS_OF_POSTGRES, query) == [("1", "20", "-101350"), ("2", "1", "25")]
+    assert rows(sandbox, engine, INSERTS_OF_POSTGRES, "SELECT id FROM ev ORDER BY id") == [("7",), ("8",)]
+    assert rows(sandbox, engine, INSERTS_OF_POSTGRES, "SELECT count(*) FROM ev_2024") == [("2",)]
+    assert rows(sandbox, engine, INSERTS_OF_POSTGRES, "SELECT CAST(s * 10 AS INT) FROM sums") == [("105",)]
+
+
+def test_table_is_left_out_with_its_partition(sandbox):
+    script = INSERTS_OF_POSTGRES.replace("8\t2024-06-06", "8")
+    assert set(sandbox_left_out(sandbox, script)) == {"ev", "ev_2024"}
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -3,12 +3,14 @@
 Order: a byte order mark, then strict UTF-8, then GB18030 (which includes GBK and GB2312). Frequencies are not used:
 this order was right for every file of a set of UTF-8, UTF-8 with mark, GBK, GB18030 and UTF-16. One trap is avoided:
 damaged UTF-8 is often valid GB18030 and would be read as nonsense, so a file whose first eight non-ASCII characters are
-valid UTF-8 counts as damaged UTF-8 (GBK text meets this condition by chance less than once in a million).
+valid UTF-8 counts as damaged UTF-8 (GBK text meets this condition by chance less than once in a million). So is a
+Western text of one byte a letter: `wöche` in Windows-1252 would become a Chinese character behind the w.
 """
 
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +28,9 @@ _SURE: Final = 8
 """Non-ASCII characters in valid UTF-8 before the first bad byte that make a file damaged UTF-8, not GB18030.
 
 Of 1,147 Chinese replies of models, written in GB18030, none had more than 3."""
+_PAIR: Final = re.compile(rb"([\x81-\xfe][\x40-\x7e]|(?<=[a-z])[\x81-\xfe][\x80-\xfe](?=[a-z]))|[\x81-\xfe][\x80-\xfe]")
+"""A character of two bytes in GB18030; in the group those that are rare in Chinese and usual in Western text: the
+second byte is an ASCII letter, or small letters stand on both sides."""
 _MARKS: Final = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -171,7 +176,7 @@ def _examine(path: Path, stamp: tuple[int, int]) -> TextFile:
     damage = _damage(path, encoding)
     if damage and not marked and _good_characters(path, damage[0]) < _SURE:
         encoding = "gb18030"
-        damage = _damage(path, encoding)
+        damage = _damage(path, encoding) or (damage if _is_western(path) else None)
     if damage:
         what = {"utf-8": "damaged UTF-8", "gb18030": "neither UTF-8 nor GB18030"}.get(encoding, f"damaged {encoding}")
         raise DataError(f"{_location(path, damage[0])}: {what} (byte 0x{damage[1]:02x}); save the file as UTF-8")
@@ -202,6 +207,15 @@ def _damage(path: Path, encoding: str) -> tuple[int, int] | None:
                 return None
             lines += text.count("\n")
             offset += len(chunk)
+
+
+def _is_western(path: Path) -> bool:
+    """Whether most characters of two bytes are rather one or two accented letters beside plain ones."""
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            if pairs := _PAIR.findall(chunk):
+                return 2 * sum(map(bool, pairs)) > len(pairs)
+    return False
 
 
 def _line_ends(path: Path) -> int:

@@ -20,23 +20,24 @@ _COMMON: Final = r"""
     | (?P<number>\d[\w.]*+)
     | (?P<mark>.)"""
 _POSTGRES: Final = r"""
-      (?P<skip>[\s\ufeff]++|--[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))
+      (?P<skip>[ \t\n\r\f\v]++|\A\ufeff|--[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))
     | (?P<quoted>[eE]'(?:[^'\\]|\\.|'')*+(?:'|\\?\Z)|'[^']*+(?:''[^']*+)*+(?:'|\Z)
         |"[^"]*+(?:""[^"]*+)*+(?:"|\Z)
         |\$(?P<tag>(?:[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*+)?)\$.*?(?:\$(?P=tag)\$|\Z))
     | (?P<word>[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_$\x80-\U0010ffff]*+)
     | (?P<number>\d[\d.]*+(?:[eE][-+]?\d++)?)
     | (?P<mark>.)"""
-"""As PostgreSQL's scan.l reads it: any character beyond ASCII may be in a name, a backslash escapes in E'...' alone,
-and what is not closed runs to the end. Comments nest there, which no expression says: a text with one inside another
-is refused (`servers.statement_check`)."""
+"""As PostgreSQL's scan.l reads it: any character beyond ASCII may be in a name, a blank of Unicode too (`$$` behind one
+opens no text), a backslash escapes in E'...' alone, and what is not closed runs to the end. Comments nest there, which
+no expression says: a text with one inside another is refused (`servers.statement_check`)."""
 _MYSQL: Final = r"""
       (?P<skip>[\s\ufeff]++|--(?=[\x00-\x20\x7f]|\Z)[^\n]*+|\#[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))
     | (?P<quoted>'(?:[^'\\]|\\.|'')*+(?:'|\\?\Z)|"(?:[^"\\]|\\.|"")*+(?:"|\\?\Z)|`[^`]*+(?:``[^`]*+)*+(?:`|\Z))
     | (?P<word>[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_$\x80-\U0010ffff]*+)
-    | (?P<number>\d[\w.]*+)
+    | (?P<number>\d++(?:\.\d*+)?(?:[eE][-+]?\d++)?)
     | (?P<mark>.)"""
-"""Two minus signs begin a comment only before a blank, `#` does everywhere, and a backslash escapes in texts."""
+"""Two minus signs begin a comment only before a blank, `#` does everywhere, and a backslash escapes in texts. A word
+may follow the digits of a number without a blank (`1.FOR UPDATE`)."""
 _TOKENS: Final[dict[EngineName, str]] = {
     "sqlite": _COMMON % r"|`[^`]*+(?:``[^`]*+)*+`|\[[^\]]*+\]",
     "duckdb": _COMMON % r"|\$(?P<tag>\w*+)\$.*?\$(?P=tag)\$",

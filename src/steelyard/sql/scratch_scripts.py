@@ -167,20 +167,45 @@ def _sound_others(
     bare = {name: replace(table, rows=[]) for name, table in tables.items()}
     missing = {name.casefold() for name in left_out}
     sound: list[OtherStatement] = []
+    waiting: list[OtherStatement] = []
     for other in others:
         name = other.name.casefold()
         failure = build(_script_of(bare.values(), [*sound, other]))
         if failure is None:
             sound.append(other)
         elif other.creates:
-            left_out.setdefault(other.name, _PLACE.sub("", failure.message))
+            waiting.append(other)
         elif name in tables:
             left_out[tables.pop(name).name] = _PLACE.sub("", failure.message)
             del bare[name]
         elif name not in missing:
             sound.append(other)
             break
-    return sound
+    return sound + _later_views(waiting, [*bare.values()], sound, left_out, build)
+
+
+def _later_views(
+    waiting: list[OtherStatement],
+    tables: Sequence[TranslatedTable],
+    sound: Sequence[OtherStatement],
+    left_out: dict[str, str],
+    build: Build,
+) -> list[OtherStatement]:
+    """The views that can be built once those are there that stand behind them; the others are added to `left_out`."""
+    built: list[OtherStatement] = []
+    while waiting:
+        failures = {}
+        for view in waiting:
+            if failure := build(_script_of(tables, [*sound, *built, view])):
+                failures[view] = failure
+            else:
+                built.append(view)
+        if len(failures) == len(waiting):
+            for view, failure in failures.items():
+                left_out.setdefault(view.name, _PLACE.sub("", failure.message))
+            break
+        waiting = list(failures)
+    return built
 
 
 def _script_of(tables: Iterable[TranslatedTable], others: Sequence[OtherStatement]) -> str:

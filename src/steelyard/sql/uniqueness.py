@@ -68,6 +68,7 @@ _GATHERING: Final = (
     | {
         *("ARRAY_AGG", "LIST"),
         *("JSON_GROUP_ARRAY", "JSON_GROUP_OBJECT", "JSONB_GROUP_ARRAY"),
+        *("JSON_AGG", "JSONB_AGG", "JSON_ARRAYAGG", "XMLAGG"),
     }
 )
 _AGGREGATES: Final = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX", "TOTAL", "GROUP_CONCAT", "STRING_AGG"})

@@ -40,6 +40,11 @@ _COPY_LETTERS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "
 _ROWS_A_STATEMENT: Final = 500
 _DIGITS: Final = 18
 """Fewer than those of the largest number of a sequence."""
+_NO_DATA: Final = re.compile(r"\bWITH\s+(?:NO\s+)?DATA\s*\Z", re.IGNORECASE)
+_OVERRIDING: Final = re.compile(r"\A([^']*?\s)OVERRIDING\s+(?:SYSTEM|USER)\s+VALUE\b", re.IGNORECASE)
+"""What pg_dump writes behind materialized views, and before the rows of identities; sqlglot reads neither."""
+_AMOUNT: Final = re.compile(r"(-?)\$?(\d{1,3}(?:,\d{3})*(?:\.\d+)?)")
+"""An amount of money as PostgreSQL writes it: -$1,013.50."""
 _ADDS_KEY: Final = re.compile(r"\b(?:PRIMARY\s+KEY|UNIQUE)\b", re.IGNORECASE)
 _MAIN: Final = frozenset({"", "public", "dbo", "main"})
 
@@ -168,6 +173,7 @@ class _Translator:
         self._tables = translation.tables
         self._others = translation.others
         self._left_out = translation.left_out
+        self._parents: dict[str, str] = {}
 
     def add(self, statement: DumpStatement) -> None:
         kind = _KIND.match(statement.text)
@@ -175,10 +181,15 @@ class _Translator:
         if first == "COPY":
             self._copy(statement)
             return
+        if first == "ALTER" and (attached := _ATTACHED.match(statement.text)):
+            self._parents[_bare(attached["partition"])] = _bare(attached["name"])
+            return
         is_table = first == "CREATE" and second not in {"INDEX", "UNIQUE", "TYPE", "SEQUENCE", "DATABASE", "SCHEMA"}
         if not (is_table or first in _DATA or (first == "ALTER" and _ADDS_KEY.search(statement.text))):
             return
         name = _named_in(statement.text)
+        if self._vendor == "mysql" and _CREATES_VIEW.match(statement.text):
+            self._forget_placeholder(name.casefold())
         try:
             tree = self._parsed(statement)
             if tree is not None:
@@ -186,10 +197,17 @@ class _Translator:
         except _Untranslatable as error:
             self._refuse(name, first, str(error))
 
+    def _forget_placeholder(self, name: str) -> None:
+        """Drop what mysqldump writes in place of a view until all tables are there: an empty table, a row of NULLs."""
+        self._others[:] = [other for other in self._others if not other.creates or other.name.casefold() != name]
+        if name in self._tables and not self._tables[name].rows:
+            del self._tables[name]
+
     def _refuse(self, name: str, first: str, why: str) -> None:
         """Note why a table or a view is not built; other statements that cannot be read are no part of the data."""
         if name.casefold() in self._tables and first != "ALTER":
-            self._tables[name.casefold()].why = why
+            for table in self._with_parents(self._tables[name.casefold()]):
+                table.why = why
         elif first == "CREATE" and name:
             self._left_out[name] = why
 
@@ -201,6 +219,8 @@ class _Translator:
         text = statement.text
         if self._vendor == "tsql" and text[:6].upper() != "INSERT":
             text = _NOISE.sub(lambda match: match[1] or " ", text)
+        if self._vendor == "postgres":
+            text = _OVERRIDING.sub(r"\1", _NO_DATA.sub("", text), count=1)
         replaces = text[:8].upper() == "REPLACE "
         if replaces:
             text = f"INSERT{text[7:]}"
@@ -368,25 +388,41 @@ class _Translator:
         if table is None:
             # Of a table that is not built.
             return
-        named = (
-            [part.name for part in tree.this.expressions] if isinstance(tree.this, exp.Schema) else list(table.kinds)
-        )
-        kinds = [table.kinds.get(name.casefold(), "") for name in named]
-        rows = []
+        is_named = isinstance(tree.this, exp.Schema)
+        named = [part.name for part in tree.this.expressions] if is_named else list(table.kinds)
+        rows: dict[tuple[str, ...], list[str]] = {}
         for row in tree.expression.expressions:
             cells = row.expressions if isinstance(row, exp.Tuple) else [row]
-            values = [self._cell(cell, kinds[at] if at < len(kinds) else "") for at, cell in enumerate(cells)]
-            table.count(named, values)
-            rows.append(f"({', '.join(values)})")
+            if len(cells) != len(named):
+                raise _Untranslatable(f"a row has {len(cells)} values, where {len(named)} are expected")
+            # The engine computes what the dump calls DEFAULT.
+            filled = [at for at, cell in enumerate(cells) if not (isinstance(cell, exp.Var) and cell.name == "DEFAULT")]
+            columns = [named[at] for at in filled]
+            values = [self._cell(cells[at], table.kinds.get(named[at].casefold(), "")) for at in filled]
+            table.count(columns, values)
+            rows.setdefault(tuple(columns) if is_named or len(filled) < len(cells) else (), []).append(
+                f"({', '.join(values)})"
+            )
         verb = "INSERT OR REPLACE" if tree.meta.get("replaces") else "INSERT"
         verb = "INSERT OR IGNORE" if tree.args.get("ignore") else verb
-        self._fill(table, verb, named if isinstance(tree.this, exp.Schema) else (), rows)
+        for listed, values_of_rows in rows.items():
+            self._fill(table, verb, listed, values_of_rows)
 
     def _fill(self, table: TranslatedTable, verb: str, columns: Sequence[str], rows: list[str]) -> None:
         names = f" ({', '.join(map(_quoted, columns))})" if columns else ""
-        head = f"{verb} INTO {table.written}{names} VALUES "
-        for start in range(0, len(rows), _ROWS_A_STATEMENT):
-            table.rows.append(head + ", ".join(rows[start : start + _ROWS_A_STATEMENT]))
+        for target in self._with_parents(table):
+            head = f"{verb} INTO {target.written}{names} VALUES "
+            for start in range(0, len(rows), _ROWS_A_STATEMENT):
+                target.rows.append(head + ", ".join(rows[start : start + _ROWS_A_STATEMENT]))
+
+    def _with_parents(self, table: TranslatedTable) -> Iterator[TranslatedTable]:
+        """A table, and those that it is a partition of: they hold its rows too."""
+        seen: set[str] = set()
+        name = table.name.casefold()
+        while name in self._tables and name not in seen:
+            yield self._tables[name]
+            seen.add(name)
+            name = self._parents.get(name, "")
 
     def _cell(self, cell: exp.Expr, kind: str) -> str:
         value = self._value(cell, kind)
@@ -430,6 +466,10 @@ class _Translator:
             raise _Untranslatable("its rows hold a NUL character")
         if self._vendor == "postgres" and kind in _BYTES and text.startswith("\\x"):
             return self._bytes(text[2:])
+        if self._vendor == "postgres" and kind == "MONEY":
+            if (amount := _AMOUNT.fullmatch(text)) is None:
+                raise _Untranslatable(f"its rows hold the amount {_short(text)}, which is written in no known way")
+            return f"{amount[1]}{amount[2].replace(',', '')}"
         if kind == "BOOLEAN" and text.lower() in {"t", "f", "true", "false"}:
             is_true = text[0] in "tT"
             return str(int(is_true)) if self._engine == "sqlite" else str(is_true).upper()
@@ -444,12 +484,13 @@ class _Translator:
         names = [name.strip().strip('"') for name in (head[2] or "").split(",") if name.strip()] or list(table.kinds)
         kinds = [table.kinds.get(name.casefold(), "") for name in names]
         if head[3].strip():
-            table.why = f"its rows are not in the form of COPY as pg_dump writes it ({_short(head[3])})"
+            why = f"its rows are not in the form of COPY as pg_dump writes it ({_short(head[3])})"
+            self._refuse(table.name, "COPY", why)
             return
         try:
             cells = [self._copied(line, kinds) for line in statement.rows.split("\n") if line.strip("\r")]
         except _Untranslatable as error:
-            table.why = str(error)
+            self._refuse(table.name, "COPY", str(error))
             return
         for values in cells:
             table.count(names, values)
@@ -473,11 +514,24 @@ def _column_of(part: exp.Expr) -> str:
 
 _NAME: Final = r"""(?:[\w$]+|"(?:[^"]|"")+"|`[^`]+`|\[[^\]]+\])"""
 _NAMED: Final = re.compile(
-    rf"""\s*(?:CREATE\s+(?:\w+\s+|=|`[^`]*`@?)*?(?:TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?
+    rf"""\s*(?:CREATE\s+(?:\w++\s*+|[=@]\s*+|`[^`]*+`\s*+|'[^']*+'\s*+)*?(?:TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?
     |(?:INSERT|REPLACE)\s+(?:IGNORE\s+)?(?:INTO\s+)?|COPY\s+|UPDATE\s+|DELETE\s+FROM\s+|ALTER\s+TABLE\s+(?:ONLY\s+)?)
     (?:{_NAME}\s*\.\s*)*(?P<name>{_NAME})""",
     re.IGNORECASE | re.VERBOSE,
 )
+
+
+_CREATES_VIEW: Final = re.compile(r"\s*CREATE\s+(?:\w++\s*+|[=@]\s*+|`[^`]*+`\s*+|'[^']*+'\s*+)*?VIEW\b", re.IGNORECASE)
+_ATTACHED: Final = re.compile(
+    rf"\s*ALTER\s+TABLE\s+(?:ONLY\s+)?(?:{_NAME}\s*\.\s*)*(?P<name>{_NAME})\s+ATTACH\s+PARTITION\s+"
+    rf"(?:{_NAME}\s*\.\s*)*(?P<partition>{_NAME})",
+    re.IGNORECASE,
+)
+
+
+def _bare(name: str) -> str:
+    """A name as the tables of a translation are called by it."""
+    return name.strip('"`[]').casefold()
 
 
 def _named_in(text: str) -> str:

@@ -123,3 +123,8 @@ CACHE INDEX staff IN hot
 RESIGNAL
 SELECT '/*! ' /*! , get_lock('a', 1) */
 SELECT '/* x' /*M! , get_lock('a', 1) */
+SELECT id FROM staff WHERE id = 1.LOCK IN SHARE MODE
+SELECT id FROM staff WHERE id = 1.INTO @a
+SELECT id FROM staff WHERE id = 1e1FOR UPDATE
+SHOW GRANTS
+SHOW CREATE USER

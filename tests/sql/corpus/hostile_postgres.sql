@@ -132,3 +132,6 @@ WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT count(*) FROM
 SELECT count(*) FROM staff a, staff b, generate_series(1, 100000) c, generate_series(1, 1000000) d
 SECURITY LABEL ON TABLE staff IS 'x'
 IMPORT FOREIGN SCHEMA x FROM SERVER y INTO z
+SELECT 1 AS  $$, pg_sleep(30) AS b $$
+SELECT 1 AS ﻿$x$, pg_advisory_lock(1) AS b﻿$x$
+SELECT 1 AS  $$, pg_advisory_lock(1) AS b $$

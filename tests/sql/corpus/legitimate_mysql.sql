@@ -101,3 +101,6 @@ SELECT LOCATE('a', 'banana', 3), INSERT('abc', 1, 1, 'x'), REPEAT('a', 3), STRCM
 SELECT 'a /*! b'
 SELECT 'a /*+ SET_VAR(x=1) */' AS t /* c */
 SELECT "/*M! x" FROM staff
+WITH sleep (day, hours) AS (SELECT 1, 2) SELECT hours FROM sleep
+WITH RECURSIVE benchmark (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM benchmark WHERE i < 3) SELECT i FROM benchmark
+SELECT 1.5, 1e3, 1.e-1, .5, 0x4142

@@ -103,3 +103,5 @@ SELECT 'a /* b' /* c */, '/* d'
 SELECT substring(name FOR key) FROM (SELECT name, 2 AS key FROM staff) AS t
 SELECT u&1 FROM (SELECT 3 AS u) AS t
 SELECT overlay(name placing 'x' FROM 1 FOR share) FROM (SELECT name, 1 AS share FROM staff) AS t
+SELECT lock FROM (SELECT 'a' AS lock) AS t WHERE lock IN ('a', 'b')
+WITH loread (id) AS (SELECT 1) SELECT id FROM loread

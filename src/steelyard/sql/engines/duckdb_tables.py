@@ -25,6 +25,15 @@ _HEAD_BYTES: Final = 1 << 20
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _QUOTED: Final = re.compile(r'"(?:[^"]|"")*"')
 _JSON: Final = "format = 'newline_delimited', sample_size = -1, hive_partitioning = false"
+_NULL: Final = '"NULL"'
+"""The type of a column that holds nothing but null."""
+_WRITTEN: Final = {
+    "BOOLEAN": "(?i)true|false",
+    "BIGINT": r"[-+]?\d+",
+    "HUGEINT": r"[-+]?\d+",
+    "TIME": r"\d\d:\d\d(:\d\d(\.\d+)?)?",
+}
+"""How a value of a type is written, so that it is the value again when it is read."""
 _WHERE: Final = re.compile(r"CSV Error on Line: (\d+)")
 _FIELDS: Final = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
 _LINE_OF_SQL: Final = re.compile(r"\s*LINE 1:.*", re.DOTALL)
@@ -61,8 +70,7 @@ def load_tables(file: str, tables: Sequence[tuple[str, str, str]], memory_mib: i
             connection.execute("SET enable_external_access = false")
             connection.execute("SET TimeZone = 'UTC'")
             for path, name, shown in tables:  # noqa: B007 (named in messages below)
-                table = '"{}"'.format(name.replace('"', '""'))
-                connection.execute(f"CREATE TABLE {table} AS SELECT * FROM {_reader(connection, path)}")  # noqa: S608
+                connection.execute(f"CREATE TABLE {_name(name)} AS {_query(connection, path)}")
             connection.execute("CHECKPOINT")
     except _UnreadableTable as error:
         return f"{shown}: {error}"
@@ -73,13 +81,33 @@ def load_tables(file: str, tables: Sequence[tuple[str, str, str]], memory_mib: i
     return ""
 
 
-def _reader(connection: DuckDBPyConnection, path: str) -> str:
-    """The call of DuckDB that reads a file, by its ending."""
+def _query(connection: DuckDBPyConnection, path: str) -> str:
+    """The query that reads a file, by its ending."""
     quoted = _text(path)
     if path.endswith(".parquet"):
-        return f"read_parquet({quoted}, hive_partitioning = false)"
-    if path.endswith((".jsonl", ".ndjson")):
-        return f"read_json({quoted}, {_JSON})"
+        return f"SELECT * FROM read_parquet({quoted}, hive_partitioning = false)"  # noqa: S608
+    if not path.endswith((".jsonl", ".ndjson")):
+        return f"SELECT * FROM {_csv_reader(connection, path)}"  # noqa: S608
+    call = f"read_json({quoted}, {_JSON})"
+    # A column of several types is text, without JSON's quotation marks around it.
+    texts = [
+        f"{_name(name)} ->> '$' AS {_name(name)}"
+        for name, kind in _columns(connection, call)
+        if kind in {"JSON", _NULL}
+    ]
+    replaced = f" REPLACE ({', '.join(texts)})" if texts else ""
+    return f"SELECT *{replaced} FROM {call}"  # noqa: S608
+
+
+def _columns(connection: DuckDBPyConnection, call: str) -> list[tuple[str, str]]:
+    """The names and types of a file's columns, as DuckDB finds them."""
+    described = connection.execute(f"DESCRIBE SELECT * FROM {call}").fetchall()  # noqa: S608
+    return [(row[0], row[1]) for row in described]
+
+
+def _csv_reader(connection: DuckDBPyConnection, path: str) -> str:
+    """The call of DuckDB that reads a CSV file."""
+    quoted = _text(path)
     with open(path, "rb") as opened:  # noqa: PTH123 (no pathlib in a worker)
         head = opened.read(_HEAD_BYTES)
     encoding = "utf-16" if head[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8"
@@ -92,13 +120,29 @@ def _reader(connection: DuckDBPyConnection, path: str) -> str:
         comment = '', sample_size = -1, dateformat = '%Y-%m-%d', null_padding = false, strict_mode = true,
         hive_partitioning = false, encoding = '{encoding}'"""
     try:
-        connection.execute(f"DESCRIBE SELECT * FROM {call})")  # noqa: S608
+        columns = _columns(connection, f"{call})")
     except duckdb.InvalidInputException:
         # DuckDB gives up on finding types and does not say why; without types it names the line.
         names = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(bare.count(delimiter) + 1))
         connection.execute(f"SELECT count(*) FROM {call}, auto_detect = false, columns = {{{names}}})")  # noqa: S608
         raise
-    return f"{call})"
+    texts = _read_as_other_values(connection, call, columns)
+    types = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in texts)
+    return f"{call}, types = {{{types}}})" if texts else f"{call})"
+
+
+def _read_as_other_values(connection: DuckDBPyConnection, call: str, columns: Sequence[tuple[str, str]]) -> list[str]:
+    """Columns whose type would make other values of what is written: `yes` true, `0x1f` 31, `1:30` half past one."""
+    typed = [(name, _WRITTEN[kind]) for name, kind in columns if kind in _WRITTEN]
+    if not typed:
+        return []
+    tests = (f"bool_and(regexp_full_match(trim({_name(name)}), {_text(written)}))" for name, written in typed)
+    [kept] = connection.execute(f"SELECT {', '.join(tests)} FROM {call}, all_varchar = true)").fetchall()  # noqa: S608
+    return [name for (name, _), is_kept in zip(typed, kept, strict=True) if is_kept is False]
+
+
+def _name(name: str) -> str:
+    return '"{}"'.format(name.replace('"', '""'))
 
 
 def _text(value: str) -> str:

@@ -13,6 +13,7 @@ rows that the engine counts.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -306,11 +307,17 @@ def _is_plain(rows: _Rows) -> bool:
     return set(map(type, cells)) <= _COUNTED and not any(cell != cell for cell in cells)  # noqa: PLR0124  # NaN
 
 
+_BESIDE_MARKS: Final = re.compile(r" ?([^\w\s\"`\[\]]) ?")
+
+
 def plain_definition(text: str) -> str:
     """The text of a definition without differences of blanks and, outside of quotes, of case.
 
-    >>> plain_definition("CREATE  VIEW v AS SELECT 'A b'") == plain_definition("create view V as select 'A b'")
+    >>> plain_definition("CREATE  INDEX i ON t (a, 'A b')") == plain_definition("create index I on T(a,'A b')")
     True
     """
     pieces = text.split("'")
-    return "'".join(piece if at % 2 else " ".join(piece.casefold().split()) for at, piece in enumerate(pieces))
+    return "'".join(
+        piece if at % 2 else _BESIDE_MARKS.sub(r"\1", " ".join(piece.casefold().split()))
+        for at, piece in enumerate(pieces)
+    )

@@ -463,7 +463,9 @@ def _state(connection: sqlite3.Connection, guard: Guard, wanted: set[str], limit
     ]
     for name, text in [(name, sql or "") for kind, name, _, sql in every if kind == "table"]:
         columns = connection.execute(
-            'SELECT cid, name, type, "notnull", dflt_value, pk FROM pragma_table_xinfo(?)', (name,)
+            "SELECT cid, name, type, \"notnull\", CASE WHEN upper(dflt_value) <> 'NULL' THEN dflt_value END, pk "
+            "FROM pragma_table_xinfo(?)",
+            (name,),
         )
         schema += [
             ("column", name, at, column, affinity(kind), *rest) for at, column, kind, *rest in columns.fetchall()

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from datetime import time as time_of_day
 from decimal import Decimal
 from functools import partial
 from types import MappingProxyType
@@ -54,6 +55,9 @@ from steelyard.sql.servers.session import (
 
 _RESET: Final = 0x1F
 """COM_RESET_CONNECTION, since MySQL 5.7.3 and MariaDB 10.2.4."""
+_DIVISION_DIGITS: Final = 20
+"""Digits that a division or AVG adds. With the server's 4, a * 100 / b and a / b * 100.0 return different numbers."""
+_TIME_OF_DAY: Final = re.compile(r"(?:[01]\d|2[0-3])(?::\d\d){2}(?:\.\d+)?")
 _READS: Final = frozenset({"USAGE", "SELECT", "SHOW VIEW", "SHOW DATABASES", "EXECUTE"})
 _WRITES: Final = frozenset({"INSERT", "UPDATE", "DELETE", "ALTER", "REFERENCES"})
 """What a role may have on the database that is made for changes; ALTER sets AUTO_INCREMENT back."""
@@ -79,8 +83,8 @@ _TYPES: Final[Mapping[int, str]] = MappingProxyType(
 class MysqlEngine(ServerSession):
     """Runs queries with PyMySQL.
 
-    Values are what PyMySQL makes of them; beyond that BIT(n) is a whole number, and a date that is none (the zero date)
-    is text.
+    Values are what PyMySQL makes of them; beyond that BIT(n) is a whole number, TIME is a time of the day, or text if
+    it is none, as is a date that is none (the zero date).
     """
 
     def __init__(self) -> None:
@@ -205,6 +209,7 @@ class MysqlEngine(ServerSession):
             f"wait_timeout = {IDLE_S}",
             f"net_write_timeout = {max(1, int(limit))}",
             "time_zone = '+00:00'",
+            f"div_precision_increment = {_DIVISION_DIGITS}",
             f"sql_mode = '{self._sql_mode}'",
         ]
         if work.now:
@@ -323,10 +328,22 @@ def _exact(data: str) -> Decimal:
     return Decimal(data)
 
 
+def _time(data: str) -> time_of_day | str:
+    """A time of the day; the text of a negative one or of more than a day, of which TIME has both.
+
+    >>> _time("10:00:00.50"), _time("-01:00:00"), _time("36:00:00.500000")
+    (datetime.time(10, 0, 0, 500000), '-01:00:00', '36:00:00.5')
+    """
+    if "." in data:
+        data = data.rstrip("0").rstrip(".")
+    return time_of_day.fromisoformat(data) if _TIME_OF_DAY.fullmatch(data) else data
+
+
 _CONVERSIONS: Final[dict[Any, Callable[..., Any]]] = {
     **pymysql.converters.conversions,
     FIELD_TYPE.DECIMAL: _exact,
     FIELD_TYPE.NEWDECIMAL: _exact,
+    FIELD_TYPE.TIME: _time,
 }
 
 

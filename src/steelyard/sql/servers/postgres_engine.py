@@ -13,13 +13,21 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
 import psycopg
 from psycopg import errors, sql
 from psycopg.adapt import Loader
-from psycopg.types.datetime import DateLoader, IntervalLoader, TimestampLoader, TimestamptzLoader, TimetzLoader
+from psycopg.types.datetime import (
+    DateLoader,
+    IntervalLoader,
+    TimeLoader,
+    TimestampLoader,
+    TimestamptzLoader,
+    TimetzLoader,
+)
 
 from steelyard.sql.engines.engine import (
     DatabaseState,
@@ -57,6 +65,7 @@ _SETTINGS: Final = (
     "datestyle=ISO",
     "intervalstyle=postgres",
     "bytea_output=hex",
+    "lc_monetary=C",
     "extra_float_digits=1",
     "cursor_tuple_fraction=1",
 )
@@ -84,7 +93,7 @@ class PostgresEngine(ServerSession):
     """Runs queries with psycopg 3.
 
     Values are what psycopg makes of them; beyond that a CHAR(n) comes without its padding, zoned timestamps are in UTC,
-    addresses, ranges and what Python's dates cannot hold are text, and composite values are lists.
+    addresses, ranges and what Python's dates cannot hold are text, money is a number, and composite values are lists.
     """
 
     def __init__(self) -> None:
@@ -238,6 +247,8 @@ def _read(connection: _Connection, query: str, work: EngineQuery, *, returns_row
         return rows
 
     rows = fetch(fetched, work.limits, converted, first=FIRST_ROWS)
+    if not described:
+        raise SqlStop("error", "a result without columns")
     types = connection.adapters.types
     names = (info.name.upper() if (info := types.get(column.type_code)) else "" for column in described)
     return ResultTable(tuple(column.name for column in described), rows, tuple(names))
@@ -271,6 +282,14 @@ class _TextLoader(Loader):
         return bytes(data).decode()
 
 
+class _MoneyLoader(Loader):
+    """An amount of money as its number: a query may as well cast the column to numeric."""
+
+    def load(self, data: Any) -> Decimal:
+        """The number in an amount such as `-$1,013.50`, as the server writes it with `lc_monetary` C."""
+        return Decimal(bytes(data).decode().replace("$", "").replace(",", ""))
+
+
 def _or_text(loader: Any) -> type[Loader]:
     """A loader that gives the text of what Python cannot hold: infinity, years before 1 and after 9999."""
 
@@ -287,6 +306,7 @@ def _or_text(loader: Any) -> type[Loader]:
 def _convert_by_need(connection: _Connection) -> None:
     """Load values so that each column compares like one of SQLite or DuckDB."""
     adapters = connection.adapters
+    adapters.register_loader("money", _MoneyLoader)
     for name in _AS_TEXT:
         adapters.register_loader(name, _TextLoader)
     for name in (*_RANGES, *(name.replace("range", "multirange") for name in _RANGES)):
@@ -297,6 +317,7 @@ def _convert_by_need(connection: _Connection) -> None:
         "timestamp": TimestampLoader,
         "timestamptz": TimestamptzLoader,
         "interval": IntervalLoader,
+        "time": TimeLoader,
         "timetz": TimetzLoader,
     }.items():
         adapters.register_loader(name, _or_text(loader))

@@ -30,6 +30,18 @@ _EXECUTED: Final = re.compile(r"/\*M?!")
 """A comment that MySQL or MariaDB runs."""
 _SETS: Final = re.compile(r"\b(?:SET_VAR|MAX_EXECUTION_TIME|RESOURCE_GROUP)\b|[`'\"]", re.IGNORECASE)
 """Hints of the optimizer that change a limit of the session, and those with quotes, in which a comment does not end."""
+_NAMES_A_TABLE: Final = frozenset({"WITH", "RECURSIVE", "INTO"})
+"""Behind these a name and a bracket are a table and its columns, and no call."""
+_MYSQL_PAIRS: Final = MappingProxyType(
+    {
+        ("LOCK", "IN"): " SHARE MODE, which locks rows",
+        ("PROCEDURE", "ANALYSE"): "",
+        ("NEXT", "VALUE"): "",
+        ("SHOW", "GRANTS"): ", which shows the digest of a password",
+        ("CREATE", "USER"): ", which shows the digest of a password",
+    }
+)
+"""Two words that do more than read, and why."""
 _CUTS_TEXT: Final = frozenset({"SUBSTRING", "OVERLAY"})
 """What takes `FOR length` in its brackets."""
 
@@ -146,13 +158,14 @@ def _check_comments(text: str, tokens: Sequence[QueryToken], engine: ServerEngin
 
 def _forbidden(tokens: Sequence[QueryToken], engine: ServerEngine, functions: Collection[str]) -> str:
     """What of a statement does more than read; "" for nothing."""
+    before = ""
     for token, following in pairwise(tokens):
-        if following.text == "(" and following.kind == "mark" and (name := _name(token)) in functions:
+        is_called = following.text == "(" and following.kind == "mark" and before not in _NAMES_A_TABLE
+        if is_called and (name := _name(token)) in functions:
             return f"the function {name}"
-        if token.word == "LOCK" and following.word == "IN":
-            return "LOCK IN SHARE MODE, which locks rows"
-        if engine == "mysql" and (token.word, following.word) in {("PROCEDURE", "ANALYSE"), ("NEXT", "VALUE")}:
-            return f"{token.word} {following.word}"
+        if engine == "mysql" and (token.word, following.word) in _MYSQL_PAIRS:
+            return f"{token.word} {following.word}{_MYSQL_PAIRS[token.word, following.word]}"
+        before = token.word
     return _locking(tokens) or (_escaped(tokens) if engine == "postgres" else "")
 
 

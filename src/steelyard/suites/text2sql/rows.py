@@ -25,6 +25,7 @@ from steelyard.data.table import Defect, Row, Table, is_blank, refuse, refuse_ma
 from steelyard.data.unread import UnusedColumns
 from steelyard.errors import ConfigError, DataError, ScorerError, did_you_mean
 from steelyard.prompts.conversation import flaw_in, is_messages, messages_in, transcript_of
+from steelyard.scorers.golds import READ_COLUMNS
 from steelyard.sql.catalog import ddl_of, holds_rows
 from steelyard.sql.golds import joined_golds
 from steelyard.sql.results import Database, EngineName, LocalEngine
@@ -342,7 +343,9 @@ def _loaded(
     tables, notes = read_tables(files)
     if not tables:
         raise DataError(f"{files.names}: no sheet with a filled cell")
-    readings = tuple(map(open_reading, tables, repeat(files), id_prefixes(files, tables), repeat(UnusedColumns())))
+    unused = UnusedColumns()
+    unused.expected |= READ_COLUMNS
+    readings = tuple(map(open_reading, tables, repeat(files), id_prefixes(files, tables), repeat(unused)))
     for reading in readings if by_name is not None and "" not in by_name else ():
         check_places(reading)
     check = _Text2SqlCheck(readings, by_name)
