@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from steelyard.constraints import Positive, Share, Within
 from steelyard.errors import ConfigError
-from steelyard.normal_form import nfkc
+from steelyard.normal_form import nfc, nfkc
 from steelyard.replies.closed_set import closed_set, read_one
 from steelyard.scorers.overlap import Overlap, answer_words, chrf, rouge_l, token_f1, words_of
 from steelyard.types import INLINE, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
@@ -295,7 +295,7 @@ def overlap_score(name: str, overlaps: list[Overlap], answer: str, threshold: fl
 class ExactMatch:
     """1 if the output equals the reference, else 0; texts are compared without blanks around them.
 
-    Where the reference is a list of texts and the output is a text, any of them may match.
+    The ends of lines, and the ways to write an accented letter in Unicode (NFC), make no difference. Where the reference is a list of texts and the output is a text, any of them may match.
 
     Args:
         ignore_case: compare with case folded (str.casefold).
@@ -339,7 +339,8 @@ class ExactMatch:
             return value
         if self.normalise:
             return answer_words(value)
-        return value.strip().casefold() if self.ignore_case else value.strip()
+        text = nfc(value).replace("\r\n", "\n").strip()
+        return text.casefold() if self.ignore_case else text
 
 
 def references_of(sample: Sample) -> tuple[tuple[str, ...], str]:
