@@ -1,4 +1,4 @@
-"""The page of one error analysis: its progress, error types by target, trials of their scorers, proposals of a model."""
+"""The page of one error analysis: its progress, error types by target, trials of scorers, proposals of a model."""
 
 from __future__ import annotations
 
