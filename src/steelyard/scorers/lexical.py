@@ -295,7 +295,9 @@ def overlap_score(name: str, overlaps: list[Overlap], answer: str, threshold: fl
 class ExactMatch:
     """1 if the output equals the reference, else 0; texts are compared without blanks around them.
 
-    The ends of lines, and the ways to write an accented letter in Unicode (NFC), make no difference. Where the reference is a list of texts and the output is a text, any of them may match.
+    The ends of lines, and the ways to write an accented letter in Unicode (NFC), make no difference.
+
+    Where the reference is a list of texts and the output is a text, any of them may match.
 
     Args:
         ignore_case: compare with case folded (str.casefold).
