@@ -12,7 +12,7 @@ from tests.thorough import times
 from steelyard.people.code_shares import code_shares
 from steelyard.people.draw import _allocation
 from steelyard.people.error_codes import folded
-from steelyard.stats.stratified_share import SampledStratum, stratified_share
+from steelyard.stats.stratified import SampledStratum, stratified_share
 
 
 @dataclass(frozen=True)

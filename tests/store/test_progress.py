@@ -4,7 +4,7 @@ import pytest
 from tests.store.test_store import new
 
 from steelyard import Options, Output, Prompt, Record, Sample, Score, Store, Suite, evaluate_suite
-from steelyard.analysis.scores.running_score import RunningScore, headline_score
+from steelyard.analysis.scores.score_infos import RunningScore, headline_score
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.models.base import Fault
 from steelyard.models.limits import Retry

@@ -5,13 +5,9 @@ from __future__ import annotations
 import pytest
 
 from steelyard import Prompt, Sample, evaluate
-from steelyard.analysis.comparison.sample_costs import (
-    contents,
-    hashes_by_id,
-    metadata_keys,
-    metadata_values,
-    sample_costs,
-)
+from steelyard.analysis.comparison.alignment import contents, metadata_keys, metadata_values
+from steelyard.analysis.comparison.costs import sample_costs
+from steelyard.analysis.comparison.sample_scores import hashes_by_id
 from steelyard.models.scripted import Scripted
 from steelyard.scorers.lexical import ExactMatch
 from steelyard.store.records import pack_sample

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TypeVar, cast
 
-from steelyard.analysis.scores.running_score import headline_score
+from steelyard.analysis.scores.score_infos import headline_score
 from steelyard.errors import ConfigError, RunError, did_you_mean
 from steelyard.evaluation.executor import BegunEvaluation, Executor, RunHandle, is_executor
 from steelyard.evaluation.kept_replies import check_kept_replies

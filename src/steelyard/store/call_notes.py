@@ -1,7 +1,7 @@
 """What a run's calls showed of its endpoints, noted in its manifest when it ends.
 
 The replies of a run tell which parameters its endpoints refused, and whether they read all that they were sent; see
-`steelyard.session.parameter_findings` and `steelyard.analysis.cut_inputs`.
+`steelyard.session.parameter_findings` and `steelyard.analysis.model_calls`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
-from steelyard.analysis.cut_inputs import InputCount, cut_inputs
+from steelyard.analysis.model_calls import InputCount, cut_inputs
 from steelyard.errors import SteelyardError
 from steelyard.plain_json import field_values, to_json
 from steelyard.session.parameter_findings import CHANGED_PARAMETERS

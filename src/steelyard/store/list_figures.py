@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from steelyard.analysis.model_calls import StageCost
 from steelyard.analysis.summary.run_summary_values import RunSummary
-from steelyard.analysis.usage import StageCost
 from steelyard.errors import SteelyardError, StoreError
 from steelyard.plain_json import field_values, from_json, to_json
 from steelyard.stats.intervals import Interval

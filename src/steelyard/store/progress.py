@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Final, NamedTuple
 
-from steelyard.analysis.scores.running_score import RunningScore
+from steelyard.analysis.scores.score_infos import RunningScore
 from steelyard.models.prices import Spent
 from steelyard.plain_json import field_values
 from steelyard.store.database import schema

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from numpy.typing import NDArray
 
+from steelyard.analysis.model_calls import FrameworkUsage, StageCost
 from steelyard.analysis.numbers import money_text
-from steelyard.analysis.usage import FrameworkUsage, StageCost
 from steelyard.errors import ConfigError
 from steelyard.models.prices import units
 from steelyard.prompts.agent_messages import reported_usage
