@@ -28,6 +28,15 @@ def nfkc(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFKC", stream_safe(text))
 
 
+def nfc(text: str) -> str:
+    """The normal form NFC of a text: characters that look the same are the same; see `stream_safe`.
+
+    >>> nfc("ＡＢ e\u0301")
+    'ＡＢ é'
+    """
+    return text if text.isascii() else unicodedata.normalize("NFC", stream_safe(text))
+
+
 def stream_safe(text: str) -> str:
     """The text with a joiner after each 30 combining marks in a row; other texts are returned unchanged.
 

@@ -482,3 +482,8 @@ def test_what_is_denied_or_holds_only_elsewhere_is_no_answer(reply, letters):
 )
 def test_the_option_that_is_left_or_fits_best_is_the_answer(reply, letters):
     assert read_choice(reply, MOVE).letters == letters
+
+
+@pytest.mark.parametrize("reply", ['{"A": 0.1, "B": 0.9}', '{"A": "no", "B": "yes"}'])
+def test_the_first_key_of_an_object_is_no_answer(reply):
+    assert read_choice(reply, ["Iron", "Glass"]).letters == ()

@@ -100,6 +100,11 @@ def test_blank_lines_blanks_and_semicolons_may_stand_between_the_options(between
             "Copper and Silver",
             "The answers are Copper and Silver.",
         ),
+        *(
+            "The correct options are A and C. B is incorrect.",
+            "Answer: A, C. It is clear.",
+            "The answers: A and C.\nB is no metal.",
+        ),
         *("A. Copper. 正确。\nB. Glass. 错误。\nC. Silver. 正确。\nD. Rubber. 错误。", "A Copper\nC Silver"),
     ],
 )

@@ -133,3 +133,7 @@ def test_an_expected_output_that_is_no_object_is_refused_with_its_sample(referen
 def test_an_unknown_rule_is_refused(compare, message):
     with pytest.raises(ConfigError, match=message):
         check_options(JsonFields(compare))
+
+
+def test_brackets_without_end_are_compared():
+    assert values({"a": 1}, '{"a": ' + "[" * 900 + "]" * 900 + "}")["json_fields"] == 0

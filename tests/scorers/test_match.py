@@ -14,6 +14,8 @@ def value(reference, got, **options):
     [
         ("Paris", "Paris", 1.0),
         ("Paris", " Paris\n", 1.0),
+        ("one\r\ntwo", "one\ntwo", 1.0),
+        ("Café", "Cafe\u0301", 1.0),
         ("Paris", "paris", 0.0),
         ("Paris", "Paris.", 0.0),
         ("", "  ", 1.0),

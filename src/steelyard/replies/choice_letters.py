@@ -70,6 +70,9 @@ _JOINT: Final = re.compile(
 )
 """The letters of which one thing is said: `A, B and C are`."""
 _NEXT: Final = re.compile(rf"{_TAIL}[\s.,;]{{0,3}}{_LINK}\s{{0,2}}{_HEAD}(?P<letter>{_LETTER})", re.IGNORECASE)
+_SENTENCE_ENDS: Final = re.compile(r"[)\]\"']{0,2}(?:\.\s{1,3}(?=[A-Z\"“(])|[。](?=\S)|\.?\n)")
+"""Behind the last letter of a list: what follows is another sentence, where it is not that option's text."""
+_KEY_ENDS: Final = re.compile(r"[\"']\s{0,3}:")
 LONE: Final = re.compile(rf"(?P<lone>{_LETTER})")
 NAMED: Final = re.compile(
     rf"(?:选项|\b(?:options?|choices?|answers?|statements?)\s{{1,2}})[\s(\[\"']{{0,3}}(?P<behind>{_LETTER})"
@@ -316,11 +319,23 @@ def _group(page: ChoicePage, start: int, end: int, stop: int) -> tuple[tuple[str
         if joined is None or joined["letter"] in letters or joined["letter"] not in page.labels:
             break
         letters, end = (*letters, joined["letter"]), joined.end()
+    letters, end = _with_last(page, letters, end, stop)
     if letters[-1] in page.labels and LONE.search(page.text, end, stop):
         listed, last = listed_after(page, letters[-1], end, stop)
         if not set(listed) & set(letters):
             letters, end = (*letters, *listed), last if listed else end
     return tuple(sorted(letters)), end
+
+
+def _with_last(page: ChoicePage, letters: tuple[str, ...], end: int, stop: int) -> tuple[tuple[str, ...], int]:
+    """The letters with the last of their list, where it ends a sentence: `A and C. B is wrong`."""
+    joined = _NEXT.match(page.text, end, stop) if page.several else None
+    if joined is None or joined["letter"] not in page.labels or joined["letter"] in letters:
+        return letters, end
+    is_text = page.behind(joined["letter"], joined.end()) > joined.end()
+    if is_text or not _SENTENCE_ENDS.match(page.text, joined.end()):
+        return letters, end
+    return (*letters, joined["letter"]), joined.end()
 
 
 def _letters(group: str) -> tuple[str, ...]:
@@ -375,6 +390,8 @@ def _leading(page: ChoicePage, stop: int) -> Candidate | None:
         return None
     if is_range(page.text, start, end) or _is_listed(page, letters, start, end) or _is_discussed(page, letters, end):
         return None
+    if _KEY_ENDS.match(page.text, end):
+        return None  # the first key of `{"A": 0.1, "B": 0.9}`
     if not _closes(page, letters, start, end):
         return None
     return Candidate(letters, start, end, Strength.DECLARED, "leading")

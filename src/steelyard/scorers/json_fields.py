@@ -22,6 +22,8 @@ _NAME: Final = "json_fields"
 _RULES: Final = ("exact", "number", "date", "text", "list", "set")
 _MOST_FIELDS: Final = 60
 _DEEPEST: Final = 5
+_DEEPEST_COMPARED: Final = 50
+"""Levels within which 5.0 is 5: a reply may hold any number of brackets."""
 _MISSING: Final = object()
 _ROUNDING: Final = 1e-9
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -187,16 +189,18 @@ def _exact(wanted: Any, value: Any) -> bool:
     return to_json(_plain(wanted)) == to_json(_plain(value))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, depth: int = 0) -> Any:
     """A value as it is compared, also within lists and objects: texts without blanks around them, 5.0 as 5."""
+    if depth == _DEEPEST_COMPARED:
+        return value
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, list | tuple):
-        return [_plain(member) for member in value]
+        return [_plain(member, depth + 1) for member in value]
     if isinstance(value, Mapping):
-        return {key: _plain(value[key]) for key in sorted(value, key=str)}
+        return {key: _plain(value[key], depth + 1) for key in sorted(value, key=str)}
     return value
 
 

@@ -17,7 +17,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from steelyard.constraints import Positive, Share, Within
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.normal_form import nfkc
+from steelyard.normal_form import nfc, nfkc
 from steelyard.replies.answer_text import text_of
 from steelyard.replies.label import closed_set, plain_label, read_one
 from steelyard.scorers.overlap import Overlap, answer_words, chrf, rouge_l, token_f1, words_of
@@ -305,6 +305,8 @@ def best_overlap(
 class ExactMatch:
     """1 if the output equals the reference, else 0; texts are compared without blanks around them.
 
+    The ends of lines, and the ways to write an accented letter in Unicode (NFC), make no difference.
+
     Where the reference is a list of texts and the output is a text, any of them may match.
 
     Args:
@@ -349,7 +351,8 @@ class ExactMatch:
             return value
         if self.normalise:
             return answer_words(value)
-        return value.strip().casefold() if self.ignore_case else value.strip()
+        text = nfc(value).replace("\r\n", "\n").strip()
+        return text.casefold() if self.ignore_case else text
 
 
 def references_of(sample: Sample) -> tuple[tuple[str, ...], str]:

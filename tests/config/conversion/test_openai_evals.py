@@ -220,8 +220,37 @@ report_evaluators: []
         ],
     }
     assert "checks" not in rows[1]
-    for part in ("the task, a function", "evaluator IsInstance", "report_evaluators"):
+    for part in ("the task, a function", "evaluators: evaluator IsInstance"):
         assert part in notes
+    for part in ("report_evaluators", "promptfoo", "defaultTest"):
+        assert part not in notes
+
+
+def test_values_of_pydantic_evals_that_are_no_texts_are_compared_as_json(convert):
+    text = """
+cases:
+- name: object
+  inputs: [{role: user, content: hi}]
+  expected_output: {a: 1, b: [1, 2]}
+  evaluators:
+  - Contains: {value: {a: 1}}
+  - Contains: [x, y]
+- name: truth
+  inputs: ["1", "2"]
+  expected_output: true
+evaluators:
+- EqualsExpected: same
+- LLMJudge: {rubric: polite, model: "anthropic:claude-x", assertion: {evaluation_name: manners}}
+"""
+    new, rows, notes = convert(cases__yaml=text)
+    assert [row["input"] for row in rows] == ['[{"role": "user", "content": "hi"}]', '["1", "2"]']
+    same = {"json_schema": {"schema": {"const": {"a": 1, "b": [1, 2]}}, "embedded": True}, "name": "same"}
+    part = {"required": ["a"], "properties": {"a": {"const": 1}}}
+    assert rows[0]["checks"] == [same, {"json_schema": {"schema": part, "embedded": True}}]
+    assert rows[1]["checks"] == [{"json_schema": {"schema": {"const": True}, "embedded": True}, "name": "same"}]
+    assert new["scorers"] == [{"checks": {"every": [{"guideline": "polite", "name": "manners"}]}}]
+    assert "claude-x" in str(new["judge"])
+    assert "cases[0]: evaluator Contains of a list" in notes
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ Source: the dataset files of pydantic-evals 2.62 (MIT): `cases` with inputs, exp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from steelyard.building.nodes import Node, from_plain, plain
@@ -22,14 +23,33 @@ _FIRST: Final = {
     "LLMJudge": "rubric",
     "GEval": "criteria",
     "IsInstance": "type_name",
+    "EqualsExpected": "evaluation_name",
 }
+_PROVIDERS: Final = {"google-gla": "google", "google-vertex": "vertex", "openai-chat": "openai"}
+"""What promptfoo calls a provider of pydantic-ai."""
+_EXPECTED: Final = "EqualsExpected"
+
+
+def _equal(value: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping | list | bool):
+        return {"type": "contains-json", "value": {"const": value}}
+    return {"type": "equals", "value": value}
+
+
+def _contained(given: Mapping[str, Any]) -> dict[str, Any]:
+    value = given.get("value")
+    if isinstance(value, Mapping):
+        members = {key: {"const": member} for key, member in value.items()}
+        return {"type": "contains-json", "value": {"required": [*members], "properties": members}}
+    if isinstance(value, list):
+        return {"type": "evaluator Contains of a list"}
+    return {"type": "contains" if given.get("case_sensitive", True) else "icontains", "value": value}
+
+
 _KINDS: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
-    "Equals": lambda given: {"type": "equals", "value": given.get("value")},
-    "EqualsExpected": lambda _: {"type": "equals", "value": "{{expected_output}}"},
-    "Contains": lambda given: {
-        "type": "contains" if given.get("case_sensitive", True) else "icontains",
-        "value": given.get("value"),
-    },
+    "Equals": lambda given: _equal(given.get("value")),
+    _EXPECTED: lambda given: _equal(given.get("value")),
+    "Contains": _contained,
     "MaxDuration": lambda given: {"type": "latency", "threshold": 1000 * float(given.get("seconds") or 0)},
     "LLMJudge": lambda given: {"type": "llm-rubric", "value": given.get("rubric")},
 }
@@ -50,54 +70,90 @@ def convert_pydantic_evals(root: Node, foreign: ForeignFiles) -> Converted:
     ):
         raise ConfigError("cases: expected a list of cases, each with inputs", root.location)
     evaluators = given.get("evaluators") or []
+    everywhere = [evaluator for evaluator in evaluators if _named(evaluator)[0] == _EXPECTED]
+    models = [model for model in map(_judge_of, [*evaluators, *_own(cases)]) if model]
     names = dict.fromkeys(key for case in cases if isinstance(case["inputs"], Mapping) for key in case["inputs"])
     shown = "\n".join(f"{name}: {{{{{name}}}}}" for name in names) if names else "{{input}}"
     shape = {
         "description": str(given.get("name") or ""),
         "prompts": [shown],
         "providers": [{"id": f"openai:chat:{DEFAULT_MODEL}", "config": {}}],
-        "defaultTest": {"assert": [_assertion(evaluator) for evaluator in evaluators if evaluator != "EqualsExpected"]},
-        "tests": [_test(case, every=["EqualsExpected"] if "EqualsExpected" in evaluators else []) for case in cases],
+        "defaultTest": {
+            "assert": [_assertion(evaluator) for evaluator in evaluators if evaluator not in everywhere],
+            "options": {"provider": models[0] if models else f"openai:chat:{DEFAULT_MODEL}"},
+        },
+        "tests": [_test(case, every=everywhere) for case in cases],
     }
     converted = convert_promptfoo(from_plain(shape, root.source.file), foreign)
+    converted.notes.rename(r"defaultTest\.assert\[\d+\]", "evaluators")
+    converted.notes.rename(r"tests(\[\d+\])\.assert\[\d+\]", r"cases\1")
+    if len(set(models)) > 1:
+        converted.notes.add(
+            f"the judges {', '.join(dict.fromkeys(models[1:]))}; all rubrics are judged by {models[0]}", root
+        )
     converted.notes.add(
         f"the task, a function; name its prompt and model, or targets: {{function: module:name}}. Here {DEFAULT_MODEL}",
         root,
     )
-    for key in sorted(given.keys() - {"name", "cases", "evaluators", "$schema"}):
+    for key in sorted(key for key in given.keys() - {"name", "cases", "evaluators", "$schema"} if given[key]):
         converted.notes.add(key, root.entries[key].key)
     return converted
 
 
-def _test(case: Mapping[str, Any], every: list[Any]) -> dict[str, Any]:
+def _own(cases: Sequence[Mapping[str, Any]]) -> list[Any]:
+    return [evaluator for case in cases for evaluator in case.get("evaluators") or []]
+
+
+def _test(case: Mapping[str, Any], every: Sequence[Any]) -> dict[str, Any]:
     """A case as a test; without an expected output nothing is compared with it."""
     inputs, expected = case["inputs"], case.get("expected_output")
-    own = [*every, *(case.get("evaluators") or [])]
     values = dict(inputs) if isinstance(inputs, Mapping) else {"input": inputs}
+    values = {name: _as_json(value) if isinstance(value, list) else value for name, value in values.items()}
     return {
         "vars": {**values, **({} if expected is None else {"expected_output": expected})},
         "options": {"disableVarExpansion": True},
-        "assert": [_assertion(evaluator) for evaluator in own if evaluator != "EqualsExpected" or expected is not None],
+        "assert": [
+            _assertion(evaluator, expected)
+            for evaluator in [*every, *_own([case])]
+            if expected is not None or _named(evaluator)[0] != _EXPECTED
+        ],
         "metadata": case.get("metadata"),
         **({"description": case["name"]} if case.get("name") else {}),
     }
 
 
-def _assertion(evaluator: Any) -> dict[str, Any]:
-    """An evaluator in one of its short forms, `Name`, `{Name: argument}` or `{Name: {arguments}}`, as an assertion."""
-    name: Any = evaluator
-    argument: Any = {}
-    if isinstance(evaluator, Mapping):
-        name, argument = (
-            (evaluator["name"], evaluator.get("arguments") or {})
-            if "name" in evaluator
-            else next(iter(evaluator.items()), ("", {}))
-        )
-    name = str(name)
-    given = (
-        argument
-        if isinstance(argument, Mapping)
-        else {_FIRST.get(name, "value"): argument[0] if isinstance(argument, list) and argument else argument}
+def _as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _named(evaluator: Any) -> tuple[str, dict[str, Any]]:
+    """Name and arguments of an evaluator: `Name`, `{Name: argument}`, `{Name: {arguments}}` or `{name, arguments}`."""
+    if not isinstance(evaluator, Mapping):
+        return str(evaluator), {}
+    if "name" in evaluator:
+        name, given = str(evaluator["name"]), evaluator.get("arguments") or {}
+        given = given[0] if isinstance(given, list) else given
+    else:
+        name, given = next(iter(evaluator.items()), ("", {}))
+    return str(name), given if isinstance(given, dict) else {_FIRST.get(name, "value"): given}
+
+
+def _judge_of(evaluator: Any) -> str:
+    """The model that an evaluator asks, as promptfoo writes it; empty where it names none."""
+    model = _named(evaluator)[1].get("model")
+    provider, colon, name = model.partition(":") if isinstance(model, str) else ("", "", "")
+    provider = _PROVIDERS.get(provider, provider)
+    return (
+        f"{provider}{colon}{'messages:' if provider == 'anthropic' else 'chat:' if provider == 'openai' else ''}{name}"
     )
-    metric = {"metric": given["evaluation_name"]} if given.get("evaluation_name") else {}
+
+
+def _assertion(evaluator: Any, expected: Any = None) -> dict[str, Any]:
+    """An evaluator as an assertion of promptfoo."""
+    name, given = _named(evaluator)
+    if name == _EXPECTED:
+        given = {"evaluation_name": given.get("evaluation_name"), "value": expected}
+    inner = [given[key] for key in ("assertion", "score") if isinstance(given.get(key), Mapping)]
+    metrics = [part["evaluation_name"] for part in (given, *inner) if part.get("evaluation_name")]
+    metric = {"metric": metrics[0]} if metrics else {}
     return {**_KINDS[name](given), **metric} if name in _KINDS else {"type": f"evaluator {name}"}

@@ -141,6 +141,11 @@ class Notes:
         location = at.location
         self.places.setdefault(text, []).append(f"{location.file}:{location.line}" if location.line else location.file)
 
+    def rename(self, pattern: str, name: str) -> None:
+        """Replace what a pattern finds in all places, where a file was read in the shape of another tool's."""
+        for text, places in self.places.items():
+            self.places[text] = [re.sub(pattern, name, at) for at in places]
+
     def lines(self) -> Iterator[str]:
         """One line for each, with its first place and how many more there are."""
         for text, places in [*self.places.items()][:_SHOWN]:
