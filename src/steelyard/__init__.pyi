@@ -39,7 +39,7 @@ from steelyard.types import Reply as Reply
 from steelyard.types import Sample as Sample
 from steelyard.types import Score as Score
 from steelyard.types import ScoreInfo as ScoreInfo
-from steelyard.workers.evaluation import aevaluate_suite as aevaluate_suite
-from steelyard.workers.evaluation import evaluate_suite as evaluate_suite
+from steelyard.workers.executors import aevaluate_suite as aevaluate_suite
+from steelyard.workers.executors import evaluate_suite as evaluate_suite
 
 __version__: str

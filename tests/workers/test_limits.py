@@ -18,8 +18,8 @@ from steelyard.models.budget import Budget
 from steelyard.models.rate_limit import Rates
 from steelyard.models.shared_rates import SharedRates
 from steelyard.store import NewRun, Store
-from steelyard.store.endpoint_limits import StorePace
 from steelyard.store.leases import LEASE_S
+from steelyard.store.worker_rows import StorePace
 from steelyard.workers import ProcessWorkers, processes
 
 pytestmark = pytest.mark.scale

@@ -13,11 +13,10 @@ from steelyard.analysis.label_forms import LabelForm, counted_forms, label_form
 from steelyard.analysis.numbers import count_text
 from steelyard.cli.options import JsonOption, LabelKindOption, LabelScoreOption, RunArgument, StoreOption, named_run
 from steelyard.errors import ConfigError, DataError
-from steelyard.people.label_files import REQUIRED, read_labels
 from steelyard.people.labels import add_labels
 from steelyard.people.queues import checked_rater
-from steelyard.people.review_sheet import GivenBy, read_sheet, verdict_labels
-from steelyard.people.sheets import table_rows
+from steelyard.people.review import GivenBy, read_sheet, verdict_labels
+from steelyard.people.sheets import REQUIRED, read_labels, table_rows
 from steelyard.report.render.terminal import console, print_json, say
 from steelyard.store import Run, Store
 from steelyard.types import Label

@@ -14,11 +14,10 @@ from typing import Any, Final, Literal, Protocol, TypeVar, cast
 
 from steelyard.analysis.scores.running_score import headline_score
 from steelyard.errors import ConfigError, RunError, did_you_mean
-from steelyard.evaluation.executor import BegunEvaluation, Executor, RunHandle, is_executor
 from steelyard.evaluation.kept_replies import check_kept_replies
 from steelyard.evaluation.objects import Options, Suite, build_targets, with_references
 from steelyard.evaluation.progress_line import shown
-from steelyard.evaluation.running import Running, run_all
+from steelyard.evaluation.running import BegunEvaluation, Executor, RunHandle, Running, is_executor, run_all
 from steelyard.evaluation.sample_columns import with_checked_names
 from steelyard.evaluation.sides import check_stored, side_store, with_samples
 from steelyard.evaluation.stopping import hypotheses_of
@@ -41,8 +40,8 @@ from steelyard.session.session import Session
 from steelyard.sql.sandbox import Permit, Sandbox, permits_of
 from steelyard.store import NewRun, Run, RunWriter, Store
 from steelyard.store.call_notes import remember_calls
+from steelyard.store.counters import running_scores
 from steelyard.store.list_figures import remember_figures
-from steelyard.store.progress import running_scores
 from steelyard.store.reading.search import index_run
 from steelyard.store.store import new_id
 from steelyard.types import Scorer

@@ -1,6 +1,7 @@
 """Checks before the first call: samples, targets, scorers, stopping rule, prices; then the manifest and the budget.
 
-The budget of an evaluation starts with what its earlier sessions spent, and ends the runs when its minutes are over.
+`judge_calls` says what the judges of a suite send beside their prompts. The budget of an evaluation starts with what
+its earlier sessions spent, and ends the runs when its minutes are over.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import json
 import platform
 import sys
 from array import array
@@ -35,7 +37,7 @@ from steelyard.models.budget import Budget, BudgetMeter, Quota
 from steelyard.models.prices import PriceTable, priced_names
 from steelyard.plain_json import check_plain, to_json
 from steelyard.registry import describe
-from steelyard.runner import Step
+from steelyard.runner import Step, stage_name
 from steelyard.session.session import Session
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store import Store
@@ -441,3 +443,54 @@ async def _watch(budget: BudgetMeter, session: Session) -> None:
     while True:  # after one run has been ended, the next one begins, and has to be ended too
         session.halt(budget.out_of_time())
         await asyncio.sleep(_AGAIN_S)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCalls:
+    """What the judges of a suite send beside their prompts.
+
+    Args:
+        model: the name of the model that judges.
+        scorers: that ask it in this way.
+        parameters: of every call, the model's own included.
+        refusable: names of those that are left out where the endpoint refuses them.
+        overridden: parameters of the model in whose place the judge sends others.
+    """
+
+    model: str
+    scorers: tuple[str, ...]
+    parameters: Mapping[str, Any]
+    refusable: tuple[str, ...]
+    overridden: Mapping[str, Any]
+
+    def line(self) -> str:
+        """The same as a line of text."""
+        sent = ", ".join(f"{name} {_as_text(value)}" for name, value in self.parameters.items()) or "no parameters"
+        refusable = "; what the endpoint refuses of these is left out" if self.refusable else ""
+        if self.refusable and len(self.refusable) < len(self.parameters):
+            refusable = f"; {', '.join(self.refusable)} left out where the endpoint refuses them"
+        own = ", ".join(f"{name} {_as_text(value)}" for name, value in self.overridden.items())
+        instead = f" (in place of the model's own {own})" if own else ""
+        return f"judge {self.model} ({', '.join(self.scorers)}) sends {sent}{instead}{refusable}"
+
+
+def judge_calls(suite: Suite) -> list[JudgeCalls]:
+    """What the judges of a suite send, one entry for each model and set of parameters."""
+    found: dict[bytes, JudgeCalls] = {}
+    for scorer in suite.all_scorers:
+        for model, judge in calls_in(scorer):
+            if not callable(getattr(judge, "sent", None)):
+                continue
+            own, sent = ModelInfo.of(model).parameters, judge.sent()
+            refusable = tuple(name for name in sent if name in judge.optional())
+            overridden = {name: own[name] for name in own if sent.get(name, own[name]) != own[name]}
+            name = next(priced_names(model), type(model).__name__)
+            key = to_json([name, ModelInfo.of(model).address, {**own, **sent}, refusable])
+            before = found[key].scorers if key in found else ()
+            scorers = tuple(dict.fromkeys((*before, stage_name(scorer))))
+            found[key] = JudgeCalls(name, scorers, {**own, **sent}, refusable, overridden)
+    return list(found.values())
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

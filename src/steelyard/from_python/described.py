@@ -17,8 +17,7 @@ from steelyard.building.plain_scorers import build_scorer
 from steelyard.data.headers import Role, fitting
 from steelyard.data.sample_files import HeldFrame, SampleFiles
 from steelyard.errors import ConfigError
-from steelyard.evaluation.objects import Options, Suite
-from steelyard.evaluation.sample_ids import content_ids
+from steelyard.evaluation.objects import Options, Suite, content_ids
 from steelyard.models.base import Model, is_model
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.language import language_of

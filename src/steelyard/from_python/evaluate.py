@@ -12,8 +12,8 @@ from steelyard.analysis.judges.jury import JuryVote
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.evaluation import Options
 from steelyard.evaluation.evaluate import wait_for
-from steelyard.evaluation.executor import Executor
 from steelyard.evaluation.objects import StopWhen
+from steelyard.evaluation.running import Executor
 from steelyard.from_python.described import GivenEvaluation
 from steelyard.from_python.runs import Runs
 from steelyard.models.base import Model
@@ -24,8 +24,7 @@ from steelyard.models.rate_limit import Rates
 from steelyard.scorers import Judge
 from steelyard.store import Run
 from steelyard.types import Sample, Scorer, Target
-from steelyard.workers.evaluation import aevaluate_suite
-from steelyard.workers.executors import Workers
+from steelyard.workers.executors import Workers, aevaluate_suite
 
 
 class EvaluationOptions(TypedDict, total=False):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.analysis.numbers import count_text
-from steelyard.people.code_shares import CodeShare, TrialResult, code_shares, trial_result
+from steelyard.people.code_scorer import CodeShare, TrialResult, code_shares, trial_result
 from steelyard.people.codings import Coding, read_coding
 from steelyard.people.error_codes import CodeScorer, CodingState, ErrorCode
 from steelyard.report.section import Section, SectionTable, Sentence, TableColumn, columns_of, non_empty, text_row

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from steelyard.analysis.label_forms import NO_OPTION
 from steelyard.escaping import cell_text
-from steelyard.people.review_list import ReviewEntry
-from steelyard.people.review_sheet import ReviewView
+from steelyard.people.review import ReviewEntry, ReviewView
 from steelyard.prompts.conversation import input_text
 from steelyard.report.record_lines import in_short, sample_lines
 from steelyard.report.section import Section, SectionTable, TableColumn, sentences, text_row

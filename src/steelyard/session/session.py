@@ -15,14 +15,25 @@ from steelyard.models.base import Model, ModelInfo, Request
 from steelyard.models.budget import Ledger, Quota
 from steelyard.models.limits import Limits, Retry
 from steelyard.models.refused_parameters import LIMIT_NAMES
-from steelyard.session.deadlines import Deadlines
 from steelyard.session.kept_requests import with_request
 from steelyard.session.parameter_findings import Call, Changes, ParameterFindings, with_changes
-from steelyard.session.readings import Kept, read_again, read_again_key, read_unread, unread, unread_key
-from steelyard.session.replies import EndpointNotes, pack_output, pack_reply, unpack_output, unpack_reply, without_kept
+from steelyard.session.replies import (
+    EndpointNotes,
+    Kept,
+    pack_output,
+    pack_reply,
+    read_again,
+    read_again_key,
+    read_unread,
+    unpack_output,
+    unpack_reply,
+    unread,
+    unread_key,
+    without_kept,
+)
 from steelyard.session.reply_schemas import Finding, ReplySchemas, schema_digest
 from steelyard.session.secrets import Secrets
-from steelyard.session.wire import HttpWire
+from steelyard.session.wire import Deadlines, HttpWire
 from steelyard.sql.sandbox import Sandbox
 from steelyard.types import Asks, Output, Reply
 
@@ -254,7 +265,7 @@ class Session:
         return unpack_reply(again.hex(), packed)
 
     async def _send_and_keep(self, model: Model, request: Request, wire: HttpWire, sample: str, key: str) -> Reply:
-        """A new reply; a body in which the present mapping finds nothing is kept, see `readings`."""
+        """A new reply; a body in which the present mapping finds nothing is kept, see `replies`."""
         try:
             return await self.limits.call(model, request, wire, sample, key)
         except ModelError as error:

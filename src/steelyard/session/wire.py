@@ -1,4 +1,4 @@
-"""The HTTP connections of a session: one pool for all endpoints, no redirects, bounded bodies."""
+"""The HTTP connections of a session: one pool for all endpoints, no redirects, bounded bodies; and its time limits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, NamedTuple
+from types import TracebackType
+from typing import Any, Final, NamedTuple, Self
 
 from multidict import CIMultiDict
 from yarl import URL
@@ -14,7 +15,6 @@ from yarl import URL
 from steelyard.errors import ConfigError
 from steelyard.models.base import Answer, Fault, Request
 from steelyard.models.references import without_query
-from steelyard.session.deadlines import Deadlines
 from steelyard.session.late_certificates import late_certificates
 from steelyard.session.routes import Route, Routes, authority_hint
 from steelyard.session.secrets import Secrets, environment
@@ -29,7 +29,7 @@ _MOST_BYTES: Final = 32 << 20
 _OWN_HEADERS: Final = (("User-Agent", "steelyard"), ("Accept", "*/*"), ("Accept-Encoding", "identity"))
 """Compression is not requested: decompressing costs more than transferring the bytes on a fast network."""
 _CONNECTING: Final = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)
-"""aiohttp limits connecting only: for a whole attempt it would make a timer each, see `session.deadlines`."""
+"""aiohttp limits connecting only: for a whole attempt it would make a timer each, see `Deadlines`."""
 _MOST_DESTINATIONS: Final = 100
 """How many are cached: the address of a generic endpoint may contain values of each sample."""
 _TLS_SETTING: Final = re.compile(r" ssl:(?:<[^>]*>|\S+)")
@@ -240,3 +240,83 @@ def _within_limit(size: int) -> int:
     if size > _MOST_BYTES:
         raise Fault("malformed", f"the answer is longer than {_MOST_BYTES >> 20} MiB", billed=True)
     return size
+
+
+class Deadlines:
+    """The time limits that are running now, of tasks of one event loop, all watched by one timer of it.
+
+    `asyncio.timeout` makes a timer for each limit, and nearly all of them are cancelled unused. Here a limit is an
+    entry of a set, and one timer waits for the earliest: measured, a limit costs a third of `asyncio.timeout`.
+    """
+
+    __slots__ = ("_live", "_timer")
+
+    def __init__(self) -> None:
+        self._live: set[Deadline] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def limit(self, seconds: float) -> Deadline:
+        """A context manager that cancels the current task after so many seconds and then raises TimeoutError."""
+        return Deadline(self, seconds)
+
+    def _add(self, deadline: Deadline, loop: asyncio.AbstractEventLoop) -> None:
+        self._live.add(deadline)
+        # Limits of one kind are equally long, so the timer nearly always is due before a new one.
+        if self._timer is None or deadline.at < self._timer.when():
+            self._arm(deadline.at, loop)
+
+    def _arm(self, at: float, loop: asyncio.AbstractEventLoop) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = loop.call_at(at, self._sweep, loop)
+
+    def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Expire what is due, and wait for the next."""
+        now = loop.time()
+        self._timer = None
+        for deadline in [deadline for deadline in self._live if deadline.at <= now]:
+            self._live.discard(deadline)
+            deadline.expire()
+        if self._live:
+            self._arm(min(deadline.at for deadline in self._live), loop)
+
+    def close(self) -> None:
+        """Cancel the timer: it may be due long after the last limit has ended."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+class Deadline:
+    """One running limit; like `asyncio.timeout`, it does not touch a cancellation that comes from elsewhere."""
+
+    __slots__ = ("_cancelling", "_expired", "_owner", "_seconds", "_task", "at")
+
+    def __init__(self, owner: Deadlines, seconds: float) -> None:
+        self._owner = owner
+        self._seconds = seconds
+        self._expired = False
+
+    def __enter__(self) -> Self:
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task(loop)
+        if task is None:
+            raise RuntimeError("a time limit is for a task")
+        self._task = task
+        self._cancelling = task.cancelling()
+        self.at = loop.time() + self._seconds
+        self._owner._add(self, loop)  # noqa: SLF001  # the two are one
+        return self
+
+    def expire(self) -> None:
+        """Cancel the task."""
+        self._expired = True
+        self._task.cancel()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._expired:
+            self._owner._live.discard(self)  # noqa: SLF001  # as above
+        elif self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
+            raise TimeoutError from error

@@ -15,10 +15,10 @@ from steelyard.analysis.cut_inputs import InputCount, cut_inputs
 from steelyard.errors import SteelyardError
 from steelyard.plain_json import field_values, to_json
 from steelyard.session.parameter_findings import CHANGED_PARAMETERS
+from steelyard.store.counters import stage_costs
 from steelyard.store.database.checksums import head_digest, set_head_checksum
 from steelyard.store.run import Run
 from steelyard.store.store import Store
-from steelyard.store.usage import stage_costs
 from steelyard.store.writer import Batch
 from steelyard.types import Record
 

@@ -19,14 +19,14 @@ from steelyard.errors import StoreError
 from steelyard.models.budget import Budget
 from steelyard.models.prices import billionths
 from steelyard.session.replies import unpack_reply, unpack_sent
+from steelyard.store.counters import CountRetry
 from steelyard.store.database import schema
 from steelyard.store.database.backend import Lock
-from steelyard.store.endpoint_limits import claim_call
 from steelyard.store.open_store import OpenStore
-from steelyard.store.progress import CountRetry
 from steelyard.store.records import reply_bodies, unpacker_of
 from steelyard.store.run import Run
 from steelyard.store.run_rows import InsertRecord, end_run
+from steelyard.store.worker_rows import claim_call
 from steelyard.store.writer import Batch, Operation, Writer
 from steelyard.types import Record, Reply
 

@@ -31,7 +31,7 @@ from steelyard.errors import StoreError
 from steelyard.store.database import schema
 from steelyard.store.database.address import has_password, locate
 from steelyard.store.database.postgres_connection import escape, unescape
-from steelyard.store.repair.verify import verify
+from steelyard.store.repair import verify
 
 NASTY = ["\0", "a\0b", "\x1a", "\x1a0\x1aD800", "易\0", "\u202e", "'; DROP TABLE run; --", "é" * 300]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, percent_text, value_text
-from steelyard.people.code_shares import CodeShare, Rate, TrialResult
+from steelyard.people.code_scorer import CodeShare, Rate, TrialResult
 from steelyard.people.error_codes import CodingState, ErrorCode, saturation
 from steelyard.report.charts.curve import CurveChart
 from steelyard.report.section import (

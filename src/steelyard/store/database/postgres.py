@@ -18,8 +18,7 @@ from steelyard.errors import ConfigError, StoreError, install_command
 from steelyard.store.database.address import Address
 from steelyard.store.database.backend import Durability, Purpose, Transact, cause_of
 from steelyard.store.database.connection import Connection, DatabaseError
-from steelyard.store.database.postgres_connection import PostgresConnection, escape_texts
-from steelyard.store.database.postgres_pool import ConnectionPool, is_cut
+from steelyard.store.database.postgres_connection import ConnectionPool, PostgresConnection, escape_texts, is_cut
 from steelyard.store.database.schema import SEARCH_WORDS, tables_of
 
 _LEAST: Final = 12

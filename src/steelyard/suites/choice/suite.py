@@ -9,8 +9,7 @@ from typing import Any, get_args
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError, expect_number
-from steelyard.evaluation.objects import Suite
-from steelyard.evaluation.suite_keys import SuiteKeys
+from steelyard.evaluation.objects import Suite, SuiteKeys
 from steelyard.registry import describe
 from steelyard.scorers.choice import Choice, LikelihoodAccuracy
 from steelyard.suites.choice.asking import (

@@ -9,8 +9,7 @@ from typing import Any
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError
-from steelyard.evaluation.objects import Suite
-from steelyard.evaluation.suite_keys import JudgedSuiteKeys
+from steelyard.evaluation.objects import JudgedSuiteKeys, Suite
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.language import language_of
 from steelyard.scorers.judges.judge import Judge, takes_model

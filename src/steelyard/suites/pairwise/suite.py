@@ -14,9 +14,8 @@ from typing import Any, Final, Literal
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.evaluation.objects import Suite
+from steelyard.evaluation.objects import JudgedSuiteKeys, Suite
 from steelyard.evaluation.sides import CommonSamples
-from steelyard.evaluation.suite_keys import JudgedSuiteKeys
 from steelyard.prompts.template import refuse_file_names
 from steelyard.runner import stage_info
 from steelyard.scorers.human_preference import HumanPreference

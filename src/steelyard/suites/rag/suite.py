@@ -13,9 +13,8 @@ from steelyard.data.rows import RowDataset
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError
-from steelyard.evaluation.objects import Suite
+from steelyard.evaluation.objects import JudgedSuiteKeys, Suite
 from steelyard.evaluation.scorer_infos import infos_of, scorer_stages
-from steelyard.evaluation.suite_keys import JudgedSuiteKeys
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.language import Language, language_of
 from steelyard.runner import judge_name

@@ -10,8 +10,7 @@ from typing import Literal
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError
-from steelyard.evaluation.objects import Suite
-from steelyard.evaluation.suite_keys import SuiteKeys
+from steelyard.evaluation.objects import Suite, SuiteKeys
 from steelyard.scorers.tables import TableMetrics
 from steelyard.suites.tables.rows import PredictedColumn, load_tables
 from steelyard.types import Target
