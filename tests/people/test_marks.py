@@ -4,8 +4,8 @@ import threading
 
 import pytest
 from tests.store.outside import execute
-from tests.store.test_repair import SAMPLES
 from tests.store.test_delete import run_over
+from tests.store.test_repair import SAMPLES
 from tests.store.test_store import new
 
 from steelyard import ConfigError, Store

@@ -12,9 +12,7 @@ import dataclasses
 import json
 import platform
 import sys
-from array import array
-from collections import Counter
-from collections.abc import AsyncIterator, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final
@@ -71,7 +69,8 @@ def survey(samples: Iterable[Sample], *, unused: Collection[str] = (), read: Col
     Raises:
         DataError: an id occurs twice, an entry is not a Sample, or there are no samples.
     """
-    ids = _IdHashes()
+    ids: set[str] = set()
+    repeated: list[str] = []
     digest, columns = blake2b(digest_size=16), blake2b(digest_size=16)
     n = 0
     for n, sample in enumerate(samples, start=1):
@@ -80,10 +79,12 @@ def survey(samples: Iterable[Sample], *, unused: Collection[str] = (), read: Col
             packed = pack_sample(_without(sample, unused) if unused else sample)[0]
             if read:
                 columns.update(to_json([sample.metadata.get(name) for name in read]) + b"\0")
+        if sample.id in ids:
+            repeated.append(f"sample {n} has the id {sample.id!r} of an earlier one")
         ids.add(sample.id)
         digest.update(packed.to_bytes(8, "big", signed=True))
-    if twice := ids.twice():
-        raise DataError("ids of samples must be unique", list(_repeated(samples, twice)))
+    if repeated:
+        raise DataError("ids of samples must be unique", repeated)
     if not n:
         raise DataError("there are no samples to run")
     return Survey(n, digest.hexdigest(), columns.hexdigest() if read else "")
@@ -97,43 +98,6 @@ def survey_of(suite: Suite) -> Survey:
 def _without(sample: Sample, keys: Collection[str]) -> Sample:
     metadata = {key: value for key, value in sample.metadata.items() if key not in keys}
     return dataclasses.replace(sample, metadata=metadata)
-
-
-class _IdHashes:
-    """Hashes of ids, 8 bytes each: a set of 100,000 texts would double the memory of a run.
-
-    They are in 256 arrays by their lowest byte, so that a set of a 256th of them suffices to find those noted twice.
-    """
-
-    def __init__(self) -> None:
-        self._parts = [array("Q") for _ in range(256)]
-
-    def add(self, ident: str) -> None:
-        """Note an id."""
-        number = _id_hash(ident)
-        self._parts[number & 255].append(number)
-
-    def twice(self) -> set[int]:
-        """The hashes that were noted more than once."""
-        repeated: set[int] = set()
-        for part in self._parts:
-            if len(set(part)) < len(part):
-                repeated.update(number for number, n in Counter(part).items() if n > 1)
-        return repeated
-
-
-def _id_hash(ident: str) -> int:
-    return int.from_bytes(blake2b(ident.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
-
-
-def _repeated(samples: Iterable[Sample], twice: Container[int]) -> Iterator[str]:
-    """A message for each sample with the id of an earlier one; samples are read again, as only hashes were kept."""
-    ids: set[str] = set()
-    for n, sample in enumerate(samples, start=1):
-        if sample.id in ids:
-            yield f"sample {n} has the id {sample.id!r} of an earlier one"
-        elif _id_hash(sample.id) in twice:
-            ids.add(sample.id)
 
 
 def _check_sample(sample: Any) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.analysis.judges.jury import JuryVote
-from steelyard.building.plain_scorers import build_scorer
+from steelyard.building.build import build_scorer
 from steelyard.data.headers import Role, fitting
 from steelyard.data.sample_files import HeldFrame, SampleFiles
 from steelyard.errors import ConfigError

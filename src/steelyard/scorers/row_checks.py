@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar, Final
 
-from steelyard.building.plain_scorers import build_row_scorer
+from steelyard.building.build import build_row_scorer
 from steelyard.building.wrapped import infos_of_part, rebound
 from steelyard.errors import ConfigError
 from steelyard.scorers.combined import check_verdicts, combined_verdict, first_scores

@@ -1,4 +1,4 @@
-"""Converts replies, outputs and notes to and from the journal's bytes, and what a target returned to an `Output`.
+"""Keys of the journal, replies, outputs and notes as its bytes, and what a target returned as an `Output`.
 
 Where the user configures how replies are read (`response:`), the answer's body is kept as it came, in the metadata of
 the reply as it was read first. The journal's key of a call does not depend on that mapping: under another one the body
@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Final
 
-from steelyard import fast_json
 from steelyard.errors import Attempt, ModelError
 from steelyard.models.base import KEPT, READ_AGAIN, SENT, Answer, Fault, Model, Request
 from steelyard.models.references import without_query
@@ -29,24 +28,64 @@ from steelyard.prompts.agent_messages import conversation_output, with_plain_con
 from steelyard.replies.answer_text import answer_of
 from steelyard.types import STOPPED, Output, Reply, Usage
 
+_FOR_ALL: Final = "\0every sample"
+"""In the journal's key, the sample of a call that is sent once for all samples; no dataset has such an id by chance."""
 _OF_JOURNAL: Final = frozenset({KEPT, SENT})
 _LONGEST_REASON: Final = 300
 _MOST_BYTES: Final = 32 << 20
 """Limit of one output: a larger one is a mistake of the target, and reading it back would fill the memory."""
 
 
+def journal_key(digest: bytes, sample: str, repeat: int, nth: int, draw: str) -> bytes:
+    """The journal's key of a call, 10 bytes: equal calls of one sample differ by repeat, draw and count.
+
+    Args:
+        digest: of the request.
+        sample: its id.
+        repeat: 0-based.
+        nth: how often this sample has sent the same request before, from 0.
+        draw: "" unless a fresh draw was taken.
+    """
+    tail = f"\0{sample}\0{repeat}\0{nth}\0{draw}".encode("utf-8", "surrogatepass")
+    return blake2b(digest + tail, digest_size=10).digest()
+
+
+class Keys:
+    """Makes the journal's keys of one sample, repeat and draw; counts equal requests."""
+
+    __slots__ = ("_counts", "_draw", "_repeat", "_sample")
+
+    def __init__(self, sample: str, repeat: int, draw: str) -> None:
+        self._sample = sample
+        self._repeat = repeat
+        self._draw = draw
+        self._counts: dict[bytes, int] = {}
+
+    @property
+    def draw(self) -> str:
+        """Empty unless a fresh draw was taken."""
+        return self._draw
+
+    def next(self, digest: bytes) -> bytes:
+        """The key of the next call with this request."""
+        nth = self._counts.get(digest, 0)
+        self._counts[digest] = nth + 1
+        return journal_key(digest, self._sample, self._repeat, nth, self._draw)
+
+    def once(self, digest: bytes) -> bytes:
+        """The key of the one call with this request for all samples and repeats."""
+        return journal_key(digest, _FOR_ALL, 0, 0, self._draw)
+
+
 def pack_reply(reply: Reply) -> bytes:
     """Encode a reply as a JSON list."""
-    if len(reply.attempts) < 2 and all(type(value) is str for value in reply.metadata.values()):
-        # Texts and counts, as most replies hold nothing else: what `fast_json` takes, it writes as `to_json` does.
-        usage = reply.usage
-        counts = _counts(usage)
-        body = (reply.text, reply.finish, counts, round(reply.latency, 3), 0, reply.metadata)
-        try:
-            return fast_json.dumps(body)
-        except TypeError:  # half of a surrogate pair, or a type of a model of the user's own
-            pass
-    return _pack_any(reply)
+    attempts = [
+        [attempt.fault, round(attempt.seconds, 3), round(attempt.waited, 3), attempt.message]
+        for attempt in reply.attempts
+    ]
+    # One attempt that was answered says no more than the latency does, and most replies have one: 0 saves its bytes.
+    several = attempts if len(attempts) > 1 else 0
+    return to_json([reply.text, reply.finish, _counts(reply.usage), round(reply.latency, 3), several, reply.metadata])
 
 
 def _counts(usage: Usage) -> list[int]:
@@ -55,19 +94,6 @@ def _counts(usage: Usage) -> list[int]:
     if usage.cache_read or usage.cache_write or usage.reasoning:
         return [*counts, usage.sent, int(usage.dense), usage.cache_read, usage.cache_write, usage.reasoning]
     return [*counts, usage.sent, *([1] if usage.dense else [])] if usage.sent else counts
-
-
-def _pack_any(reply: Reply) -> bytes:
-    """The same for a reply with several attempts, log probabilities, calls of tools or any other metadata."""
-    usage = _counts(reply.usage)
-    attempts = [
-        [attempt.fault, round(attempt.seconds, 3), round(attempt.waited, 3), attempt.message]
-        for attempt in reply.attempts
-    ]
-    # One attempt that was answered says no more than the latency does, and most replies have one: 0 saves its bytes.
-    several = attempts if len(attempts) > 1 else 0
-    body = [reply.text, reply.finish, usage, round(reply.latency, 3), several, reply.metadata]
-    return to_json(body)
 
 
 def unpack_reply(key: str, body: bytes, *, cached: bool = True) -> Reply:

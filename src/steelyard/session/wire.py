@@ -1,4 +1,4 @@
-"""The HTTP connections of a session: one pool for all endpoints, no redirects, bounded bodies; and its time limits."""
+"""The HTTP connections of a session: one pool for all endpoints, no redirects, bounded bodies."""
 
 from __future__ import annotations
 
@@ -6,21 +6,17 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from types import TracebackType
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple
 
+import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
 from steelyard.errors import ConfigError
 from steelyard.models.base import Answer, Fault, Request
 from steelyard.models.references import without_query
-from steelyard.session.late_certificates import late_certificates
 from steelyard.session.routes import Route, Routes, authority_hint
 from steelyard.session.secrets import Secrets, environment
-
-with late_certificates():
-    import aiohttp
 
 _CONNECT_S: Final = 15.0
 """Time limit of connecting. A model's own time limit is for long answers, not for a host that is down."""
@@ -29,7 +25,7 @@ _MOST_BYTES: Final = 32 << 20
 _OWN_HEADERS: Final = (("User-Agent", "steelyard"), ("Accept", "*/*"), ("Accept-Encoding", "identity"))
 """Compression is not requested: decompressing costs more than transferring the bytes on a fast network."""
 _CONNECTING: Final = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)
-"""aiohttp limits connecting only: for a whole attempt it would make a timer each, see `Deadlines`."""
+"""aiohttp limits connecting only: the limit of a whole attempt is ours."""
 _MOST_DESTINATIONS: Final = 100
 """How many are cached: the address of a generic endpoint may contain values of each sample."""
 _TLS_SETTING: Final = re.compile(r" ssl:(?:<[^>]*>|\S+)")
@@ -55,12 +51,10 @@ class HttpWire:
 
     Args:
         secrets: resolved in addresses and header fields, redacted from answers.
-        deadlines: watch the time limits of attempts.
     """
 
-    def __init__(self, secrets: Secrets, deadlines: Deadlines | None = None) -> None:
+    def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
-        self._deadlines = deadlines or Deadlines()
         self._client: aiohttp.ClientSession | None = None
         self._destinations: dict[tuple[Any, ...], Destination] = {}
         self.routes = Routes(secrets, environment())
@@ -93,7 +87,7 @@ class HttpWire:
         key = (request.url, request.headers, request.proxy, request.ca_file)
         address, fields, options = self._destinations.get(key) or self._destination(request)
         try:
-            with self._deadlines.limit(request.timeout_s):
+            async with asyncio.timeout(request.timeout_s):
                 sent_at = time.monotonic() if request.watch else 0.0
                 response = await client.request(
                     request.method,
@@ -240,83 +234,3 @@ def _within_limit(size: int) -> int:
     if size > _MOST_BYTES:
         raise Fault("malformed", f"the answer is longer than {_MOST_BYTES >> 20} MiB", billed=True)
     return size
-
-
-class Deadlines:
-    """The time limits that are running now, of tasks of one event loop, all watched by one timer of it.
-
-    `asyncio.timeout` makes a timer for each limit, and nearly all of them are cancelled unused. Here a limit is an
-    entry of a set, and one timer waits for the earliest: measured, a limit costs a third of `asyncio.timeout`.
-    """
-
-    __slots__ = ("_live", "_timer")
-
-    def __init__(self) -> None:
-        self._live: set[Deadline] = set()
-        self._timer: asyncio.TimerHandle | None = None
-
-    def limit(self, seconds: float) -> Deadline:
-        """A context manager that cancels the current task after so many seconds and then raises TimeoutError."""
-        return Deadline(self, seconds)
-
-    def _add(self, deadline: Deadline, loop: asyncio.AbstractEventLoop) -> None:
-        self._live.add(deadline)
-        # Limits of one kind are equally long, so the timer nearly always is due before a new one.
-        if self._timer is None or deadline.at < self._timer.when():
-            self._arm(deadline.at, loop)
-
-    def _arm(self, at: float, loop: asyncio.AbstractEventLoop) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = loop.call_at(at, self._sweep, loop)
-
-    def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Expire what is due, and wait for the next."""
-        now = loop.time()
-        self._timer = None
-        for deadline in [deadline for deadline in self._live if deadline.at <= now]:
-            self._live.discard(deadline)
-            deadline.expire()
-        if self._live:
-            self._arm(min(deadline.at for deadline in self._live), loop)
-
-    def close(self) -> None:
-        """Cancel the timer: it may be due long after the last limit has ended."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-
-class Deadline:
-    """One running limit; like `asyncio.timeout`, it does not touch a cancellation that comes from elsewhere."""
-
-    __slots__ = ("_cancelling", "_expired", "_owner", "_seconds", "_task", "at")
-
-    def __init__(self, owner: Deadlines, seconds: float) -> None:
-        self._owner = owner
-        self._seconds = seconds
-        self._expired = False
-
-    def __enter__(self) -> Self:
-        loop = asyncio.get_running_loop()
-        task = asyncio.current_task(loop)
-        if task is None:
-            raise RuntimeError("a time limit is for a task")
-        self._task = task
-        self._cancelling = task.cancelling()
-        self.at = loop.time() + self._seconds
-        self._owner._add(self, loop)  # noqa: SLF001  # the two are one
-        return self
-
-    def expire(self) -> None:
-        """Cancel the task."""
-        self._expired = True
-        self._task.cancel()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if not self._expired:
-            self._owner._live.discard(self)  # noqa: SLF001  # as above
-        elif self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
-            raise TimeoutError from error

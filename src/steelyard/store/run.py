@@ -110,14 +110,14 @@ class Run(StoredRun):
             ConfigError: the run has no such score or group.
         """
         summary = self.summary()
-        found = summary.score(name, group)
-        if found is None:
+        score = summary.score(name, group)
+        if score is None:
             known = [score.name for score in summary.scores]
             what = (
                 f"group {group!r} of {name or summary.primary}" if group and name in {"", *known} else f"score {name!r}"
             )
             raise ConfigError(f"run {self.id} has no {what}{'' if group else did_you_mean(name, known)}")
-        return found
+        return score
 
     def remarks(self) -> Remarks:
         """Notes on the run, and the labels of its records that count."""

@@ -15,6 +15,7 @@ from steelyard.errors import StoreError
 from steelyard.plain_json import from_json
 from steelyard.store.database.address import Address
 from steelyard.store.database.connection import Connection, DatabaseError
+from steelyard.store.database.sqlite_locks import ReserveFile
 
 Durability = Literal["normal", "full"]
 Purpose = Literal["snapshot", "latest", "writing"]
@@ -39,13 +40,6 @@ class Lock(Protocol):
 
     def release(self) -> None:
         """Release the lock; a second call does nothing."""
-
-
-class Reserve(Protocol):
-    """Disk space reserved while a run is written, and freed on a full disk so that the last replies can be saved."""
-
-    def release(self) -> bool:
-        """Free the space; False if it was freed before."""
 
 
 class Backend(Protocol):
@@ -108,7 +102,7 @@ class Backend(Protocol):
     def tables(self, connection: Connection) -> set[str]:
         """Names of the store's tables."""
 
-    def reserve(self) -> Reserve | None:
+    def reserve(self) -> ReserveFile | None:
         """Reserve disk space while a run is written; None where the disk belongs to a server.
 
         Raises:
@@ -120,9 +114,6 @@ class Backend(Protocol):
 
     def gather_statistics(self, connection: Connection) -> None:
         """Tell the database how large the tables have become, as it plans queries by that."""
-
-    def changes(self, connection: Connection) -> int | None:
-        """A number that changes when another connection has changed the database; None where that is not known."""
 
     def check_pages(self, connection: Connection, *, notes: list[str]) -> list[str]:
         """Problems that the database's own integrity check reports, one line each.

@@ -14,7 +14,7 @@ from contextlib import suppress
 from hashlib import blake2b
 from typing import ClassVar, Final, cast
 
-from steelyard.errors import ConfigError, StoreError, install_command
+from steelyard.errors import StoreError
 from steelyard.store.database.address import Address
 from steelyard.store.database.backend import Durability, Purpose, Transact, cause_of
 from steelyard.store.database.connection import Connection, DatabaseError
@@ -76,9 +76,6 @@ class PostgresSchema:
         where: its address.
         durability: `full` waits for the server's disk at each commit; `normal` does not, so that a crash of the server
             (not of this process) may cost the last moments.
-
-    Raises:
-        ConfigError: psycopg is not installed.
     """
 
     shared: ClassVar[bool] = True
@@ -159,9 +156,6 @@ class PostgresSchema:
         page of 75,000 wrong records by score took more than ten minutes, as the plan was made for a handful of rows.
         """
         connection.execute("ANALYZE sample, record, score, reply")
-
-    def changes(self, connection: Connection) -> None:
-        """None: the server keeps no such count."""
 
     def check_pages(self, connection: Connection, *, notes: list[str]) -> list[str]:
         """The extension amcheck, where it is installed and permitted; pages are checked as they are read.
@@ -244,10 +238,6 @@ def _unreachable(error: DatabaseError, where: Address) -> StoreError:
 
 
 def _pool(where: Address, durability: Durability) -> ConnectionPool:
-    try:
-        import psycopg  # noqa: F401  # so that a missing driver is reported here, in our words
-    except ImportError as error:
-        raise ConfigError(f"a store in PostgreSQL needs psycopg ({error}): {install_command('postgres')}") from error
     settings = {
         "search_path": where.schema,
         "synchronous_commit": "on" if durability == "full" else "off",
