@@ -27,7 +27,7 @@ from steelyard.registry import BUILT_IN, names
 from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale
 from steelyard.replies.yes_no import read_yes_no
-from steelyard.report.legacy import legacy_rows
+from steelyard.report.exports.records import legacy_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"

@@ -15,8 +15,7 @@ from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
 from steelyard.report.render.terminal import print_sections
 from steelyard.report.section import section_json
-from steelyard.report.sections.agreement import agreement_section
-from steelyard.report.sections.judge_agreement import held_to_people_section
+from steelyard.report.sections.judge_agreement import agreement_section, held_to_people_section
 from steelyard.scorers import Correctness
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)

@@ -14,8 +14,7 @@ from steelyard.analysis.run_data import RunCounts
 from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.analysis.scores.score_summary import summarize
 from steelyard.analysis.summary.run_summary_values import RunSummary
-from steelyard.report.charts import layout
-from steelyard.report.charts.canvas import AxisScale
+from steelyard.report.charts.canvas import SIZE, AxisScale, shape, width_of, wrapped
 from steelyard.report.charts.chart import ChartPoint, MatrixChart, RowChart, SequenceChart, TimelineChart, TimelinePoint
 from steelyard.report.charts.svg import drawing, svg
 from steelyard.report.sections.comparison import difference_chart
@@ -131,7 +130,7 @@ def test_series_differ_in_shape_as_well_as_colour():
     chart = RowChart("t", "d", tuple(f"r{no}" for no in range(36)), points)
     looks = [(layer.kind, mark.path) for layer in drawing(chart).layers for mark in layer.marks]
     assert len(looks) == len(set(looks)) == 36
-    assert len({layout.shape(number) for number in range(6)}) == 6
+    assert len({shape(number) for number in range(6)}) == 6
 
 
 def test_a_difference_that_is_not_decided_has_a_hollow_mark(make_runs):
@@ -178,7 +177,7 @@ def test_no_text_of_a_chart_covers_another_or_is_below_12_pixels(chart, width):
     boxes = []
     for text in texts(chart, width=width):
         at = float(text.x.rstrip("%")) / 100 * max(width, drawn.least) + text.dx
-        size = layout.width_of(text.text) * text.size / layout.SIZE * 0.9
+        size = width_of(text.text) * text.size / SIZE * 0.9
         begin = at - {"start": 0, "middle": size / 2, "end": size}[text.anchor]
         boxes.append((begin, begin + size, text.y, text.text))
         assert begin > -12
@@ -232,11 +231,11 @@ def test_ticks_are_few_round_and_within_the_axis(low, span, n):
 @example("000\x1f_", 49)
 @given(st.text(st.characters(), max_size=60), st.integers(20, 300))
 def test_a_wrapped_label_fits_its_room(text, room):
-    lines = layout.wrapped(text, room).split("\n")
+    lines = wrapped(text, room).split("\n")
     assert len(lines) <= 2
-    assert all(layout.width_of(line) <= max(room, 2 * layout.SIZE) for line in lines)
+    assert all(width_of(line) <= max(room, 2 * SIZE) for line in lines)
 
 
 @given(st.text("ab 易经-", min_size=1, max_size=30))
 def test_a_label_with_room_stays_whole(text):
-    assert layout.wrapped(text, 10_000) == " ".join(text.split())
+    assert wrapped(text, 10_000) == " ".join(text.split())

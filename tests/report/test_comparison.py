@@ -13,8 +13,7 @@ from steelyard.analysis.comparison.costs import CostDifference
 from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.report.render.html import section_environment
 from steelyard.report.render.markdown import markdown_page
-from steelyard.report.sections.comparison import comparison_section
-from steelyard.report.sections.methods import methods_section
+from steelyard.report.sections.comparison import comparison_section, methods_section
 from steelyard.stats.intervals import Interval
 
 COSTS = (

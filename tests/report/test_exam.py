@@ -11,8 +11,8 @@ from steelyard import Label, Store, compare
 from steelyard.people.labels import add_labels
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
+from steelyard.report.sections.changed_scores import labels_section
 from steelyard.report.sections.exam import exam_section, macro_sentences
-from steelyard.report.sections.people_labels import labels_section
 
 ORDERS = ("ABCD", "BCDA", "CDAB", "DABC")
 KEYS = "ADCB"

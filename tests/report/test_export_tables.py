@@ -10,8 +10,7 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from steelyard.errors import ConfigError
-from steelyard.report.exports.records import write_parquet
-from steelyard.report.exports.table import ExportTable
+from steelyard.report.exports.records import ExportTable, write_parquet
 from steelyard.report.exports.workbook import write_workbook
 from steelyard.types import Label, Output, Record, Remarks, Sample, Score
 

@@ -15,7 +15,6 @@ from tests.report.conftest import runs_in
 from tests.report.test_html import Reader, lines_that_differ
 
 from steelyard import Choice, Output, compare
-from steelyard.report.page_data import packed_data, plain_data
 from steelyard.report.render.html import html_report
 from steelyard.report.sample_choice import (
     ERROR,
@@ -30,6 +29,7 @@ from steelyard.report.sample_choice import (
     ScoredRun,
     choose_samples,
 )
+from steelyard.report.sample_table import packed_data, plain_data
 
 SMALL = PageSize(most=5)
 CHIPS = """

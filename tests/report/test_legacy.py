@@ -3,7 +3,7 @@
 import json
 
 from steelyard import Output, Record, Sample
-from steelyard.report.legacy import legacy_rows
+from steelyard.report.exports.records import legacy_rows
 from steelyard.types import Failure
 
 SAMPLE = Sample("1", "乾？", "A", choices=("天", "地", "雷", "风"), group="卦象")

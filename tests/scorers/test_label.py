@@ -25,6 +25,10 @@ READ = [
     ("The label is billing, not account.", "billing"),
     ("Answer: bug\n\nReason: the account shows it.", "bug"),
     ("标签：bug", "bug"),
+    ("The user cannot log in, so the category is account.", "account"),
+    ("This isn't billing, it's a bug.", "bug"),
+    ("Category: bug\nSecondary category: billing", "bug"),
+    ("billing\nWait, the correct label is: bug", "bug"),
 ]
 UNREAD = [
     ("I am not sure, it could be several of these.", "ambiguous"),
@@ -35,6 +39,15 @@ UNREAD = [
     ("It might be a bug.", "none"),
     ("The label is: bug. It could also be account.", "ambiguous"),
     ("The correct label is not bug.", "none"),
+    ("The label can't be: bug", "none"),
+    ("This should not be classified as a bug.", "none"),
+    ("I don't think this is a bug.", "none"),
+    ("It shouldn't be labelled bug.", "none"),
+    ("Bug: no", "none"),
+    ("Is it a bug? No.", "none"),
+    ("不应归为bug", "none"),
+    ("bug\n\nTicket: I paid twice.\nLabel: billing", "ambiguous"),
+    ("1. bug\n2. billing\n3. other", "several"),
     ("spam", "none"),
     ("", "empty"),
 ]
@@ -82,6 +95,11 @@ def test_a_label_outside_of_the_set_is_refused_before_the_first_call():
 def test_labels_differ_and_are_not_blank(labels, message):
     with pytest.raises(ConfigError, match=message):
         check_options(LabelMatch(labels))
+
+
+def test_expected_labels_that_differ_in_signs_of_markdown_are_refused_before_the_first_call():
+    with pytest.raises(ConfigError, match="'C' and 'C#' are read as the same"):
+        evaluate(lambda _: "C", [Sample("1", "?", "C"), Sample("2", "?", "C#")], [LabelMatch()])
 
 
 def test_several_expected_labels_are_alternatives():

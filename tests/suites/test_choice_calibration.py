@@ -15,7 +15,7 @@ from steelyard.constraints import check_options
 from steelyard.errors import DataError
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
-from steelyard.report.sections.calibration import calibration_section
+from steelyard.report.sections.classification import calibration_section
 from steelyard.scorers.choice import Choice, LikelihoodAccuracy
 from steelyard.targets.replay import Replay
 

@@ -13,7 +13,7 @@ from steelyard.analysis.gate.gate_results import judge_gate
 from steelyard.config.load import load
 from steelyard.data.sample_files import SampleFiles
 from steelyard.report.sections.conclusion import relative_gains
-from steelyard.report.sections.levels import levels_section
+from steelyard.report.sections.exam import levels_section
 from steelyard.suites.choice.rows import load_choice
 from steelyard.suites.rag.rows import load_rag
 from steelyard.suites.text2sql.rows import load_text2sql

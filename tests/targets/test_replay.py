@@ -9,8 +9,8 @@ from steelyard.constraints import check_options
 from steelyard.errors import DataError
 from steelyard.prompts.passages import with_passage
 from steelyard.report.exports import records
+from steelyard.report.exports.records import legacy_rows
 from steelyard.report.exports.workbook import write_workbook
-from steelyard.report.legacy import legacy_rows
 from steelyard.scorers.retrieval import Retrieval
 from steelyard.targets.replay import Replay
 

@@ -293,7 +293,7 @@ def test_a_filtered_list_is_saved_as_the_records_that_it_shows(pages):
 
 
 def test_all_records_are_saved_as_the_export_writes_them(pages, monkeypatch):
-    monkeypatch.setattr("steelyard.viewer.filtered_export._TOGETHER", 7)
+    monkeypatch.setattr("steelyard.viewer.downloads._TOGETHER", 7)
     run = run_of(pages, "second")
     assert pages.ask(f"/export/{run.id}/jsonl")[2] == "".join(jsonl(run))
     assert pages.ask(f"/export/{run.id}/csv")[2] == "".join(write_csv(run))

@@ -10,5 +10,5 @@ def notebook_html(value: object) -> str:
 
     Found by name: a notebook asks the value itself, and `analysis` stands below `report`, which makes pages of it.
     """
-    html: str = import_module("steelyard.report.notebook").notebook_html(value)
+    html: str = import_module("steelyard.report.render.html").notebook_html(value)
     return html

@@ -30,9 +30,8 @@ from steelyard.generate.dataset_additions import add_records
 from steelyard.people.labels import all_labels
 from steelyard.people.sheets import labels_csv, labels_jsonl
 from steelyard.report.exports import records as rows
-from steelyard.report.exports.records import write_parquet
+from steelyard.report.exports.records import legacy_files, write_parquet
 from steelyard.report.exports.workbook import write_workbook
-from steelyard.report.legacy import legacy_files
 from steelyard.report.render.terminal import console, print_json, say
 from steelyard.store import Run, Store
 from steelyard.store.reading.pages import matching_records

@@ -52,7 +52,7 @@ from steelyard.people.queues import (
 )
 from steelyard.plain_json import field_values
 from steelyard.report.render.terminal import console, print_json, print_sections, say
-from steelyard.report.sections.agreement import rater_sections
+from steelyard.report.sections.judge_agreement import rater_sections
 from steelyard.store import Run, Store
 
 _CANNOT_TELL: Final = "?"

@@ -25,7 +25,7 @@ from steelyard.cli.stored_configuration import scorers_of
 from steelyard.evaluation.rescore import ScoresElsewhere, changed_readings, with_reading
 from steelyard.evaluation.rescore import rescore as score_again
 from steelyard.report.render.terminal import console, print_json, print_sections, say
-from steelyard.report.sections.rescored import changed_readings_section, rescored_section
+from steelyard.report.sections.changed_scores import changed_readings_section, rescored_section
 from steelyard.sql.sandbox import permits_of
 from steelyard.store import Store
 from steelyard.workers.executors import named_executor

@@ -50,9 +50,9 @@ from steelyard.generate.review import review as review_run
 from steelyard.generate.reviewer import Reviewer
 from steelyard.models.base import Model
 from steelyard.people.review import ReviewEntry, ReviewView, author_verdicts, review_entries, sheet
+from steelyard.report.record_lines import entry_lines, plain_entry, reason_counts, review_section
 from steelyard.report.render.markdown import markdown_page
 from steelyard.report.render.terminal import console, print_json, say, table
-from steelyard.report.review_lines import entry_lines, plain_entry, reason_counts, review_section
 from steelyard.report.run_texts import reason_suffix
 from steelyard.store import Run, Store
 from steelyard.store.labels import by_record

@@ -19,6 +19,8 @@ _END: Final = 20_000
 """Characters at the end of a reply in which a hedge is looked for."""
 _SEPARATORS: Final = re.compile(r"\s{0,3}(?:[,;/|+&、，；\n]|\band\b|\bor\b|和|或|与)\s{0,3}", re.IGNORECASE)
 _LEAD: Final = re.compile(r"\A[^:=\n]{1,30}[:=]\s{0,3}")
+_NUMBER: Final = re.compile(r"\A\s{0,3}(?:\d{1,2}[.)]|[-•])\s{1,3}")
+"""In front of an entry of a list."""
 _ALSO: Final = re.compile(
     r"\b(?:could|might|may|can)\s(?:also|equally|just as well|as well)\s(?:be|fit|count|go)|也可能是|也可以是",
     re.IGNORECASE,
@@ -62,5 +64,6 @@ def _names_several(text: str, labels: Sequence[str]) -> bool:
     """Whether a reply is a list of labels and nothing else; a longer text than all of them is none."""
     if len(text) > _BESIDE + sum(len(label) + _BESIDE for label in labels):
         return False
-    parts = {plain_label(part.strip(" .!\"'*`()[]")) for part in _SEPARATORS.split(_LEAD.sub("", text))}
+    entries = [_NUMBER.sub("", part) for part in _SEPARATORS.split(_LEAD.sub("", text))]
+    parts = {plain_label(entry.strip(" .!\"'*`()[]")) for entry in entries}
     return len(parts) > 1 and parts <= {plain_label(label) for label in labels}

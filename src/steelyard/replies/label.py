@@ -57,6 +57,8 @@ _JOINT: Final = re.compile(r"(?<=[^\W_])[\s_-]{1,4}(?=[^\W_])")
 _MARKS: Final = re.compile(r"\[\[|【|boxed|<[a-z]|\[RESULT\]")
 _SUPPOSABLE: Final = frozenset({"labelled", "named", "sentence"})
 """Forms that a condition in front of them takes back."""
+_FIRST_LINE: Final = frozenset({"line", "labelled", "named", "opening"})
+"""Forms in which a line gives a label and nothing else."""
 _MOST: Final = 25
 """Of very many labels so many of the first and of the last are looked at."""
 _REACH, _WEAKENED_WITHIN, _SUPPOSED_WITHIN, _CONCLUDED_WITHIN = 90, 24, 120, 60
@@ -91,7 +93,7 @@ def read_label(text: str, labels: Sequence[str], *, finish: str = "stop") -> Ver
     values = {candidate.value for candidate in candidates if candidate.strength is best.strength}
     if len(values) > 1 and best.strength in {Strength.ANNOUNCED, Strength.MENTIONED}:
         return reply.ambiguous()
-    if not best.value:
+    if not best.value or _contradicts_first_line(best, candidates, reply.text):
         return reply.ambiguous(best)
     return reply.scored(replace(best, value=by_plain_label[best.value]), None)
 
@@ -176,6 +178,7 @@ def _in_text(reply: JudgeReply, tokens: _Tokens) -> Iterator[Candidate]:
     """What the reply gives in words; one that begins with a label and goes through the others gives none by that."""
     text = reply.text
     label_matches = _not_offered(at_both_ends(tokens.token, text, _MOST), text)
+    label_matches = [match for match in label_matches if not _is_aside(text, match)]
     marked = at_both_ends(tokens.loose, text, _MOST) if _MARKS.search(text) else []
     opened = [match for match in label_matches if _opens(text, match)]
     if opened and opened[0].start() < _REACH and len({plain_label(match.group()) for match in opened}) == 1:
@@ -199,6 +202,27 @@ def _not_offered(matches: Sequence[re.Match[str]], text: str) -> list[re.Match[s
         for match in pair
     }
     return [match for match in matches if match.start() not in joined]
+
+
+def _is_aside(text: str, match: re.Match[str]) -> bool:
+    """Whether a label is asked about, denied (`Toxic: no`), or under a heading of another one (`Second label: ...`)."""
+    start = max(0, match.start() - _REACH)
+    return (
+        pattern("label", "denied_behind").match(text, match.end()) is not None
+        or pattern("label", "other_heading").search(text, start, match.start()) is not None
+    )
+
+
+def _contradicts_first_line(best: Candidate, candidates: Sequence[Candidate], text: str) -> bool:
+    """Whether the first line gives another label as its answer, and nothing says that it was corrected.
+
+    Models that are not stopped go on with an example of their own, `positive`, then `Text: ...`, `Sentiment: negative`.
+    """
+    line_end = text.find("\n")
+    first = [candidate for candidate in candidates if candidate.end <= line_end and candidate.source in _FIRST_LINE]
+    if best.source not in _FIRST_LINE or best.start <= line_end or not first or first[0].value == best.value:
+        return False
+    return pattern("label", "corrected").search(text, line_end, best.start) is None
 
 
 def _opens(text: str, match: re.Match[str]) -> bool:

@@ -16,23 +16,19 @@ from steelyard.report.section import (
     Sentence,
     sentences,
 )
-from steelyard.report.sections.agreement import agreement_section
-from steelyard.report.sections.calibration import calibration_section
-from steelyard.report.sections.classification import classification_section
-from steelyard.report.sections.comparison import comparison_section
+from steelyard.report.sections.changed_scores import labels_section
+from steelyard.report.sections.classification import calibration_section, classification_section
+from steelyard.report.sections.comparison import comparison_section, methods_section
 from steelyard.report.sections.conclusion import conclusion_section
 from steelyard.report.sections.costs import cached_sentence, costs_section, read_again_sentence, saved_calls
-from steelyard.report.sections.exam import exam_section
+from steelyard.report.sections.exam import exam_section, levels_section
 from steelyard.report.sections.gate import gate_section
 from steelyard.report.sections.grid import grid_details_section, grid_section
-from steelyard.report.sections.judge_agreement import held_to_people_section
+from steelyard.report.sections.judge_agreement import agreement_section, held_to_people_section
 from steelyard.report.sections.judge_panel import checks_section, panels_section
-from steelyard.report.sections.levels import levels_section
-from steelyard.report.sections.methods import methods_section
-from steelyard.report.sections.pass_rates import pass_rates_section
-from steelyard.report.sections.people_labels import labels_section
 from steelyard.report.sections.preferences import NO_PAIRS, Pairwise, answers_section, preferences_section
 from steelyard.report.sections.regressions import regressions_section
+from steelyard.report.sections.repeats_and_turns import pass_rates_section, turns_section
 from steelyard.report.sections.scores import (
     breakdowns_section,
     further_groups_section,
@@ -43,7 +39,6 @@ from steelyard.report.sections.scores import (
 from steelyard.report.sections.sql_results import wrong_results_section
 from steelyard.report.sections.standings import standings_section
 from steelyard.report.sections.targets import alarms_section, run_remarks, targets_section
-from steelyard.report.sections.turns import turns_section
 from steelyard.store import Run
 
 Medium = Literal["terminal", "markdown", "html"]

@@ -4,7 +4,7 @@
     runs      per run: sample (its index), state, value, passed (1, 0; -1 where the scorer decides neither), read, span,
               reply, ...: one entry per record; judged, failed, sources and messages only where a record has something
               in them (see `sample_evidence`); sides and pair in a run that judges pairs of answers alone (see
-              `sample_pairs`), answers in one that has no scores
+              `judge_reasons`), answers in one that has no scores
     all       only if the page holds some of the samples: how many there are, of which kinds, and the profiles from
               which its script counts all of them (see `sample_choice`)
     words     texts that occur repeatedly; other columns hold their indices in this list
@@ -15,6 +15,10 @@ Each column is on a line of its own, so that two pages of the same replies diffe
 
 from __future__ import annotations
 
+import json
+import re
+import zlib
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, get_args
@@ -24,13 +28,13 @@ from steelyard.analysis.judging_manifest import is_judging, only_answers, score_
 from steelyard.analysis.numbers import score_title, verdict_words
 from steelyard.analysis.scores.score_columns import RowOutcome
 from steelyard.analysis.scores.score_infos import score_infos
-from steelyard.escaping import cell_text
+from steelyard.escaping import cell_text, json_in_html, json_line
+from steelyard.plain_json import described
 from steelyard.prompts.conversation import input_text
 from steelyard.prompts.passages import without_passage
 from steelyard.replies.answer_key import alternatives
 from steelyard.replies.clean import fold
-from steelyard.report.judge_reasons import preference_reason
-from steelyard.report.page_data import packed_data, plain_data
+from steelyard.report.judge_reasons import SHOWN_ELSEWHERE, pair_of, preference_reason, preference_text
 from steelyard.report.sample_choice import PAGE_SIZE, PageSize, SampleChoice, ScoredRun, choose_samples
 from steelyard.report.sample_evidence import (
     EVIDENCE,
@@ -41,7 +45,6 @@ from steelyard.report.sample_evidence import (
     verdict_name,
     without_sources,
 )
-from steelyard.report.sample_pairs import SHOWN_ELSEWHERE, pair_of, preference_text
 from steelyard.store import Run
 from steelyard.types import Record, Reply, Sample, Score
 
@@ -417,3 +420,61 @@ def _utf16(text: str, span: Sequence[int] | None) -> list[int] | int:
         return list(span)
     start, end = (len(text[:at].encode("utf-16-le", "surrogatepass")) // 2 for at in span)
     return [start, end]
+
+
+DURATIONS: Final = ("latency", "seconds")
+"""Columns of a run that differ between two runs with the same replies."""
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+
+
+def plain_data(blocks: Mapping[str, Any]) -> str:
+    """The blocks as JSON with a line per column, so escaped that no text can end the script.
+
+    Args:
+        blocks: `samples` is columns, `runs` columns of each run, any other a value.
+    """
+    texts = {
+        name: _object(block)
+        if name == "samples"
+        else "[" + ",\n".join(map(_object, block)) + "]"
+        if name == "runs"
+        else json_in_html(block)
+        for name, block in blocks.items()
+    }
+    return "{" + ",\n".join(f'"{name}":{text}' for name, text in texts.items()) + "}"
+
+
+def _object(columns: Mapping[str, Any]) -> str:
+    return "{\n" + ",\n".join(f'"{name}":{json_in_html(column)}' for name, column in columns.items()) + "}"
+
+
+def packed_data(blocks: Mapping[str, Any]) -> str:
+    """The blocks deflated (zlib format) and in base64, which has no character that could end the script.
+
+    The first line is the blocks without durations, the second one an object of durations per run. A run whose records
+    are of samples 0, 1, 2 ... has 0 in place of that column.
+    """
+    times = [{name: run[name] for name in DURATIONS if name in run} for run in blocks["runs"]]
+    runs = [
+        {name: _shortened(name, column) for name, column in run.items() if name not in DURATIONS}
+        for run in blocks["runs"]
+    ]
+    return f"{_deflated({**blocks, 'runs': runs})}\n{_deflated(times)}"
+
+
+def _shortened(name: str, column: Any) -> Any:
+    return 0 if name == "sample" and isinstance(column, Sequence) and _counts_up(column) else column
+
+
+def _counts_up(column: Sequence[int]) -> bool:
+    return all(number == index for index, number in enumerate(column))
+
+
+def _deflated(value: Any) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=described)
+    except ValueError:  # a NaN of somebody's own score, which JSON does not have
+        text = json_line(value)
+    # A lone surrogate cannot be encoded; as a JSON escape it is parsed to the same text.
+    plain = _SURROGATES.sub(lambda match: f"\\u{ord(match[0]):04x}", text) if not text.isascii() else text
+    return b64encode(zlib.compress(plain.encode())).decode()

@@ -25,10 +25,10 @@ _DEEPEST: Final = 5
 _MISSING: Final = object()
 _ROUNDING: Final = 1e-9
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_YEAR_FIRST: Final = re.compile(r"(\d{4})\s?[-/.年]\s?(\d{1,2})\s?[-/.月]\s?(\d{1,2})(?:\s?日|(?=\D|\Z))")
-_YEAR_LAST: Final = re.compile(r"(\d{1,2})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{4})(?=\D|\Z)")
+_YEAR_FIRST: Final = re.compile(r"(?<!\d)(\d{4})\s?[-/.年]\s?(\d{1,2})\s?[-/.月]\s?(\d{1,2})(?:\s?日|(?=\D|\Z))")
+_YEAR_LAST: Final = re.compile(r"(?<!\d)(\d{1,2})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{4})(?=\D|\Z)")
 _IN_WORDS: Final = re.compile(
-    r"(?:(\d{1,2})(?:st|nd|rd|th)?\.?\s+(?:of\s+)?([A-Za-z]{3})[a-z]*\.?|([A-Za-z]{3})[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?),?\s+(\d{4})"
+    r"(?:(\d{1,2})(?:st|nd|rd|th)?\.?[\s/-]+(?:of\s+)?([A-Za-z]{3})[a-z]*\.?|([A-Za-z]{3})[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?),?[\s/-]+(\d{4})"
 )
 
 
@@ -148,7 +148,7 @@ class JsonFields:
         rule = (self.compare or {}).get(field, self.default)
         if wanted is None or value is None:
             return "" if wanted is value else f"{_shown(value)}, expected {_shown(wanted)}"
-        equal = _rules(rule)(wanted, value)
+        equal = _exact(wanted, value) or _rules(rule)(wanted, value)
         return "" if equal else f"{_shown(value)}, expected {_shown(wanted)}"
 
 
@@ -184,11 +184,20 @@ def _number(value: Any) -> float | None:
 
 
 def _exact(wanted: Any, value: Any) -> bool:
-    if isinstance(wanted, str) and isinstance(value, str):
-        return wanted.strip() == value.strip()
-    if _is_number(wanted) and _is_number(value):
-        return bool(wanted == value)
-    return to_json(wanted) == to_json(value) if type(wanted) is type(value) else False
+    return to_json(_plain(wanted)) == to_json(_plain(value))
+
+
+def _plain(value: Any) -> Any:
+    """A value as it is compared, also within lists and objects: texts without blanks around them, 5.0 as 5."""
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list | tuple):
+        return [_plain(member) for member in value]
+    if isinstance(value, Mapping):
+        return {key: _plain(value[key]) for key in sorted(value, key=str)}
+    return value
 
 
 def _same_text(wanted: Any, value: Any) -> bool:
@@ -209,7 +218,7 @@ def _same_list(wanted: Any, value: Any) -> bool:
 def _same_set(wanted: Any, value: Any) -> bool:
     if not isinstance(wanted, list | tuple) or not isinstance(value, list | tuple):
         return False
-    keys = [{to_json(each.strip() if isinstance(each, str) else each) for each in side} for side in (wanted, value)]
+    keys = [{to_json(_plain(each)) for each in side} for side in (wanted, value)]
     return keys[0] == keys[1]
 
 
@@ -219,22 +228,21 @@ def _same_day(wanted: Any, value: Any) -> bool:
 
 
 def _day(value: Any) -> date | None:
-    """The day that a text names; None where it names none, or 3/4/2026, which is one of two."""
+    """The day that a text names; None where it names none, several, or 3/4/2026, which is one of two."""
     text = value.strip() if isinstance(value, str) else ""
     try:
         return datetime.fromisoformat(text).date()
     except ValueError:
         pass
     days: set[date] = set()
-    if match := _YEAR_FIRST.match(text):
+    for match in _YEAR_FIRST.finditer(text):
         days |= _dates(*match.groups())
-    elif match := _YEAR_LAST.match(text):
+    for match in _YEAR_LAST.finditer(text):
         first, sign, second, year = match.groups()
         days |= _dates(year, second, first) | (set() if sign == "." else _dates(year, first, second))
-    elif match := _IN_WORDS.search(text):
+    for match in _IN_WORDS.finditer(text):
         day, month, other_month, other_day, year = match.groups()
-        number = _month(month or other_month)
-        days |= _dates(year, number, day or other_day)
+        days |= _dates(year, _month(month or other_month), day or other_day)
     return days.pop() if len(days) == 1 else None
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
@@ -16,6 +16,7 @@ from steelyard.types import INLINE, Outcome, Output, Sample, Score, ScoreInfo, S
 
 _NAME: Final = "accuracy"
 _MOST_LABELS: Final = 200
+_MARKDOWN: Final = frozenset("*#`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class LabelMatch:
             references: (sample's id, expected output) of every sample.
 
         Raises:
-            ConfigError: an expected output is not among the labels.
+            ConfigError: an expected output is not among the labels, or two differ in signs alone that are Markdown.
         """
         expected: dict[str, str] = {}
         for name, reference in references:
@@ -74,6 +75,7 @@ class LabelMatch:
                 expected.setdefault(label, name)
         if not self.labels:
             first = {plain_label(label): label for label in reversed(expected)}
+            _refuse_signs(expected, first)
             return replace(self, labels=tuple(label for label in expected if first[plain_label(label)] == label))
         known = {plain_label(label) for label in self.labels}
         for label, name in expected.items():
@@ -102,6 +104,17 @@ class LabelMatch:
         right = label in wanted
         detail = {"label": label, "wanted": label if right else wanted[0]}
         return Score(_NAME, float(right), passed=right, reason=f"read {label!r}", detail=detail)
+
+
+def _refuse_signs(labels: Iterable[str], first: Mapping[str, str]) -> None:
+    """Refuse `C` beside `C#`: replies are read without the signs of Markdown, so the two would count as one label."""
+    for label in labels:
+        other = first[plain_label(label)]
+        if not plain_label(label) or _MARKDOWN & (set(label) ^ set(other)):
+            raise ConfigError(
+                f"label: the expected outputs {other!r} and {label!r} are read as the same, as *, # and ` are "
+                "Markdown: write them in words, or name another scorer, such as exact_match"
+            )
 
 
 def _labels_in(reference: Any) -> list[str]:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from steelyard.constraints import check_options
@@ -24,22 +23,18 @@ from steelyard.people.codings import (
     change_code,
     edit_code,
     merge_codes,
-    named_coding,
     new_code,
     read_coding,
     write_scorer,
 )
 from steelyard.people.error_codes import LONGEST_DEFINITION, LONGEST_NAME, CodingState, ErrorCode, ErrorNote
 from steelyard.plain_json import digest_of
-from steelyard.report.section import Section
-from steelyard.report.sections.error_codes import trial_section
+from steelyard.report.coding_page import trial_section
 from steelyard.scorers.judges.error_code import ErrorJudge, ErrorPattern
 from steelyard.types import Json
-from steelyard.viewer.codes_page import scorer_words, writer_of
-from steelyard.viewer.notes import author_of, remember_author
-from steelyard.viewer.open_codings import OpenCodings
-from steelyard.viewer.pages import Pages, fields_of, typed_text
-from steelyard.viewer.path_numbers import number_of
+from steelyard.viewer.codes_page import OpenCodings, scorer_words, writer_of
+from steelyard.viewer.forms import Form, author_of, number_of, typed_text
+from steelyard.viewer.pages import Pages
 
 _NOTES: Final = 100
 """Notes on one page: a form has at most 200 fields."""
@@ -54,52 +49,47 @@ class SentChange:
     """A submitted form on a code.
 
     Args:
-        do: what is to be done with it.
-        fields: of the form; of boxes see `items`.
+        form: its fields; `do` says what is to be done with the code.
         items: records that were ticked.
         author: who sent it.
     """
 
-    do: str
-    fields: dict[str, str]
+    form: Form
     items: tuple[int, ...]
     author: str
 
     def field(self, name: str) -> str:
         """A field; "" where it was not sent."""
-        return self.fields.get(name, "").replace("\r\n", "\n").strip()
+        return typed_text(self.form.get(name, ""))
 
 
-def code_routes(pages: Pages, codings: OpenCodings) -> list[Route]:
+def code_routes(codings: OpenCodings) -> list[Route]:
     """The routes of the page and of its forms."""
-    site = _CodePages(pages, codings)
-    return [
-        Route("/codes/{coding}/c/{code}", site.shown),
-        Route("/codes/{coding}/c/{code}", site.take, methods=["POST"]),
-    ]
+    site = _CodePages(codings, codings.pages)
+    path = "/codes/{coding}/c/{code}"
+    return [Route(path, site.shown), site.pages.takes(path, site.take)]
 
 
+@dataclass(frozen=True, slots=True)
 class _CodePages:
     """The pages of codes over one store."""
 
-    def __init__(self, pages: Pages, codings: OpenCodings) -> None:
-        self._pages = pages
-        self._store = pages.store
-        self._codings = codings
+    codings: OpenCodings
+    pages: Pages
 
     def shown(self, request: Request) -> Response:
         """One code."""
-        coding = named_coding(self._store, request.path_params["coding"])
-        return self._page(request, coding, {}, "")
+        return self._page(request, self.codings.of(request))
 
-    def _page(self, request: Request, coding: Coding, values: dict[str, str], fault: str) -> Response:
-        state = read_coding(self._store, coding)
+    def _page(self, request: Request, coding: Coding, form: Form | None = None, fault: str = "") -> Response:
+        state = read_coding(self.pages.store, coding)
         code = _code(state, request.path_params["code"])
         notes = [note for note in state.notes.values() if note.text and note.code == code.id]
         requested = request.query_params.get("from", "")
         start = int(requested) if requested.isdecimal() and len(requested) < 9 else 0
         samples = {item.num: item.sample for item in coding.items}
-        return self._pages.savable(
+        trial = self.codings.described(coding).page.trials.get(code.id)
+        return self.pages.savable(
             request,
             "code.html.j2",
             f"error analysis {coding.id} {code.name}",
@@ -108,7 +98,7 @@ class _CodePages:
             code=code,
             fault=fault,
             was=_digest(code),
-            given={**dict.fromkeys(_FIELDS, ""), **values},
+            given={**dict.fromkeys(_FIELDS, ""), **(form or {})},
             notes=[(note, samples[note.item]) for note in notes[start : start + _NOTES]],
             total=len(notes),
             start=start,
@@ -121,36 +111,23 @@ class _CodePages:
             is_pattern=code.scorer is not None and PATTERN in code.scorer.config,
             yaml=scorer_yaml(code.scorer.config) if code.scorer else "",
             command=f"steelyard errors try {coding.id}/{code.id}",
-            store_option=self._codings.store_option(),
-            trial=self._trial(coding, code),
+            store_option=self.codings.store_option(),
+            trial=trial_section(code, trial, samples) if trial else None,
             author=author_of(request),
             longest=(LONGEST_NAME, LONGEST_DEFINITION),
         )
 
-    def _trial(self, coding: Coding, code: ErrorCode) -> Section | None:
-        result = self._codings.described(coding).page.trials.get(code.id)
-        labels = {item.num: item.sample for item in coding.items}
-        return trial_section(code, result, labels) if result else None
-
-    async def take(self, request: Request) -> Response:
+    def take(self, request: Request, form: Form) -> Response:
         """Change the code; an invalid form is shown again with what is wrong."""
-        self._pages.refuse_writing()
-        fields = await fields_of(request)
-        return await run_in_threadpool(self._taken, request, fields)
-
-    def _taken(self, request: Request, fields: list[tuple[str, str]]) -> Response:
-        coding = named_coding(self._store, request.path_params["coding"])
-        form = dict(fields)
+        coding = self.codings.of(request)
         try:
-            items = tuple(number_of(value) for name, value in fields if name == "item")
-            sent = SentChange(form.get("do", ""), form, items, writer_of(request, form))
+            items = tuple(map(number_of, form.getlist("item")))
+            sent = SentChange(form, items, writer_of(request, form))
             goes_to = self._change(coding, request.path_params["code"], sent)
         except ConfigError as error:
             return self._page(request, coding, form, str(error))
         path = f"/codes/{coding.id}" + (f"/c/{goes_to}" if goes_to else "")
-        answer = RedirectResponse(self._pages.address(path), 303)
-        remember_author(answer, request, sent.author, path=self._pages.address("/"))
-        return answer
+        return self.pages.signed_redirect(request, self.pages.address(path), sent.author)
 
     def _change(self, coding: Coding, code: str, sent: SentChange) -> str:
         """Apply what was sent; returns the code that is shown next, "" for the overview.
@@ -159,8 +136,8 @@ class _CodePages:
             ConfigError: what is wrong with it.
             HTTPException: 400, an action that no page sends.
         """
-        store, author = self._store, sent.author
-        match sent.do:
+        store, author, does = self.pages.store, sent.author, sent.form.get("do", "")
+        match does:
             case "edit":
                 self._edit(coding, code, sent)
             case "merge":
@@ -173,19 +150,19 @@ class _CodePages:
                 self._require_items(sent)
                 assign_code(store, coding, sent.items, self._other(coding, sent, or_none=True), author=author)
             case "drop" | "adopt" | "install":
-                change_code(store, coding, sent.do, code, author=author)
-                return "" if sent.do == "drop" else code
+                change_code(store, coding, does, code, author=author)
+                return "" if does == "drop" else code
             case "judge" | "pattern":
-                examples = sent.items if sent.do == "judge" else ()
-                config = _scorer_config(read_coding(self._store, coding), sent)
+                examples = sent.items if does == "judge" else ()
+                config = _scorer_config(read_coding(store, coding), sent)
                 write_scorer(store, coding, code, config, examples, author=author)
             case _:
-                raise HTTPException(400, f"{sent.do!r} is not an action for a code")
+                raise HTTPException(400, f"{does!r} is not an action for a code")
         return code
 
     def _edit(self, coding: Coding, code: str, sent: SentChange) -> None:
         """Rename and define a code, unless somebody did since the form was shown."""
-        current = read_coding(self._store, coding).code(code)
+        current = read_coding(self.pages.store, coding).code(code)
         if sent.field("was") != _digest(current):
             raise ConfigError(
                 f"since you opened this page the code became {current.name!r}, defined as {current.definition!r}: what"
@@ -193,14 +170,14 @@ class _CodePages:
             )
         name = typed_text(sent.field("name"), current.name)
         definition = typed_text(sent.field("definition"), current.definition)
-        edit_code(self._store, coding, code, name, author=sent.author, definition=definition)
+        edit_code(self.pages.store, coding, code, name, author=sent.author, definition=definition)
 
     def _other(self, coding: Coding, sent: SentChange, *, or_none: bool = False) -> str:
         """Id of the other code that was chosen; "" where the notes are to have none."""
         into = sent.field("into")
         if not into:
             raise ConfigError("choose another code")
-        return "" if or_none and into == "none" else read_coding(self._store, coding).code(into).id
+        return "" if or_none and into == "none" else read_coding(self.pages.store, coding).code(into).id
 
     @staticmethod
     def _require_items(sent: SentChange) -> None:
@@ -236,7 +213,7 @@ def _scorer_config(state: CodingState, sent: SentChange) -> dict[str, Json]:
         ConfigError: what is wrong with it.
     """
     name = sent.field("score")
-    if sent.do == "pattern":
+    if sent.form.get("do") == "pattern":
         if not sent.field("pattern"):
             raise ConfigError("pattern: type a regular expression; a blank one matches every answer")
         flags = ("ignore_case",) if sent.field("ignore_case") else ()

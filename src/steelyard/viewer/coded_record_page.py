@@ -5,21 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from steelyard.errors import ConfigError
-from steelyard.people.codings import Coding, assign_code, named_coding, new_code, read_coding, withdraw_note, write_note
+from steelyard.people.codings import Coding, assign_code, new_code, read_coding, withdraw_note, write_note
 from steelyard.people.draw import DrawnRecord, item_record
 from steelyard.people.error_codes import LONGEST_NAME, LONGEST_NOTE, CodingState, ErrorNote
 from steelyard.people.queues import checked_rater
-from steelyard.viewer.codes_page import reading_mode, record_address
-from steelyard.viewer.notes import author_of
-from steelyard.viewer.open_codings import OpenCodings
-from steelyard.viewer.pages import Pages, form_of, typed_text
-from steelyard.viewer.path_numbers import number_of
+from steelyard.viewer.codes_page import OpenCodings, reading_mode
+from steelyard.viewer.forms import Form, author_of, number_of, typed_text
+from steelyard.viewer.pages import Pages, neighbours
 from steelyard.viewer.sample_page import read_sample
 
 _KEYS: Final = 9
@@ -54,60 +51,55 @@ class SentNote:
     nothing: bool
 
     @classmethod
-    def of(cls, form: dict[str, str]) -> SentNote:
-        """Read a form; browsers send line ends as two characters."""
-        seen = form.get("seen", "")
+    def of(cls, form: Form) -> SentNote:
+        """Read a form."""
         return cls(
-            form.get("text", "").replace("\r\n", "\n").strip(),
-            max(0, number_of(seen)),
+            typed_text(form.get("text", "")),
+            max(0, number_of(form.get("seen", ""))),
             form.get("code", ""),
             form.get("name", "").strip(),
             form.get("do") == "nothing",
         )
 
 
-def coded_record_routes(pages: Pages, codings: OpenCodings) -> list[Route]:
+def coded_record_routes(codings: OpenCodings) -> list[Route]:
     """The routes of the page and of its forms."""
-    site = _RecordPages(pages, codings)
+    site = _RecordPages(codings, codings.pages)
+    path = "/codes/{coding}/i/{item:number}"
     return [
-        Route("/codes/{coding}/i/{item:number}", site.shown),
-        Route("/codes/{coding}/i/{item:number}", site.take, methods=["POST"]),
-        Route("/codes/{coding}/withdraw", site.take_back, methods=["POST"]),
+        Route(path, site.shown),
+        site.pages.takes(path, site.take),
+        site.pages.takes("/codes/{coding}/withdraw", site.take_back),
     ]
 
 
+@dataclass(frozen=True, slots=True)
 class _RecordPages:
     """The pages of records over one store."""
 
-    def __init__(self, pages: Pages, codings: OpenCodings) -> None:
-        self._pages = pages
-        self._store = pages.store
-        self._codings = codings
+    codings: OpenCodings
+    pages: Pages
 
     def shown(self, request: Request) -> Response:
         """One record with its note; the overview, which asks for a name, where the browser keeps none."""
-        coding = named_coding(self._store, request.path_params["coding"])
+        coding = self.codings.of(request)
         item = coding.item(request.path_params["item"])
-        if not author_of(request).strip() and not self._pages.read_only:
-            return RedirectResponse(self._pages.address(f"/codes/{coding.id}"), 303)
+        if not author_of(request).strip() and not self.pages.read_only:
+            return RedirectResponse(self.pages.address(f"/codes/{coding.id}"), 303)
         return self._page(request, coding, item)
 
     def _page(
         self, request: Request, coding: Coding, item: DrawnRecord, *, sent: SentNote | None = None, fault: str = ""
     ) -> Response:
-        state = read_coding(self._store, coding)
-        runs = self._codings.runs(coding)
+        state = read_coding(self.pages.store, coding)
+        runs = self.codings.runs(coding)
         if item.run not in runs:
             raise ConfigError(f"the run of record {item.num} may have been deleted: it cannot be shown")
         run = runs[item.run]
         note = state.notes.get(item.num)
-        at = coding.items.index(item)
+        stored = note.text if note else ""
         mode = reading_mode(request.query_params)
-        address = [
-            record_address(self._pages, coding, coding.items[place].num, mode) if 0 <= place < len(coding.items) else ""
-            for place in (at - 1, at + 1)
-        ]
-        return self._pages.savable(
+        return self.pages.savable(
             request,
             "coded_record.html.j2",
             f"error analysis {coding.id} {item.sample}",
@@ -117,50 +109,45 @@ class _RecordPages:
             run=run,
             note=note,
             seen=note.num if note else 0,
-            text=sent.text if sent else note.text if note else "",
+            text=sent.text if sent else stored,
             typed=sent.name if sent else "",
             fault=fault,
-            conflict=sent is not None and sent.text != (note.text if note else ""),
+            conflict=sent is not None and sent.text != stored,
             earlier=state.earlier.get(item.num, ()),
-            place=at + 1,
+            place=coding.items.index(item) + 1,
             noted=len(state.notes),
             uncoded=len(state.uncoded),
             buttons=_buttons(state, note),
             names=[code.name for code in state.adopted],
-            beside=address,
+            beside=[
+                "" if other is None else self.codings.record_address(coding, other.num, mode)
+                for other in neighbours(coding.items, item)
+            ],
             mode=mode,
             reader=author_of(request),
             longest=(LONGEST_NOTE, LONGEST_NAME),
             **read_sample(run, [item_record(run, item)]),
         )
 
-    async def take(self, request: Request) -> Response:
+    def take(self, request: Request, form: Form) -> Response:
         """Store the note and its code, at once."""
-        self._pages.refuse_writing()
-        form = await form_of(request)
-        return await run_in_threadpool(self._taken, request, form)
-
-    def _taken(self, request: Request, form: dict[str, str]) -> Response:
         sent, mode = SentNote.of(form), reading_mode(request.query_params)
         try:
             reader = checked_rater(author_of(request))
-            coding = named_coding(self._store, request.path_params["coding"])
+            coding = self.codings.of(request)
             item = coding.item(request.path_params["item"])
         except ConfigError as error:
-            return self._pages.unplaced(request, error, sent.text)
+            return self.pages.unplaced(request, error, sent.text)
         try:
             goes_on = self._store_sent(coding, item, sent, reader)
         except ConfigError as error:
             try:
                 return self._page(request, coding, item, sent=sent, fault=str(error))
             except ConfigError as deleted:
-                return self._pages.unplaced(request, deleted, sent.text)
+                return self.pages.unplaced(request, deleted, sent.text)
         if goes_on or mode:
-            following = self._codings.next_item(coding, mode, item.num)
-            return RedirectResponse(
-                record_address(self._pages, coding, following.num if following else None, mode), 303
-            )
-        return RedirectResponse(record_address(self._pages, coding, item.num, mode), 303)
+            return RedirectResponse(self.codings.next_address(coding, mode, item.num), 303)
+        return RedirectResponse(self.codings.record_address(coding, item.num, mode), 303)
 
     def _store_sent(self, coding: Coding, item: DrawnRecord, sent: SentNote, reader: str) -> bool:
         """Store what was sent; returns whether the reader goes on to the next record.
@@ -168,45 +155,35 @@ class _RecordPages:
         Raises:
             ConfigError: what is wrong with it.
         """
-        note = read_coding(self._store, coding).notes.get(item.num)
+        store = self.pages.store
+        note = read_coding(store, coding).notes.get(item.num)
         before = note.text if note else ""
         sent = replace(sent, text=typed_text(sent.text, before))
         if sent.text != before:
             _check_text(sent)
-            write_note(self._store, coding, item.num, sent.text, author=reader, seen=sent.seen)
+            write_note(store, coding, item.num, sent.text, author=reader, seen=sent.seen)
         elif sent.nothing and (note is None or note.text):
-            write_note(self._store, coding, item.num, "", author=reader)
+            write_note(store, coding, item.num, "", author=reader)
         if sent.nothing or not (sent.code or sent.name):
             return not sent.nothing
         if not sent.text:
             raise ConfigError("a code groups notes: first note what is wrong with this record")
-        self._assign(coding, item, sent, reader)
+        same_name = None if sent.code else read_coding(store, coding).named(sent.name)
+        code = same_name.id if same_name else sent.code
+        if code:
+            assign_code(store, coding, [item.num], "" if code == "none" else code, author=reader)
+        else:
+            new_code(store, coding, sent.name, author=reader, items=[item.num])
         return False
 
-    def _assign(self, coding: Coding, item: DrawnRecord, sent: SentNote, reader: str) -> None:
-        if sent.code:
-            code = "" if sent.code == "none" else sent.code
-            assign_code(self._store, coding, [item.num], code, author=reader)
-            return
-        named_code = read_coding(self._store, coding).named(sent.name)
-        if named_code is None:
-            new_code(self._store, coding, sent.name, author=reader, items=[item.num])
-        else:
-            assign_code(self._store, coding, [item.num], named_code.id, author=reader)
-
-    async def take_back(self, request: Request) -> Response:
+    def take_back(self, request: Request, _: Form) -> Response:
         """Withdraw the reader's newest note and show its record."""
-        self._pages.refuse_writing()
         reader = checked_rater(author_of(request))
-        return await run_in_threadpool(self._withdrawn, request, reader)
-
-    def _withdrawn(self, request: Request, reader: str) -> Response:
-        coding = named_coding(self._store, request.path_params["coding"])
-        item = withdraw_note(self._store, coding, author=reader)
+        coding = self.codings.of(request)
+        item = withdraw_note(self.pages.store, coding, author=reader)
         if item is None:
             raise ConfigError(f"{reader} has no note in this error analysis: there is nothing to withdraw")
-        mode = reading_mode(request.query_params)
-        return RedirectResponse(record_address(self._pages, coding, item, mode), 303)
+        return RedirectResponse(self.codings.record_address(coding, item, reading_mode(request.query_params)), 303)
 
 
 def _check_text(sent: SentNote) -> None:

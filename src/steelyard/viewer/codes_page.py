@@ -5,15 +5,15 @@ Viewing a page writes nothing. Notes are taken by `coded_record_page`, changes o
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import quote
 
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from steelyard.errors import ConfigError
@@ -26,18 +26,98 @@ from steelyard.people.codings import (
     draw_coding,
     named_coding,
     new_code,
+    newest_change,
     read_coding,
 )
-from steelyard.people.error_codes import LONGEST_DEFINITION, LONGEST_NAME, ErrorCode
+from steelyard.people.error_codes import LONGEST_DEFINITION, LONGEST_NAME, ErrorCode, EventKind
 from steelyard.people.queues import checked_rater
+from steelyard.report.charts.plots import CurveChart
+from steelyard.report.coding_page import CodingPage, codes_section, saturation_chart
+from steelyard.report.section import Section
 from steelyard.store import Run
-from steelyard.viewer.notes import author_of, remember_author
-from steelyard.viewer.open_codings import OpenCodings, ReadingMode
-from steelyard.viewer.pages import Pages, fields_of, form_of
+from steelyard.viewer.forms import Form, author_of
+from steelyard.viewer.pages import Pages
 
 _DRAWN: Final = 100
 _MOST_RUNS: Final = 30
 """Runs of a suite that may be ticked, the newest."""
+
+ReadingMode = Literal["", "group"]
+"""What a reader goes through: records without a note (""), or notes without a code ("group")."""
+
+
+class DescribedCoding(NamedTuple):
+    """Computed figures of an error analysis, which take a tenth of a second where it has 500 codes.
+
+    Args:
+        page: shares of its codes, and results of their trials.
+        codes: the table of shares.
+        saturation: the curve and its sentence; None and "" before there are enough notes.
+    """
+
+    page: CodingPage
+    codes: Section
+    saturation: tuple[CurveChart | None, str]
+
+
+class OpenCodings:
+    """The error analyses of one store: which one an address names, its figures, and which record comes next.
+
+    Args:
+        pages: of the viewer.
+    """
+
+    def __init__(self, pages: Pages) -> None:
+        self.pages = pages
+        self.store = pages.store
+        self._described: dict[str, tuple[tuple[int, int, int], DescribedCoding]] = {}
+
+    def of(self, request: Request) -> Coding:
+        """The error analysis that an address names.
+
+        Raises:
+            ConfigError: there is none.
+        """
+        return named_coding(self.store, request.path_params["coding"])
+
+    def described(self, coding: Coding) -> DescribedCoding:
+        """The figures of its pages, computed once while nothing changes."""
+        now = newest_change(self.store, coding), len(coding.items), len(self.store.runs())
+        cached = self._described.get(coding.id)
+        if cached is None or cached[0] != now:
+            page = CodingPage.of(self.store, coding)
+            described = DescribedCoding(page, codes_section(page.state, page.shares), saturation_chart(page.state))
+            self._described[coding.id] = cached = now, described
+        return cached[1]
+
+    def runs(self, coding: Coding) -> dict[int, Run]:
+        """Number -> run, for those of its runs that still exist."""
+        return {run.num: run for run in self.store.runs() if run.id in coding.drawn}
+
+    def next_address(self, coding: Coding, mode: ReadingMode, after: int = 0) -> str:
+        """Where the record is that a reader is to see next; the error analysis itself where all is done.
+
+        Args:
+            coding: that is read.
+            mode: of reading.
+            after: number of the record that was read last; records before it come after all others.
+        """
+        state = read_coding(self.store, coding)
+        uncoded = {note.item for note in state.uncoded}
+        items = [item.num for item in coding.items]
+        left = [item for item in items if (item in uncoded if mode == "group" else item not in state.notes)]
+        ordered = [*(item for item in left if item > after), *(item for item in left if item < after)]
+        if not ordered:
+            return self.pages.address(f"/codes/{coding.id}")
+        return self.record_address(coding, ordered[0], mode)
+
+    def record_address(self, coding: Coding, item: int, mode: ReadingMode) -> str:
+        """Where a record of an error analysis is shown."""
+        return self.pages.address(f"/codes/{coding.id}/i/{item}", mode=mode)
+
+    def store_option(self) -> str:
+        """` --store STORE` of a command for this store, without a password; "" for the default store."""
+        return "" if self.store.is_at(None) else f" --store {shlex.quote(str(self.store.path))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,83 +129,81 @@ class ListedCode:
     scorer: str
 
 
-def codes_routes(pages: Pages, codings: OpenCodings) -> list[Route]:
+def codes_routes(opened: OpenCodings) -> list[Route]:
     """The routes of the list, of drawing, and of the page of an error analysis."""
-    site = _CodesPages(pages, codings)
+    site = _CodesPages(opened, opened.pages)
+    takes = site.pages.takes
     return [
         Route("/codes", site.listed),
         Route("/codes/{coding}", site.overview),
         Route("/codes/{coding}/draw", site.ask_draw),
-        Route("/codes/{coding}/draw", site.draw, methods=["POST"]),
-        Route("/codes/{coding}/name", site.take_name, methods=["POST"]),
-        Route("/codes/{coding}/code", site.add_code, methods=["POST"]),
-        Route("/codes/{coding}/proposed", site.take_proposal, methods=["POST"]),
+        takes("/codes/{coding}/draw", site.draw),
+        takes("/codes/{coding}/name", site.take_name),
+        takes("/codes/{coding}/code", site.add_code),
+        takes("/codes/{coding}/proposed", site.take_proposal),
     ]
 
 
+@dataclass(frozen=True, slots=True)
 class _CodesPages:
     """The pages of error analyses over one store."""
 
-    def __init__(self, pages: Pages, codings: OpenCodings) -> None:
-        self._pages = pages
-        self._store = pages.store
-        self._codings = codings
+    codings: OpenCodings
+    pages: Pages
 
     def listed(self, request: Request) -> Response:
         """The list of error analyses."""
-        targets = {run.id: run.target for run in self._store.runs()}
+        store = self.pages.store
+        targets = {run.id: run.target for run in store.runs()}
         rows = [
-            (
-                coding,
-                read_coding(self._store, coding),
-                [targets.get(ident, f"{ident} (deleted)") for ident in coding.drawn],
-            )
-            for coding in codings(self._store)
+            (coding, read_coding(store, coding), [targets.get(ident, f"{ident} (deleted)") for ident in coding.drawn])
+            for coding in codings(store)
         ]
-        return self._pages.savable(request, "codings.html.j2", "error analyses", codings=rows)
+        return self.pages.savable(request, "codings.html.j2", "error analyses", codings=rows)
 
     def overview(self, request: Request) -> Response:
         """An error analysis; of a run its newest, or the form that draws one where it is in none."""
         ident = request.path_params["coding"]
-        run = next((run for run in self._store.runs() if run.id == ident), None)
+        run = next((run for run in self.pages.store.runs() if run.id == ident), None)
         if run is None:
-            return self._shown(request, named_coding(self._store, ident))
-        of_run = codings(self._store, run)
+            return self._shown(request, self.codings.of(request))
+        of_run = codings(self.pages.store, run)
         return self._shown(request, of_run[0], run) if of_run else self._draw_form(request, run)
 
     def _shown(self, request: Request, coding: Coding, run: Run | None = None) -> Response:
-        described = self._codings.described(coding)
+        described = self.codings.described(coding)
         state = described.page.state
-        runs = self._codings.runs(coding)
+        runs = self.codings.runs(coding)
         counts = state.counts
-        return self._pages.savable(
+        return self.pages.savable(
             request,
             "coding.html.j2",
             f"error analysis {coding.id}",
             coding=coding,
             state=state,
             runs=list(runs.values()),
-            others=[other for other in codings(self._store, run) if other.id != coding.id] if run else [],
+            others=[other for other in codings(self.pages.store, run) if other.id != coding.id] if run else [],
             deleted=described.page.deleted,
             drawn=_drawn(coding, {run.id: run.target for run in runs.values()}),
             errors=sum(counts.values()),
             codes=[ListedCode(code, counts[code.id], scorer_words(code)) for code in state.adopted],
             section=described.codes,
             saturation=described.saturation,
-            store_option=self._codings.store_option(),
+            store_option=self.codings.store_option(),
             author=author_of(request),
             longest=(LONGEST_NAME, LONGEST_DEFINITION),
         )
 
     def ask_draw(self, request: Request) -> Response:
         """The form that draws records of a run, and of others of its suite."""
-        return self._draw_form(request, self._pages.run_of(request.path_params["coding"]))
+        return self._draw_form(request, self.pages.run_of(request.path_params["coding"]))
 
-    def _draw_form(self, request: Request, run: Run, given: dict[str, Any] | None = None, fault: str = "") -> Response:
-        runs = sorted(self._store.runs(), key=lambda other: (other.id != run.id, -other.num))
-        same_suite = [other for other in runs if (other.suite, other.kind) == (run.suite, run.kind)]
-        values = {"n": _DRAWN, "seed": 0, "author": author_of(request), "runs": [run.id]}
-        return self._pages.page(
+    def _draw_form(self, request: Request, run: Run, form: Form | None = None, fault: str = "") -> Response:
+        same_suite = sorted(self.pages.same_suite(run), key=lambda other: (other.id != run.id, -other.num))
+        given: dict[str, Any] = {"n": _DRAWN, "seed": 0, "author": author_of(request), "runs": [run.id]}
+        if form is not None:
+            given |= {**form, "runs": form.getlist("run")}
+        return self.pages.page(
             request,
             "coding_draw.html.j2",
             status=422 if fault else 200,
@@ -133,77 +211,49 @@ class _CodesPages:
             alike=same_suite[:_MOST_RUNS],
             more=max(0, len(same_suite) - _MOST_RUNS),
             most=MOST_DRAWN,
-            given={**values, **(given or {})},
+            given=given,
             fault=fault,
-            before=codings(self._store, run),
+            before=codings(self.pages.store, run),
         )
 
-    async def draw(self, request: Request) -> Response:
+    def draw(self, request: Request, form: Form) -> Response:
         """Draw, and show what was drawn; an invalid form is shown again with what is wrong."""
-        self._pages.refuse_writing()
-        fields = await fields_of(request)
-        return await run_in_threadpool(self._drawn_by, request, fields)
-
-    def _drawn_by(self, request: Request, fields: list[tuple[str, str]]) -> Response:
-        run = self._pages.run_of(request.path_params["coding"])
-        form: dict[str, Any] = {**dict(fields), "runs": [value for name, value in fields if name == "run"]}
+        run = self.pages.run_of(request.path_params["coding"])
         try:
             author = checked_rater(form.get("author", ""))
-            runs = [self._pages.run_of(ident) for ident in form["runs"]]
+            runs = [self.pages.run_of(ident) for ident in form.getlist("run")]
             n, seed = _whole(form.get("n", ""), "records"), _whole(form.get("seed", ""), "seed")
-            coding = draw_coding(self._store, runs, n=n, seed=seed, author=author)
+            coding = draw_coding(self.pages.store, runs, n=n, seed=seed, author=author)
         except ConfigError as error:
             return self._draw_form(request, run, form, str(error))
-        answer = RedirectResponse(self._pages.address(f"/codes/{coding.id}"), 303)
-        remember_author(answer, request, author, path=self._pages.address("/"))
-        return answer
+        return self.pages.signed_redirect(request, self.pages.address(f"/codes/{coding.id}"), author)
 
-    async def take_name(self, request: Request) -> Response:
+    def take_name(self, request: Request, form: Form) -> Response:
         """Remember the reader's name, and show the first record without a note, or the first note without a code."""
-        self._pages.refuse_writing()
-        form = await form_of(request)
         reader = checked_rater(form.get("name", ""))
-        answer = await run_in_threadpool(self._first, request, form)
-        remember_author(answer, request, reader, path=self._pages.address("/"))
-        return answer
+        following = self.codings.next_address(self.codings.of(request), reading_mode(form))
+        return self.pages.signed_redirect(request, following, reader)
 
-    def _first(self, request: Request, form: dict[str, str]) -> Response:
-        coding = named_coding(self._store, request.path_params["coding"])
-        mode = reading_mode(form)
-        item = self._codings.next_item(coding, mode)
-        return RedirectResponse(record_address(self._pages, coding, item.num if item else None, mode), 303)
-
-    async def add_code(self, request: Request) -> Response:
+    def add_code(self, request: Request, form: Form) -> Response:
         """Create a code that has no notes yet."""
-        self._pages.refuse_writing()
-        return await run_in_threadpool(self._added, request, await form_of(request))
-
-    def _added(self, request: Request, form: dict[str, str]) -> Response:
-        coding = named_coding(self._store, request.path_params["coding"])
+        coding = self.codings.of(request)
         author, definition = writer_of(request, form), form.get("definition", "")
-        code = new_code(self._store, coding, form.get("name", ""), author=author, definition=definition)
-        answer = RedirectResponse(self._pages.address(f"/codes/{coding.id}") + f"#code-{quote(code)}", 303)
-        remember_author(answer, request, author, path=self._pages.address("/"))
-        return answer
+        code = new_code(self.pages.store, coding, form.get("name", ""), author=author, definition=definition)
+        address = self.pages.address(f"/codes/{coding.id}") + f"#code-{quote(code)}"
+        return self.pages.signed_redirect(request, address, author)
 
-    async def take_proposal(self, request: Request) -> Response:
+    def take_proposal(self, request: Request, form: Form) -> Response:
         """Adopt or drop a code that a model proposes."""
-        self._pages.refuse_writing()
-        return await run_in_threadpool(self._decided, request, await form_of(request))
-
-    def _decided(self, request: Request, form: dict[str, str]) -> Response:
-        coding = named_coding(self._store, request.path_params["coding"])
-        kinds = [kind for kind in ("adopt", "drop") if kind in form]
-        if len(kinds) != 1:
+        coding = self.codings.of(request)
+        if ("adopt" in form) == ("drop" in form):
             raise HTTPException(400, "a proposed code is adopted or dropped")
-        code = form[kinds[0]]
-        if read_coding(self._store, coding).code(code).state != "proposed":
+        kind: EventKind = "adopt" if "adopt" in form else "drop"
+        code = form[kind]
+        if read_coding(self.pages.store, coding).code(code).state != "proposed":
             raise ConfigError(f"the code {code!r} was adopted already")
         author = writer_of(request, form)
-        change_code(self._store, coding, "adopt" if kinds == ["adopt"] else "drop", code, author=author)
-        answer = RedirectResponse(self._pages.address(f"/codes/{coding.id}") + "#proposed", 303)
-        remember_author(answer, request, author, path=self._pages.address("/"))
-        return answer
+        change_code(self.pages.store, coding, kind, code, author=author)
+        return self.pages.signed_redirect(request, self.pages.address(f"/codes/{coding.id}") + "#proposed", author)
 
 
 def reading_mode(given: Mapping[str, str]) -> ReadingMode:
@@ -211,14 +261,7 @@ def reading_mode(given: Mapping[str, str]) -> ReadingMode:
     return "group" if given.get("mode") == "group" else ""
 
 
-def record_address(pages: Pages, coding: Coding, item: int | None, mode: str) -> str:
-    """Where a record of an error analysis is shown; the error analysis itself where there is none."""
-    if item is None:
-        return pages.address(f"/codes/{coding.id}")
-    return pages.address(f"/codes/{coding.id}/i/{item}", mode=mode)
-
-
-def writer_of(request: Request, form: dict[str, str]) -> str:
+def writer_of(request: Request, form: Form) -> str:
     """Who sends a form: the name in it, or the one that the browser keeps.
 
     Raises:
@@ -239,18 +282,15 @@ def scorer_words(code: ErrorCode) -> str:
 
 def _drawn(coding: Coding, targets: dict[str, str]) -> list[tuple[str, str]]:
     """How the records of each run were drawn, in words."""
-    return [
-        (
-            targets.get(ident, f"{ident} (deleted)"),
-            ", ".join(
-                f"{stratum['drawn']:,} of {stratum['records']:,} {name}"
-                for name, stratum in draw.get("strata", {}).items()
-                if stratum["records"]
-            )
-            + f"; seed {draw.get('seed', 0)}",
+    drawn = []
+    for ident, draw in coding.drawn.items():
+        strata = (
+            f"{stratum['drawn']:,} of {stratum['records']:,} {name}"
+            for name, stratum in draw.get("strata", {}).items()
+            if stratum["records"]
         )
-        for ident, draw in coding.drawn.items()
-    ]
+        drawn.append((targets.get(ident, f"{ident} (deleted)"), f"{', '.join(strata)}; seed {draw.get('seed', 0)}"))
+    return drawn
 
 
 def _whole(text: str, name: str) -> int:

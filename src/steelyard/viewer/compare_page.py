@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -16,20 +19,25 @@ from steelyard.analysis.numbers import count_text, interval_text, score_title, v
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.report.charts.scatter import ScatterChart
+from steelyard.report.charts.plots import MOST_LINKED, ScatterChart, ScatterPoint
 from steelyard.report.run_texts import run_labels
 from steelyard.report.section import Section
-from steelyard.report.sections.comparison import comparison_section, settings_section
+from steelyard.report.sections.comparison import comparison_section, methods_section, settings_section
 from steelyard.report.sections.conclusion import difference_text
 from steelyard.report.sections.grid import grid_details_section
-from steelyard.report.sections.methods import methods_section
 from steelyard.store import Run
 from steelyard.store.related_runs import refuse_other_suites
+from steelyard.viewer.named_address import sample_address
 from steelyard.viewer.open_datasets import OpenDatasets
 from steelyard.viewer.pages import Pages
-from steelyard.viewer.sample_columns import SCORE, SampleColumn, as_chosen
-from steelyard.viewer.score_points import scatter_of
+from steelyard.viewer.sample_cells import SCORE, SampleColumn, as_chosen
 from steelyard.viewer.side_by_side import ChangedRow, changed_rows
+
+_MOST_SAMPLES: Final = 20_000
+"""Samples up to which a chart is drawn: reading more values takes longer than a page may."""
+_ROOM: Final = 0.05
+"""Share of a scale added at its ends, so that points there are not cut off."""
+_WITHOUT_VERDICT: Final = frozenset({"unparsed", "refused"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +125,7 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
         """A form of the list of runs: the pinned baseline is the baseline, else the oldest of the chosen runs."""
         chosen = [pages.run_of(ident) for ident in dict.fromkeys(request.query_params.getlist("run"))]
         pinned = pages.baselines()
-        baseline = pinned.get((chosen[0].suite, chosen[0].kind)) if len(chosen) == 1 else None
+        baseline = pages.baseline_of(chosen[0]) if len(chosen) == 1 else None
         runs = sorted(
             {run.num: run for run in ([baseline] if baseline else []) + chosen}.values(),
             key=lambda run: (run.num not in {pin.num for pin in pinned.values()}, run.num),
@@ -199,7 +207,7 @@ def _shown(pages: Pages, runs: Sequence[Run], pair: PairComparison, second: str)
         and not pair.overlap.left_out_changed
         and pair.score == runs[0].manifest.get("primary")
     )
-    scatter = scatter_of(pages, runs[0], other, pair.score, second)
+    scatter = _scatter_of(pages, runs[0], other, pair.score, second)
     return ShownPair(pair, settings_section(pair), is_linked, scatter)
 
 
@@ -278,3 +286,69 @@ def _versions(pages: Pages, datasets: OpenDatasets, baseline: Run, other: Run) -
     if before is None or after is None or before.id != after.id or before.digest == after.digest:
         return ""
     return pages.address(f"/data/{after.id}/diff", a=before.digest, b=after.digest)
+
+
+def _scatter_of(pages: Pages, baseline: Run, other: Run, score: str, second: str) -> ScatterChart | None:
+    """The chart of two runs on one score, or of two scores of the other run; None where a table shows as much.
+
+    The points lead to the samples.
+
+    Args:
+        pages: make addresses.
+        baseline: on the x axis, for one score in two runs.
+        other: on the y axis; the run whose samples the points lead to.
+        score: on the x axis.
+        second: a further score of `other`, on the y axis; "" for the same score.
+    """
+    if max(baseline.done, other.done) > _MOST_SAMPLES:
+        return None
+    ids = {no: ident for ident, no in other.places().items()}
+    upright = _means(other, second or score, ids)
+    if second:
+        across = _means(other, score, ids)
+    else:
+        across = _means(baseline, score, {no: ident for ident, no in baseline.places().items()})
+    pairs = {ident: (across[ident], value) for ident, value in upright.items() if ident in across}
+    if not pairs or {value for pair in pairs.values() for value in pair} <= {0.0, 1.0}:
+        return None
+    info = other.score_infos.get(score)
+    return ScatterChart(
+        f"{score_title(score)} and {score_title(second)} of {other.target}"
+        if second
+        else f"{score_title(score)} by sample",
+        score_title(score) if second else f"{baseline.target} (baseline)",
+        score_title(second) if second else other.target,
+        tuple(_points(pages, other, pairs, baseline.id)),
+        None if second else _domain(other, score),
+        diagonal=not second,
+        lower_is_better=bool(info and info.lower_is_better),
+    )
+
+
+def _means(run: Run, score: str, ids: Mapping[int, str]) -> dict[str, float]:
+    """Sample id -> the mean of a score over the repeats that its headline counts, a reply without a verdict as 0."""
+    info = run.score_infos.get(score)
+    as_zero = _WITHOUT_VERDICT if info is not None and info.denominator == "all" else frozenset()
+    values: dict[str, list[float]] = defaultdict(list)
+    for placed in run.placed_scores(score):
+        value = 0.0 if placed.outcome in as_zero else placed.value
+        if value is not None and placed.no in ids:
+            values[ids[placed.no]].append(value)
+    return {ident: fmean(of_sample) for ident, of_sample in values.items()}
+
+
+def _points(pages: Pages, run: Run, pairs: Mapping[str, tuple[float, float]], baseline: str) -> Iterator[ScatterPoint]:
+    linked = len(pairs) <= MOST_LINKED
+    for ident, (x, y) in pairs.items():
+        link = sample_address(pages.address, run.id, ident, against=baseline) if linked else ""
+        yield ScatterPoint(x, y, f"{ident}: {x:.4g}, {y:.4g}", link)
+
+
+def _domain(run: Run, score: str) -> tuple[float, float] | None:
+    """The declared scale of a score with room at its ends; None where it has none."""
+    info = run.score_infos.get(score)
+    if info is None or info.range is None:
+        return None
+    low, high = info.range
+    room = _ROOM * (high - low)
+    return low - room, high + room

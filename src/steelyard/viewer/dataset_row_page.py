@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -20,10 +19,9 @@ from steelyard.people.named_datasets import DatasetVersion, NamedDataset
 from steelyard.prompts.conversation import input_text
 from steelyard.store import Run
 from steelyard.types import Record
-from steelyard.viewer.notes import author_of, remember_author
+from steelyard.viewer.forms import Form, author_of, number_of
 from steelyard.viewer.open_datasets import OpenDatasets, row_of
-from steelyard.viewer.pages import Pages, form_of
-from steelyard.viewer.path_numbers import number_of
+from steelyard.viewer.pages import Pages, neighbours
 
 _CELL: Final = "cell-"
 """Beginning of the names of fields; the number of the column follows."""
@@ -60,31 +58,31 @@ def dataset_row_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
     return [
         Route("/data/add", site.choose),
         Route("/data/{dataset}/{version}/row", site.shown),
-        Route("/data/{dataset}/{version}/row", site.change, methods=["POST"]),
+        pages.takes("/data/{dataset}/{version}/row", site.change),
         Route("/data/{dataset}/{version}/new", site.blank),
-        Route("/data/{dataset}/{version}/new", site.add, methods=["POST"]),
+        pages.takes("/data/{dataset}/{version}/new", site.add),
     ]
 
 
+@dataclass(frozen=True, slots=True)
 class _RowPages:
     """The forms of rows over one store."""
 
-    def __init__(self, pages: Pages, datasets: OpenDatasets) -> None:
-        self._pages = pages
-        self._datasets = datasets
+    pages: Pages
+    datasets: OpenDatasets
 
     def choose(self, request: Request) -> Response:
         """The datasets that a sample can be added to."""
         run, record = self._record(request.query_params)
         listed = [
             (dataset, version, reason)
-            for dataset in self._datasets.all()
+            for dataset in self.datasets.all()
             for version in dataset.versions[:1]
             for reason in [version.about.reason or unwritable(version.files.paths[0])]
         ]
-        own_dataset = self._datasets.of_run(run)
+        own_dataset = self.datasets.of_run(run)
         listed.sort(key=lambda entry: (bool(entry[2]), own_dataset is None or entry[0].id != own_dataset.id))
-        return self._pages.page(
+        return self.pages.page(
             request,
             "dataset_choose.html.j2",
             run=run,
@@ -98,19 +96,15 @@ class _RowPages:
         opened = self._open_version(request)
         return self._row_page(request, opened, request.query_params.get("id", ""))
 
-    async def change(self, request: Request) -> Response:
+    def change(self, request: Request, sent: Form) -> Response:
         """Change a row, retire it, or undo all its changes."""
-        self._pages.refuse_writing()
-        form = await _sent(request)
-        return await run_in_threadpool(self._change, request, form)
-
-    def _change(self, request: Request, form: dict[str, str]) -> Response:
+        form = _with_ids(request, sent)
         ident, does = form.get("id", ""), form.get("do", "save")
         try:
             opened = self._open_version(request)
             row, _, in_file = row_of(opened.file, opened.draft, ident)
         except (ConfigError, DataError) as error:  # the file or the row is gone, and the form with it
-            return self._pages.unplaced(request, error, _written(form))
+            return self.pages.unplaced(request, error, _written(form))
         try:
             cells = _typed(opened.file, form, row.cells)
             if does == "save" and in_file is None:
@@ -131,23 +125,20 @@ class _RowPages:
         """Store a change; nothing is written where the row is unchanged and the draft has none of its changes."""
         if edit is None and ident not in opened.draft.rows and str(opened.draft.seen.get(ident, 0)) == form.get("seen"):
             return
-        seen = form.get("seen", "")
         change_row(
-            self._pages.store,
+            self.pages.store,
             opened.draft,
             ident,
             edit,
             author=form.get("author", "") or author_of(request),
-            seen=number_of(seen),
+            seen=number_of(form.get("seen", "")),
             origin=self._origin(form),
         )
 
     def _done(self, request: Request, opened: _OpenVersion, form: Mapping[str, str]) -> Response:
-        path = f"/data/{opened.dataset.id}"
-        answer = RedirectResponse(self._pages.address(path, version=opened.version.digest, show="draft"), 303)
-        if author := form.get("author", "").strip():
-            remember_author(answer, request, author, path=self._pages.address("/"))
-        return answer
+        address = self.pages.address(f"/data/{opened.dataset.id}", version=opened.version.digest, show="draft")
+        author = form.get("author", "").strip()
+        return self.pages.signed_redirect(request, address, author) if author else RedirectResponse(address, 303)
 
     def _row_page(
         self,
@@ -158,32 +149,29 @@ class _RowPages:
         error: Exception | None = None,
     ) -> Response:
         """The form, with what somebody typed where it could not be stored."""
-        draft = self._datasets.draft(opened.dataset, opened.version) if error else opened.draft
-        row, change, in_file = (
-            row_of(opened.file, draft, ident) if _is_there(opened, draft, ident) else (None, None, None)
-        )
+        file = opened.file
+        draft = self.datasets.draft(opened.dataset, opened.version) if error else opened.draft
+        row, change, in_file = None, None, None
+        if ident in draft.rows or ident in file.ids:
+            row, change, in_file = row_of(file, draft, ident)
         conflict = isinstance(error, DraftConflictError)
-        like = like_cells(opened.file)
+        like = like_cells(file)
         fields = []
-        for at, column in _columns(opened.file):
-            name = f"{_CELL}{at}"
-            current_text = opened.file.shown(row.cells[at]) if row else ""
-            file_text = opened.file.shown(in_file.cells[at]) if in_file else ""
-            text = form.get(name, current_text) if form is not None else current_text
-            is_json = opened.file.keyed and not isinstance(
-                row.cells[at] if row and row.cells[at] is not None else like.get(column, ""), str
-            )
+        for at, column in _columns(file):
+            stored = row.cells[at] if row else None
+            current_text = file.shown(stored) if row else ""
+            text = (form or {}).get(f"{_CELL}{at}", current_text)
             fields.append(
                 CellField(
-                    name,
+                    f"{_CELL}{at}",
                     column,
                     text,
-                    file_text,
-                    current_text if conflict and _differ(current_text, text) else "",
-                    is_json,
+                    in_file=file.shown(in_file.cells[at]) if in_file else "",
+                    in_draft=current_text if conflict and current_text.split() != text.split() else "",
+                    is_json=file.keyed and not isinstance(like.get(column, "") if stored is None else stored, str),
                 )
             )
-        return self._pages.savable(
+        return self.pages.savable(
             request,
             "dataset_row.html.j2",
             f"{opened.version.name} {ident}",
@@ -199,7 +187,7 @@ class _RowPages:
             fault=str(error) if error else "",
             conflict=conflict,
             author=(form or {}).get("author") or author_of(request),
-            beside=_beside(opened, ident),
+            beside=neighbours(file.ids, ident) if ident in file.ids else ("", ""),
             unwritable=unwritable(opened.file.path),
         )
 
@@ -208,17 +196,13 @@ class _RowPages:
         opened = self._open_version(request)
         return self._new_page(request, opened, request.query_params)
 
-    async def add(self, request: Request) -> Response:
+    def add(self, request: Request, sent: Form) -> Response:
         """Store a new row."""
-        self._pages.refuse_writing()
-        form = await _sent(request)
-        return await run_in_threadpool(self._add, request, form)
-
-    def _add(self, request: Request, form: dict[str, str]) -> Response:
+        form = _with_ids(request, sent)
         try:
             opened = self._open_version(request)
         except (ConfigError, DataError) as error:
-            return self._pages.unplaced(request, error, _written(form))
+            return self.pages.unplaced(request, error, _written(form))
         try:
             ident, filled = _new_row(opened, form)
             # A row of this id in the draft was not seen by the author; an undone one does not matter.
@@ -249,7 +233,7 @@ class _RowPages:
             )
             for at, column in _columns(opened.file)
         ]
-        return self._pages.page(
+        return self.pages.page(
             request,
             "dataset_new.html.j2",
             status=422 if error else 200,
@@ -267,14 +251,14 @@ class _RowPages:
         )
 
     def _open_version(self, request: Request) -> _OpenVersion:
-        dataset, version = self._datasets.asked(request)
-        file = self._datasets.file(version)
+        dataset, version = self.datasets.asked(request)
+        file = self.datasets.file(version)
         if len(file.columns) > _MOST_COLUMNS:
             raise ConfigError(f"{version.name} has {len(file.columns)} columns, more than a form can have")
-        return _OpenVersion(dataset, version, file, self._datasets.draft(dataset, version))
+        return _OpenVersion(dataset, version, file, self.datasets.draft(dataset, version))
 
     def _record(self, values: Mapping[str, str]) -> tuple[Run, Record]:
-        run = self._pages.run_of(values.get("run", ""))
+        run = self.pages.run_of(values.get("run", ""))
         repeat = values.get("repeat", "") or "0"
         records = run.records_of([values.get("sample", "")])
         match = next((record for record in records if str(record.repeat) == repeat), None) or next(iter(records), None)
@@ -290,9 +274,9 @@ class _RowPages:
         return {"run": run.id, "target": run.target, "sample": record.sample.id, "repeat": record.repeat}
 
 
-async def _sent(request: Request) -> dict[str, str]:
+def _with_ids(request: Request, form: Form) -> dict[str, str]:
     """A form with the ids that its address names: hidden fields would not keep line ends and hidden characters."""
-    return {**request.query_params, **await form_of(request)}
+    return {**request.query_params, **form}
 
 
 def _written(form: Mapping[str, str]) -> str:
@@ -338,14 +322,6 @@ def _changed(file: DatasetFile, before: tuple[Any, ...], cells: Mapping[str, Any
     return {name: value for name, value in cells.items() if file.shown(value) != file.shown(before[at[name]])}
 
 
-def _differ(first: str, second: str) -> bool:
-    return first.split() != second.split()
-
-
-def _is_there(opened: _OpenVersion, draft: DatasetDraft, ident: str) -> bool:
-    return ident in draft.rows or ident in opened.file.ids
-
-
 def _free_id(opened: _OpenVersion, ident: str) -> str:
     """The id of a sample; with a number where the dataset or its draft has a row of that id."""
     taken_ids = {*opened.file.ids} | opened.draft.rows.keys()
@@ -354,12 +330,3 @@ def _free_id(opened: _OpenVersion, ident: str) -> str:
         count += 1
         name = f"{ident}-{count}"
     return name
-
-
-def _beside(opened: _OpenVersion, ident: str) -> tuple[str, str]:
-    """Ids of the rows of the file before and after one; "" at the ends."""
-    ids = opened.file.ids
-    if ident not in ids:
-        return "", ""
-    at = ids.index(ident)
-    return ids[at - 1] if at else "", ids[at + 1] if at + 1 < len(ids) else ""

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -19,10 +18,9 @@ from steelyard.errors import ConfigError, DataError
 from steelyard.people.dataset_drafts import DatasetDraft, discard_draft
 from steelyard.people.events import checked_author
 from steelyard.viewer.dataset_row_page import dataset_row_routes
-from steelyard.viewer.notes import author_of, remember_author
+from steelyard.viewer.forms import Form, author_of, number_of
 from steelyard.viewer.open_datasets import OpenDatasets
-from steelyard.viewer.pages import Pages, form_of
-from steelyard.viewer.path_numbers import number_of
+from steelyard.viewer.pages import Pages
 
 _GIVEN: Final = ("version", "after", "before", "search", "show")
 _MOST_ROWS: Final = 200
@@ -60,38 +58,38 @@ def dataset_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
         Route("/data/{dataset}", site.rows),
         Route("/data/{dataset}/diff", site.difference),
         Route("/data/{dataset}/{version}/draft", site.draft),
-        Route("/data/{dataset}/{version}/save", site.save, methods=["POST"]),
-        Route("/data/{dataset}/{version}/discard", site.discard, methods=["POST"]),
+        pages.takes("/data/{dataset}/{version}/save", site.save),
+        pages.takes("/data/{dataset}/{version}/discard", site.discard),
     ]
 
 
+@dataclass(frozen=True, slots=True)
 class _DatasetPages:
     """The pages of datasets over one store."""
 
-    def __init__(self, pages: Pages, datasets: OpenDatasets) -> None:
-        self._pages = pages
-        self._datasets = datasets
+    pages: Pages
+    datasets: OpenDatasets
 
     def listed(self, request: Request) -> Response:
         """The list of datasets."""
         datasets = [
-            (dataset, sum(len(self._datasets.draft(dataset, version).rows) for version in dataset.versions))
-            for dataset in self._datasets.all()
+            (dataset, sum(len(self.datasets.draft(dataset, version).rows) for version in dataset.versions))
+            for dataset in self.datasets.all()
         ]
-        return self._pages.savable(request, "datasets.html.j2", "datasets", datasets=datasets)
+        return self.pages.savable(request, "datasets.html.j2", "datasets", datasets=datasets)
 
     def rows(self, request: Request) -> Response:
         """The rows of a version, or why they cannot be shown; and its versions with their runs."""
-        dataset, version = self._datasets.asked(request)
+        dataset, version = self.datasets.asked(request)
         query = {name: request.query_params.get(name, "") for name in _GIVEN}
-        draft = self._datasets.draft(dataset, version)
+        draft = self.datasets.draft(dataset, version)
         fault, rows, total = "", None, 0
         try:
-            rows = self._datasets.rows(version, draft, query)
-            total = len(self._datasets.file(version).rows)
+            rows = self.datasets.rows(version, draft, query)
+            total = len(self.datasets.file(version).rows)
         except (ConfigError, DataError) as error:
             fault = str(error)
-        return self._pages.savable(
+        return self.pages.savable(
             request,
             "dataset.html.j2",
             version.name,
@@ -107,16 +105,16 @@ class _DatasetPages:
 
     def difference(self, request: Request) -> Response:
         """The changes between two versions."""
-        dataset, later = self._datasets.asked(request)
+        dataset, later = self.datasets.asked(request)
         later = dataset.version(request.query_params.get("b", "") or later.digest)
         earlier_digest = request.query_params.get("a", "")
         earlier = dataset.version(earlier_digest) if earlier_digest else dataset.parent(later)
         changes, fault = None, ""
         try:
-            changes = dataset_difference(self._datasets.file(earlier), self._datasets.file(later))
+            changes = dataset_difference(self.datasets.file(earlier), self.datasets.file(later))
         except (ConfigError, DataError) as error:
             fault = str(error)
-        return self._pages.savable(
+        return self.pages.savable(
             request,
             "dataset_difference.html.j2",
             f"{earlier.name} to {later.name}",
@@ -133,17 +131,17 @@ class _DatasetPages:
         return self._draft_page(request)
 
     def _draft_page(self, request: Request, fault: str = "") -> Response:
-        dataset, version = self._datasets.asked(request)
-        draft = self._datasets.draft(dataset, version)
+        dataset, version = self.datasets.asked(request)
+        draft = self.datasets.draft(dataset, version)
         parts: list[ShownDifference] = []
         refused = ""
         try:
-            file = self._datasets.file(version)
+            file = self.datasets.file(version)
             parts = list(_parts(draft_difference(file, draft.edits)))
             refused = unwritable(file.path)
         except (ConfigError, DataError) as error:
             refused = str(error)
-        return self._pages.savable(
+        return self.pages.savable(
             request,
             "dataset_draft.html.j2",
             f"draft of {version.name}",
@@ -157,43 +155,27 @@ class _DatasetPages:
             author=author_of(request),
         )
 
-    async def save(self, request: Request) -> Response:
+    def save(self, request: Request, form: Form) -> Response:
         """Write the draft as a new file and show it."""
-        self._pages.refuse_writing()
-        form = await form_of(request)
-        return await run_in_threadpool(self._save, request, form)
-
-    def _save(self, request: Request, form: dict[str, str]) -> Response:
-        dataset, version = self._datasets.asked(request)
-        author = form.get("author", "")
+        dataset, version = self.datasets.asked(request)
+        author, seen = form.get("author", ""), number_of(form.get("seen", ""))
         try:
-            saved = save_draft(self._pages.store, dataset, version, author=author, seen=number_in(form, "seen"))
+            saved = save_draft(self.pages.store, dataset, version, author=author, seen=seen)
         except (ConfigError, DataError) as error:
             return self._draft_page(request, f"This was not saved: {error}")
-        answer = RedirectResponse(self._pages.address(f"/data/{dataset.id}", version=saved.digest), 303)
-        remember_author(answer, request, saved.author, path=self._pages.address("/"))
-        return answer
+        address = self.pages.address(f"/data/{dataset.id}", version=saved.digest)
+        return self.pages.signed_redirect(request, address, saved.author)
 
-    async def discard(self, request: Request) -> Response:
+    def discard(self, request: Request, form: Form) -> Response:
         """End the draft without saving it."""
-        self._pages.refuse_writing()
-        form = await form_of(request)
-        return await run_in_threadpool(self._discard, request, form)
-
-    def _discard(self, request: Request, form: dict[str, str]) -> Response:
-        dataset, version = self._datasets.asked(request)
+        dataset, version = self.datasets.asked(request)
         draft = DatasetDraft(dataset.id, version.digest, {}, {}, 0)
         try:
             author = checked_author(form.get("author", ""))
-            discard_draft(self._pages.store, draft, author=author, seen=number_in(form, "seen"))
+            discard_draft(self.pages.store, draft, author=author, seen=number_of(form.get("seen", "")))
         except ConfigError as error:
             return self._draft_page(request, f"Nothing was discarded: {error}")
-        return RedirectResponse(self._pages.address(f"/data/{dataset.id}", version=version.digest), 303)
-
-
-def number_in(form: dict[str, str], name: str) -> int:
-    """The number of a hidden field; -1, which is not an event's, where somebody made the form by hand."""
-    return number_of(form.get(name, ""))
+        return RedirectResponse(self.pages.address(f"/data/{dataset.id}", version=version.digest), 303)
 
 
 def _parts(difference: DatasetDifference) -> Iterator[ShownDifference]:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from threading import Lock, RLock
 from typing import Any, Final, TypeVar, cast
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import quote, urlencode
 
 import jinja2
-from starlette.convertors import Convertor
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
 
 from steelyard.analysis.comparison.compare_runs import compare
 from steelyard.analysis.comparison.comparison_values import Comparison
 from steelyard.analysis.numbers import interval_text, score_title, seconds_text, value_text
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, DataError
-from steelyard.escaping import visible
 from steelyard.people.marks import baselines, read_marks
 from steelyard.report.charts.chart import ConditionLink
 from steelyard.report.render.html import page_style, section_environment
@@ -27,11 +28,11 @@ from steelyard.report.run_texts import count_cell
 from steelyard.report.section import PageLink, RecordLink, RunLink
 from steelyard.store import Run, Store
 from steelyard.store.reading.run_reading import label_state
+from steelyard.viewer.forms import Form, form_of, remember_author
 from steelyard.viewer.keys import KEYS
 from steelyard.viewer.named_address import named_address, sample_address, short_name
 from steelyard.viewer.run_figures import BaselineDifference, FigureCache, state_of
 from steelyard.viewer.run_filter import tag_filter
-from steelyard.viewer.single_file import saved_as, to_be_read
 
 _HTMX: Final = (
     "extensions:'hx-csp,sse', includeIndicatorCSS:false, defaultTimeout:60000"
@@ -39,7 +40,9 @@ _HTMX: Final = (
     ", sse.reconnectMaxDelay:5000"
 )
 _NO_RUN: Final = "there is no run with the id"
-_MOST_FIELDS: Final = 200
+_FORM: Final = re.compile(r"<form\b.*?</form>", re.DOTALL)
+_LINK: Final = re.compile(r'(<a\b[^>]*?) href="[^"#][^"]*"')
+"""Both match markup only: text on a page is escaped, and has no `<`."""
 _PATIENCE_S: Final = 0.2
 """How long a run's page waits for its difference to the baseline; then it is shown without."""
 _KEPT: Final = 1000
@@ -49,20 +52,6 @@ _COMPUTED: Final = 12
 _RECORDS: Final = 1_000_000
 """The most records of the runs behind them, together: ids of 100,000 samples whose verdict changed take 7 MB."""
 T = TypeVar("T")
-
-
-class AnyText(Convertor[str]):
-    """The rest of a path whatever it holds: Starlette's own ends at a line end, which ids of samples may have."""
-
-    regex = r"[\s\S]*"
-
-    def convert(self, value: str) -> str:
-        """As it is."""
-        return value
-
-    def to_string(self, value: str) -> str:
-        """As it is."""
-        return value
 
 
 class Pages:
@@ -105,6 +94,14 @@ class Pages:
     def baselines(self) -> dict[tuple[str, str], Run]:
         """(suite, kind) -> its pinned baseline."""
         return baselines(self.store.runs(), read_marks(self.store))
+
+    def baseline_of(self, run: Run) -> Run | None:
+        """The pinned baseline of a run's suite; None where none is pinned."""
+        return self.baselines().get((run.suite, run.kind))
+
+    def same_suite(self, run: Run) -> list[Run]:
+        """All runs of a run's suite and kind, newest first."""
+        return [other for other in self.store.runs() if (other.suite, other.kind) == (run.suite, run.kind)]
 
     def target_tags(self, run: Run) -> Mapping[str, str]:
         """The report columns of a run's target; cached, as they never change, and reading 500 manifests is slow."""
@@ -209,6 +206,26 @@ class Pages:
             raise ConfigError(f"{_NO_RUN} {ident!r}: it may have been deleted")
         return match
 
+    def takes(self, path: str, answer: Callable[[Request, Form], Response]) -> Route:
+        """The route of a form, which is refused where nothing may be written.
+
+        Args:
+            path: that the form is sent to.
+            answer: stores what was sent; called in a thread, as it may wait for the store.
+        """
+
+        async def take(request: Request) -> Response:
+            self.refuse_writing()
+            return await run_in_threadpool(answer, request, await form_of(request))
+
+        return Route(path, take, methods=["POST"])
+
+    def signed_redirect(self, request: Request, address: str, author: str) -> Response:
+        """Leads to an address, and lets the browser keep the name of who sent a form."""
+        answer = RedirectResponse(address, 303)
+        remember_author(answer, request, author, path=self.address("/"))
+        return answer
+
     def refuse_writing(self) -> None:
         """Refuse to change the store where the viewer was started to read only.
 
@@ -246,6 +263,12 @@ class Pages:
         return self.page(request, template, status=status, title=title, text=text, typed=typed)
 
 
+def neighbours(members: Sequence[T], member: T) -> tuple[T | None, T | None]:
+    """The members before and after one of them; None at the ends."""
+    at = members.index(member)
+    return members[at - 1] if at else None, members[at + 1] if at + 1 < len(members) else None
+
+
 def _records(key: Sequence[Any]) -> int:
     """Records of the runs in a key of computed results, see `state_of`."""
     return sum(state[2] for state in key[2:])
@@ -256,40 +279,24 @@ def asks_for_file(request: Request) -> bool:
     return request.query_params.get("save") == "page"
 
 
-async def form_of(request: Request) -> dict[str, str]:
-    """The fields of a form that was sent; of a field that was sent twice, the last.
+def to_be_read(page: str) -> str:
+    """A page without forms, whose links to other pages are text: as a file it may outlive the viewer.
 
-    Raises:
-        HTTPException: 400, what was sent is not a form.
+    >>> to_be_read('<p><a class="x" href="/run/1">one</a> <a href="#top">up</a></p>')
+    '<p><a class="x">one</a> <a href="#top">up</a></p>'
     """
-    return dict(await fields_of(request))
+    return _LINK.sub(r"\1", _FORM.sub("", page))
 
 
-async def fields_of(request: Request) -> list[tuple[str, str]]:
-    """The fields of a form that was sent, in order: boxes of one name are a field each.
+def saved_as(name: str) -> dict[str, str]:
+    """The header by which browsers save an answer under a name; characters unfit for file names are replaced.
 
-    Raises:
-        HTTPException: 400, what was sent is not a form.
+    >>> saved_as("Exam v2/zh.csv")
+    {'Content-Disposition': "attachment; filename*=UTF-8''Exam-v2-zh.csv"}
     """
-    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
-        raise HTTPException(400, "a form is expected")
-    body = (await request.body()).decode("utf-8", "replace")
-    try:
-        return parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
-    except ValueError as error:
-        raise HTTPException(400, f"a form has at most {_MOST_FIELDS} fields") from error
-
-
-def typed_text(sent: str, stored: str) -> str:
-    r"""What a person typed into a field that showed a stored text; the stored text where they did not change it.
-
-    A page shows hidden characters as escapes, which must not replace them unseen.
-
-    >>> typed_text("a\\u200bb\r\n", "a\u200bb") == "a\u200bb", typed_text("c\r\nd", "a")
-    (True, 'c\nd')
-    """
-    clean = sent.replace("\r\n", "\n").strip()
-    return stored if clean == visible(stored).strip() else clean
+    stem, dot, suffix = name.rpartition(".")
+    safe = "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in stem)[:80]
+    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(safe)}{dot}{suffix}"}
 
 
 def linked_page(address: Callable[..., str], link: PageLink) -> str:

@@ -6,12 +6,11 @@ button that gives it, before anything else is shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -41,14 +40,11 @@ from steelyard.people.queues import (
 )
 from steelyard.prompts.conversation import is_messages
 from steelyard.report.section import Section
-from steelyard.report.sections.agreement import rater_sections
-from steelyard.store import Run
-from steelyard.viewer.notes import author_of, remember_author
-from steelyard.viewer.pages import Pages, form_of
-from steelyard.viewer.path_numbers import number_of
+from steelyard.report.sections.judge_agreement import rater_sections
+from steelyard.viewer.forms import Form, author_of, number_of
+from steelyard.viewer.pages import Pages
 from steelyard.viewer.sample_page import turns_of
 
-_MOST_KEYS = 9
 _MOST_RUNS = 50
 """Runs that the form of a new queue offers."""
 
@@ -75,14 +71,14 @@ def queue_routes(pages: Pages) -> list[Route]:
     site = _QueuePages(pages)
     return [
         Route("/queue", site.listed),
-        Route("/queue", site.make, methods=["POST"]),
-        Route("/queue/{queue}/disagreements", site.send_disagreements, methods=["POST"]),
+        pages.takes("/queue", site.make),
+        pages.takes("/queue/{queue}/disagreements", site.send_disagreements),
         Route("/queue/{queue}", site.overview),
-        Route("/queue/{queue}/name", site.take_name, methods=["POST"]),
-        Route("/queue/{queue}/next", site.take_next, methods=["POST"]),
-        Route("/queue/{queue}/undo", site.take_back, methods=["POST"]),
+        pages.takes("/queue/{queue}/name", site.take_name),
+        pages.takes("/queue/{queue}/next", site.take_next),
+        pages.takes("/queue/{queue}/undo", site.take_back),
         Route("/queue/{queue}/i/{item:number}", site.shown),
-        Route("/queue/{queue}/i/{item:number}/label", site.take_verdict, methods=["POST"]),
+        pages.takes("/queue/{queue}/i/{item:number}/label", site.take_verdict),
     ]
 
 
@@ -95,54 +91,37 @@ class _QueuePages:
         self._agreements: dict[int, tuple[Verdicts, list[Section]]] = {}
 
     def listed(self, request: Request) -> Response:
-        """The list of queues."""
-        rows = [(queue, read_progress(self._store, queue)[0]) for queue in queues(self._store)]
-        runs = [(run.id, f"{run.suite} · {run.target} · {run.created:%d %b %H:%M}") for run in self._runs()]
+        """The list of queues, and the form that makes one of a run with records."""
+        runs = [run for run in self._store.runs() if run.done][:_MOST_RUNS]
         return self._pages.savable(
             request,
             "queues.html.j2",
             "queues",
-            queues=rows,
-            runs=runs,
+            queues=[(queue, read_progress(self._store, queue)[0]) for queue in queues(self._store)],
+            runs=[(run.id, f"{run.suite} · {run.target} · {run.created:%d %b %H:%M}") for run in runs],
             of_run=request.query_params.get("run", ""),
             author=author_of(request),
         )
 
-    def _runs(self) -> list[Run]:
-        """The newest runs with records, of which a queue can be made."""
-        return [run for run in self._store.runs() if run.done][:_MOST_RUNS]
-
-    async def make(self, request: Request) -> Response:
+    def make(self, request: Request, form: Form) -> Response:
         """Draw records of a run and make a queue of them."""
-        return await self._made(request, self._drawn_queue)
-
-    async def send_disagreements(self, request: Request) -> Response:
-        """Make a queue of the records on which the raters of another one disagree."""
-
-        def make(_: dict[str, str], author: str) -> LabelQueue:
-            queue = self._queue(request)
-            title = f"{queue.design.title}: disagreements"
-            return queue_of_disagreements(self._store, queue, title=title, author=author)
-
-        return await self._made(request, make)
-
-    async def _made(self, request: Request, make: Callable[[dict[str, str], str], LabelQueue]) -> Response:
-        self._pages.refuse_writing()
-        form = await form_of(request)
         author = checked_rater(form.get("author", ""))
-        queue = await run_in_threadpool(make, form, author)
-        answer = RedirectResponse(self._pages.address(f"/queue/{queue.id}"), 303)
-        remember_author(answer, request, author, path=self._pages.address("/"))
-        return answer
-
-    def _drawn_queue(self, form: dict[str, str], author: str) -> LabelQueue:
         run, n = self._pages.run_of(form.get("run", "")), number_of(form.get("records", ""))
         if n < 1:
             raise ConfigError(f"a queue has 1 record or more, not {form.get('records', '')!r}")
         items, drawn = draw_records([run], n=n)
         shape = label_form(run.manifest, run.score_infos)
         design = QueueDesign(form.get("title", ""), shape, form.get("question", "").strip(), drawn=drawn)
-        return create_queue(self._store, design, items, author=author)
+        queue = create_queue(self._store, design, items, author=author)
+        return self._pages.signed_redirect(request, self._address(queue), author)
+
+    def send_disagreements(self, request: Request, form: Form) -> Response:
+        """Make a queue of the records on which the raters of another one disagree."""
+        author = checked_rater(form.get("author", ""))
+        queue = self._queue(request)
+        title = f"{queue.design.title}: disagreements"
+        created = queue_of_disagreements(self._store, queue, title=title, author=author)
+        return self._pages.signed_redirect(request, self._address(created), author)
 
     def overview(self, request: Request) -> Response:
         """The progress of a queue, and the form that begins labelling."""
@@ -172,7 +151,7 @@ class _QueuePages:
         """One record, without anything that could influence the rater."""
         queue = self._queue(request)
         if not author_of(request).strip():  # a link that somebody was sent: the overview asks for the name
-            return self._to(queue, None)
+            return RedirectResponse(self._address(queue), 303)
         rater = checked_rater(author_of(request))
         item = queue_item(self._store, queue, request.path_params["item"])
         record = item_record(run_of(self._store, item), item)
@@ -194,22 +173,16 @@ class _QueuePages:
             rater=rater,
         )
 
-    async def take_name(self, request: Request) -> Response:
+    def take_name(self, request: Request, form: Form) -> Response:
         """Remember the rater's name and show the first record."""
-        self._pages.refuse_writing()
-        rater = checked_rater((await form_of(request)).get("name", ""))
-        answer = await run_in_threadpool(self._next, request, rater)
-        remember_author(answer, request, rater, path=self._pages.address("/"))
-        return answer
+        rater = checked_rater(form.get("name", ""))
+        queue = self._queue(request)
+        address = self._address(queue, reserve_item(self._store, queue, rater))
+        return self._pages.signed_redirect(request, address, rater)
 
-    async def take_next(self, request: Request) -> Response:
+    def take_next(self, request: Request, form: Form) -> Response:
         """Store the comment, skip the record if it got no verdict, and show the next one."""
-        self._pages.refuse_writing()
         rater = checked_rater(author_of(request))
-        form = await form_of(request)
-        return await run_in_threadpool(self._done, request, rater, form)
-
-    def _done(self, request: Request, rater: str, form: dict[str, str]) -> Response:
         queue = self._queue(request)
         if form.get("item"):
             comment, verdict = form.get("comment", ""), form.get("verdict", "")
@@ -221,37 +194,25 @@ class _QueuePages:
                 return self._pages.unplaced(request, error, "\n".join(filter(None, (verdict, comment))))
             if not verdict.strip() and not given_verdict(self._store, queue, item, rater):
                 skip_item(self._store, queue, item.num, rater)
-        return self._next(request, rater)
+        return RedirectResponse(self._address(queue, reserve_item(self._store, queue, rater)), 303)
 
-    def _next(self, request: Request, rater: str) -> Response:
-        queue = self._queue(request)
-        item = reserve_item(self._store, queue, rater)
-        return self._to(queue, item)
-
-    async def take_back(self, request: Request) -> Response:
+    def take_back(self, request: Request, _: Form) -> Response:
         """Withdraw the rater's last verdict and show its record."""
-        self._pages.refuse_writing()
         rater = checked_rater(author_of(request))
-        queue = await run_in_threadpool(self._queue, request)
-        return self._to(queue, await run_in_threadpool(undo_label, self._store, queue, rater))
+        queue = self._queue(request)
+        return RedirectResponse(self._address(queue, undo_label(self._store, queue, rater)), 303)
 
-    async def take_verdict(self, request: Request) -> Response:
+    def take_verdict(self, request: Request, form: Form) -> Response:
         """Store a verdict, at once."""
-        self._pages.refuse_writing()
         rater = checked_rater(author_of(request))
-        form = await form_of(request)
-        return await run_in_threadpool(self._said, request, rater, form)
-
-    def _said(self, request: Request, rater: str, form: dict[str, str]) -> Response:
         queue = self._queue(request)
         item = queue_item(self._store, queue, request.path_params["item"])
         verdict = None if "unsure" in form else form.get("verdict", "")
         label_item(self._store, queue, item, RaterVerdict(rater, verdict, form.get("comment", "")))
-        return self._to(queue, item)
+        return RedirectResponse(self._address(queue, item), 303)
 
-    def _to(self, queue: LabelQueue, item: DrawnRecord | None) -> Response:
-        path = f"/queue/{quote(queue.id)}" + (f"/i/{item.num}" if item else "")
-        return RedirectResponse(self._pages.address(path), 303)
+    def _address(self, queue: LabelQueue, item: DrawnRecord | None = None) -> str:
+        return self._pages.address(f"/queue/{quote(queue.id)}" + (f"/i/{item.num}" if item else ""))
 
     def _queue(self, request: Request) -> LabelQueue:
         return named_queue(self._store, request.path_params["queue"])

@@ -39,12 +39,11 @@ from steelyard.store import Run
 from steelyard.store.reading.pages import RecordPage
 from steelyard.types import Label, Record
 from steelyard.viewer.compare_page import refuse_unlike
+from steelyard.viewer.forms import author_of
 from steelyard.viewer.named_address import sample_address
-from steelyard.viewer.notes import author_of
 from steelyard.viewer.open_datasets import OpenDatasets
-from steelyard.viewer.pages import Pages
-from steelyard.viewer.record_verdicts import Cell, VerdictWords, counted_cells
-from steelyard.viewer.sample_columns import SampleColumn, sample_columns
+from steelyard.viewer.pages import Pages, neighbours
+from steelyard.viewer.sample_cells import Cell, SampleColumn, VerdictWords, counted_cells, sample_columns
 from steelyard.viewer.what_was_run import run_facts
 
 _ROWS: Final = 50
@@ -109,38 +108,38 @@ class GroupLink:
 def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
     """The route of the page."""
 
-    def run(request: Request) -> Response:
-        found = pages.run(request)
+    def show_run(request: Request) -> Response:
+        run = pages.run(request)
         given = {name: request.query_params.get(name, "") for name in _QUERY}
         chosen = request.query_params.getlist("columns")
-        summary = pages.summary(found)
+        summary = pages.summary(run)
         try:
-            page, fault = _page(pages, found, given), ""
+            page, fault = _page(pages, run, given), ""
         except ConfigError as error:
             page, fault = None, str(error)
         has_references = page is None or any(record.sample.reference is not None for record in page.records)
-        columns = sample_columns(summary, tuple(found.score_order), chosen, has_references=has_references)
-        view = SampleView(columns, chosen, VerdictWords.of(found, summary))
-        samples = _samples(pages, found, given, view, page) if page else None
-        baseline = pages.baselines().get((found.suite, found.kind))
+        columns = sample_columns(summary, run.score_order, chosen, has_references=has_references)
+        view = SampleView(columns, chosen, VerdictWords.of(run, summary))
+        samples = _samples(pages, run, given, view, page) if page else None
+        baseline = pages.baseline_of(run)
         part: dict[str, Any] = {
-            "run": found,
+            "run": run,
             "given": given,
             "samples": samples,
             "fault": fault,
             "columns": columns,
             "chosen": chosen,
-            "chips": list(_chips(pages, found, summary, given, baseline)),
+            "chips": list(_chips(pages, run, summary, given, baseline)),
         }
         if request.headers.get("hx-target", "").endswith("#samples"):
             return pages.page(request, "samples.html.j2", status=422 if fault else 200, **part)
-        pairwise, difference = pairwise_of(found, summary), pages.difference(found)
-        sections, remarks = run_sections(found, summary, pairwise), found.remarks()
+        pairwise, difference = pairwise_of(run, summary), pages.difference(run)
+        sections, remarks = run_sections(run, summary, pairwise), run.remarks()
         return pages.page(
             request,
             "run.html.j2",
             pairwise=bool(pairwise.preferences),
-            facts=run_facts(found, summary),
+            facts=run_facts(run, summary),
             figures=key_figures(summary, pairwise),
             corrected=_corrected(summary),
             strip=[score for score in summary.scores if score.headline.value is not None][:_MOST_IN_STRIP],
@@ -149,21 +148,21 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             sections=[section for section in sections if section.key != "alarms"],
             alarms=next((section for section in sections if section.key == "alarms"), None),
             contents=contents_of([*sections, Section("Notes", key="notes-title")]),
-            words=_completions(found, groups, found.labels(), compared=bool(given["against"])),
-            marks=marks_of(pages.store, found.num),
-            no_baseline=baseline_refusal(found),
+            words=_completions(run, groups, run.labels(), compared=bool(given["against"])),
+            marks=marks_of(pages.store, run.num),
+            no_baseline=baseline_refusal(run),
             difference=difference,
             baseline=baseline,
-            beside=runs_beside(pages, found),
-            others=_others(pages, found),
+            beside=runs_beside(pages, run),
+            others=_others(pages, run, baseline),
             summary=summary,
             notes=remarks.notes,
-            dataset=datasets.of_run(found),
+            dataset=datasets.of_run(run),
             author=author_of(request),
             **part,
         )
 
-    return [Route("/run/{run}", run)]
+    return [Route("/run/{run}", show_run)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,20 +352,19 @@ def _label_conditions(labels: Sequence[Label]) -> list[str]:
     return list(dict.fromkeys(conditions))[:_MOST_LABELS]
 
 
-def _others(pages: Pages, run: Run) -> list[tuple[str, str]]:
+def _others(pages: Pages, run: Run, baseline: Run | None) -> list[tuple[str, str]]:
     """Runs that this one can be compared with, id and name: the pinned baseline first, then the newest."""
-    baseline = pages.baselines().get((run.suite, run.kind))
-    same_suite = [other for other in pages.store.runs() if (other.suite, other.kind) == (run.suite, run.kind)]
-    pinned = [other for other in same_suite if baseline and other.id == baseline.id]
-    ordered = {other.id: other for other in (*pinned, *same_suite) if other.id != run.id}.values()
+    pinned = baseline.id if baseline else ""
+    others = sorted(pages.same_suite(run), key=lambda other: other.id != pinned)
     return [
-        (other.id, f"{other.target} {other.id}{', the baseline' if other in pinned else ''}")
-        for other in list(ordered)[:_MOST_OTHERS]
-    ]
+        (other.id, f"{other.target} {other.id}{', the baseline' if other.id == pinned else ''}")
+        for other in others
+        if other.id != run.id
+    ][:_MOST_OTHERS]
 
 
-def runs_beside(pages: Pages, run: Run) -> tuple[str, str]:
-    """Ids of the runs before and after this one; "" at the ends.
+def runs_beside(pages: Pages, run: Run) -> tuple[str | None, str | None]:
+    """Ids of the runs before and after this one; None at the ends.
 
     Raises:
         ConfigError: it was deleted while its page was made.
@@ -374,8 +372,7 @@ def runs_beside(pages: Pages, run: Run) -> tuple[str, str]:
     ids = [stored.id for stored in reversed(pages.store.runs())]
     if run.id not in ids:
         raise ConfigError(f"run {run.id} was deleted meanwhile")
-    at = ids.index(run.id)
-    return ids[at - 1] if at else "", ids[at + 1] if at + 1 < len(ids) else ""
+    return neighbours(ids, run.id)
 
 
 def run_sections(run: Run, summary: RunSummary, pairwise: Pairwise) -> list[Section]:
@@ -399,8 +396,8 @@ def key_figures(summary: RunSummary, pairwise: Pairwise) -> tuple[KeyFigure, ...
 
 def _corrected(summary: RunSummary) -> CorrectedMean | None:
     """What people would say of the main score, estimated from their labels; None where nothing is corrected."""
-    found = (each.corrected for each in summary.raters.held_to_people if each.score == summary.primary)
-    corrected = next(found, None)
+    held = (judge.corrected for judge in summary.raters.held_to_people if judge.score == summary.primary)
+    corrected = next(held, None)
     return corrected if corrected is not None and corrected.value is not None and corrected.raw is not None else None
 
 

@@ -43,11 +43,11 @@ from steelyard.store import Run
 from steelyard.store.reading.page_query import cursor
 from steelyard.store.reading.search import SearchMatches, search_run
 from steelyard.types import Message, Record, Reply, Score, ScoreInfo
+from steelyard.viewer.forms import author_of
 from steelyard.viewer.named_address import given_name, sample_address
-from steelyard.viewer.notes import author_of
 from steelyard.viewer.pages import Pages
-from steelyard.viewer.sample_opinions import sample_opinions
-from steelyard.viewer.side_by_side import outputs_beside, pinned_id
+from steelyard.viewer.sample_labels import sample_opinions
+from steelyard.viewer.side_by_side import outputs_beside
 from steelyard.viewer.what_was_run import ShownRequest, shown_request
 
 _STEP_NAMES: Final[Mapping[str, str]] = {
@@ -190,7 +190,7 @@ def sample_routes(pages: Pages) -> list[Route]:
             beside=_beside(pages, request, run, place),
             query=_list_query(pages, request),
             outputs=outputs_beside(pages, run, records, request.query_params.get("against", "")),
-            pinned=pinned_id(pages, run),
+            pinned=baseline.id if (baseline := pages.baseline_of(run)) else "",
             **read_sample(run, records),
             **(opinions := sample_opinions(run, ident)),
             reader=(reader := author_of(request)),

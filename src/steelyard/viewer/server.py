@@ -17,7 +17,6 @@ from typing import Final, Literal
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.convertors import register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
@@ -28,26 +27,22 @@ from steelyard.errors import ConfigError, SteelyardError
 from steelyard.store import Store
 from steelyard.viewer.code_page import code_routes
 from steelyard.viewer.coded_record_page import coded_record_routes
-from steelyard.viewer.codes_page import codes_routes
+from steelyard.viewer.codes_page import OpenCodings, codes_routes
 from steelyard.viewer.compare_page import compare_routes
 from steelyard.viewer.connections import BACKLOG, LimitedConnection, report_missing_descriptors
 from steelyard.viewer.datasets_page import dataset_routes
-from steelyard.viewer.delete_page import delete_routes
-from steelyard.viewer.filtered_export import export_routes
+from steelyard.viewer.downloads import download_routes
 from steelyard.viewer.guard import LOOPBACK, Access, RequestGuard, host_name, kept_token, new_token
 from steelyard.viewer.history_page import history_routes
-from steelyard.viewer.labels_in_view import label_routes
 from steelyard.viewer.live_page import live_routes
-from steelyard.viewer.marks import mark_routes
-from steelyard.viewer.notes import note_routes
-from steelyard.viewer.open_codings import OpenCodings
 from steelyard.viewer.open_datasets import OpenDatasets
-from steelyard.viewer.pages import AnyText, Pages
+from steelyard.viewer.pages import Pages
 from steelyard.viewer.queue_page import queue_routes
+from steelyard.viewer.run_actions import action_routes
 from steelyard.viewer.run_page import run_routes
 from steelyard.viewer.runs_page import runs_routes
+from steelyard.viewer.sample_labels import label_routes
 from steelyard.viewer.sample_page import sample_routes
-from steelyard.viewer.saved_page import saved_routes
 from steelyard.viewer.search_page import search_routes
 from steelyard.viewer.what_was_run import what_routes
 
@@ -138,7 +133,6 @@ def viewer_app(store: Store, access: Access, *, read_only: bool = False) -> ASGI
         access: who may use it.
         read_only: refuse whatever writes.
     """
-    register_url_convertor("any", AnyText())
     pages = Pages(store, root_path=access.root_path, read_only=read_only, static=_static_address)
     datasets, codings = OpenDatasets(pages), OpenCodings(pages)
     routes = [
@@ -148,19 +142,16 @@ def viewer_app(store: Store, access: Access, *, read_only: bool = False) -> ASGI
         *what_routes(pages, datasets),
         *sample_routes(pages),
         *label_routes(pages),
-        *note_routes(pages),
-        *mark_routes(pages),
-        *export_routes(pages),
-        *delete_routes(pages),
+        *action_routes(pages),
         *live_routes(pages),
         *compare_routes(pages, datasets),
         *history_routes(pages),
-        *saved_routes(pages),
+        *download_routes(pages),
         *queue_routes(pages),
         *dataset_routes(pages, datasets),
-        *codes_routes(pages, codings),
-        *coded_record_routes(pages, codings),
-        *code_routes(pages, codings),
+        *codes_routes(codings),
+        *coded_record_routes(codings),
+        *code_routes(codings),
         Route("/static/{digest}/{name}", _static),
     ]
 

@@ -24,7 +24,7 @@ from steelyard.report.sections.regressions import repeats_text
 from steelyard.store import Run
 from steelyard.types import Record
 from steelyard.viewer.pages import Pages
-from steelyard.viewer.record_verdicts import Cell, VerdictWords, counted_cells
+from steelyard.viewer.sample_cells import Cell, VerdictWords, counted_cells
 
 _ROWS: Final = 20
 """Changed samples on the page of a comparison; the counts above them lead to all."""
@@ -203,18 +203,18 @@ def outputs_beside(pages: Pages, run: Run, records: Sequence[Record], against: s
     """
     if run.kind == JUDGES or is_judging(run.manifest):
         return ()
-    sample = records[0].sample
+    sample, pinned = records[0].sample, pages.baseline_of(run)
     score = str(run.manifest.get("primary", ""))
     looked_through = (
         _Answers.of(other, score, VerdictWords.plain(other), {sample.id: sample.id})
-        for other in islice(_alike(pages, run, against), _LOOKED_THROUGH)
+        for other in islice(_alike(pages, run, against, pinned), _LOOKED_THROUGH)
     )
     with_sample = (answers for answers in looked_through if _input(answers, sample.id) == sample.input)
     others = list(islice(with_sample, _BESIDE))
     if not others:
         return ()
     own_answers = _Answers(run, {sample.id: records}, score, VerdictWords.plain(run))
-    baseline_id = against or pinned_id(pages, run)
+    baseline_id = against or (pinned.id if pinned else "")
     ordered = sorted(
         [own_answers, *others], key=lambda answers: (answers.run.id != baseline_id, answers.run.id != run.id)
     )
@@ -222,28 +222,20 @@ def outputs_beside(pages: Pages, run: Run, records: Sequence[Record], against: s
     return tuple(answers.shown(sample.id, baseline if at else ()) for at, answers in enumerate(ordered))
 
 
-def pinned_id(pages: Pages, run: Run) -> str:
-    """Id of the pinned baseline of a run's suite; "" where none is pinned."""
-    pinned = pages.baselines().get((run.suite, run.kind))
-    return pinned.id if pinned else ""
-
-
 def _input(answers: _Answers, ident: str) -> object:
     records = answers.records.get(ident)
     return records[0].sample.input if records else None
 
 
-def _alike(pages: Pages, run: Run, against: str) -> Iterator[Run]:
+def _alike(pages: Pages, run: Run, against: str, pinned: Run | None) -> Iterator[Run]:
     """Runs of the same suite and kind: that of the list, the pinned one, those of the evaluation, then new ones."""
-    first_ids = [against, pinned_id(pages, run)]
-    same_suite = [
-        candidate for candidate in pages.store.runs() if (candidate.suite, candidate.kind) == (run.suite, run.kind)
-    ]
+    same_suite = pages.same_suite(run)
     same_evaluation = [candidate for candidate in reversed(same_suite) if candidate.evaluation == run.evaluation]
     of_target = {candidate.target: candidate for candidate in reversed(same_suite)}
     newest = sorted(of_target.values(), key=lambda candidate: -candidate.num)
-    first_runs = [candidate for ident in first_ids for candidate in same_suite if candidate.id == ident]
-    ordered = {candidate.id: candidate for candidate in (*first_runs, *same_evaluation, *newest)}
+    of_list = [candidate for candidate in same_suite if candidate.id == against]
+    candidates = (*of_list, *([pinned] if pinned else []), *same_evaluation, *newest)
+    ordered = {candidate.id: candidate for candidate in candidates}
     return (candidate for candidate in ordered.values() if candidate.id != run.id)
 
 

@@ -1,7 +1,9 @@
 """The canvas that charts are drawn on: lines, texts, marks and areas by colour, and axes with grid and figures.
 
 Horizontal positions are percentages of the width and vertical ones are pixels, so that one drawing fits any width while
-its letters keep their size. `templates/chart.svg.j2` writes a drawing as SVG.
+its letters keep their size. `templates/chart.svg.j2` writes a drawing as SVG. A label's width is estimated here and not
+measured with a font: a chart is the same on every machine, whatever fonts it has, and Chinese labels get the space that
+they need.
 """
 
 from __future__ import annotations
@@ -11,11 +13,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Final
+from unicodedata import east_asian_width
 
 from steelyard.escaping import visible
-from steelyard.report.charts import layout
 from steelyard.report.charts.chart import ConditionLink, RowChart
 
+COLOURS: Final = ("#0072b2", "#c04e00", "#007a5a", "#8f4a82", "#8a6a00", "#5b6570")
+"""Distinguishable for the colour-blind (after Okabe and Ito 2008), each with a contrast of 4.5 : 1 on white or more."""
+SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+INK: Final = "#3d4650"
+GRID: Final = "#d5dade"
+FONT: Final = "system-ui, 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
+SIZE: Final = 13
+"""Font size of labels in pixels."""
+_WIDE: Final = frozenset("mwMW@%")
 LEAST_WIDE: Final = 560
 """Charts narrower than this write the names of rows above the marks instead of beside them."""
 TITLE: Final = 30
@@ -32,6 +43,65 @@ MARKS: Final = {
     "cross": "M-2-5.5h4v3.5h3.5v4h-3.5v3.5h-4v-3.5h-3.5v-4h3.5z",
     "triangle-down": "M0 5.5L5.5-4h-11z",
 }
+
+
+def shape(number: int) -> str:
+    """The mark of a series by its 0-based number; with its colour, unique for 36 series."""
+    return SHAPES[(number + number // len(COLOURS)) % len(SHAPES)]
+
+
+def width_of(text: str) -> float:
+    """Upper estimate of the pixels of a label: a full-width character is 1 em, m and w 0.9, any other 0.58.
+
+    >>> width_of("周易"), round(width_of("abc"), 1)
+    (26.0, 22.6)
+    """
+    return sum(
+        SIZE * (1.0 if east_asian_width(character) in "WF" else 0.9 if character in _WIDE else 0.58)
+        for character in text
+    )
+
+
+def wrapped(text: str, room: float, *, lines: int = 2) -> str:
+    r"""A label in at most `lines` lines of `room` pixels, with an ellipsis where that is not enough.
+
+    >>> wrapped("model-a with knowledge", 90)
+    'model-a\nwith know…'
+    """
+    remaining = " ".join(visible(text, keep="").split())
+    wrapped_lines: list[str] = []
+    while remaining:
+        if len(wrapped_lines) == lines - 1:
+            wrapped_lines.append(_cut(remaining, room))
+            break
+        end = _break_place(remaining, room)
+        wrapped_lines.append(remaining[:end].rstrip())
+        remaining = remaining[end:].lstrip()
+    return "\n".join(wrapped_lines)
+
+
+def _fits(text: str, room: float) -> int:
+    """How many characters from the beginning fit; at least one."""
+    used = 0.0
+    for at, character in enumerate(text):
+        used += width_of(character)
+        if used > room:
+            return max(1, at)
+    return len(text)
+
+
+def _cut(text: str, room: float) -> str:
+    fits = _fits(text, room)
+    return text if fits == len(text) else text[: max(1, _fits(text, room - width_of("…")))] + "…"
+
+
+def _break_place(text: str, room: float) -> int:
+    fits = _fits(text, room)
+    if fits == len(text):
+        return fits
+    # A blank or an opening bracket goes to the next line and may begin where the space ends; other marks have to fit.
+    blank = max(text.rfind(mark, 0, fits + (mark in " （")) for mark in (" ", "-", "_", "/", "，", "（"))
+    return fits if blank < fits // 2 else blank + (text[blank] not in " （")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +134,7 @@ class SvgText:
     text: str
     anchor: str = "start"
     dx: float = 0
-    size: float = layout.SIZE
+    size: float = SIZE
     bold: bool = False
 
 
@@ -180,7 +250,7 @@ class SvgDrawing:
     layers: tuple[SvgLayer, ...]
     least: int = 0
     plot: tuple[str, float, str, float] = ("0%", 0, "0%", 0)
-    font: str = layout.FONT
+    font: str = FONT
 
     @property
     def has_links(self) -> bool:
@@ -258,7 +328,7 @@ class Canvas:
 
     def drawing(self, title: str, description: str, height: float, *, plot: _Plot | None = None) -> SvgDrawing:
         """The drawing of all added elements, with its title above them."""
-        head = layout.wrapped(title, self.width - 2 * layout.SIZE, lines=1)
+        head = wrapped(title, self.width - 2 * SIZE, lines=1)
         self.add("ink", SvgText("0", 15, head, size=14, bold=True), order=3)
         layers = tuple(SvgLayer(kind, tuple(self.layers[order, kind])) for order, kind in sorted(self.layers))
         names = (visible(title, keep=""), visible(description, keep=""))
@@ -270,11 +340,11 @@ class Canvas:
 
 _Plot = tuple[str, float, str, float]
 _COLOURS: Final = {
-    "ink": layout.INK,
-    "quiet": layout.INK,
-    "grid": layout.GRID,
+    "ink": INK,
+    "quiet": INK,
+    "grid": GRID,
     "figure": "#1d242b",
-    **{f"s{number}": colour for number, colour in enumerate(layout.COLOURS)},
+    **{f"s{number}": colour for number, colour in enumerate(COLOURS)},
 }
 
 
@@ -313,7 +383,7 @@ def upright_axis(canvas: Canvas, scale: AxisScale, top: float, plot: float = PLO
 
 def room_of_figures(scale: AxisScale) -> float:
     """Pixels before a plot, for the tick labels of its vertical axis."""
-    return max((layout.width_of(tick_text(value)) for value in scale.ticks(5)), default=0) + GAP
+    return max((width_of(tick_text(value)) for value in scale.ticks(5)), default=0) + GAP
 
 
 def line_path(points: Iterable[tuple[float, float]]) -> str:
@@ -339,6 +409,6 @@ def apart(heights: Sequence[float], bottom: float) -> list[float]:
     placed: dict[int, float] = {}
     lowest = -math.inf
     for number in sorted(range(len(heights)), key=heights.__getitem__):
-        lowest = placed[number] = max(heights[number], lowest + layout.SIZE + 4)
+        lowest = placed[number] = max(heights[number], lowest + SIZE + 4)
     over = max(0.0, lowest - bottom)
     return [placed[number] - over for number in range(len(heights))]

@@ -1,4 +1,4 @@
-"""The content of charts: rows, series, values and words; `chart_svg` draws them.
+"""The content of charts: rows, series, values and words; `svg` draws them.
 
 A value is in the unit of its axis: percent where it is a share. Colour is never the only way to tell marks apart:
 series also differ in shape, rows are named, and each value is written next to its interval.

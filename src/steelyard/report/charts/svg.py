@@ -2,7 +2,7 @@
 
 Horizontal positions are percentages of the width and vertical ones are pixels, so that one drawing fits any width while
 its letters keep their size. `drawing` computes the positions; `templates/chart.svg.j2` writes the SVG. The space for
-names is computed by `chart_layout`: a chart is the same on every machine, whatever fonts it has.
+names is estimated by `canvas`: a chart is the same on every machine, whatever fonts it has.
 
 Series are named next to their marks, not in a legend, and differ in shape as well as in colour. Colours are attributes
 for the light scheme; a page's style sheet replaces them by the class of their layer.
@@ -20,12 +20,13 @@ from typing import Final
 
 from steelyard.analysis.numbers import MISSING
 from steelyard.escaping import visible
-from steelyard.report.charts import layout
 from steelyard.report.charts.canvas import (
+    COLOURS,
     GAP,
     LEAST_WIDE,
     MARKS,
     PLOT,
+    SIZE,
     TICKS,
     TITLE,
     AxisScale,
@@ -40,8 +41,11 @@ from steelyard.report.charts.canvas import (
     level_axis,
     line_path,
     room_of_figures,
+    shape,
     tick_text,
     upright_axis,
+    width_of,
+    wrapped,
 )
 from steelyard.report.charts.chart import (
     ChartPoint,
@@ -51,8 +55,7 @@ from steelyard.report.charts.chart import (
     TimelineChart,
     TimelinePoint,
 )
-from steelyard.report.charts.curve import CurveChart, curve_drawing
-from steelyard.report.charts.scatter import ScatterChart, scatter_drawing
+from steelyard.report.charts.plots import CurveChart, ScatterChart, curve_drawing, scatter_drawing
 from steelyard.report.template import environment
 
 WIDTH: Final = 720
@@ -124,21 +127,21 @@ def drawing(chart: Drawable, *, width: int = WIDTH) -> SvgDrawing:
 
 
 def _series_kind(number: int) -> str:
-    return f"s{number % len(layout.COLOURS)}"
+    return f"s{number % len(COLOURS)}"
 
 
 def _mark(x: str, y: float, number: int, *, hollow: bool = False) -> SvgMark:
-    return SvgMark(x, y, MARKS[layout.shape(number)], hollow)
+    return SvgMark(x, y, MARKS[shape(number)], hollow)
 
 
 def _drawn_rows(chart: RowChart, width: int) -> SvgDrawing:
     """A chart of rows: each row is a line of the plot, or a heading with a line per series."""
     several = len(chart.series) > 1
     beside = several or width >= LEAST_WIDE
-    names = [layout.wrapped(name, _NAMES_SHARE * width - GAP) for name in (chart.series if several else chart.rows)]
-    most_name = max((layout.width_of(line) for name in names for line in name.split("\n")), default=0) if beside else 0
+    names = [wrapped(name, _NAMES_SHARE * width - GAP) for name in (chart.series if several else chart.rows)]
+    most_name = max((width_of(line) for name in names for line in name.split("\n")), default=0) if beside else 0
     # Figures above the marks need no space after the plot.
-    figures = max((layout.width_of(point.text) for point in chart.points), default=0) if beside else 0
+    figures = max((width_of(point.text) for point in chart.points), default=0) if beside else 0
     canvas = Canvas(width, most_name + GAP if beside else _EDGE, figures + GAP + 4 if beside else _EDGE)
     scale = AxisScale.of(chart)
     top = TITLE + (_WORDS if any(words for _, words in chart.lines) else 0)
@@ -149,8 +152,8 @@ def _drawn_rows(chart: RowChart, width: int) -> SvgDrawing:
     for row, name in enumerate(chart.rows):
         points = sorted(by_row.get(row, ()), key=lambda point: point.series)
         if several or not beside:
-            room = width - 2 * layout.SIZE - (0 if beside else layout.width_of(points[0].text) if points else 0)
-            canvas.add("ink", SvgText("0", bottom + 16, layout.wrapped(name, room, lines=1), bold=several))
+            room = width - 2 * SIZE - (0 if beside else width_of(points[0].text) if points else 0)
+            canvas.add("ink", SvgText("0", bottom + 16, wrapped(name, room, lines=1), bold=several))
             bottom += _HEADER
         for point in points or [ChartPoint(row, 0, None, "")]:
             label = names[point.series if several else row] if beside else ""
@@ -197,8 +200,8 @@ def _drawn_matrix(chart: MatrixChart, width: int) -> SvgDrawing:
     """A matrix; columns are headed by the numbers of the rows, as names have no space there."""
     n = len(chart.rows)
     room = _NAMES_SHARE * width
-    names = [layout.wrapped(f"{number}  {name}", room) for number, name in enumerate(chart.rows, start=1)]
-    left = max((layout.width_of(line) for name in names for line in name.split("\n")), default=0) + GAP
+    names = [wrapped(f"{number}  {name}", room) for number, name in enumerate(chart.rows, start=1)]
+    left = max((width_of(line) for name in names for line in name.split("\n")), default=0) + GAP
     least = math.ceil(left + n * _LEAST_CELL + 2)
     canvas = Canvas(max(width, least), left, 2, least)
     top = TITLE + _WORDS
@@ -235,10 +238,10 @@ def _band(lows: Sequence[tuple[float, float]], highs: Sequence[tuple[float, floa
 
 def _drawn_sequence(chart: SequenceChart, width: int) -> SvgDrawing:
     """A line with its band over the samples, a dashed threshold, and a vertical line at the decision."""
-    fits = layout.width_of(chart.title) < width - 2 * layout.SIZE
+    fits = width_of(chart.title) < width - 2 * SIZE
     scale, samples = AxisScale(*chart.domain), AxisScale(0, chart.most)
     threshold = f"{chart.threshold:g} %"
-    canvas = Canvas(width, room_of_figures(scale), layout.width_of(threshold) + GAP)
+    canvas = Canvas(width, room_of_figures(scale), width_of(threshold) + GAP)
     top = TITLE + (0 if chart.decided_after is None else _WORDS)
     down = upright_axis(canvas, scale, top)
     for n in samples.ticks(5 if width >= LEAST_WIDE else 3):
@@ -275,8 +278,8 @@ def _drawn_timeline(chart: TimelineChart, width: int) -> SvgDrawing:
     margin = _MARGIN * (chart.points[-1].days or 1.0)
     days = AxisScale(-margin, chart.points[-1].days + margin)
     several = len(chart.series) > 1
-    names = [layout.wrapped(name, 0.26 * width, lines=1) for name in chart.series] if several else []
-    right = max((layout.width_of(name) for name in names), default=0) + GAP
+    names = [wrapped(name, 0.26 * width, lines=1) for name in chart.series] if several else []
+    right = max((width_of(name) for name in names), default=0) + GAP
     canvas = Canvas(width, room_of_figures(scale), right)
     top = TITLE + (2 * _WORDS if any(point.notes for point in chart.points) else 6)
     down = upright_axis(canvas, scale, top)

@@ -10,7 +10,7 @@ from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.errors import ConfigError, install_command
 from steelyard.escaping import cell_text, writable
 from steelyard.files import replaced
-from steelyard.report.exports.table import ExportTable
+from steelyard.report.exports.records import ExportTable
 from steelyard.store import Run
 
 _MOST_CHARACTERS: Final = 32_767

@@ -31,12 +31,12 @@ from steelyard.report.page import ReportContent
 from steelyard.report.render.terminal import aligned, lines_of_text, print_sections, say
 from steelyard.report.run_texts import SAME_QUESTION, applies, one_line, passed_count
 from steelyard.report.section import Section, Sentence, Tone, sentences
+from steelyard.report.sections.changed_scores import labels_section
 from steelyard.report.sections.comparison import signed_cost
 from steelyard.report.sections.conclusion import own_decisions, preference_figures
 from steelyard.report.sections.costs import cached_sentence, saved_calls
 from steelyard.report.sections.gate import gate_section
 from steelyard.report.sections.grid import grid_section
-from steelyard.report.sections.people_labels import labels_section
 from steelyard.report.sections.preferences import length_text
 from steelyard.report.sections.regressions import changed_samples
 from steelyard.report.sections.targets import alarms_section

@@ -21,6 +21,7 @@ from steelyard.analysis.numbers import (
     value_text,
 )
 from steelyard.analysis.summary.run_summary_values import RunSummary
+from steelyard.report.run_texts import figure_cell, section_of_runs
 from steelyard.report.section import (
     Section,
     SectionTable,
@@ -31,7 +32,6 @@ from steelyard.report.section import (
     sentences,
     text_row,
 )
-from steelyard.report.sections.figures import figure_cell, section_of_runs
 
 _FREE: Final = "free text"
 """The start of the name of a reply form without a JSON schema."""

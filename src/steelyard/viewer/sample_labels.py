@@ -1,18 +1,37 @@
-"""Labels of people on a sample, and verdicts of other runs on the same answers."""
+"""Labels of people on a sample, given on its page too, and verdicts of other runs on the same answers.
+
+Whoever sees a verdict is led by it, so labels given on the page, pass or fail and a note, have a name of their own, and
+neither agreement nor corrected rates nor gates count them; those take the labels of queues, which are drawn and given
+without a verdict in view.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import parse_qs
 
-from steelyard.analysis.label_forms import IN_VIEW, PASS_OR_FAIL
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from steelyard.analysis.label_forms import COMMENT, IN_VIEW, PASS_OR_FAIL
 from steelyard.analysis.numbers import score_title, verdict_words
+from steelyard.errors import ConfigError, SteelyardError
 from steelyard.escaping import cell_text
+from steelyard.people.labels import add_labels
 from steelyard.report.run_texts import kind_text
 from steelyard.store import Run
 from steelyard.store.related_runs import labels_of_sample, related_runs
 from steelyard.types import Label, Score
+from steelyard.viewer.forms import Form, typed_text
+from steelyard.viewer.named_address import sample_address
+from steelyard.viewer.pages import Pages
+
+_VERDICTS: Final = (*PASS_OR_FAIL, "", None)
+"""A blank one withdraws the author's label; None is no button pressed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +103,36 @@ def _value(label: Label) -> str:
 def _verdict(score: Score) -> tuple[str, str, str]:
     value = kind_text(score.outcome) if score.value is None else f"{score.value:.4g}"
     return score_title(score.name), value, score.reason
+
+
+def label_routes(pages: Pages) -> list[Route]:
+    """The route that stores labels given on a sample's page."""
+
+    def label(request: Request, form: Form) -> Response:
+        text, author = typed_text(form.get("comment", "")), form.get("author", "").strip()
+        try:
+            run = pages.run(request)
+            add_labels(pages.store, run, _labels(form, text, author))
+        except SteelyardError as error:
+            return pages.unplaced(request, error, text)
+        query: dict[str, Sequence[str]] = dict(parse_qs(form.get("back", "")))
+        query.pop("id", None)
+        return pages.signed_redirect(request, sample_address(pages.address, run.id, form["sample"], **query), author)
+
+    return [pages.takes("/run/{run}/label", label)]
+
+
+def _labels(form: Form, text: str, author: str) -> list[Label]:
+    """The labels of a form: the verdict where a button of one was pressed, and the note where there is one.
+
+    Raises:
+        ConfigError: another verdict, or a repeat that is not a number.
+    """
+    sample, repeat, verdict = form.get("sample", ""), form.get("repeat", "0"), form.get("verdict")
+    if not (repeat.isascii() and repeat.isdecimal() and len(repeat) < 10) or verdict not in _VERDICTS:
+        raise ConfigError(f"a label is pass or fail of a repeat, not {verdict!r} of {repeat!r}")
+    at, number = datetime.now(UTC), int(repeat)
+    labels = [Label(sample, COMMENT, text or None, author, at, number, "text")]
+    if verdict is not None:
+        labels.append(Label(sample, IN_VIEW, verdict or None, author, at, number, "pass_fail" if verdict else ""))
+    return labels

@@ -1,4 +1,4 @@
-"""Two values of every sample as a cloud of points: two runs on one score, or two scores of one run.
+"""Charts on two axes of numbers: every sample's two values as a cloud of points, and a number over a count.
 
 Points of equal values would overlap. While there are few, they are placed side by side, so that each can be selected
 and links to its sample. Many are drawn as one circle per pair of values, which grows with their number.
@@ -21,10 +21,14 @@ from steelyard.report.charts.canvas import (
     SvgDrawing,
     SvgLine,
     SvgMark,
+    SvgPath,
     SvgText,
+    apart,
     level_axis,
+    line_path,
     room_of_figures,
     upright_axis,
+    width_of,
 )
 
 MOST_LINKED: Final = 500
@@ -148,3 +152,59 @@ def _marks(
 def _circle(radius: float) -> str:
     r = round(radius, 1)
     return f"M{-r} 0a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0{-2 * r} 0z"
+
+
+_CURVE_PLOT: Final = 200
+_MOST: Final = 400
+"""Most points of a line that are drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class CurveChart:
+    """Lines over 1, 2, 3 ... of something.
+
+    Args:
+        title: above the plot.
+        description: the chart in words, for those who do not see it.
+        across: name of the horizontal axis; `upright` of the vertical one.
+        series: (name, values) of each line; all have one value for each count, at least one.
+    """
+
+    title: str
+    description: str
+    across: str
+    upright: str
+    series: tuple[tuple[str, tuple[float, ...]], ...]
+
+
+def curve_drawing(chart: CurveChart, *, width: int) -> SvgDrawing:
+    """The drawing of a chart.
+
+    Args:
+        chart: what it shows.
+        width: least width in pixels.
+    """
+    count = max(len(values) for _, values in chart.series)
+    across = AxisScale(0, count)
+    upright = AxisScale(0, max(max(values) for _, values in chart.series) * 1.05)
+    names = max(width_of(name) for name, _ in chart.series)
+    canvas = Canvas(width, room_of_figures(upright) + 8, names + 14)
+    top = TITLE + _NAME
+    down = upright_axis(canvas, upright, top, _CURVE_PLOT)
+    level_axis(canvas, across, (), (top, top + _CURVE_PLOT))
+    bottom = top + _CURVE_PLOT + TICKS + 2
+    canvas.add("ink", SvgText("0", top - 8, chart.upright), SvgText("100%", bottom + 14, chart.across, "end"))
+    heights = apart([down(values[-1]) for _, values in chart.series], top + _CURVE_PLOT)
+    for at, (name, values) in enumerate(chart.series):
+        path = line_path((across.share(m), down(value) - top) for m, value in _thinned(values))
+        canvas.add(f"s{at}", SvgPath(path))
+        canvas.add(f"s{at}", SvgText(canvas.across(1), heights[at] + 4.5, name, "start", 6))
+    plot = (canvas.across(0), float(top), canvas.wide(1), float(_CURVE_PLOT))
+    return canvas.drawing(chart.title, chart.description, bottom + _NAME, plot=plot)
+
+
+def _thinned(values: Sequence[float]) -> list[tuple[int, float]]:
+    """(count, value) from (0, 0) on; long lines are thinned, keeping the last point."""
+    step = max(1, len(values) // _MOST)
+    points = [(m, value) for m, value in enumerate(values, 1) if m % step == 0 or m == len(values)]
+    return [(0, 0.0), *points]
