@@ -152,7 +152,7 @@ def pytest_configure(config: Any) -> None:
         """The finished run of an evaluation or of a configuration; made only with --steelyard-run and a budget."""
         import os
 
-        from steelyard.from_python.runs import NotRunError, kept_or_run
+        from steelyard.from_python.kept_runs import NotRunError, kept_or_run
 
         told = {"may_run": pytestconfig.getoption("--steelyard-run"), "environ": os.environ}
         told["calls"] = pytestconfig.getoption("--steelyard-budget")

@@ -33,8 +33,8 @@ from steelyard.session.reply_schemas import Finding, schema_digest
 from steelyard.session.secrets import Secrets, references
 from steelyard.sql.sandbox import Permit, Sandbox
 from steelyard.store import Run, Store
+from steelyard.store.ended_runs import remember_figures
 from steelyard.store.journal import find_body, find_reply
-from steelyard.store.list_figures import remember_figures
 from steelyard.store.open_store import OpenStore
 from steelyard.store.reading.search import index_run
 from steelyard.store.records import DAMAGED

@@ -17,15 +17,17 @@ from steelyard.errors import ConfigError, SteelyardError, StoreError, boundary, 
 from steelyard.store.database.address import Address, locate
 from steelyard.store.database.backend import (
     REPAIR_HINT,
+    ROWS,
     Backend,
     Durability,
     Lock,
     cause_of,
+    check_version,
+    create_tables,
     repair_commands,
     repair_hint,
 )
 from steelyard.store.database.connection import Connection, DatabaseError
-from steelyard.store.database.schema_version import ROWS, check_version, create_tables
 from steelyard.store.database.sqlite import SqliteConnection, SqliteFile
 from steelyard.store.database.sqlite_locks import ReserveFile
 from steelyard.store.database.sqlite_objects import listed_names

@@ -22,7 +22,7 @@ from steelyard.analysis.summary.run_summary import summarize_run
 from steelyard.errors import SteelyardError, StoreError
 from steelyard.store import Run
 from steelyard.store.counters import running_scores
-from steelyard.store.list_figures import Latency, ListFigures, compute_figures, read_figures, store_figures
+from steelyard.store.ended_runs import Latency, ListFigures, compute_figures, read_figures, store_figures
 
 PATIENCE_S: Final = 0.1
 """How long a page waits for figures that were never computed: enough for those of ten small runs."""

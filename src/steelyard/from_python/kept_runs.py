@@ -1,116 +1,24 @@
-"""The runs of several targets over the same samples, as `evaluate` returns them or a store has them already.
-
-`kept_or_run` is for tests: where the store lacks a run, it makes an evaluation within a budget.
-"""
+"""The runs of a suite that a store has already, for tests; where it has none, an evaluation within a budget."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
-from steelyard.analysis.comparison.compare_runs import compare
-from steelyard.analysis.comparison.comparison_values import Comparison
-from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.config.load import load
-from steelyard.errors import ConfigError, did_you_mean
+from steelyard.errors import ConfigError
 from steelyard.evaluation import Options, Suite, evaluate_suite
 from steelyard.evaluation.objects import with_references
 from steelyard.evaluation.sides import with_samples
 from steelyard.evaluation.survey import changed_keys, check_suite, manifests, survey_of
 from steelyard.from_python.described import GivenEvaluation
+from steelyard.from_python.evaluate import Runs
 from steelyard.models.budget import Budget
-from steelyard.report.charts.svg import svg
-from steelyard.report.sections.targets import rate_chart
 from steelyard.store import Run, Store
 
 _OWN = ("model", "judge", "name", "jury")
-
-
-class Runs(Sequence["Run"]):
-    """One run per target, in the order of the targets; also found by the target's name.
-
-    Printed, it says the rate of each run and what may be concluded; a notebook shows a table, or for prompts x models
-    the matrix, and the rates as dots with their intervals.
-
-    Args:
-        runs: of one evaluation.
-    """
-
-    __slots__ = ("_runs",)
-
-    def __init__(self, runs: Sequence[Run]) -> None:
-        self._runs = tuple(runs)
-
-    def __len__(self) -> int:
-        return len(self._runs)
-
-    def __iter__(self) -> Iterator[Run]:
-        return iter(self._runs)
-
-    @overload
-    def __getitem__(self, at: int | str) -> Run: ...
-    @overload
-    def __getitem__(self, at: slice) -> Runs: ...
-    def __getitem__(self, at: int | str | slice) -> Run | Runs:
-        """The run at a position or of a target; a slice of positions gives several.
-
-        Raises:
-            ConfigError: there is no such target.
-        """
-        if isinstance(at, slice):
-            return Runs(self._runs[at])
-        if isinstance(at, int):
-            return self._runs[at]
-        by_target = {run.target: run for run in self._runs}
-        if at not in by_target:
-            raise ConfigError(f"there is no run of {at!r}{did_you_mean(at, by_target)}")
-        return by_target[at]
-
-    def compare(self, **options: Any) -> Comparison:
-        """Every run compared with the first; of prompts x models also which to ship (`.grid`).
-
-        Args:
-            options: of `steelyard.compare`: `score`, `level`, `groups`.
-
-        Raises:
-            ConfigError: there is a single run, or a run without the score.
-        """
-        return compare(*self._runs, **options)
-
-    def to_frame(self) -> Any:
-        """One row per record of all runs, as a data frame; the columns `target`, `run` and `tag_...` tell them apart.
-
-        Raises:
-            ConfigError: none of pandas, polars and pyarrow is installed.
-        """
-        import narwhals as nw
-
-        frames = [nw.from_native(run.to_frame(), eager_only=True) for run in self._runs]
-        return nw.concat(frames, how="diagonal").to_native()
-
-    def __str__(self) -> str:
-        summaries = [run.summary() for run in self._runs]
-        lines = [f"{run.target}: {score}" for run in summaries if (score := run.score()) is not None]
-        return "\n".join([*lines, *([str(self._comparison(summaries))] if _comparable(summaries) else [])])
-
-    def __repr__(self) -> str:
-        return f"Runs([{', '.join(map(repr, self._runs))}])"
-
-    def _repr_html_(self) -> str:
-        summaries = [run.summary() for run in self._runs]
-        if not _comparable(summaries):
-            return "".join(summary._repr_html_() for summary in summaries)
-        comparison = self._comparison(summaries)
-        return f"{comparison._repr_html_()}{svg(rate_chart(summaries, score=comparison.score))}"
-
-    def _comparison(self, summaries: Sequence[RunSummary]) -> Comparison:
-        return compare(*self._runs, summaries=summaries)
-
-
-def _comparable(summaries: Sequence[RunSummary]) -> bool:
-    return len(summaries) > 1 and all(summary.scores for summary in summaries)
 
 
 class NotRunError(ConfigError):
