@@ -158,7 +158,7 @@ def test_help_loads_nothing_heavy_but_typer():
 HEAVY_FOR_A_RUN = ("duckdb", "jinja2", "jsonschema", "pandas", "psycopg", "pyarrow", "pypdfium2", "ray", "sqlglot")
 """Packages of over 50 ms, and extras, that neither a run of a small exam nor a look at it needs."""
 
-OURS_FOR_OTHER_RUNS = ("generate.qa", "evaluation.rescore", "replies.yes_no", "replies.verdict_like")
+OURS_FOR_OTHER_RUNS = ("generate.qa", "evaluation.choice_readings", "replies.yes_no", "replies.verdict_like")
 """Modules of ours that take a tenth of a second, of commands and judges that a small exam has not."""
 
 

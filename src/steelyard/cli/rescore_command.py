@@ -22,7 +22,8 @@ from steelyard.cli.options import (
     named_run,
 )
 from steelyard.cli.stored_configuration import scorers_of
-from steelyard.evaluation.rescore import ScoresElsewhere, changed_readings, with_reading
+from steelyard.evaluation.choice_readings import changed_readings, with_reading
+from steelyard.evaluation.rescore import ScoresElsewhere
 from steelyard.evaluation.rescore import rescore as score_again
 from steelyard.report.render.terminal import console, print_json, print_sections, say
 from steelyard.report.sections.changed_scores import changed_readings_section, rescored_section

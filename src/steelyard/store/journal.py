@@ -32,8 +32,14 @@ from steelyard.types import Record, Reply
 
 _SPEND: Final = """UPDATE evaluation SET calls = calls + :calls, tokens = tokens + :tokens, money = money + :money,
     millis = millis + :millis WHERE num = :num"""
+_BITS_PER_KEY: Final = 32
+_LEAST_BITS: Final = 1 << 15
+_HASH_BITS: Final = 26
+"""Bits of a key that make one hash of the filter, and so the bits of the largest filter: 8 MiB."""
 _LOOK_AGAIN_S: Final = 0.2
 """Seconds between a worker's looks for the reply of a call that another worker sends for all."""
+_FIRST_KEYS: Final = 10_000
+"""Room of the first filter where nothing was planned; a further one has twice as much as the one before."""
 _INSERT_FIRST: Final = """INSERT INTO reply (key, body) SELECT * FROM unnest(:keys::bytea[], :bodies::bytea[])
     ON CONFLICT DO NOTHING RETURNING key"""
 """Of PostgreSQL; the keys that were not there before."""
@@ -79,7 +85,7 @@ class InsertReply(Operation):
         if batch.shared:
             return _insert_first(batch, operations)
         pack = batch.packer.pack
-        stored = _bodies(batch, [reply.key for reply in operations])
+        stored = {} if batch.alone else _bodies(batch, [reply.key for reply in operations])
         rows = [
             {"key": reply.key, "body": pack("reply", reply.body)} for reply in operations if reply.key not in stored
         ]
@@ -192,19 +198,28 @@ class StoreJournal:
     Args:
         writer: of the store.
         evaluation: whose spendings are booked.
+        seen: the keys that this process has asked for; one for all journals of a writer.
         owner: this worker, where several processes share the samples; "" where there is one process.
     """
 
-    def __init__(self, writer: Writer, evaluation: int, owner: str = "") -> None:
+    def __init__(self, writer: Writer, evaluation: int, seen: SeenKeys, owner: str = "") -> None:
         self._writer = writer
         self._evaluation = evaluation
+        self._seen = seen
         self._owner = owner
         writer.pays = True
         # The writer's own method: it is asked before every call of a model.
         self.store_error = writer.store_error
 
     async def find(self, key: bytes) -> bytes | None:
-        """The stored body of `key`, or None."""
+        """The stored body of `key`, or None.
+
+        A journal with replies of this process alone is not searched for a key that this process never asked for: that
+        saves a tenth of a sample's CPU on a first run.
+        """
+        seen_before = self._seen.add(key)
+        if self._writer.alone and not seen_before:
+            return None
         # By the writer's thread, although nothing is written: it looks up all keys that arrived together in one query.
         ticket = _ticket()
         self._writer.submit(FindReply(key, ticket=ticket))
@@ -227,6 +242,7 @@ class StoreJournal:
 
     async def commit(self, key: bytes, body: bytes) -> bytes:
         """Store `body`; returns once it is on disk, with the stored body: another process's if that was first."""
+        self._seen.add(key)
         ticket = _ticket()
         self._writer.submit(InsertReply(key, body, ticket=ticket))
         stored: bytes = await ticket
@@ -253,6 +269,48 @@ class StoreJournal:
     def retried(self, model: str, fault: str) -> None:
         """Count an attempt that failed and is sent again, without waiting."""
         self._writer.submit(CountRetry(self._evaluation, model, fault))
+
+
+class SeenKeys:
+    """A Bloom filter of keys (B. H. Bloom, CACM 1970) that is sized for the planned calls, and grows with others.
+
+    It never forgets a key; of 1,400 others it takes one for known, which costs a look-up. A filter cannot be enlarged,
+    as the keys in it are not kept, so a further one is put beside it (P. S. Almeida et al., "Scalable Bloom filters",
+    Information Processing Letters 2007).
+    """
+
+    def __init__(self) -> None:
+        self._filters: list[tuple[bytearray, int]] = []
+        self._room = 0
+        self._next = _FIRST_KEYS
+
+    def expect(self, n: int) -> None:
+        """Make room for so many more keys: 4 to 8 bytes each, at most 8 MiB in one filter."""
+        if n > self._room:
+            bits = 1 << min(max(_BITS_PER_KEY * n - 1, _LEAST_BITS).bit_length(), _HASH_BITS)
+            self._filters.append((bytearray(bits >> 3), bits - 1))
+            self._room = bits // _BITS_PER_KEY
+            self._next = 2 * self._room
+
+    def add(self, key: bytes) -> bool:
+        """Note a key; whether it may have been noted before."""
+        # A key is a hash itself: three times 26 of its 80 bits are the three hashes of a filter.
+        first = int.from_bytes(key, "big")
+        second, third = first >> _HASH_BITS, first >> 2 * _HASH_BITS
+        for bits, mask in self._filters:
+            if (
+                bits[(first & mask) >> 3] & 1 << (first & 7)
+                and bits[(second & mask) >> 3] & 1 << (second & 7)
+                and bits[(third & mask) >> 3] & 1 << (third & 7)
+            ):
+                return True
+        if self._room <= 0:
+            self.expect(self._next)
+        self._room -= 1
+        bits, mask = self._filters[-1]
+        for value in (first, second, third):
+            bits[(value & mask) >> 3] |= 1 << (value & 7)
+        return False
 
 
 def _ticket() -> Future[Any]:

@@ -9,16 +9,16 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, Final
 
 from steelyard.analysis.judging_manifest import JUDGES
 from steelyard.errors import ConfigError, StoreError, did_you_mean
 from steelyard.models.prices import Spent
 from steelyard.store.counters import Consumption, check_currency, consumption, set_currency
-from steelyard.store.database.backend import read_json
+from steelyard.store.database.backend import Durability, read_json
 from steelyard.store.database.connection import select_in
-from steelyard.store.journal import RunWriter, StoreJournal
+from steelyard.store.journal import RunWriter, SeenKeys, StoreJournal
 from steelyard.store.open_store import OpenStore
 from steelyard.store.run import Run
 from steelyard.store.run_rows import NewRun, add_scoring_version, begin_runs, reopen
@@ -50,6 +50,12 @@ class Store(OpenStore):
         ConfigError: there is none.
     """
 
+    def __init__(
+        self, where: str | Path | None = None, *, create_missing: bool = False, durability: Durability = "normal"
+    ) -> None:
+        super().__init__(where, create_missing=create_missing, durability=durability)
+        self._seen = SeenKeys()
+
     def begin_evaluation(self, new: Sequence[NewRun]) -> tuple[int, list[RunWriter]]:
         """Create and lock several runs at once: all or none, even if the process is killed.
 
@@ -57,6 +63,7 @@ class Store(OpenStore):
             The evaluation's number, and a writer per run.
         """
         writer, created = self.writer, time.time()
+        self._seen.expect(sum(run.planned * len(run.manifest.get("stages", ())) for run in new))
         idents = [new_id() for _ in new]
         with contextlib.ExitStack() as failing:
             # Locked before they exist: a run that is open without a lock is taken for one that was killed.
@@ -99,7 +106,7 @@ class Store(OpenStore):
 
     def journal(self, evaluation: int, *, owner: str = "") -> StoreJournal:
         """The journal for one evaluation; `owner` is the worker, where several processes share its samples."""
-        return StoreJournal(self.writer, evaluation, owner)
+        return StoreJournal(self.writer, evaluation, self._seen, owner)
 
     def reopen_run(
         self, run: Run, *, manifest: Mapping[str, Any], planned: int, beside_workers: bool = False
@@ -117,6 +124,7 @@ class Store(OpenStore):
             ConfigError: it has been finished meanwhile.
         """
         writer = self.writer
+        self._seen.expect(planned * len(manifest.get("stages", ())))
         lock = self.lock(run.id, beside_workers=beside_workers)
         with contextlib.ExitStack() as failing:
             failing.callback(lock.release)

@@ -66,13 +66,14 @@ Ticket: TypeAlias = "asyncio.Future[Any] | ThreadTicket"
 class Batch:
     """What operations work with: an open transaction, the packer and unpacker of bodies, the numbers of words.
 
-    `shared` says whether other processes may write at the same time.
+    `alone` is `Writer.alone`, and `shared` whether other processes may write at the same time.
     """
 
     connection: Connection
     packer: Packer
     unpacker: Unpacker
     words: dict[str, int]
+    alone: bool
     shared: bool
 
     def flush_at_commit(self) -> None:
@@ -160,6 +161,8 @@ class Writer:
     Attributes:
         gathering: how long operations wait for others.
         pays: a journal is in use, whose replies are paid for; what a lost file held is then saved to another one.
+        alone: the journal was empty when this process opened it and no other process has written since, so it holds
+            nothing but what this process put there.
     """
 
     def __init__(self, backend: Backend, reserve: ReserveFile | None) -> None:
@@ -188,6 +191,9 @@ class Writer:
         self._words: dict[str, int] = {}
         try:
             backend.warm_up(self._writing)
+            with self._writing.begin():
+                self._version = backend.changes(self._writing)
+            self.alone = self._version is not None and self._is_empty()
         except BaseException:
             self._let_go()
             raise
@@ -214,6 +220,10 @@ class Writer:
     def _let_go(self) -> None:
         self._reading.close()
         self._writing.close()
+
+    def _is_empty(self) -> bool:
+        with self._reading.begin():
+            return self._reading.execute("SELECT num FROM reply LIMIT 1").scalar() is None
 
     def submit(self, operation: Operation) -> None:
         """Queue an operation; its ticket is answered from the writer's thread.
@@ -438,7 +448,9 @@ class Writer:
             try:
                 self._current = connection
                 with connection.begin():
-                    batch = Batch(connection, self._packer, self._unpacker, self._words, self._backend.shared)
+                    if writes and self.alone:
+                        self.alone = self._backend.changes(connection) == self._version
+                    batch = self._batch(connection)
                     for kind in types:
                         values = kind.apply(batch, by_type[kind])
                         answered = zip(by_type[kind], values, strict=True)
@@ -450,6 +462,10 @@ class Writer:
                 self._words.clear()
                 raise
         return results
+
+    def _batch(self, connection: Connection) -> Batch:
+        shared = self._backend.shared
+        return Batch(connection, self._packer, self._unpacker, self._words, alone=self.alone, shared=shared)
 
 
 def _wake_waiting(results: Sequence[_Result]) -> None:

@@ -127,6 +127,9 @@ class Backend(Protocol):
     def gather_statistics(self, connection: Connection) -> None:
         """Tell the database how large the tables have become, as it plans queries by that."""
 
+    def changes(self, connection: Connection) -> int | None:
+        """A number that changes when another connection has changed the database; None where that is not known."""
+
     def check_pages(self, connection: Connection, *, notes: list[str]) -> list[str]:
         """Problems that the database's own integrity check reports, one line each.
 

@@ -157,6 +157,9 @@ class PostgresSchema:
         """
         connection.execute("ANALYZE sample, record, score, reply")
 
+    def changes(self, connection: Connection) -> None:
+        """None: the server keeps no such count."""
+
     def check_pages(self, connection: Connection, *, notes: list[str]) -> list[str]:
         """The extension amcheck, where it is installed and permitted; pages are checked as they are read.
 

@@ -131,6 +131,10 @@ class SqliteFile:
     def gather_statistics(self, connection: Connection) -> None:
         """Do nothing: the order in which a query goes through the tables is written in it."""
 
+    def changes(self, connection: Connection) -> int | None:
+        """A number that changes when another connection has changed the database."""
+        return int(connection.execute("PRAGMA data_version").scalar())
+
     def check_pages(self, connection: Connection, *, notes: list[str]) -> list[str]:
         """SQLite's integrity_check, which compares the indexes with their tables too."""
         mode = stat.S_IMODE(self.where.stat().st_mode)
