@@ -75,4 +75,4 @@ def test_processes_are_programs_of_their_own_or_forked_by_the_sql_template():
     }
     assert by_multiprocessing == {}
     forking = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if "os.fork(" in path.read_text()}
-    assert forking == {"sql/workers/template.py"}
+    assert forking == {"sql/workers/worker.py"}

@@ -107,7 +107,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
                 "rubric": "steelyard.scorers.judges.criteria:Rubric",
                 "similarity": "steelyard.scorers.similarity:Similarity",
                 "sql": "steelyard.scorers.sql:SqlResult",
-                "sql_attempts": "steelyard.scorers.sql_attempts:SqlAttempts",
+                "sql_attempts": "steelyard.scorers.sql:SqlAttempts",
                 "sql_credit": "steelyard.scorers.sql_credit:SqlCredit",
                 "sql_speed": "steelyard.scorers.sql_credit:SqlSpeed",
                 "starts_with": "steelyard.scorers.text_checks:StartsWith",

@@ -8,8 +8,7 @@ from tests.sql import server_ground
 
 from steelyard import Output, Sample
 from steelyard.errors import ConfigError
-from steelyard.scorers.sql import SqlResult
-from steelyard.scorers.sql_attempts import SqlAttempts
+from steelyard.scorers.sql import SqlAttempts, SqlResult
 from steelyard.sql.sandbox import Sandbox
 
 SCHEMA = """

@@ -8,7 +8,7 @@ import pytest
 from steelyard.scorers.judges.of_sql import reading_as
 from steelyard.scorers.sql import SqlResult
 from steelyard.scorers.sql_credit import SqlCredit, SqlSpeed
-from steelyard.sql.credit import soft_f1
+from steelyard.sql.accuracy import soft_f1
 from steelyard.sql.results import ResultTable
 from steelyard.sql.sandbox import Sandbox
 from steelyard.types import Output, Sample

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from steelyard.sql.changed_data import changes_data, judge_changes
-from steelyard.sql.engines.changes import COLUMNS
+from steelyard.sql.engines.engine import COLUMNS
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.results import Database, ResultTable, SqlLimits
 from steelyard.sql.sandbox import Sandbox

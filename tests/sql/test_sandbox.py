@@ -270,9 +270,9 @@ def allowed_by_this_kernel():
     """What a worker may still do: less with each line of defence that this kernel has."""
     program = textwrap.dedent("""
         import json, sys
-        from steelyard.sql.workers import confine, landlock, seccomp
+        from steelyard.sql.workers import confine, seccomp
         confine.leave_the_parent()
-        print(json.dumps([landlock.restrict(["/"]), seccomp.install()]))
+        print(json.dumps([confine.restrict_files(["/"]), seccomp.install()]))
     """)
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     has_landlock, has_filter = json.loads(told.stdout)

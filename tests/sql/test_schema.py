@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 from tests.thorough import times
 
 from steelyard.errors import DataError
+from steelyard.sql.catalog import ddl_of
 from steelyard.sql.results import Database
 from steelyard.sql.sandbox import Sandbox
-from steelyard.sql.schema import MAX_SKIPPED, ForeignKey, ddl_of, describe, parse_schema, table_statements
+from steelyard.sql.schema import MAX_SKIPPED, ForeignKey, describe, parse_schema, table_statements
 
 MYSQL = """
 -- a dump

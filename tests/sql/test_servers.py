@@ -14,9 +14,10 @@ from tests.sql.corpus_reader import read_corpus
 from tests.sql.server_ground import LIMITS, PASSWORD
 
 from steelyard.errors import ConfigError, ScorerError
+from steelyard.sql.catalog import ddl_of
 from steelyard.sql.engines.engine import SqlStop
 from steelyard.sql.results import SqlLimits
-from steelyard.sql.schema import ddl_of, parse_schema
+from steelyard.sql.schema import parse_schema
 from steelyard.sql.server_address import Server
 from steelyard.sql.servers.statement_check import MYSQL_FUNCTIONS, check_reader
 

@@ -56,7 +56,7 @@ PROBE = textwrap.dedent("""
 
     if sys.argv[3] == "unheld":
         confine.hold = lambda *_: None
-    worker.main(socket.socket(fileno=int(sys.argv[1])), Probe(), sys.argv[2])
+    worker.run_worker(socket.socket(fileno=int(sys.argv[1])), Probe(), sys.argv[2])
 """)
 
 # Of x86-64: what no worker may do, with arguments with which it would do it.

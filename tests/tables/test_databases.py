@@ -12,8 +12,7 @@ import pytest
 from steelyard.errors import ConfigError
 from steelyard.sql.results import SqlLimits
 from steelyard.sql.sandbox import Sandbox
-from steelyard.tables.databases import MultipleDatabases, QueryFailed, SingleDatabase
-from steelyard.tables.locate import database_ids, find_database
+from steelyard.tables.databases import MultipleDatabases, QueryFailed, SingleDatabase, database_ids, find_database
 
 
 def make(file, rows=((1, "Ann"), (2, "Bob"))):

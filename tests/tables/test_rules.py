@@ -1,5 +1,7 @@
 """Worked values: the documentation's printed examples, and what QATCH 1.0.36 makes of special tables."""
 
+from __future__ import annotations
+
 import pytest
 
 from steelyard.errors import ConfigError
@@ -14,7 +16,7 @@ from steelyard.tables.metrics import (
     tuple_order,
     tuple_order_unit,
 )
-from steelyard.tables.rules import RULE_SETS
+from steelyard.tables.rules import RULE_SETS, TableSide
 
 AB = [["a", "b"], ["c", "d"]]
 QATCH = "qatch-1.0.36"
@@ -185,3 +187,18 @@ def test_metrics_come_in_the_order_in_which_they_are_asked_for(rules):
     assert tuple(table_metrics(AB, AB, rules=rules, metrics=asked)) == asked
     assert tuple(table_metrics(AB, None, rules=rules, metrics=asked)) == asked
     assert tuple(table_metrics([], [], rules=rules)) == METRICS
+
+
+@pytest.mark.parametrize(
+    ("side", "columns"),
+    [
+        (TableSide([(1, 2)], columns=("a", "b")), ("a", "b")),
+        (TableSide([], columns=("a", "b")), ("a", "b")),
+        (TableSide([(1, 2)]), ("", "")),
+        (TableSide([]), ("", "", "")),
+    ],
+    ids=["names", "names without rows", "rows alone", "nothing"],
+)
+def test_a_result_has_its_names_else_as_many_empty_ones_as_it_is_wide(side, columns):
+    result = side.result(3)
+    assert (result.columns, list(result.rows)) == (columns, list(side.table))

@@ -8,9 +8,11 @@ from urllib.parse import urlencode
 
 import pytest
 from tests.logging_server import logging_server
+from tests.report.judging_suite import pairwise_runs
 from tests.viewer.conftest import exam, first, second, serving
 
 from steelyard import OpenAICompatible, Options, Prompt, Sample, Scripted, Suite, evaluate_suite
+from steelyard.analysis.judging_manifest import sides_of
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.evaluation.judge_prompts import target_request, target_requests
 from steelyard.models.http import ResponseMap
@@ -231,6 +233,29 @@ def test_the_panel_has_the_words_of_the_score_and_stores_pass_or_fail(tmp_path, 
     assert [left or right for left, right in shown] == words
     assert f"<b>{words[1]}</b>" in page
     assert 'value="" data-key="2" aria-pressed="true"' in page, "a second press withdraws it"
+
+
+def test_of_a_pair_the_panel_offers_both_targets_and_a_tie(tmp_path):
+    *_, judging = pairwise_runs(tmp_path, n=3)
+    with serving(tmp_path / "pairs.db") as viewer:
+        panel = (
+            viewer.ask(f"/run/{judging.id}/s/q001")[2].partition('aria-label="Your label"')[2].partition("</form>")[0]
+        )
+        buttons = re.findall(r'name="verdict" value="(\w+)".*?<span>([^<]*)</span></span><kbd>', panel)
+        fields = {"sample": "q001", "author": "ann", "comment": ""}
+        refused = viewer.post(f"/run/{judging.id}/label", urlencode(fields | {"verdict": "pass"}))
+        viewer.post(f"/run/{judging.id}/label", urlencode(fields | {"verdict": "B"}))
+        page = viewer.ask(f"/run/{judging.id}/s/q001")[2]
+        (label,) = (label for label in all_labels(viewer.store, judging) if label.value)
+    first_name, second_name = sides_of(judging.manifest)
+    assert [(value, html.unescape(words)) for value, words in buttons] == [
+        ("A", first_name),
+        ("tie", "tie"),
+        ("B", second_name),
+    ]
+    assert (refused[0], "A or tie or B" in html.unescape(refused[2])) == (422, True)
+    assert (label.name, label.kind, label.value) == ("verdict in view", "preference", "B")
+    assert f"<b>{second_name}</b>" in page
 
 
 def test_the_second_press_withdraws_the_label(tmp_path):

@@ -18,8 +18,7 @@ from steelyard.data.table import Defect
 from steelyard.errors import ConfigError, bounded, did_you_mean
 from steelyard.evaluation.objects import Suite
 from steelyard.registry import describe
-from steelyard.scorers.reference_checks import ERRORS, TITLES, ReferenceFinding
-from steelyard.scorers.reference_memory import ReferenceMemory
+from steelyard.scorers.reference_checks import ERRORS, TITLES, ReferenceFinding, ReferenceMemory
 from steelyard.scorers.sql import SqlResult
 from steelyard.scorers.tables import TableMetrics
 from steelyard.session.secrets import Secrets, references

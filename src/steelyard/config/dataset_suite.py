@@ -17,7 +17,7 @@ from steelyard.suites.choice.reading import ROLES as CHOICE
 from steelyard.suites.choice.rows import examine_choice
 from steelyard.suites.rag.rows import ROLES as RAG
 from steelyard.suites.tables.rows import ROLES as TABLES
-from steelyard.suites.text2sql.reading import ROLES as SQL
+from steelyard.suites.text2sql.rows import ROLES as SQL
 
 _LEAST: Final = 2
 """Known columns that make a row a header."""

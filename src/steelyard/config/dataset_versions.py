@@ -35,7 +35,7 @@ _ROLES: Final = MappingProxyType(
         "pairwise": "steelyard.suites.pairwise.rows",
         "rag": "steelyard.suites.rag.rows",
         "tables": "steelyard.suites.tables.rows",
-        "text2sql": "steelyard.suites.text2sql.reading",
+        "text2sql": "steelyard.suites.text2sql.rows",
     }
 )
 """Suite -> the module with the roles of its columns."""

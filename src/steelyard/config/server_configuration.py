@@ -13,11 +13,12 @@ from steelyard.config.environment import read_dotenv
 from steelyard.errors import ConfigError
 from steelyard.models.references import REFERENCE
 from steelyard.session.secrets import Secrets
+from steelyard.sql.catalog import ddl_of
 from steelyard.sql.results import Database
 from steelyard.sql.sandbox import Sandbox
-from steelyard.sql.schema import SchemaTable, ddl_of, parse_schema
+from steelyard.sql.schema import SchemaTable, parse_schema
 from steelyard.sql.server_address import Server, is_address
-from steelyard.tables.locate import DatabaseSource, databases_in
+from steelyard.tables.databases import DatabaseSource, databases_in
 
 SERVER_CONFIGURATION: Final = "text2sql.yaml"
 _QUESTIONS: Final = "questions.jsonl"

@@ -51,8 +51,8 @@ from steelyard.scorers.python_test import PythonTest as PythonTest
 from steelyard.scorers.retrieval import Retrieval as Retrieval
 from steelyard.scorers.row_checks import Checks as Checks
 from steelyard.scorers.similarity import Similarity as Similarity
+from steelyard.scorers.sql import SqlAttempts as SqlAttempts
 from steelyard.scorers.sql import SqlResult as SqlResult
-from steelyard.scorers.sql_attempts import SqlAttempts as SqlAttempts
 from steelyard.scorers.sql_credit import SqlCredit as SqlCredit
 from steelyard.scorers.sql_credit import SqlSpeed as SqlSpeed
 from steelyard.scorers.tables import TableMetrics as TableMetrics

@@ -48,13 +48,13 @@ def confine(root: str, memory_mib: int, timeout_s: float) -> bool:
     sys.path.insert(0, root)
     # Here, not at the top: this file is run by its path, where our packages are not yet to be found.
     from steelyard.sql.workers import confine as limits
-    from steelyard.sql.workers import landlock, seccomp
+    from steelyard.sql.workers import seccomp
 
     sys.path.remove(root)
     limits.leave_the_parent()
     for name in [name for name in sys.modules if name.partition(".")[0] == "steelyard"]:
         del sys.modules[name]
-    held = landlock.restrict(())
+    held = limits.restrict_files(())
     limits.allow_cpu(timeout_s)
     limits.lower_memory(memory_mib)
     return seccomp.install() and held

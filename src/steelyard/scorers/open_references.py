@@ -15,9 +15,9 @@ from steelyard.scorers.sql_runs import Bench
 from steelyard.sql.bare_columns import bare_columns, bare_elsewhere, nearest_choice
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.results import Database, ResultTable
-from steelyard.sql.shown_rows import shown_results
 from steelyard.sql.uniqueness import OpenPart, differ, may_have_bare_columns, open_parts, with_parts_as
 from steelyard.sql.verdict import TITLES, ResultVerdict, judge
+from steelyard.sql.wording import shown_results
 
 NOT_UNIQUE: Final = "reference_not_unique"
 """The flag of a verdict on a reference whose result is not unique."""

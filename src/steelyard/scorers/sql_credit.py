@@ -17,19 +17,17 @@ from typing import Any, Final
 from steelyard.constraints import check_options
 from steelyard.errors import expect_number
 from steelyard.replies.sql import SqlReading, Wanted
-from steelyard.scorers.golds import golds_of
 from steelyard.scorers.sql_replies import check_form, sql_reply
-from steelyard.scorers.sql_runs import Bench, SampleDatabase, database_of
-from steelyard.sql.accuracy import bird
+from steelyard.scorers.sql_runs import Bench, SampleDatabase, database_of, golds_of
+from steelyard.sql.accuracy import bird, is_subset, named_parts, precision_recall, soft_f1, ves_reward
 from steelyard.sql.clock import check_now
-from steelyard.sql.credit import is_subset, named_parts, precision_recall, soft_f1, ves_reward
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop
 from steelyard.sql.results import Execution, LocalEngine, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.schema import Schema, parse_schema
 from steelyard.sql.server_address import Server
-from steelyard.tables.locate import check_source, prepare_databases
+from steelyard.tables.databases import check_source, prepare_databases
 from steelyard.types import Output, Sample, Score, ScoreInfo
 
 _OF_RESULT: Final = ("subset", "soft_f1")

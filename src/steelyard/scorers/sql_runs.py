@@ -1,13 +1,18 @@
 """Runs the SQL of one sample: chooses the database, runs reference and prediction, and compares the results.
 
 The manifest holds a digest of the folder of databases: a run cannot be resumed on other data.
+
+Of several golds, all are accepted answers. Spider 2.0 says beside each which of its columns count (`condition_cols`,
+0-based; none: all of them), and whether the order of rows does not (`ignore_order`); further columns of a prediction
+are then accepted. Source: xlang-ai/Spider2, evaluation_suite/evaluate.py. Deviation: the columns of a row stay
+together, where the original compares each column for itself.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
@@ -15,21 +20,29 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, DataError
 from steelyard.replies.sql import SqlReading
 from steelyard.sql.accuracy import bird, qatch, spider, spider_order_matters, spider_query
 from steelyard.sql.changed_data import Unsteady, unsteady_cells, without_count
 from steelyard.sql.declared_types import DECLARED, declared_columns, judge_declared, rules_in_question
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
-from steelyard.sql.order import ordering_of
-from steelyard.sql.order_doubts import order_doubts
-from steelyard.sql.results import Database, Execution, LocalEngine, ResultTable, SqlFailure, SqlLimits
+from steelyard.sql.golds import gold_queries
+from steelyard.sql.order import order_doubts, ordering_of
+from steelyard.sql.results import (
+    Database,
+    EngineName,
+    Execution,
+    LocalEngine,
+    ResultTable,
+    SqlFailure,
+    SqlLimits,
+    table_files,
+)
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.server_address import is_address
 from steelyard.sql.statements import split
-from steelyard.sql.table_files import table_files
-from steelyard.sql.tables_read import (
+from steelyard.sql.syntax import (
     CATALOG,
     TablesRead,
     all_tables,
@@ -40,8 +53,8 @@ from steelyard.sql.tables_read import (
     tables_read,
 )
 from steelyard.sql.verdict import ResultVerdict, judge
-from steelyard.tables.locate import DatabaseSource, database_ids, find_database, has_default
-from steelyard.types import Sample
+from steelyard.tables.databases import DatabaseSource, database_ids, find_database, has_default
+from steelyard.types import Sample, Score
 
 T = TypeVar("T")
 
@@ -389,3 +402,74 @@ def _digest(file: Path, size: int, _mtime_ns: int) -> bytes:
             opened.seek(-_BLOCK_BYTES, 2)
             digest.update(opened.read(_BLOCK_BYTES))
     return digest.digest()
+
+
+_CONDITION: Final = "condition_cols"
+_IGNORE: Final = "ignore_order"
+
+
+def golds_of(sample: Sample, engine: EngineName) -> Iterator[Sample]:
+    """The sample once for each query that is accepted as its answer; once as it is where it has none or one."""
+    reference = sample.reference
+    queries = gold_queries(reference, engine) if isinstance(reference, str) else ()
+    if len(queries) < 2 and (not queries or "{" not in str(reference)):
+        yield sample
+        return
+    yield from (replace(sample, reference=query) for query in queries)
+
+
+def best_of_golds(by_gold: Sequence[Sequence[Score]]) -> list[Score]:
+    """For each score the first gold by which it is right, else the first by which it is scored, else the first.
+
+    Args:
+        by_gold: the same scores against each gold, the verdict on the result first.
+    """
+    if len(by_gold) == 1:
+        return list(by_gold[0])
+    best: list[Score] = []
+    for scores in zip(*by_gold, strict=True):
+        scored = [at for at, score in enumerate(scores) if score.outcome == "scored"]
+        at = next((index for index in scored if scores[index].passed), scored[0] if scored else 0)
+        score = scores[at]
+        if not best:
+            said = f"gold {at + 1}: {score.reason}" if score.reason else f"gold {at + 1}"
+            score = replace(score, reason=said, detail={**score.detail, "gold": at + 1, "golds_tried": len(by_gold)})
+        best.append(score)
+    return best
+
+
+def ignores_order(sample: Sample) -> bool:
+    """Whether the dataset says that the order of the rows does not count."""
+    value = sample.metadata.get(_IGNORE, False)
+    if value in (None, ""):
+        return False
+    if isinstance(value, str):
+        value = {"true": True, "false": False, "1": True, "0": False}.get(value.strip().lower(), value)
+    if not isinstance(value, bool) and value not in (0, 1):
+        raise DataError(f"sample {sample.id}: {_IGNORE} is {value!r}; true or false is expected")
+    return bool(value)
+
+
+def condition_columns(sample: Sample, reference: ResultTable) -> ResultTable | None:
+    """The columns of the reference's result that count; None where the dataset says nothing of columns."""
+    value: Any = sample.metadata.get(_CONDITION)
+    if value is None or value == "":
+        return None
+    columns = value if isinstance(value, list) else [value]
+    if not columns:
+        columns = list(range(len(reference.columns)))
+    if not all(type(at) is int and 0 <= at < len(reference.columns) for at in columns):
+        raise DataError(
+            f"sample {sample.id}: {_CONDITION} is {value!r}; "
+            f"numbers from 0 to {len(reference.columns) - 1} are expected"
+        )
+    rows = [tuple(row[at] for at in columns) for row in reference.rows]
+    types = tuple(reference.types[at] for at in columns) if reference.types else ()
+    return ResultTable(tuple(reference.columns[at] for at in columns), rows, types)
+
+
+def accept_extra_columns(verdict: ResultVerdict) -> ResultVerdict:
+    """The verdict where further columns of the prediction do not count against it."""
+    if verdict.kind != "columns_extra":
+        return verdict
+    return replace(verdict, right=True, reason=f"all columns that count are there; {verdict.reason}")

@@ -18,16 +18,14 @@ from typing import Any, ClassVar, Final, Literal
 
 from steelyard.errors import ConfigError
 from steelyard.replies.sql import Wanted
-from steelyard.scorers.golds import golds_of
 from steelyard.scorers.open_references import (
     about_results,
     decided_parts,
     judge_open,
 )
-from steelyard.scorers.reference_checks import ReferenceFinding, check_references
-from steelyard.scorers.reference_memory import ReferenceMemory
+from steelyard.scorers.reference_checks import ReferenceFinding, ReferenceMemory, check_references
 from steelyard.scorers.sql_replies import check_form, sql_reply
-from steelyard.scorers.sql_runs import Bench, SampleDatabase, databases_manifest
+from steelyard.scorers.sql_runs import Bench, SampleDatabase, databases_manifest, golds_of
 from steelyard.sql.clock import check_now
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
@@ -35,7 +33,7 @@ from steelyard.sql.results import Database, LocalEngine, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.server_address import Server
 from steelyard.sql.verdict import judge, verdict_of_failure
-from steelyard.tables.locate import check_source, find_database, has_default, prepare_databases
+from steelyard.tables.databases import check_source, find_database, has_default, prepare_databases
 from steelyard.tables.measure import ALL_METRICS, Measure, RuleName, Verdict
 from steelyard.tables.native import shape_problem
 from steelyard.tables.reading import (
@@ -45,8 +43,7 @@ from steelyard.tables.reading import (
     read_notation,
     read_table,
 )
-from steelyard.tables.rules import RuleSet, metric_names, rule_set
-from steelyard.tables.sides import TableSide, compare_equal_queries, compare_sides
+from steelyard.tables.rules import RuleSet, TableSide, compare_equal_queries, compare_sides, metric_names, rule_set
 from steelyard.types import COMPARISON, LACKS, NOT_COMPARED, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
 
 _EXECUTION: Final = "execution_accuracy"

@@ -16,7 +16,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from steelyard.sql.engines.changes import AFFECTED, COLUMNS, SCHEMA
+from steelyard.sql.engines.engine import AFFECTED, COLUMNS, SCHEMA
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.results import ResultTable, SqlLimits
 from steelyard.sql.statements import main_verb, split

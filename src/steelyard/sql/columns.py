@@ -5,7 +5,10 @@ columns of 0/1. Here each column has a fingerprint, the bag of its cells, and on
 candidates for each other. What stays ambiguous is refined by rows and columns in turn (colour refinement, the
 one-dimensional method of B. Weisfeiler and A. Leman, 1968), then by fixing one pair of columns and refining again
 (individualisation; B. D. McKay, "Practical graph isomorphism", 1981), within a budget. Fingerprints are sums of 64-bit
-hashes, which may err, so every match is verified on the rows; a miss is exact unless `decided` says otherwise.
+hashes, which do not depend on the order of rows and may err, so every match is verified on the rows; a miss is exact
+unless `decided` says otherwise.
+
+`align` finds the rows that two results do not share, with their columns aligned; it only explains, and decides nothing.
 """
 
 from __future__ import annotations
@@ -13,12 +16,81 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from itertools import chain
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.sql.extent import check_time
-from steelyard.sql.fingerprints import Bag, HashedTable, Hashes, Rows, checksum, fingerprints, mix, row_hashes
+
+Hashes = NDArray[np.uint64]
+
+Rows = Sequence[tuple[int, ...]]
+"""Rows of `steelyard.sql.cells.intern_tables`, all of one width."""
+
+
+class Bag(NamedTuple):
+    """Rows, the group of each, and how often each occurs (None: once)."""
+
+    rows: Rows
+    groups: Sequence[int]
+    counts: Sequence[int] | None
+
+
+class HashedTable:
+    """One table's rows as hashes.
+
+    Attributes:
+        counts: how often each row occurs.
+        start: a colour for each row, from its group.
+        ids: the cells as they are interned.
+        cells: a hash for each cell.
+    """
+
+    def __init__(self, bag: Bag) -> None:
+        flat = np.fromiter(chain.from_iterable(bag.rows), dtype=np.uint64, count=len(bag.rows) * len(bag.rows[0]))
+        self.ids = flat.reshape(len(bag.rows), -1)
+        self.cells = mix(self.ids)
+        self.start = mix(np.array(bag.groups, dtype=np.uint64))
+        self.counts = np.ones(len(bag.rows), np.uint64) if bag.counts is None else np.array(bag.counts, np.uint64)
+
+    def join_twins(self) -> list[list[int]]:
+        """Keep one of several identical columns; returns, for each that is kept, all columns that it represents."""
+        by_content: dict[bytes, list[int]] = {}
+        for index, column in enumerate(np.ascontiguousarray(self.cells.T)):
+            by_content.setdefault(column.tobytes(), []).append(index)
+        self.cells = np.ascontiguousarray(self.cells[:, [twins[0] for twins in by_content.values()]])
+        return list(by_content.values())
+
+
+def fingerprints(sheet: HashedTable, rows: Hashes) -> Hashes:
+    """A hash for each column: the bag of its cells, each with its row's colour."""
+    hashes: Hashes = (mix(sheet.cells + rows[:, None]) * sheet.counts[:, None]).sum(axis=0)
+    return hashes
+
+
+def row_hashes(sheet: HashedTable, columns: Sequence[int]) -> Hashes:
+    """A hash for each row with its group, of these columns in this order."""
+    rows = sheet.start
+    for column in columns:
+        rows = mix(rows + sheet.cells[:, column])
+    return rows
+
+
+def checksum(sheet: HashedTable, rows: Hashes) -> int:
+    """A hash of the bag of the rows' colours."""
+    return int((mix(rows) * sheet.counts).sum())
+
+
+def mix(numbers: Hashes) -> Hashes:
+    """The finaliser of SplitMix64 (G. Steele, D. Lea, C. Flood, OOPSLA 2014): near numbers become far ones."""
+    kind = numbers.dtype.type
+    mixed: Hashes = numbers + kind(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> kind(30))) * kind(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> kind(27))) * kind(0x94D049BB133111EB)
+    return mixed ^ (mixed >> kind(31))
+
 
 _MOST_NODES: Final = 3000
 """Limit of pairs of columns that are fixed on trial."""
@@ -281,3 +353,99 @@ def _fixed(sheet: HashedTable, colours: _Colours, column: int) -> _Colours:
 def _refined(sheet: HashedTable, colours: _Colours) -> _Colours:
     rows = mix(colours.rows + mix(sheet.cells ^ colours.columns[None, :]).sum(axis=1))
     return _Colours(rows, mix(colours.columns + fingerprints(sheet, rows)))
+
+
+_MOST_OVERLAPS: Final = 2_000_000
+"""Limit of cells that are counted to align columns; beyond it the columns keep their order."""
+_MOST_NEAR: Final = 200
+"""Rows among which the one nearest to a missing row is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnAlignment:
+    """Aligned columns of two results, and the rows that differ.
+
+    Args:
+        columns: pairs of a reference column and a prediction column, 0-based.
+        missing: positions of reference rows that the prediction lacks, each as often as it lacks it.
+        extra: positions of prediction rows that the reference lacks.
+        same_sets: whether the rows differ only in how often they occur.
+    """
+
+    columns: tuple[tuple[int, int], ...]
+    missing: tuple[int, ...]
+    extra: tuple[int, ...]
+    same_sets: bool
+
+
+def align(reference: Rows, prediction: Rows, widths: tuple[int, int]) -> ColumnAlignment:
+    """Align the columns so that most rows are shared; keep their order where that is as good.
+
+    Args:
+        reference: rows of `steelyard.sql.cells.intern_tables`; may be empty.
+        prediction: rows of the same call; may be empty.
+        widths: columns of each.
+
+    >>> align([(1, 2), (3, 4)], [(2, 1)], (2, 2))
+    ColumnAlignment(columns=((0, 1), (1, 0)), missing=(1,), extra=(), same_sets=False)
+    """
+    in_place = tuple((column, column) for column in range(min(widths)))
+    best = _differences(reference, prediction, in_place)
+    if best.missing and best.extra and len(reference) * max(widths) ** 2 <= _MOST_OVERLAPS:
+        moved = _differences(reference, prediction, _by_overlap(reference, prediction, widths))
+        if len(moved.missing) + len(moved.extra) < len(best.missing) + len(best.extra):
+            return moved
+    return best
+
+
+def nearest(row: Sequence[int], rows: Rows, positions: Sequence[int], at: int) -> int | None:
+    """Find the row that shares most cells with `row`, the same position first; None where none shares any."""
+    near = list(positions[:_MOST_NEAR])
+    if at in positions:
+        near.insert(0, at)
+
+    def shared(position: int) -> int:
+        return sum(cell == other for cell, other in zip(row, rows[position], strict=True))
+
+    best = max(near, key=shared, default=None)
+    return best if best is not None and (shared(best) or len(row) == 1) else None
+
+
+def _differences(reference: Rows, prediction: Rows, columns: tuple[tuple[int, int], ...]) -> ColumnAlignment:
+    check_time()
+    reference_rows = project(reference, [column for column, _ in columns])
+    prediction_rows = project(prediction, [column for _, column in columns])
+    reference_counts, prediction_counts = Counter(reference_rows), Counter(prediction_rows)
+    missing, extra = (
+        _last_positions(reference_rows, reference_counts - prediction_counts),
+        _last_positions(prediction_rows, prediction_counts - reference_counts),
+    )
+    return ColumnAlignment(columns, missing, extra, same_sets=reference_counts.keys() == prediction_counts.keys())
+
+
+def _last_positions(rows: Rows, lacking: Counter[tuple[int, ...]]) -> tuple[int, ...]:
+    """The last positions of each row that is lacking, since the first ones have their partners."""
+    remaining = Counter(lacking)
+    positions = []
+    for position in range(len(rows) - 1, -1, -1):
+        if remaining[rows[position]] > 0:
+            remaining[rows[position]] -= 1
+            positions.append(position)
+    return tuple(reversed(positions))
+
+
+def _by_overlap(reference: Rows, prediction: Rows, widths: tuple[int, int]) -> tuple[tuple[int, int], ...]:
+    """Pairs of columns with the most cells in common first; of equal ones those in place, then from the left."""
+    reference_columns = [Counter(column) for column in zip(*reference, strict=True)]
+    prediction_columns = [Counter(column) for column in zip(*prediction, strict=True)]
+    check_time()
+    ranked = sorted(
+        (-(left_cells & right_cells).total(), left != right, left, right)
+        for left, left_cells in enumerate(reference_columns)
+        for right, right_cells in enumerate(prediction_columns)
+    )
+    pairs: dict[int, int] = {}
+    for _, _, left, right in ranked:
+        if left not in pairs and right not in pairs.values():
+            pairs[left] = right
+    return tuple(sorted(pairs.items()))[: min(widths)]

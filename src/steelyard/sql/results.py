@@ -1,13 +1,17 @@
 """The values that go into a sandbox and come out: databases, limits, tables, failures."""
 
+# Why it is so, and what was rejected: docs/decisions/sql-table-files.md
+
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Literal
 
 from steelyard.constraints import Within
+from steelyard.errors import ConfigError
 from steelyard.sql.server_address import Server, ServerEngine
 
 LocalEngine = Literal["sqlite", "duckdb"]
@@ -45,12 +49,12 @@ class Database:
     Args:
         engine: what reads it.
         file: a database file, which is never opened itself: a copy is, read-only; for DuckDB also a folder of tables
-            (see `sql.table_files`). None: a scratch database.
+            (see `table_files`). None: a scratch database.
         script: statements that build the scratch database (CREATE, INSERT ...), any number; "" leaves it empty.
         now: the moment that its functions of the current time return, ISO 8601 in UTC; "" is the system's clock.
         server: where it is, of the same engine; None for what is no server's.
         changes: whether the statement may change it, on a copy of its own; the result is then what it changed, see
-            `steelyard.sql.engines.changes`.
+            `steelyard.sql.engines.engine`.
     """
 
     engine: EngineName = "sqlite"
@@ -121,3 +125,34 @@ def _of_numpy(cell: Any) -> Any:
     plain = cell.tolist()
     # An extended float gives itself back.
     return float(plain) if type(plain).__module__ == "numpy" else plain
+
+
+TableFormat = Literal["csv", "json", "parquet"]
+
+FORMATS: Final[Mapping[str, TableFormat]] = MappingProxyType(
+    {".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
+)
+"""Ending of a file, in small letters, and what is in it."""
+
+
+def holds_tables(folder: Path) -> bool:
+    """Whether a folder has a file that is a table."""
+    return any(path.suffix.lower() in FORMATS and path.is_file() for path in folder.iterdir())
+
+
+def table_files(folder: Path) -> dict[str, Path]:
+    """The files of a folder by the names of their tables, in the order of these names.
+
+    Raises:
+        ConfigError: two files would make one table, as DuckDB does not tell capitals from small letters in names.
+    """
+    tables: dict[str, Path] = {}
+    folded: dict[str, Path] = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix.lower() not in FORMATS or not path.is_file():
+            continue
+        other = folded.setdefault(path.stem.casefold(), path)
+        if other is not path:
+            raise ConfigError(f"{folder}: {other.name} and {path.name} would both be the table {path.stem}")
+        tables[path.stem] = path
+    return tables

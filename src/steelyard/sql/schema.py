@@ -20,11 +20,6 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from steelyard.errors import DataError
-from steelyard.sql.results import Database, SqlLimits
-from steelyard.sql.sandbox import Sandbox
-from steelyard.sql.server_catalog import ddl_on
-
 _SHOWN: Final = 60
 _KINDS: Final = frozenset({"PRIMARY", "UNIQUE", "FOREIGN", "CHECK", "EXCLUDE", "NOT"})
 _SIGNS: Final = MappingProxyType({"CHECK": ("(",), "EXCLUDE": ("(", "USING"), "PERIOD": ("FOR",)})
@@ -136,54 +131,6 @@ def _comment_on(tokens: Sequence[DdlToken]) -> _CommentOn | None:
     if kind == "COLUMN":
         return _CommentOn(names[-2], names[-1], text) if len(names) > 1 else None
     return _CommentOn(names[-1], "", text) if names else None
-
-
-def ddl_of(sandbox: Sandbox, database: Database) -> str:
-    """The CREATE statements of a database's tables and views, in the order in which they were made.
-
-    Args:
-        sandbox: where the database is opened.
-        database: a file, a script or a server; of a server the tables that the role may read, by their names.
-
-    Returns:
-        One statement after another, each with its `;`; "" for a database without tables.
-
-    Raises:
-        DataError: the database cannot be read.
-        ConfigError: its file does not exist, or the engine is refused.
-    """
-    if database.server is not None:
-        return ddl_on(sandbox, database.server)
-    query = _DUCKDB_DDL if database.engine == "duckdb" else _SQLITE_DDL
-    execution = sandbox.run(database, query, limits=SqlLimits(timeout_s=_DDL_S))
-    if execution.table is None:
-        source = database.file.name if database.file else "the database's script"
-        why = execution.failure.message if execution.failure else "no result"
-        raise DataError(f"cannot read the tables of {source}: {why}")
-    return "\n".join(f"{str(row[0]).strip().rstrip(';')};" for row in execution.table.rows)
-
-
-_DDL_S: Final = 10.0
-_SQLITE_DDL: Final = (
-    "SELECT sql FROM sqlite_master WHERE type IN ('table', 'view') AND sql IS NOT NULL "
-    "AND substr(name, 1, 7) <> 'sqlite_' ORDER BY rowid"
-)
-_DUCKDB_DDL: Final = """
-WITH noted AS (
-    SELECT table_oid AS made, 1 AS part, 'TABLE' AS kind, [table_name] AS names, comment FROM duckdb_tables()
-        WHERE NOT internal
-    UNION ALL SELECT view_oid, 1, 'VIEW', [view_name], comment FROM duckdb_views() WHERE NOT internal
-    UNION ALL SELECT table_oid, 1 + column_index, 'COLUMN', [table_name, column_name], comment FROM duckdb_columns()
-        WHERE NOT internal
-)
-SELECT sql FROM (
-    SELECT sql, table_oid AS made, 0 AS part FROM duckdb_tables() WHERE NOT internal
-    UNION ALL SELECT sql, view_oid, 0 FROM duckdb_views() WHERE NOT internal
-    UNION ALL SELECT 'COMMENT ON ' || kind || ' '
-        || array_to_string([ '"' || replace(name, '"', '""') || '"' FOR name IN names ], '.')
-        || ' IS ''' || replace(comment, '''', '''''') || '''', made, part FROM noted WHERE comment IS NOT NULL
-) ORDER BY made, part
-"""
 
 
 def describe(schema: Schema) -> str:

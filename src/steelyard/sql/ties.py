@@ -15,12 +15,10 @@ from itertools import islice
 from typing import Any, Final
 
 from steelyard.sql.cells import intern_tables
-from steelyard.sql.columns import match_columns, project
+from steelyard.sql.columns import Rows, match_columns, project
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import check_time
-from steelyard.sql.fingerprints import Rows
-from steelyard.sql.order import Ordering
-from steelyard.sql.order_keys import OrderKey
+from steelyard.sql.order import Ordering, OrderKey
 from steelyard.sql.results import ResultTable
 
 _MOST_COLUMNS: Final = 7

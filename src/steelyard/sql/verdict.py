@@ -23,13 +23,10 @@ from itertools import chain
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from steelyard.sql.alignment import ColumnAlignment, align
-from steelyard.sql.cells import NumberedTables
-from steelyard.sql.chains import rows_match
-from steelyard.sql.columns import match_columns, project
+from steelyard.sql.cells import NumberedTables, rows_match
+from steelyard.sql.columns import ColumnAlignment, Rows, align, match_columns, project
 from steelyard.sql.equality import EXACT, CellEquality, RuleName
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
-from steelyard.sql.fingerprints import Rows
 from steelyard.sql.order import Ordering
 from steelyard.sql.results import FailureKind, ResultTable, SqlFailure, SqlLimits
 from steelyard.sql.ties import TieGroups, any_rows, choose_columns, match_in_order, window_of

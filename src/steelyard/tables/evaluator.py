@@ -25,8 +25,16 @@ from steelyard.tables.databases import MultipleDatabases
 from steelyard.tables.measure import METRICS, Measure, RuleName
 from steelyard.tables.metrics import table_metrics
 from steelyard.tables.reading import looks_like_table, plain_table, read_notation
-from steelyard.tables.rules import RuleSet, cleaned_identical, metric_names, rule_set
-from steelyard.tables.sides import TableSide, compare_equal_queries, compare_sides, verdict_on
+from steelyard.tables.rules import (
+    RuleSet,
+    TableSide,
+    cleaned_identical,
+    compare_equal_queries,
+    compare_sides,
+    metric_names,
+    rule_set,
+    verdict_on,
+)
 
 Task = Literal["QA", "SP"]
 RunQuery = Callable[[Any], TableSide]

@@ -12,8 +12,7 @@ from steelyard.sql.cells import intern_tables
 from steelyard.sql.order import Ordering
 from steelyard.sql.results import ResultTable
 from steelyard.sql.verdict import ResultVerdict, compare_results
-from steelyard.tables.align import align_columns
-from steelyard.tables.counting import NumberedRows, Rows, cardinality, numbered_correlation, shared_cells
+from steelyard.tables.counting import NumberedRows, Rows, align_columns, cardinality, numbered_correlation, shared_cells
 from steelyard.tables.measure import ORDER_METRICS, UNORDERED, Measure, TablePair
 
 _FEW: Final = "fewer than two distinct rows are shared"

@@ -241,8 +241,8 @@ def _lead(compared: Comparison) -> str:
     parts = []
     for words, verdicts in named:
         targets = [pair.other_target for pair in compared.pairs if pair.verdict in verdicts]
-        parts += [f"{words}: {', '.join(targets)}"] if targets else []
-    return f"Against {compared.baseline.target}: {'; '.join(parts)}."
+        parts += [f"{', '.join(targets)} {'is' if len(targets) == 1 else 'are'} {words}"] if targets else []
+    return f"Against {compared.baseline.target}, {'; '.join(parts)}."
 
 
 def _facts(runs: Sequence[Run]) -> list[str]:

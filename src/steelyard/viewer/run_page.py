@@ -275,7 +275,7 @@ def _chips(
     yield CountChip("All", run.done, "", against=given["against"])
     score, name = summary.score(summary.primary), quoted_name(summary.primary)
     if not is_judging(run.manifest):
-        yield from _verdict_chips(run, summary.primary)
+        yield from pages.kept("verdicts", [run], "", lambda: tuple(_verdict_chips(run, summary.primary)))
     counts = (
         ("Unreadable", score.unparsed if score else 0, f"{name} = unparsed", "unparsed"),
         ("Refused", score.refused if score else 0, f"{name} = refused", "refused"),

@@ -1,8 +1,8 @@
 """Labels of people on a sample, given on its page too, and verdicts of other runs on the same answers.
 
-Whoever sees a verdict is led by it, so labels given on the page, pass or fail and a note, have a name of their own, and
-neither agreement nor corrected rates nor gates count them; those take the labels of queues, which are drawn and given
-without a verdict in view.
+Whoever sees a verdict is led by it, so labels given on the page (pass or fail, of a pair the better answer, and a note)
+have a name of their own, and neither agreement nor corrected rates nor gates count them; those take the labels of
+queues, which are drawn and given without a verdict in view.
 """
 
 from __future__ import annotations
@@ -10,28 +10,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from steelyard.analysis.judging_manifest import is_judging, sides_of
 from steelyard.analysis.label_forms import COMMENT, IN_VIEW, PASS_OR_FAIL
 from steelyard.analysis.numbers import score_title, verdict_words
 from steelyard.errors import ConfigError, SteelyardError
 from steelyard.escaping import cell_text
 from steelyard.people.labels import add_labels
+from steelyard.report.judge_reasons import named_verdict
 from steelyard.report.run_texts import kind_text
 from steelyard.store import Run
 from steelyard.store.related_runs import labels_of_sample, related_runs
-from steelyard.types import Label, Score
+from steelyard.types import Label, LabelKind, Score
 from steelyard.viewer.forms import Form, typed_text
 from steelyard.viewer.named_address import sample_address
 from steelyard.viewer.pages import Pages
-
-_VERDICTS: Final = (*PASS_OR_FAIL, "", None)
-"""A blank one withdraws the author's label; None is no button pressed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +84,13 @@ def _other(run: Run, sample: str) -> OtherVerdicts | None:
 
 
 def _shown(label: Label, run: Run) -> ShownLabel:
-    """A label; pass and fail of a score are shown in its own words, as its verdicts are."""
+    """A label; pass and fail are shown in the words of their score, the better answer by its target."""
     value = _value(label)
     about = str(run.manifest.get("primary", "")) if label.name == IN_VIEW else label.name
     if label.kind == "pass_fail" and label.value in PASS_OR_FAIL:
         value = verdict_words(run.score_infos.get(about))[PASS_OR_FAIL.index(label.value)]
+    elif label.kind == "preference" and is_judging(run.manifest):
+        value = named_verdict(value, sides_of(run.manifest))
     return ShownLabel(
         label.name, score_title(label.name), cell_text(label.value), value, label.author, f"{label.at:%Y-%m-%d}"
     )
@@ -105,6 +106,15 @@ def _verdict(score: Score) -> tuple[str, str, str]:
     return score_title(score.name), value, score.reason
 
 
+def verdicts_in_view(run: Run) -> tuple[tuple[str, str, str, str], ...]:
+    """What the panel offers: each label's value, the state for its mark, its words and its key."""
+    if is_judging(run.manifest):
+        first, second = sides_of(run.manifest)
+        return ("A", "", first, "1"), ("tie", "", "tie", "2"), ("B", "", second, "3")
+    words = verdict_words(run.score_infos.get(str(run.manifest.get("primary", ""))))
+    return tuple(zip(PASS_OR_FAIL, ("right", "wrong"), words, "12", strict=True))
+
+
 def label_routes(pages: Pages) -> list[Route]:
     """The route that stores labels given on a sample's page."""
 
@@ -112,7 +122,7 @@ def label_routes(pages: Pages) -> list[Route]:
         text, author = typed_text(form.get("comment", "")), form.get("author", "").strip()
         try:
             run = pages.run(request)
-            add_labels(pages.store, run, _labels(form, text, author))
+            add_labels(pages.store, run, _labels(run, form, text, author))
         except SteelyardError as error:
             return pages.unplaced(request, error, text)
         query: dict[str, Sequence[str]] = dict(parse_qs(form.get("back", "")))
@@ -122,17 +132,19 @@ def label_routes(pages: Pages) -> list[Route]:
     return [pages.takes("/run/{run}/label", label)]
 
 
-def _labels(form: Form, text: str, author: str) -> list[Label]:
+def _labels(run: Run, form: Form, text: str, author: str) -> list[Label]:
     """The labels of a form: the verdict where a button of one was pressed, and the note where there is one.
 
     Raises:
         ConfigError: another verdict, or a repeat that is not a number.
     """
     sample, repeat, verdict = form.get("sample", ""), form.get("repeat", "0"), form.get("verdict")
-    if not (repeat.isascii() and repeat.isdecimal() and len(repeat) < 10) or verdict not in _VERDICTS:
-        raise ConfigError(f"a label is pass or fail of a repeat, not {verdict!r} of {repeat!r}")
+    values = [value for value, *_ in verdicts_in_view(run)]
+    if not (repeat.isascii() and repeat.isdecimal() and len(repeat) < 10) or verdict not in (*values, "", None):
+        raise ConfigError(f"a label is {' or '.join(values)} of a repeat, not {verdict!r} of {repeat!r}")
     at, number = datetime.now(UTC), int(repeat)
     labels = [Label(sample, COMMENT, text or None, author, at, number, "text")]
-    if verdict is not None:
-        labels.append(Label(sample, IN_VIEW, verdict or None, author, at, number, "pass_fail" if verdict else ""))
+    if verdict is not None:  # a blank one withdraws the author's label
+        kind: LabelKind = "preference" if is_judging(run.manifest) else "pass_fail"
+        labels.append(Label(sample, IN_VIEW, verdict or None, author, at, number, kind if verdict else ""))
     return labels

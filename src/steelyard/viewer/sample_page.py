@@ -13,7 +13,6 @@ from starlette.routing import Route
 
 from steelyard.analysis.comparison.settings import WordChange, word_changes
 from steelyard.analysis.judging_manifest import SIDES, is_judging, sides_of
-from steelyard.analysis.label_forms import PASS_OR_FAIL
 from steelyard.analysis.numbers import record_value_text, score_title, seconds_text, verdict_words
 from steelyard.analysis.retrieval_matches import WAYS
 from steelyard.errors import ConfigError
@@ -46,7 +45,7 @@ from steelyard.types import Message, Record, Reply, Score, ScoreInfo
 from steelyard.viewer.forms import author_of
 from steelyard.viewer.named_address import given_name, sample_address
 from steelyard.viewer.pages import Pages
-from steelyard.viewer.sample_labels import sample_opinions
+from steelyard.viewer.sample_labels import sample_opinions, verdicts_in_view
 from steelyard.viewer.side_by_side import outputs_beside
 from steelyard.viewer.what_was_run import ShownRequest, shown_request
 
@@ -199,10 +198,8 @@ def sample_routes(pages: Pages) -> list[Route]:
                 for label in (label for several in opinions["labels"].values() for label in several)
                 if label.author == reader
             },
-            primary=(primary := str(run.manifest.get("primary", ""))),
-            verdicts=tuple(
-                zip(PASS_OR_FAIL, ("right", "wrong"), verdict_words(run.score_infos.get(primary)), "12", strict=True)
-            ),
+            primary=str(run.manifest.get("primary", "")),
+            verdicts=verdicts_in_view(run),
             back=request.url.query,
         )
 

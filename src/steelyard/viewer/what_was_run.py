@@ -74,7 +74,8 @@ def _settings(described: Any) -> dict[str, str]:
 def _flat(value: Any, path: str = "") -> dict[str, str]:
     """The values of nested mappings that are not empty, by their keys."""
     if isinstance(value, Mapping):
-        parts = (_flat(below, f"{path} {key}".strip().replace("_", " ")) for key, below in value.items())
+        below_path = {key: path if key == path else f"{path} {key}".strip().replace("_", " ") for key in value}
+        parts = (_flat(below, below_path[key]) for key, below in value.items())
         return {name: text for part in parts for name, text in part.items()}
     return {path or "source": cell_text(value)} if value not in (None, "", [], False) else {}
 

@@ -1,7 +1,7 @@
 """Shows generated SQL: both queries with what differs, and the first rows of both results side by side.
 
 The values come from the record alone: `Score.detail["results"]` holds the rows that the scorer kept (see
-`steelyard.sql.shown_rows`), the queries are the sample's reference and the SQL parsed from the reply.
+`steelyard.sql.wording`), the queries are the sample's reference and the SQL parsed from the reply.
 """
 
 from __future__ import annotations

@@ -10,8 +10,7 @@ from steelyard.building.wrapped import WrapsOne, infos_of_part
 from steelyard.replies.sql import Wanted
 from steelyard.scorers.judges.judge import judge_of
 from steelyard.scorers.judges.relevance import Relevance
-from steelyard.scorers.sql import SqlResult
-from steelyard.scorers.sql_attempts import SqlAttempts
+from steelyard.scorers.sql import SqlAttempts, SqlResult
 from steelyard.scorers.sql_credit import SqlCredit, SqlSpeed
 from steelyard.scorers.sql_replies import mock_sql, sql_reply
 from steelyard.scorers.tables import TableMetrics

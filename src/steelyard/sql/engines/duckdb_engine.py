@@ -1,11 +1,12 @@
 """DuckDB in a worker: an instance with a locked configuration, a session for each query, and a time limit.
 
 A query runs in memory or on a private copy opened read-only. Its instance is used again only after a plain SELECT
-(`duckdb_instances`): settings, variables, secrets and logs end with it. By its own account DuckDB does not isolate
-those who send it SQL, so the operating system's limits on the worker back up the settings; `printf`, `to_base64` and
-their like take memory that `memory_limit` does not count, and some loops ignore interrupts.
+(`duckdb_guard.Instances`): settings, variables, secrets and logs end with it. By its own account DuckDB does not
+isolate those who send it SQL, so the operating system's limits on the worker back up the settings; `printf`,
+`to_base64` and their like take memory that `memory_limit` does not count, and some loops ignore interrupts.
 
-`prepare` merges the write-ahead log of a private copy into the file.
+A statement that changes data runs on an instance in memory, into which a file is copied beforehand. `prepare` merges
+the write-ahead log of a private copy into the file.
 """
 
 from __future__ import annotations
@@ -14,23 +15,30 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 import duckdb
+from duckdb import DuckDBPyConnection, Statement
 
+from steelyard.sql.clock import pin_duckdb
 from steelyard.sql.engines import duckdb_guard as guard
-from steelyard.sql.engines.duckdb_changes import changed_by, opened_copy
-from steelyard.sql.engines.duckdb_instances import Instances
-from steelyard.sql.engines.engine import EngineQuery, SqlStop, fetch
+from steelyard.sql.engines.duckdb_guard import Instances
+from steelyard.sql.engines.engine import (
+    DatabaseState,
+    EngineQuery,
+    SqlStop,
+    catalog_query,
+    differences,
+    fetch,
+    plain_definition,
+    read_state,
+)
 from steelyard.sql.results import FailureKind, Part, ResultTable, SqlLimits
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection, Statement
 
 _OLDEST: Final = (2, 0)
 """Older versions split one PIVOT into several statements and have no setting for the threads of input and output."""
@@ -402,3 +410,76 @@ def prepare(file: str, memory_mib: int) -> str:
     except (duckdb.Error, RuntimeError) as error:
         return _short_message(error, file)
     return ""
+
+
+Fetch = Callable[[Sequence[tuple[str, str]], SqlLimits], ResultTable]
+"""Fetches what a connection has executed, from the names and types of its columns."""
+
+
+def opened_copy(work: EngineQuery) -> DuckDBPyConnection:
+    """A guarded connection to an instance in memory with all that a file holds.
+
+    Raises:
+        duckdb.Error: it does not fit into memory, or is damaged.
+    """
+    connection = duckdb.connect(":memory:", config=guard.settings())
+    try:
+        path = work.file.replace("'", "''")
+        connection.execute(f"ATTACH '{path}' AS \"the file\" (READ_ONLY)")
+        connection.execute('COPY FROM DATABASE "the file" TO memory')
+        connection.execute('DETACH "the file"')
+        guard.lock(connection, work.limits)
+        if work.now:
+            pin_duckdb(connection, work.now)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def changed_by(connection: DuckDBPyConnection, statement: Statement, limits: SqlLimits, fetched: Fetch) -> ResultTable:
+    """Run a statement, and return what it changed; see `engines.changes`.
+
+    Args:
+        connection: to an instance in memory.
+        statement: one that `one_change` let through.
+        limits: of what is read before and after, each.
+        fetched: see `Fetch`.
+
+    Raises:
+        SqlStop: too much to compare.
+        duckdb.Error: whatever DuckDB says, violated constraints too.
+    """
+    before = _state(connection, limits, fetched)
+    connection.execute("BEGIN TRANSACTION")
+    connection.execute(statement)
+    described = _described(connection)
+    rows = fetched(described, limits).rows if described else []
+    connection.execute("COMMIT")
+    is_count = [name for name, _ in described] == ["Count"] and len(rows) == 1 and isinstance(rows[0][0], int)
+    affected = rows[0][0] if is_count else 0 if statement.type.name == "SELECT" else len(rows)
+    return differences(before, _state(connection, limits, fetched), affected)
+
+
+def _described(connection: DuckDBPyConnection) -> list[tuple[str, str]]:
+    return [(str(column[0]), str(column[1])) for column in connection.description or ()]
+
+
+def _state(connection: DuckDBPyConnection, limits: SqlLimits, fetched: Fetch) -> DatabaseState:
+    objects = connection.execute(catalog_query("duckdb_objects")).fetchall()
+    tables = [(_title(schema, name), _written(schema, name)) for kind, schema, name, _ in objects if kind == "table"]
+    defined = [(kind, _title(schema, name), plain_definition(sql or "")) for kind, schema, name, sql in objects]
+
+    def read(query: str, left: SqlLimits) -> Sequence[tuple[Any, ...]]:
+        connection.execute(query)
+        return fetched(_described(connection), left).rows
+
+    return read_state(tables, defined, read, limits)
+
+
+def _title(schema: str, name: str) -> str:
+    return (name if schema == "main" else f"{schema}.{name}").casefold()
+
+
+def _written(schema: str, name: str) -> str:
+    return ".".join('"{}"'.format(part.replace('"', '""')) for part in (schema, name))

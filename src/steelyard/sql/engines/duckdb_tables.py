@@ -14,14 +14,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import duckdb
+from duckdb import DuckDBPyConnection
 
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
-    from steelyard.sql.engines.duckdb_guard import Setting
+from steelyard.sql.engines.duckdb_guard import Setting
 
 _HEAD_BYTES: Final = 1 << 20
 _DELIMITERS: Final = (",", ";", "\t", "|")

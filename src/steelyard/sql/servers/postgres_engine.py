@@ -2,6 +2,10 @@
 
 Every limit that a statement could lift is set again in its own transaction, and the functions that lift or outlast one
 are refused before it is sent. A result comes through a server-side cursor, which takes one statement that only reads.
+
+A statement that changes data runs in a transaction that is rolled back, in a schema made for it. One statement at a
+time changes a schema, by an advisory lock of the session. What a rollback leaves, the values of sequences, is set back
+afterwards, so that the next statement gets the same numbers.
 """
 
 from __future__ import annotations
@@ -17,11 +21,28 @@ from psycopg import errors, sql
 from psycopg.adapt import Loader
 from psycopg.types.datetime import DateLoader, IntervalLoader, TimestampLoader, TimestamptzLoader, TimetzLoader
 
-from steelyard.sql.engines.engine import EngineQuery, SqlStop, fetch
-from steelyard.sql.results import FailureKind, ResultTable
+from steelyard.sql.engines.engine import (
+    DatabaseState,
+    EngineQuery,
+    SqlStop,
+    catalog_query,
+    differences,
+    fetch,
+    plain_definition,
+    read_state,
+)
+from steelyard.sql.results import FailureKind, ResultTable, SqlLimits
 from steelyard.sql.server_address import ServerLogin
-from steelyard.sql.servers.postgres_changes import changed_by, restore, settings
-from steelyard.sql.servers.session import CONNECT_S, ConnectionLost, Greeting, LoginError, Numbers
+from steelyard.sql.servers.session import (
+    CONNECT_S,
+    LOCK_SHARE,
+    RESTORE_S,
+    ConnectionLost,
+    Greeting,
+    LoginError,
+    Numbers,
+    SchemaHeld,
+)
 from steelyard.sql.servers.statement_check import (
     POSTGRES_FUNCTIONS,
     POSTGRES_HARMLESS,
@@ -60,42 +81,6 @@ WHERE p.provolatile = 'v' AND (n.nspname = 'pg_catalog' OR EXISTS (
 """
 """Every function of PostgreSQL or an extension that may do more than compute: whatever a later version brings."""
 
-_ROLE: Final = """
-SELECT 'it is a superuser' FROM pg_catalog.pg_roles WHERE rolname = current_user AND rolsuper
-UNION ALL SELECT 'it may create roles, databases or copies of the server' FROM pg_catalog.pg_roles
-    WHERE rolname = current_user AND (rolcreaterole OR rolcreatedb OR rolreplication) AND NOT rolsuper
-UNION ALL SELECT 'it is a member of ' || r.rolname FROM pg_catalog.pg_roles AS r
-    WHERE r.rolname IN ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program',
-        'pg_write_all_data', 'pg_signal_backend', 'pg_maintain', 'pg_checkpoint', 'pg_create_subscription',
-        'pg_use_reserved_connections', 'pg_database_owner')
-    AND pg_has_role(current_user, r.oid, 'MEMBER') AND NOT (SELECT rolsuper FROM pg_catalog.pg_roles
-        WHERE rolname = current_user)
-UNION ALL (SELECT 'it may write to ' || c.oid::regclass::text FROM pg_catalog.pg_class AS c
-    JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
-    AND n.nspname NOT LIKE 'pg\\_t%' AND has_schema_privilege(n.oid, 'USAGE')
-    AND n.nspname <> coalesce(current_setting('steelyard.writes_to', true), '')
-    AND CASE WHEN c.relkind = 'S' THEN has_sequence_privilege(c.oid, CASE
-            WHEN coalesce(current_setting('steelyard.writes_to', true), '') = '' THEN 'UPDATE' ELSE 'USAGE, UPDATE' END)
-        ELSE has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE') OR (c.relkind IN ('r', 'p', 'f')
-            AND has_any_column_privilege(c.oid, 'INSERT, UPDATE')) END ORDER BY c.oid LIMIT 3)
-UNION ALL (SELECT 'it may create tables in the schema ' || nspname FROM pg_catalog.pg_namespace
-    WHERE has_schema_privilege(oid, 'CREATE') AND nspname NOT LIKE 'pg\\_t%'
-    AND nspname <> coalesce(current_setting('steelyard.writes_to', true), '') ORDER BY oid LIMIT 3)
-UNION ALL SELECT 'it may create schemas in this database'
-    WHERE has_database_privilege(current_database(), 'CREATE')
-UNION ALL (SELECT 'it may call ' || p.proname FROM pg_catalog.pg_proc AS p
-    WHERE p.proname IN ('pg_read_file', 'pg_read_binary_file', 'pg_ls_dir', 'pg_stat_file', 'lo_import', 'lo_export',
-        'pg_file_write', 'pg_reload_conf', 'pg_rotate_logfile', 'pg_promote', 'http_get', 'http_post')
-    AND has_function_privilege(p.oid, 'EXECUTE') ORDER BY p.proname LIMIT 3)
-UNION ALL SELECT 'it may use the foreign server ' || srvname FROM pg_catalog.pg_foreign_server
-    WHERE has_server_privilege(oid, 'USAGE')
-UNION ALL SELECT 'it may use the extension dblink' FROM pg_catalog.pg_proc
-    WHERE proname = 'dblink_connect' AND has_function_privilege(oid, 'EXECUTE')
-UNION ALL SELECT 'it may write functions in ' || lanname FROM pg_catalog.pg_language
-    WHERE NOT lanpltrusted AND lanname NOT IN ('internal', 'c') AND has_language_privilege(oid, 'USAGE')
-    AND NOT (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user)
-"""
 _MOST_FAULTS: Final = 4
 
 
@@ -146,7 +131,9 @@ class PostgresEngine:
             )
             rows = connection.execute(_FUNCTIONS).fetchall()
             connection.execute("SELECT set_config('steelyard.writes_to', %s, false)", [login.writes_to])
-            faults = tuple(str(row[0]) for row in connection.execute(_ROLE).fetchall())
+            faults = tuple(
+                str(row[0]) for row in connection.execute(catalog_query("postgres_role").encode()).fetchall()
+            )
         except psycopg.Error as error:
             raise LoginError(login.without_password(_short(error))) from None
         self._functions = frozenset(str(name) for (name,) in rows) - POSTGRES_HARMLESS | POSTGRES_FUNCTIONS
@@ -357,3 +344,125 @@ def _short(error: psycopg.Error) -> str:
     """The first line of a message of the server's, or of the driver's."""
     primary = error.diag.message_primary or str(error)
     return " ".join(primary.split())[:_MESSAGE] or type(error).__name__
+
+
+_LOCK: Final = "SELECT pg_catalog.pg_advisory_lock(pg_catalog.hashtext('steelyard'), pg_catalog.hashtext(%s))"
+_TABLES: Final = """
+SELECT c.relname, pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(c.relname)
+FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+WHERE n.nspname = %s AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1
+"""
+_SEQUENCES: Final = """
+SELECT pg_catalog.quote_ident(schemaname) || '.' || pg_catalog.quote_ident(sequencename), last_value, start_value
+FROM pg_catalog.pg_sequences WHERE schemaname = %s ORDER BY 1
+"""
+_Connection = psycopg.Connection[Any]
+
+
+def changed_by(
+    connection: _Connection,
+    begin: Sequence[str],
+    statement: str,
+    work: EngineQuery,
+    convert: Callable[[tuple[Any, ...]], tuple[Any, ...]],
+    tell: Callable[[Numbers], None],
+) -> ResultTable:
+    """Run a statement, roll it back, and return what it had changed; see `engines.changes`.
+
+    Args:
+        connection: of the role.
+        begin: starts the transaction, with all limits.
+        statement: one that `check_change` let through.
+        work: names the schema that the role may write to, and the limits of what is read before and after, each.
+        convert: makes a row of what the driver returns.
+        tell: see `ServerSession`.
+
+    Raises:
+        SchemaHeld: another process changes the schema.
+        SqlStop: too much to compare, or a sequence that cannot be set back.
+        psycopg.Error: whatever the server says.
+    """
+    schema, limits = work.schema, work.limits
+    _hold(connection, schema, LOCK_SHARE * limits.timeout_s)
+    connection.execute(begin[1].replace("LOCAL ", "").encode())
+    sequences = connection.execute(_SEQUENCES, [schema]).fetchall()
+    tell(sequences)
+    try:
+        for command in begin:
+            connection.execute(command.encode())
+        before = _state(connection, schema, limits, convert)
+        # Asked for binary results, of which there are none, it goes by the protocol that takes one statement only.
+        cursor = connection.execute(statement.encode(), binary=True)
+        affected = 0 if (cursor.statusmessage or "").startswith("SELECT") else max(0, cursor.rowcount)
+        connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        after = _state(connection, schema, limits, convert)
+        return differences(before, after, affected)
+    finally:
+        if not connection.closed:
+            connection.execute("ROLLBACK")
+            _set_back(connection, schema, sequences)
+
+
+def _hold(connection: _Connection, schema: str, seconds: float) -> None:
+    """Lock a schema against other changing statements, until the session is reset."""
+    connection.execute(f"SET statement_timeout = {max(1, round(seconds * 1000)):d}".encode())
+    try:
+        connection.execute(_LOCK, [schema])
+    except (psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable):
+        raise SchemaHeld from None
+
+
+def restore(connection: _Connection, schema: str, numbers: Numbers) -> None:
+    """Set the sequences of a schema back; see `ServerSession`."""
+    _hold(connection, schema, RESTORE_S)
+    _set_back(connection, schema, numbers)
+
+
+def _state(
+    connection: _Connection, schema: str, limits: SqlLimits, convert: Callable[[tuple[Any, ...]], tuple[Any, ...]]
+) -> DatabaseState:
+    tables = connection.execute(_TABLES, [schema]).fetchall()
+    objects = connection.execute(catalog_query("postgres_objects").encode(), {"schema": schema}).fetchall()
+    defined = [tuple(plain_definition(str(cell)) for cell in row) for row in objects]
+
+    def read(query: str, left: SqlLimits) -> list[tuple[Any, ...]]:
+        # A cursor of the server's: a table of any size is read only as far as the limits go.
+        with connection.cursor("steelyard_state") as cursor:
+            cursor.execute(query.encode())
+            return fetch(cursor.fetchmany, left, convert)
+
+    return read_state(tables, defined, read, limits)
+
+
+def _set_back(connection: _Connection, schema: str, sequences: Numbers) -> None:
+    """Set sequences back to the values that they had, which a rollback does not.
+
+    Raises:
+        SqlStop: the role may not, so that later statements would get other numbers.
+    """
+    values = {name: (last, start) for name, last, start in connection.execute(_SEQUENCES, [schema]).fetchall()}
+    moved = [(name, last, start) for name, last, start in sequences if values.get(name) != (last, start)]
+    if not moved:
+        return
+    try:
+        connection.execute("BEGIN TRANSACTION READ WRITE")
+        for name, last, start in moved:
+            value = (name, start, False) if last is None else (name, last, True)
+            connection.execute("SELECT pg_catalog.setval(%s::pg_catalog.regclass, %s, %s)", value)
+        connection.execute("COMMIT")
+    except psycopg.errors.InsufficientPrivilege:
+        connection.execute("ROLLBACK")
+        names = ", ".join(name for name, _, _ in moved)
+        raise SqlStop("error", f"the role may not set the sequence {names} back: grant UPDATE on it") from None
+
+
+def settings(limit_ms: int, schema: str, connection: _Connection) -> list[str]:
+    """The start of the transaction, with all limits."""
+    path = sql.Identifier(schema).as_string(connection)
+    return [
+        "BEGIN TRANSACTION READ WRITE",
+        f"SET LOCAL statement_timeout = {limit_ms:d}",
+        f"SET LOCAL lock_timeout = {limit_ms:d}",
+        f"SET LOCAL idle_in_transaction_session_timeout = {limit_ms + 5000:d}",
+        f"SET LOCAL search_path = {path}",
+    ]

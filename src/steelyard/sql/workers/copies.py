@@ -1,6 +1,6 @@
 """Keeps private copies of database files, so that statements never reach the original or its folder.
 
-A folder of tables (`sql.table_files`) becomes a database of DuckDB, made of copies of its files.
+A folder of tables (`table_files`) becomes a database of DuckDB, made of copies of its files.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from steelyard.errors import ConfigError
-from steelyard.sql.results import LocalEngine
-from steelyard.sql.table_files import table_files
+from steelyard.sql.results import LocalEngine, table_files
 
 _BESIDE: Final[dict[LocalEngine, tuple[str, ...]]] = {"sqlite": ("-wal", "-journal"), "duckdb": (".wal",)}
 _MAGIC: Final[dict[LocalEngine, tuple[int, bytes]]] = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}

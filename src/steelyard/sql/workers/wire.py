@@ -305,6 +305,6 @@ COMMAND: Final = struct.Struct("!cq")
 
 BOOT: Final = (
     "import sys;sys.path[:0]=sys.argv[4:];"
-    "from steelyard.sql.workers.template import main;"
+    "from steelyard.sql.workers.worker import main;"
     "main(int(sys.argv[1]),*sys.argv[2:4])"
 )

@@ -24,7 +24,7 @@ from steelyard.prompts.language import LanguageSetting, prompt_language
 from steelyard.prompts.template import load_template, names_of, render
 from steelyard.replies.answer_text import answer_of
 from steelyard.replies.sql import Wanted
-from steelyard.scorers.sql_attempts import ATTEMPTS
+from steelyard.scorers.sql import ATTEMPTS
 from steelyard.scorers.sql_replies import SqlReply, check_form, sql_reply
 from steelyard.scorers.sql_runs import Bench, database_of
 from steelyard.sql.changed_data import changes_data, without_count
@@ -33,7 +33,7 @@ from steelyard.sql.equality import CellEquality
 from steelyard.sql.results import LocalEngine, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.server_address import Server
-from steelyard.tables.locate import check_source
+from steelyard.tables.databases import check_source
 from steelyard.targets.prompt import Prompt
 from steelyard.types import Asks, Message, Output, Sample, Target
 

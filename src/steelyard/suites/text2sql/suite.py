@@ -16,8 +16,7 @@ from steelyard.evaluation.objects import JudgedSuiteKeys, Suite
 from steelyard.registry import describe
 from steelyard.scorers.judges.judge import Judge, takes_model
 from steelyard.scorers.judges.of_sql import READING_KEYS, reading_as, settings_lacking
-from steelyard.scorers.sql import SqlResult
-from steelyard.scorers.sql_attempts import SqlAttempts
+from steelyard.scorers.sql import SqlAttempts, SqlResult
 from steelyard.session.secrets import Secrets, references
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.server_address import Server
@@ -32,7 +31,7 @@ from steelyard.suites.text2sql.shown_schema import (
     digest_of_rows,
     read_sample_rows,
 )
-from steelyard.tables.locate import check_source, find_database
+from steelyard.tables.databases import check_source, find_database
 from steelyard.targets.examples import RemainingSamples, with_examples
 from steelyard.targets.http import HttpEndpoint
 from steelyard.targets.prompt import Prompt

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from steelyard.sql.cells import cells_equal
 from steelyard.sql.results import ResultTable
-from steelyard.sql.shown_rows import shown_results
 from steelyard.sql.verdict import judge
+from steelyard.sql.wording import shown_results
 
 
 def shown(reference, predicted):
