@@ -19,15 +19,14 @@ from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_pattern import read_by_pattern
 from steelyard.replies.choice import read_choice, read_confidence
 from steelyard.replies.citations import read_citations
-from steelyard.replies.closed_set import read_one
-from steelyard.replies.json_value import read_json, read_plain_json
-from steelyard.replies.label import read_label
+from steelyard.replies.jsonlike import read_json, read_plain_json
+from steelyard.replies.judge_reply import Scale
+from steelyard.replies.label import read_label, read_one
 from steelyard.replies.listing import read_list, read_listing
 from steelyard.replies.preference import read_preference
 from steelyard.replies.rating import read_rating
 from steelyard.replies.sql import read_sql
 from steelyard.replies.user_turn import read_user_turn
-from steelyard.replies.verdict import Scale
 from steelyard.replies.verdict_list import read_verdict_list
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.retrieval.chunk import split_chunks

@@ -9,8 +9,8 @@ import random
 import statistics
 import time
 
+from steelyard.replies.judge_reply import Scale
 from steelyard.replies.rating import read_rating
-from steelyard.replies.verdict import Scale
 
 COUNT = 10_000
 SCALE = Scale(1, 5)

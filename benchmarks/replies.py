@@ -39,7 +39,7 @@ from steelyard.replies import (
     rating_numbers,
     yes_no,
 )
-from steelyard.replies.verdict import Scale
+from steelyard.replies.judge_reply import Scale
 
 OWN_REPLIES: Final = Path(__file__).with_name("choice_replies.jsonl")
 _LANGUAGES: Final = ("en", "zh", "ko", "pt", "es", "fr", "de", "ja")

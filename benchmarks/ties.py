@@ -15,10 +15,10 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.stats.binomial import wilson_with_ties, wilson_with_ties_clustered
 from steelyard.stats.intervals import Interval, mean_interval
 from steelyard.stats.quantiles import beta_quantile
 from steelyard.stats.stratified import stratified_mean
-from steelyard.stats.ties import wilson_with_ties, wilson_with_ties_clustered
 
 Array = NDArray[np.float64]
 

@@ -24,8 +24,8 @@ from steelyard.cli.reference import commands_by_name, page
 from steelyard.config.conversion.exam_script import convert
 from steelyard.config.load import load
 from steelyard.registry import BUILT_IN, names
+from steelyard.replies.judge_reply import Scale
 from steelyard.replies.rating import read_rating
-from steelyard.replies.verdict import Scale
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.report.exports.records import legacy_rows
 
@@ -210,7 +210,7 @@ def test_the_examples_show_every_public_function():
 FROM_MODULES = {
     "steelyard.prompts.template",
     "steelyard.replies.choice",
-    "steelyard.replies.verdict",
+    "steelyard.replies.judge_reply",
     "steelyard.replies.yes_no",
     "steelyard.replies.rating",
 }

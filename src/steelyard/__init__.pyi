@@ -29,7 +29,7 @@ from steelyard.scorers import ExactMatch as ExactMatch
 from steelyard.scorers import Judge as Judge
 from steelyard.store import Run as Run
 from steelyard.store import Store as Store
-from steelyard.suites.pairwise.battles import rank as rank
+from steelyard.suites.battles import rank as rank
 from steelyard.targets import Baseline as Baseline
 from steelyard.targets import Prompt as Prompt
 from steelyard.types import Label as Label

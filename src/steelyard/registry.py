@@ -121,9 +121,9 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
             {
                 "choice": "steelyard.suites.choice.suite:ChoiceSuite",
                 "general": "steelyard.suites.general.suite:GeneralSuite",
-                "pairwise": "steelyard.suites.pairwise.suite:PairwiseSuite",
-                "rag": "steelyard.suites.rag.suite:RagSuite",
-                "tables": "steelyard.suites.tables.suite:TablesSuite",
+                "pairwise": "steelyard.suites.pairwise:PairwiseSuite",
+                "rag": "steelyard.suites.rag:RagSuite",
+                "tables": "steelyard.suites.tables:TablesSuite",
                 "text2sql": "steelyard.suites.text2sql.suite:Text2SqlSuite",
             }
         ),

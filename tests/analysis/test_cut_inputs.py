@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from steelyard.analysis.cut_inputs import InputCount, cut_inputs
+from steelyard.analysis.model_calls import InputCount, cut_inputs
 
 CHARS_PER_TOKEN = {
     "Latin": (3.6, 4.9, 1, 1.0),

@@ -17,7 +17,7 @@ from tests.generate.exam_server import Exam, exam_server, failed, fenced, number
 
 from steelyard.data.sample_files import SampleFiles
 from steelyard.generate.question_set import read_rows
-from steelyard.suites.rag.rows import load_rag
+from steelyard.suites.rag import load_rag
 
 NAMES = ("Rain", "Wind", "Frost", "Cloud")
 STATION = "# The station\n\n" + "\n\n".join(

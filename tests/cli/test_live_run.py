@@ -7,7 +7,7 @@ import re
 import pytest
 from rich.console import Console
 
-from steelyard.analysis.scores.running_score import RunningScore
+from steelyard.analysis.scores.score_infos import RunningScore
 from steelyard.cli.live_run import shown
 from steelyard.evaluation import RunHandle
 from steelyard.models.budget import Budget, BudgetMeter

@@ -10,8 +10,8 @@ import sys
 import pytest
 from tests.generate.exam_server import Exam, exam_server, numbered
 
+from steelyard.cli.question_review import DecisionLog
 from steelyard.errors import DataError
-from steelyard.generate.decisions import DecisionLog
 from steelyard.generate.question_set import QaRow, read_rows
 from steelyard.store import Store
 

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from steelyard.config.dataset_versions import like_cells
-from steelyard.data.dataset_file import DatasetFile
-from steelyard.data.packed_rows import DatasetRow
+from steelyard.data.dataset_file import DatasetFile, DatasetRow
 
 
 def test_each_column_is_like_its_first_cell_with_something_in_it_whichever_row_has_it():

@@ -7,7 +7,7 @@ from steelyard.errors import DataError
 from steelyard.suites.choice import dataset_warnings, rows
 from steelyard.suites.choice.dataset_warnings import warnings_of
 from steelyard.suites.choice.rows import examine_choice
-from steelyard.suites.rag.rows import load_rag
+from steelyard.suites.rag import load_rag
 
 HEAD = "question,A,B,answer\n"
 

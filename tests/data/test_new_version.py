@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from steelyard.data import SampleFiles
-from steelyard.data.dataset_difference import dataset_difference
-from steelyard.data.dataset_file import digest_of_file, read_dataset_file
+from steelyard.data.dataset_file import dataset_difference, digest_of_file, read_dataset_file
 from steelyard.data.new_version import RowEdit, edited_rows, unwritable, write_new_version
 from steelyard.errors import ConfigError, DataError
-from steelyard.suites.pairwise.rows import ROLES, load_pairwise
+from steelyard.suites.pairwise import ROLES, load_pairwise
 
 HARD = ["=1+1", "a,b;c\td", 'says "so"', "two\nlines", " blanks ", "题目，是", "+49", "007", "1.50"]
 """Texts that a writer of sheets or of delimited files likes to change."""

@@ -6,9 +6,8 @@ import zipfile
 
 import pytest
 
-from steelyard.data import documents_office, documents_office_process, limited_process
-from steelyard.data.documents import read_document, read_document_set
-from steelyard.data.documents_office import read_office
+from steelyard.data import documents, documents_office_process, limited_process
+from steelyard.data.documents import read_document, read_document_set, read_office
 from steelyard.errors import DataError
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
@@ -194,7 +193,7 @@ class TestHostileFiles:
         path = word(tmp_path / "a.docx", line("Fees."))
         with pytest.raises(DataError, match=r"could not be read within 0\.001 s"):
             read_office(path, timeout_s=0.001)
-        monkeypatch.setattr(documents_office, "_MEMORY_BYTES", 1 << 20)
+        monkeypatch.setattr(documents, "_MEMORY_BYTES", 1 << 20)
         with pytest.raises(DataError, match=r"a\.docx could not be read"):
             read_document(path)
         monkeypatch.setattr(limited_process, "_BOOT", "import os; os.kill(os.getpid(), 11)")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.data.test_hostile_workbooks import NS, ods, replace_part, sheet, workbook
 
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.sheet_format import shown_as
+from steelyard.data.shown_cells import shown_as
 from steelyard.data.table import render
 from steelyard.data.workbook import read_workbook
 from steelyard.errors import DataError

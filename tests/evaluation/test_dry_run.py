@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from steelyard import ExactMatch, OpenAICompatible, Options, Prompt, Sample, ScoreInfo, Scripted, Suite, evaluate_suite
 from steelyard.analysis.numbers import money_text
-from steelyard.cli.estimates import print_estimate
+from steelyard.cli.live_run import print_estimate
 from steelyard.evaluation.dry_run import estimate
 from steelyard.evaluation.survey import slowest_s
 from steelyard.models import OpenAIResponses, PriceTable

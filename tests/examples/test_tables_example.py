@@ -14,7 +14,7 @@ import pytest
 
 from steelyard.building.build import Site, build
 from steelyard.building.read import read
-from steelyard.suites.tables.suite import TablesSuite
+from steelyard.suites.tables import TablesSuite
 from steelyard.tables import table_metrics
 from steelyard.tables.measure import ALL_METRICS
 from steelyard.tables.reading import read_table

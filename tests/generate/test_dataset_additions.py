@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from steelyard import ConfigError, ExactMatch, Options, Sample, Store, Suite, evaluate_suite
-from steelyard.analysis.comparison.sample_costs import hashes_by_id
+from steelyard.analysis.comparison.sample_scores import hashes_by_id
 from steelyard.analysis.conditions import parse_condition
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import DataError
@@ -18,9 +18,9 @@ from steelyard.evaluation.evaluate import RunConfig
 from steelyard.generate.dataset_additions import add_records, row_of
 from steelyard.scorers.choice import Choice
 from steelyard.suites.choice.rows import load_choice
-from steelyard.suites.pairwise.rows import load_pairwise
-from steelyard.suites.rag.rows import load_rag
-from steelyard.suites.tables.rows import load_tables
+from steelyard.suites.pairwise import load_pairwise
+from steelyard.suites.rag import load_rag
+from steelyard.suites.tables import load_tables
 from steelyard.suites.text2sql.rows import load_text2sql
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)

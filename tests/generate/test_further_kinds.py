@@ -12,15 +12,15 @@ from steelyard import ConfigError
 from steelyard.constraints import check_options
 from steelyard.data.documents import read_document
 from steelyard.data.sample_files import SampleFiles
-from steelyard.generate.further_kinds import TWO_CHUNKS, UNANSWERABLE, related_pairs
 from steelyard.generate.qa import generate_qa
 from steelyard.generate.question_set import read_rows
+from steelyard.generate.selection import TWO_CHUNKS, UNANSWERABLE, related_pairs
 from steelyard.generate.writer import QuestionWriter
 from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.prompts.template import load_template, placeholders
 from steelyard.retrieval.chunk import split_chunks
 from steelyard.retrieval.stored import ChunkIndex
-from steelyard.suites.rag.rows import load_rag
+from steelyard.suites.rag import load_rag
 
 RIM = "The rim of the copper gauge stands 30 cm above the ground at the northern gate of the old observatory."
 KEEPER = "The keeper reads the copper gauge at nine each morning, and at noon on Sundays, before the gate opens."

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, DataError
 from steelyard.generate.question_set import QaRow, read_rows, row_id, save_rows
-from steelyard.suites.rag.rows import load_rag
+from steelyard.suites.rag import load_rag
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=60)
 ROWS = st.builds(

@@ -8,7 +8,7 @@ from tests.models.native import KEY, PNG, exchanged, fault_of, read
 from steelyard import ConfigError, OpenAICompatible
 from steelyard.errors import ModelError
 from steelyard.models import Gemini, OpenAIResponses
-from steelyard.replies.verdict import Scale
+from steelyard.replies.judge_reply import Scale
 from steelyard.scorers.judges.decisions import numbered_questions, preference_question, rating_question, yes_no_question
 from steelyard.types import Usage
 

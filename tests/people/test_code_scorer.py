@@ -18,7 +18,7 @@ from steelyard.models.references import references
 from steelyard.people.code_scorer import code_shares, judge_config, pattern_config, score_name, scorer_yaml
 from steelyard.people.draw import _allocation
 from steelyard.people.error_codes import folded
-from steelyard.stats.stratified_share import SampledStratum, stratified_share
+from steelyard.stats.stratified import SampledStratum, stratified_share
 
 
 def readable(text):

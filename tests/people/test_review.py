@@ -8,7 +8,7 @@ from tests.store.exam_run import exam_runs, question
 
 from steelyard import ConfigError, Label, Store, compare
 from steelyard.analysis.label_forms import LabelForm
-from steelyard.analysis.people_labels import PeopleVerdicts
+from steelyard.analysis.summary.people_labels import PeopleVerdicts
 from steelyard.people.labels import add_labels
 from steelyard.people.review import queue_of
 from steelyard.plain_json import json_value

@@ -3,9 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.replies.families import assert_read_as_meant, stored
 
+from steelyard.replies.judge_reply import Scale, Verdict
 from steelyard.replies.rating import is_refusal, read_rating
 from steelyard.replies.rating_numbers import WORDS, numbers, value_of
-from steelyard.replies.verdict import Scale, Verdict
 
 REPLIES = stored("ratings")
 LEAST = {

@@ -9,10 +9,10 @@ from tests.replies.families import assert_read_as_meant, stored
 
 from steelyard.replies.clean import fold
 from steelyard.replies.grammar import lexicon, words
+from steelyard.replies.judge_reply import Scale
 from steelyard.replies.label import read_label
 from steelyard.replies.preference import read_preference
 from steelyard.replies.rating import read_rating
-from steelyard.replies.verdict import Scale
 from steelyard.replies.verdict_like import LIKE, neutralised, pieces, verdict_like
 from steelyard.replies.verdict_list import read_verdict_list
 from steelyard.replies.yes_no import read_yes_no

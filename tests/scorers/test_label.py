@@ -7,7 +7,7 @@ import pytest
 from steelyard import ConfigError, Output, Sample, evaluate
 from steelyard.constraints import check_options
 from steelyard.evaluation.rescore import rescore
-from steelyard.replies.closed_set import closed_set, read_one
+from steelyard.replies.label import closed_set, read_one
 from steelyard.scorers import Contains, LabelMatch
 from steelyard.store import Store
 

@@ -17,8 +17,8 @@ from steelyard.report.render.html import html_report
 from steelyard.report.sections.history import history_sections
 from steelyard.scorers import ErrorJudge, ExactMatch, Judge, PerTurn, ToolCalls
 from steelyard.scorers.per_turn import conversation_turns
-from steelyard.stats.clustered_means import clustered_difference
 from steelyard.stats.intervals import wilson_clustered
+from steelyard.stats.means import clustered_difference
 from steelyard.targets import SimulatedUser
 from steelyard.types import ScoreInfo
 

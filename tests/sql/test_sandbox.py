@@ -27,7 +27,7 @@ from steelyard.errors import ConfigError
 from steelyard.sql.results import Database, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.workers import wire
-from steelyard.sql.workers.pool import SERVED, Call, Pool, RunRequest
+from steelyard.sql.workers.pool import SERVED, Call, Pool
 
 ENDLESS = "WITH RECURSIVE a(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM a) SELECT count(*) FROM a"
 LOOP = "SELECT instr(zeroblob(19000000), zeroblob(9000000) || x'01')"
@@ -167,9 +167,10 @@ class TestProcesses:
     def test_close_does_not_wait_for_queries_that_are_on_their_way(self):
         for _ in range(5):
             pool = Pool(2, unsafe=False, resolve=str)
-            request = RunRequest(SCRATCH, ENDLESS, "", SqlLimits(timeout_s=60))
             with ThreadPoolExecutor(4) as threads:
-                running = [threads.submit(pool.run, request, Call()) for _ in range(4)]
+                running = [
+                    threads.submit(pool.run, SCRATCH, ENDLESS, "", SqlLimits(timeout_s=60), Call()) for _ in range(4)
+                ]
                 while not pool._templates:
                     os.sched_yield()
                 pool.close()

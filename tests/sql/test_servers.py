@@ -1,6 +1,7 @@
 """Generated SQL on the real PostgreSQL and MariaDB: nothing is harmed, nothing legitimate is refused."""
 
 import asyncio
+import json
 import os
 import time
 from dataclasses import replace
@@ -13,13 +14,16 @@ from tests.sql import server_ground
 from tests.sql.corpus_reader import read_corpus
 from tests.sql.server_ground import LIMITS, PASSWORD
 
+from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, ScorerError
 from steelyard.sql.catalog import ddl_of
-from steelyard.sql.engines.engine import SqlStop
+from steelyard.sql.engines.engine import SqlStop, catalog_query, guard_lists
 from steelyard.sql.results import SqlLimits
+from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.schema import parse_schema
 from steelyard.sql.server_address import Server
-from steelyard.sql.servers.statement_check import MYSQL_FUNCTIONS, check_reader
+from steelyard.sql.servers.statement_check import check_reader
+from steelyard.suites.text2sql.rows import load_text2sql
 
 _CANARY = "SELECT COUNT(*), SUM(pay) FROM staff"
 _ENGINES = {"postgres": server_ground.postgres, "mysql": server_ground.mysql}
@@ -204,7 +208,7 @@ def test_password_is_in_no_argument_and_no_message(ground):
 def test_hint_that_ends_later_than_it_seems_is_refused():
     # MySQL reads the marks inside: its hint ends at the second `*/`.
     with pytest.raises(SqlStop, match="a hint that"):
-        check_reader("SELECT /*+ QB_NAME(`*/`) */ sleep(30) -- `", "mysql", MYSQL_FUNCTIONS)
+        check_reader("SELECT /*+ QB_NAME(`*/`) */ sleep(30) -- `", "mysql", guard_lists("mysql")["denied_functions"])
 
 
 def test_unreachable_server_is_a_clear_error():
@@ -234,3 +238,32 @@ def test_unreachable_server_is_a_clear_error():
 def test_address_that_is_wrong_says_what(url, message):
     with pytest.raises(ConfigError, match=message):
         Server(url).check()
+
+
+def test_the_catalogue_is_read_once_for_all_questions_and_a_changed_one_is_noticed(ground, tmp_path, monkeypatch):
+    run, asked = Sandbox.run, []
+
+    def counted(sandbox, database, query, **options):
+        asked.append(query)
+        return run(sandbox, database, query, **options)
+
+    def loaded():
+        databases = {"shop": ground.database.server}
+        return list(load_text2sql(SampleFiles(file), databases=databases, resolve=secret).samples)
+
+    def secret(text):
+        return text.replace("${READER}", PASSWORD)
+
+    file = tmp_path / "questions.jsonl"
+    rows = ({"question": f"{n}?", "query": f"SELECT {n} FROM staff", "db_id": "shop"} for n in range(40))
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    monkeypatch.setattr(Sandbox, "run", counted)
+    [schema] = {sample.metadata["schema"] for sample in loaded()}
+    assert asked.count(catalog_query(f"{ground.database.engine}_schema")) == 2  # which have to agree
+    ground.run("ALTER TABLE teams ADD COLUMN town varchar(9)")
+    try:
+        [changed] = {sample.metadata["schema"] for sample in loaded()}
+    finally:
+        ground.run("ALTER TABLE teams DROP COLUMN town")
+    assert "town" in changed
+    assert "town" not in schema

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.stats.calibration import calibration_figures
+from steelyard.stats.classification import calibration_figures
 from steelyard.stats.intervals import wilson
 
 ANSWERS = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=60)

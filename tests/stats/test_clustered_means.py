@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from steelyard.stats.clustered_means import clustered_difference
+from steelyard.stats.means import clustered_difference
 from steelyard.stats.paired import newcombe_clustered, sign_flip
 
 

@@ -14,21 +14,19 @@ from statsmodels.stats.proportion import power_proportions_2indep
 from steelyard.stats.paired import mcnemar_exact
 from steelyard.stats.power import (
     decided_pairs_for_win_rate,
+    detectable_mean,
+    detectable_means,
     detectable_paired_rates,
     detectable_rate,
     detectable_rates,
     detectable_win_rate,
     pairs_for_rates,
-    samples_for_rate,
-    samples_for_rates,
-    sign_test_power,
-)
-from steelyard.stats.power_means import (
-    detectable_mean,
-    detectable_means,
     samples_for_mean,
     samples_for_means,
+    samples_for_rate,
+    samples_for_rates,
     samples_to_show,
+    sign_test_power,
     smallest_detectable_difference,
     t_test_power,
 )

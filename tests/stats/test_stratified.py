@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.thorough import times
 
+from steelyard.stats.binomial import wilson_with_ties_clustered
 from steelyard.stats.intervals import wilson_clustered
 from steelyard.stats.quantiles import t_quantile
 from steelyard.stats.stratified import stratified_mean
-from steelyard.stats.ties import wilson_with_ties_clustered
 
 
 def by_hand(groups):

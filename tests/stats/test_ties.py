@@ -13,7 +13,7 @@ from scipy.stats import beta, multinomial
 from tests.thorough import times
 
 from steelyard.stats import wilson, wilson_clustered, wilson_with_ties, wilson_with_ties_clustered
-from steelyard.stats.ties import _lower_limit, _variance_at, score_interval_with_ties
+from steelyard.stats.binomial import _lower_limit, _variance_at, score_interval_with_ties
 
 Z = 1.959963984540054
 CELLS = [

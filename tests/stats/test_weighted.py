@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.stats.intervals import mean_interval, wilson, wilson_clustered
+from steelyard.stats.means import weighted_mean
 from steelyard.stats.quantiles import t_quantile
-from steelyard.stats.weighted import weighted_mean
 
 
 def test_points_of_an_exam_are_the_sum_gained_over_the_sum_possible():

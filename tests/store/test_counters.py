@@ -6,14 +6,10 @@ import pytest
 from tests.store.test_store import new
 
 from steelyard import Options, Output, Prompt, Record, Sample, Score, Store, Suite, evaluate, evaluate_suite
-from steelyard.analysis.comparison.sample_costs import (
-    contents,
-    hashes_by_id,
-    metadata_keys,
-    metadata_values,
-    sample_costs,
-)
-from steelyard.analysis.scores.running_score import RunningScore, headline_score
+from steelyard.analysis.comparison.alignment import contents, metadata_keys, metadata_values
+from steelyard.analysis.comparison.costs import sample_costs
+from steelyard.analysis.comparison.sample_scores import hashes_by_id
+from steelyard.analysis.scores.score_infos import RunningScore, headline_score
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.models.base import Fault
 from steelyard.models.limits import Retry

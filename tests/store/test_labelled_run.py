@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from steelyard import Label, Sample, Score, ScoreInfo, Store, compare, evaluate
-from steelyard.analysis.people_labels import CountedLabels
+from steelyard.analysis.summary.people_labels import CountedLabels
 from steelyard.people.labels import add_labels
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import pytest
 
 from steelyard import Output, Record, Reply, Sample, Score, Store
-from steelyard.analysis.comparison.sample_costs import sample_costs
+from steelyard.analysis.comparison.costs import sample_costs
 from steelyard.session.replies import pack_reply
 from steelyard.store import NewRun
 from steelyard.store.database import postgres_connection, sqlite

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from steelyard import ExactMatch, Output, Record, Reply, Sample, Score, Store, evaluate
+from steelyard.analysis.model_calls import StageCost
 from steelyard.analysis.stopping import Stopping, Used
-from steelyard.analysis.usage import StageCost
 from steelyard.evaluation.rescore import rescore
 from steelyard.plain_json import json_value
 from steelyard.stats.intervals import Interval

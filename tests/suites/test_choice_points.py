@@ -14,7 +14,7 @@ from steelyard.evaluation.evaluate import RunConfig, evaluate_suite
 from steelyard.people.labels import add_labels
 from steelyard.report.sections.exam import exam_section
 from steelyard.scorers.choice import Choice
-from steelyard.suites.choice.points import points_in
+from steelyard.suites.choice.reading import points_in
 from steelyard.suites.choice.rows import examine_choice, load_choice
 
 EXAM = """id,题目,A,B,C,D,答案,分值,扣分

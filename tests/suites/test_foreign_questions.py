@@ -7,7 +7,7 @@ import pytest
 
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, DataError
-from steelyard.suites.rag.rows import load_rag
+from steelyard.suites.rag import load_rag
 
 FOREIGN = Path(__file__).parent / "foreign"
 

@@ -11,7 +11,7 @@ from steelyard import Budget, Options, Prompt, Scripted, compare
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
 from steelyard.evaluation import RunConfig, evaluate_suite
-from steelyard.suites.tables.suite import TablesSuite
+from steelyard.suites.tables import TablesSuite
 from steelyard.suites.text2sql.suite import Text2SqlSuite
 
 TURNS = range(12)

@@ -15,7 +15,7 @@ from steelyard.data.sample_files import SampleFiles
 from steelyard.report.sections.conclusion import relative_gains
 from steelyard.report.sections.exam import levels_section
 from steelyard.suites.choice.rows import load_choice
-from steelyard.suites.rag.rows import load_rag
+from steelyard.suites.rag import load_rag
 from steelyard.suites.text2sql.rows import load_text2sql
 
 HEAD = ("id", "question", "A", "B", "answer", "category", "subject")

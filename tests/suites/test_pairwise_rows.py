@@ -8,7 +8,7 @@ import pytest
 
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import DataError
-from steelyard.suites.pairwise.rows import load_pairwise
+from steelyard.suites.pairwise import load_pairwise
 
 
 def lines(tmp_path, rows, name="questions.jsonl"):

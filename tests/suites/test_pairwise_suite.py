@@ -17,7 +17,7 @@ from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
 from steelyard.people.labels import add_labels
 from steelyard.report.sections.preferences import preferences_section
-from steelyard.suites.pairwise.suite import PairwiseSuite, pair_names, pairs_of
+from steelyard.suites.pairwise import PairwiseSuite, pair_names, pairs_of
 from steelyard.targets.pair import Pair
 
 ROWS = [

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import DataError
-from steelyard.suites.rag.rows import SourceError, count_documents, load_rag, sources_in
+from steelyard.suites.rag import SourceError, count_documents, load_rag, sources_in
 
 
 def lines(tmp_path, rows, name="questions.jsonl"):

@@ -15,7 +15,7 @@ from steelyard.errors import ConfigError
 from steelyard.evaluation.dry_run import estimate
 from steelyard.evaluation.survey import check_suite
 from steelyard.scorers import Correctness, TokenF1
-from steelyard.suites.rag.suite import RagSuite, SampleFiles
+from steelyard.suites.rag import RagSuite, SampleFiles
 
 ROWS = [
     {"id": "a", "question": "How high is it?", "answer": "1.25 m", "document": "x.md", "source": "It is 1.25 m high."},

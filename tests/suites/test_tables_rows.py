@@ -9,7 +9,7 @@ import pytest
 
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, DataError
-from steelyard.suites.tables.rows import load_tables, wanted
+from steelyard.suites.tables import load_tables, wanted
 
 
 @pytest.fixture

@@ -14,8 +14,7 @@ from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
 from steelyard.evaluation.evaluate import RunConfig, evaluate_suite
 from steelyard.scorers.tables import TableMetrics
-from steelyard.suites.tables.rows import PredictedColumn
-from steelyard.suites.tables.suite import TablesSuite
+from steelyard.suites.tables import PredictedColumn, TablesSuite
 from steelyard.targets.replay import Replay
 from steelyard.types import Output, Sample
 

@@ -13,9 +13,9 @@ from tests.store.test_store import new
 from tests.viewer.conftest import exam, first, second, serving
 
 from steelyard import Options, Prompt, Sample, Store, Suite, evaluate, evaluate_suite
+from steelyard.analysis.model_calls import StageCost
 from steelyard.analysis.numbers import cost_text, seconds_text
 from steelyard.analysis.summary.run_summary_values import ModelCalls
-from steelyard.analysis.usage import StageCost
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.models.scripted import Scripted
 from steelyard.people.marks import MarkChange, mark_run, read_marks

@@ -17,11 +17,11 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.analysis.model_calls import FrameworkUsage, StageCost
 from steelyard.analysis.scores.score_columns import ScoreColumns, ScoreRow
 from steelyard.analysis.scores.score_infos import score_infos
 from steelyard.analysis.scores.score_summary_values import RunState
 from steelyard.analysis.stopping import Stopping
-from steelyard.analysis.usage import FrameworkUsage, StageCost
 from steelyard.types import Label, Record, Reply, Sample, ScoreInfo
 
 Array = NDArray[Any]

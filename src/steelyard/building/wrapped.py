@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 from steelyard.errors import ConfigError
 from steelyard.models.json_paths import JmesPath, PathSearch
 from steelyard.registry import describe, name_of
-from steelyard.replies.json_value import read_json
+from steelyard.replies.jsonlike import read_json
 from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, Scorer, StageInfo, WrapsScorers
 
 WRAPPER_KEYS: Final = ("name", "value", "of")

@@ -3,83 +3,24 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from importlib.resources import files
 from typing import Annotated, Any, Final
 
 import typer
 import typer.main
 from typer.core import TyperGroup
 
-from steelyard.cli.exit_codes import BROKEN, INTERRUPTED, USER_MISTAKE
-from steelyard.cli.output import while_read
+from steelyard.cli.output import BROKEN, INTERRUPTED, USER_MISTAKE, while_read
 from steelyard.cli.plain_parameters import skip_pydantic
 from steelyard.errors import ConfigError, DataError, SteelyardError, bounded
 from steelyard.escaping import visible
 
-_HEADINGS: Final = {
-    "Daily": (
-        ("init", "config_commands"),
-        ("check", "config_commands"),
-        ("diagnose", "diagnose_command"),
-        ("generate", "generate_command"),
-        ("run", "run_commands"),
-        ("resume", "resume_command"),
-        ("rescore", "rescore_command"),
-        ("runs", "read_commands"),
-        ("show", "read_commands"),
-        ("compare", "read_commands"),
-        ("history", "history"),
-        ("view", "view_command"),
-        ("report", "read_commands"),
-        ("export", "export_commands"),
-        ("review", "review_command"),
-        ("label", "label_command"),
-        ("agree", "agree_command"),
-        ("judges", "judges_command"),
-        ("baseline", "export_commands"),
-        ("collect", "export_commands"),
-    ),
-    "Groups (steelyard GROUP -h lists their commands)": (
-        ("queue create", "queue_commands"),
-        ("queue list", "queue_commands"),
-        ("queue show", "queue_commands"),
-        ("queue label", "queue_commands"),
-        ("queue sheet", "queue_commands"),
-        ("queue disagreements", "queue_commands"),
-        ("errors draw", "errors_commands"),
-        ("errors list", "errors_commands"),
-        ("errors show", "errors_commands"),
-        ("errors sheet", "errors_commands"),
-        ("errors note", "errors_commands"),
-        ("errors try", "code_scorer_commands"),
-        ("errors install", "code_scorer_commands"),
-        ("data list", "data_commands"),
-        ("data show", "data_commands"),
-        ("data diff", "data_commands"),
-        ("data save", "data_commands"),
-    ),
-    "Less often": (
-        ("note", "history"),
-        ("mark", "mark_command"),
-        ("verify", "store_commands"),
-        ("delete", "store_commands"),
-        ("convert", "config_commands"),
-        ("prompts", "config_commands"),
-        ("schema", "config_commands"),
-        ("completion", "completion_command"),
-    ),
-}
-"""Heading of `--help` -> its commands in order, each with the module of this package that defines the function of that
-name.
-
-A command of two words (`data show`) is put into a group named by the first; its function is `data_show`.
-"""
-_COMMANDS: Final = tuple(command for commands in _HEADINGS.values() for command in commands)
-_NAMES: Final = frozenset(name.partition(" ")[0] for name, _ in _COMMANDS)
 _READING: Final = frozenset({"show", "compare", "history", "report", "export", "view"})
 """Commands that run no user code and compute only with stored numbers."""
 _GROUPS: Final = {
@@ -89,47 +30,32 @@ _GROUPS: Final = {
 }
 """Group of two-word commands -> its line in `--help`."""
 
-_SUMMARIES: Final = {
-    "init": "Write a first configuration for your dataset or server.",
-    "check": "Check configurations, or a dataset, without sending anything.",
-    "diagnose": "Show the settings in effect and their origin; probe endpoints.",
-    "generate": "Generate questions with answers and sources from documents.",
-    "run": "Evaluate every target of a configuration and compare them.",
-    "resume": "Resume interrupted or failed runs.",
-    "rescore": "Score stored outputs again without calling any model.",
-    "runs": "List the runs in the store, newest first.",
-    "show": "Show one run: scores, groups, replies without a score.",
-    "compare": "Compare runs with the first one and draw a conclusion.",
-    "history": "Show one score over the runs of a suite, with their notes.",
-    "view": "Show runs in a browser, also while they run.",
-    "report": "Write a report of one run, or a comparison of several.",
-    "export": "Write the records of a run as rows.",
-    "review": "List records to review, or let a model explain failures.",
-    "label": "Store people's verdicts on records from a sheet.",
-    "agree": "Compare a run's judge with people's labels.",
-    "judges": "Compare several judges on the stored answers of a run.",
-    "baseline": "Save a run's scores in a file as the baseline of later runs.",
-    "collect": "Copy samples of a run into a test set, with their origin.",
-    "note": "Add a note to a run, or list its notes.",
-    "mark": "Pin the baseline of a suite, archive runs, or tag them.",
-    "verify": "Check a store for damage.",
-    "delete": "Delete runs and their data.",
-    "convert": "Convert a configuration of another tool, with its dataset.",
-    "prompts": "List the packaged prompts, print one, or copy one into a file.",
-    "schema": "Print the JSON schema of a configuration, for editors.",
-    "completion": "Print a script that makes a shell complete what you type.",
-}
-"""Command -> its line in `--help`, the first line of its description: a list of commands imports none of them."""
+
+@functools.cache
+def _headings() -> Mapping[str, Mapping[str, Sequence[str]]]:
+    """Heading of `--help` -> its commands in order, each with the module that defines it, and its line in `--help`.
+
+    The module is one of this package, and the function has the name of the command. The line is the first of its
+    description: a list of commands imports none of them. A command of two words (`data show`) is put into a group named
+    by the first, whose line `_GROUPS` has; its function is `data_show`.
+    """
+    text = files("steelyard.cli").joinpath("commands.json").read_text(encoding="utf-8")
+    headings: Mapping[str, Mapping[str, Sequence[str]]] = json.loads(text)
+    return headings
+
+
+def _commands() -> dict[str, Sequence[str]]:
+    return {name: about for commands in _headings().values() for name, about in commands.items()}
 
 
 class CommandsByHeading(TyperGroup):
-    """The application's commands under the headings of `_HEADINGS`."""
+    """The application's commands under their headings."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002  # as typer calls it
         """Write a list for each heading, with the descriptions of all in one column."""
         longest = max(map(len, self.commands), default=0)
-        for heading, commands in _HEADINGS.items():
-            names = dict.fromkeys(name.partition(" ")[0] for name, _ in commands)
+        for heading, commands in _headings().items():
+            names = dict.fromkeys(name.partition(" ")[0] for name in commands)
             rows = [
                 (name.ljust(longest), self.commands[name].get_short_help_str(formatter.width - 6 - longest))
                 for name in names
@@ -168,11 +94,12 @@ def build_app(only: str = "", *, names_only: bool = False) -> typer.Typer:
         pass
 
     if names_only:
-        for name, summary in (_SUMMARIES | _GROUPS).items():
+        summaries = {name: summary for name, (_, summary) in _commands().items() if summary}
+        for name, summary in (summaries | _GROUPS).items():
             app.command(name, help=summary)(_listed)
         return app
     groups: dict[str, typer.Typer] = {}
-    for name, module in _COMMANDS:
+    for name, (module, _) in _commands().items():
         first, _, second = name.partition(" ")
         if only not in {"", first}:
             continue
@@ -212,13 +139,15 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
     debug = "--debug" in arguments_given
     # People append --debug to the command that just failed; typer does not accept a global option there.
     words = [argument for argument in arguments_given if argument != "--debug"]
-    name = _command_in(words)
+    names = {name.partition(" ")[0] for name in _commands()}
+    # The first word if it is a command or a group; "" for an option or an unknown word.
+    name = words[0] if words and words[0] in names else ""
     if name in _READING:
         # From numpy's import on, the idle threads of its BLAS spin: a tenth of the CPU of `compare`. They gain nothing
         # for matrices as small as ours.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        command = typer.main.get_command(build_app(name, names_only=not _NAMES.intersection(words)))
+        command = typer.main.get_command(build_app(name, names_only=names.isdisjoint(words)))
         skip_pydantic(command)
         code = command(args=words, standalone_mode=False, prog_name="steelyard")
     except typer.Exit as stop:
@@ -234,11 +163,6 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
         with while_read():
             (show or functools.partial(_explain, error, debug=debug))()
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _command_in(words: Sequence[str]) -> str:
-    """The first word if it is a command or a group; "" for an option or an unknown word."""
-    return words[0] if words and words[0] in _NAMES else ""
 
 
 def _explain(error: Exception, *, debug: bool) -> None:

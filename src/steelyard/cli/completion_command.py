@@ -12,8 +12,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from steelyard.cli import options
 from steelyard.cli.app import build_app
-from steelyard.cli.options import StoreOption
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.store import Store
 from steelyard.store.store import LATEST
@@ -69,7 +69,7 @@ class CompletedCommand:
 
 def completion(
     shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
-    store: StoreOption = None,
+    store: options.StoreOption = None,
 ) -> None:
     """Print a script that makes a shell complete what you type.
 
@@ -103,11 +103,11 @@ def _completed_commands() -> dict[str, CompletedCommand]:
 
 
 def _completed(command: Any) -> CompletedCommand:
-    options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
+    named = [parameter for parameter in command.params if parameter.param_type_name == "option"]
     arguments = {parameter.metavar for parameter in command.params if parameter.param_type_name == "argument"}
     helps = {
         name: parameter.help or ""
-        for parameter in options
+        for parameter in named
         for name in (*parameter.opts, *parameter.secondary_opts)
         if name.startswith("--")
     }

@@ -5,22 +5,28 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
 from steelyard.analysis.numbers import count_text
-from steelyard.cli.exit_codes import USER_MISTAKE
-from steelyard.cli.options import JsonOption, NoEnvOption, OutOption, load_config
-from steelyard.cli.output import write_text
+from steelyard.cli import options
+from steelyard.cli.options import load_config
+from steelyard.cli.output import USER_MISTAKE, write_text
 from steelyard.config.check_dataset import check_dataset, check_references, parse_columns, reference_lines
 from steelyard.config.conversion import converted
-from steelyard.config.first_configuration import CONFIGURATION, first_configuration
+from steelyard.config.first_configuration import (
+    CONFIGURATION,
+    SERVER_CONFIGURATION,
+    first_configuration,
+    server_configuration,
+)
 from steelyard.config.given import note_given
 from steelyard.config.load import SUFFIXES, Loaded
 from steelyard.config.schema import json_schema
-from steelyard.config.server_configuration import SERVER_CONFIGURATION, server_configuration
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, SteelyardError, bounded, did_you_mean
 from steelyard.escaping import visible
@@ -31,9 +37,6 @@ from steelyard.prompts.template import packaged_prompts, placeholders
 from steelyard.registry import describe
 from steelyard.report.render.terminal import print_json
 from steelyard.scorers.reference_checks import ReferenceFinding
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
 
 _RENAMED: Final = {"gitignore": ".gitignore"}
 """Name in the package -> name that is written: a .gitignore in the package would hide files of it from git."""
@@ -144,8 +147,6 @@ def _say_next(folder: Path, files: Iterable[str], configuration: str) -> None:
 
 
 def _starter(suite: str, language: str) -> Traversable:
-    from importlib.resources import files
-
     starters = files("steelyard.config").joinpath("starter", language)
     folders = {folder.name: folder for folder in starters.iterdir() if folder.is_dir()}
     if suite not in folders:
@@ -195,8 +196,8 @@ def check(
     ] = False,
     databases: _DatabasesOption = None,
     no_references: Annotated[bool, typer.Option("--no-references", help="Do not run SQL references.")] = False,
-    as_json: JsonOption = False,
-    no_env: NoEnvOption = False,
+    as_json: options.JsonOption = False,
+    no_env: options.NoEnvOption = False,
 ) -> int:
     """Check configurations, or a dataset, without sending anything.
 
@@ -206,8 +207,8 @@ def check(
     unique result, ask for the time or sort doubtfully are warnings. Exit code 2 if anything is wrong.
     """
     paths = tuple(file or ())
-    options = {"split": split, "subset": subset, "columns": columns, "sheet": sheet, "skip-bad": skip_bad}
-    options_given = [f"--{name}" for name, value in options.items() if value] + (
+    dataset_options = {"split": split, "subset": subset, "columns": columns, "sheet": sheet, "skip-bad": skip_bad}
+    options_given = [f"--{name}" for name, value in dataset_options.items() if value] + (
         [] if header == "auto" else ["--header"]
     )
     if paths and not suite and not dataset and all(map(is_configuration, paths)):
@@ -228,7 +229,10 @@ def check(
     )
     data = check_dataset(suite, samples, databases, references=not no_references)
     note_given(*paths)
-    _show(data, data.lines(", ".join(map(str, paths)) or dataset), as_json=as_json)
+    if as_json:
+        print_json(data)
+    else:
+        _print_lines(data.lines(", ".join(map(str, paths)) or dataset))
     return USER_MISTAKE if data.is_wrong else 0
 
 
@@ -272,13 +276,6 @@ def is_configuration(file: Path) -> bool:
         return suffix in SUFFIXES
     with file.open("rb") as opened:
         return not opened.read(_PEEK_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
-
-
-def _show(value: Any, lines: Iterator[str], *, as_json: bool) -> None:
-    if as_json:
-        print_json(value)
-    else:
-        _print_lines(lines)
 
 
 def _print_lines(lines: Iterator[str]) -> None:
@@ -334,7 +331,7 @@ def convert(
         Path | None,
         typer.Option("--root", metavar="FOLDER", help="Read files that it names below FOLDER too, not only beside it."),
     ] = None,
-    out: OutOption = None,
+    out: options.OutOption = None,
 ) -> None:
     """Convert a configuration of another tool, with its dataset.
 
@@ -403,8 +400,6 @@ def _prompt_names() -> tuple[str, ...]:
 def _prompt_text(name: str) -> str:
     """The text of the file; in a schema the placeholder for the letters is not filled, because a copy needs it."""
     suffix = "json" if name.startswith(_REPLIES) else "txt"
-    from importlib.resources import files
-
     return files("steelyard").joinpath(f"prompts/{name}.{suffix}").read_text(encoding="utf-8").rstrip("\n")
 
 

@@ -7,10 +7,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from steelyard.cli.options import JsonOption, StoreOption
+from steelyard.cli import options
 from steelyard.config.dataset_versions import draft_difference, open_version, save_draft
-from steelyard.data.dataset_difference import DatasetDifference, dataset_difference
-from steelyard.data.dataset_file import DatasetFile
+from steelyard.data.dataset_file import DatasetDifference, DatasetFile, dataset_difference
 from steelyard.data.new_version import edited_rows
 from steelyard.people.dataset_drafts import DatasetDraft, read_draft
 from steelyard.people.named_datasets import DatasetVersion, NamedDataset, dataset_named, named_datasets
@@ -23,15 +22,12 @@ _CELL: Final = 300
 _DatasetArgument = Annotated[
     str, typer.Argument(metavar="DATASET", help="Its name or id (steelyard data list).", show_default=False)
 ]
-_AuthorOption = Annotated[
-    str, typer.Option("--author", metavar="NAME", help="Your name; it is stored with the change.", show_default=False)
-]
 _VersionOption = Annotated[
     str, typer.Option("--version", metavar="HASH", help="The beginning of a version's hash; the newest by default.")
 ]
 
 
-def data_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
+def data_list(store: options.StoreOption = None, as_json: options.JsonOption = False) -> None:
     """List the datasets of a store's runs, with their versions."""
     with Store(store) as opened:
         datasets = named_datasets(opened)
@@ -53,8 +49,8 @@ def data_show(
     version: _VersionOption = "",
     search: Annotated[str, typer.Option("--search", metavar="TEXT", help="Only rows that hold this text.")] = "",
     first: Annotated[int, typer.Option("--first", metavar="N", help="List N rows; 0 lists all.", min=0)] = 20,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
+    store: options.StoreOption = None,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Show the rows of a dataset, with the draft's changes marked."""
     with Store(store) as opened:
@@ -87,8 +83,8 @@ def data_diff(
     *,
     a: Annotated[str, typer.Option("-a", metavar="HASH", help="The earlier version.")] = "",
     b: Annotated[str, typer.Option("-b", metavar="HASH", help="The later version.")] = "",
-    store: StoreOption = None,
-    as_json: JsonOption = False,
+    store: options.StoreOption = None,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Show what changed between two versions; by default what the draft, else the newest version, changed."""
     with Store(store) as opened:
@@ -111,10 +107,10 @@ def data_diff(
 def data_save(
     dataset: _DatasetArgument,
     *,
-    author: _AuthorOption,
+    author: options.AuthorOption,
     version: _VersionOption = "",
-    store: StoreOption = None,
-    as_json: JsonOption = False,
+    store: options.StoreOption = None,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Save the draft as a new file next to its version; no file is overwritten."""
     with Store(store) as opened:

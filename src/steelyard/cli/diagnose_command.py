@@ -12,9 +12,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from steelyard.cli.estimates import run_with_cost
-from steelyard.cli.exit_codes import BROKEN
-from steelyard.cli.options import JsonOption, NoEnvOption, StoreOption, load_config, model_and_config
+from steelyard.cli import options
+from steelyard.cli.live_run import run_with_cost
+from steelyard.cli.options import load_config, model_and_config
+from steelyard.cli.output import BROKEN
 from steelyard.config.effective import settings
 from steelyard.config.load import Loaded
 from steelyard.errors import ConfigError, SteelyardError
@@ -45,14 +46,14 @@ def diagnose(
     config: Annotated[
         Path | None, typer.Argument(metavar="CONFIG", help="A configuration; without one, only versions are shown.")
     ] = None,
-    store: StoreOption = None,
+    store: options.StoreOption = None,
     capabilities: Annotated[
         Path | None,
         typer.Option("--capabilities", metavar="FILE", help="Find out what the endpoint of a model's file can do."),
     ] = None,
     no_probe: Annotated[bool, typer.Option("--no-probe", help="Call no endpoint.")] = False,
-    no_env: NoEnvOption = False,
-    as_json: JsonOption = False,
+    no_env: options.NoEnvOption = False,
+    as_json: options.JsonOption = False,
 ) -> int:
     """Show the settings in effect and their origin; probe endpoints.
 

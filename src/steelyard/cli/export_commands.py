@@ -12,16 +12,8 @@ import typer
 
 from steelyard.analysis.comparison.baseline import baseline_text, check_replaceable, read_baseline
 from steelyard.analysis.conditions import parse_condition
-from steelyard.cli.options import (
-    JsonOption,
-    OutOption,
-    RunArgument,
-    StoreOption,
-    named_run,
-    named_runs,
-    say_unfinished,
-    store_option,
-)
+from steelyard.cli import options
+from steelyard.cli.options import named_run, named_runs, say_unfinished, store_option
 from steelyard.cli.output import print_lines, write_lines, write_text
 from steelyard.cli.salvage import save
 from steelyard.errors import ConfigError
@@ -73,9 +65,9 @@ _SalvageOption = Annotated[
 
 def export(
     run: _ExportedRuns = None,
-    store: StoreOption = None,
+    store: options.StoreOption = None,
     form: _FormatOption = "",
-    out: OutOption = None,
+    out: options.OutOption = None,
     json_dir: _JsonDirOption = None,
     source: _SourceOption = "",
     overwrite: _OverwriteOption = False,
@@ -117,12 +109,12 @@ def export(
 
 
 def baseline(
-    run: RunArgument,
+    run: options.RunArgument,
     to: Annotated[
         Path,
         typer.Option("--to", metavar="FILE", help="The file to write, ending in .json; replaces an older baseline."),
     ] = Path("baseline.json"),
-    store: StoreOption = None,
+    store: options.StoreOption = None,
 ) -> None:
     """Save a run's scores in a file as the baseline of later runs.
 
@@ -137,7 +129,7 @@ def baseline(
 
 
 def collect(
-    run: RunArgument,
+    run: options.RunArgument,
     to: Annotated[
         Path, typer.Option("--to", metavar="FILE", help="The test set, .jsonl; created if it does not exist.")
     ],
@@ -150,9 +142,9 @@ def collect(
             "joined by and.",
         ),
     ] = "failed",
-    store: StoreOption = None,
+    store: options.StoreOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be added; write nothing.")] = False,
-    as_json: JsonOption = False,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Copy samples of a run into a test set, with their origin.
 

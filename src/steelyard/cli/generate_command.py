@@ -11,27 +11,10 @@ from typing import Annotated, Any, Final, NoReturn
 import typer
 
 from steelyard.analysis.numbers import count_text
-from steelyard.cli.estimates import print_estimate
-from steelyard.cli.exit_codes import INTERRUPTED, exit_code
-from steelyard.cli.live_run import run_suite
-from steelyard.cli.options import (
-    BaseUrlOption,
-    BudgetOption,
-    DryRunOption,
-    FreshOption,
-    JsonOption,
-    KeyOption,
-    LanguageOption,
-    ModelConfigOption,
-    ModelOption,
-    NoEnvOption,
-    QuietOption,
-    StoreOption,
-    load_model,
-    same_command,
-    store_option,
-)
-from steelyard.cli.output import while_read
+from steelyard.cli import options
+from steelyard.cli.live_run import print_estimate, run_suite
+from steelyard.cli.options import load_model, same_command, store_option
+from steelyard.cli.output import INTERRUPTED, exit_code, while_read
 from steelyard.cli.question_review import review_rows
 from steelyard.cli.stored_configuration import check_trusted
 from steelyard.config.environment import Environment
@@ -39,8 +22,9 @@ from steelyard.config.given import note_given, was_given
 from steelyard.config.model_file import model_of_flags
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
 from steelyard.evaluation import Options, RunConfig, Suite
-from steelyard.generate.qa import CHUNK_TIMEOUT_S, QaSettings, newest_run, qa_suite, questions_of, writer_of
+from steelyard.generate.qa import CHUNK_TIMEOUT_S, QaSettings, qa_suite, questions_of, writer_of
 from steelyard.generate.question_set import QaReport, QaSet, ShortChunk, check_target, read_rows
+from steelyard.generate.resuming import newest_run
 from steelyard.models.budget import Budget
 from steelyard.report.render.terminal import console, print_json, say, table
 from steelyard.report.run_texts import reason_suffix
@@ -139,11 +123,11 @@ def generate(
     chunks: _ChunksOption = None,
     chunk_tokens: _ChunkTokensOption = 1024,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of all random choices.")] = 0,
-    language: LanguageOption = "auto",
-    model: ModelOption = "",
-    base_url: BaseUrlOption = "",
-    api_key_env: KeyOption = "",
-    model_config: ModelConfigOption = None,
+    language: options.LanguageOption = "auto",
+    model: options.ModelOption = "",
+    base_url: options.BaseUrlOption = "",
+    api_key_env: options.KeyOption = "",
+    model_config: options.ModelConfigOption = None,
     check_answerable: _CheckOption = False,
     pairs: _PairsOption = 0,
     unanswerable: _UnanswerableOption = 0,
@@ -154,14 +138,14 @@ def generate(
     exclude_heading: _ExcludeHeadingOption = None,
     keep_boilerplate: _BoilerplateOption = False,
     review: _ReviewOption = False,
-    budget_calls: BudgetOption = None,
-    store: StoreOption = None,
-    fresh: FreshOption = False,
+    budget_calls: options.BudgetOption = None,
+    store: options.StoreOption = None,
+    fresh: options.FreshOption = False,
     overwrite: _OverwriteOption = False,
-    dry_run: DryRunOption = False,
-    no_env: NoEnvOption = False,
-    quiet: QuietOption = False,
-    as_json: JsonOption = False,
+    dry_run: options.DryRunOption = False,
+    no_env: options.NoEnvOption = False,
+    quiet: options.QuietOption = False,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Generate questions with answers and sources from documents.
 
@@ -186,13 +170,9 @@ def generate(
     _check_request(request, kind, baseline, as_json=as_json)
     suite, values = request.suite(no_env=no_env)
     if dry_run:
-        _print_estimate(suite, store, fresh=fresh, as_json=as_json)
+        print_estimate([suite], store, fresh=fresh, as_json=as_json)
     else:
         _begin(request, suite, values, store=store, fresh=fresh, overwrite=overwrite, quiet=quiet, as_json=as_json)
-
-
-def _print_estimate(suite: Suite, store: str | None, *, fresh: bool, as_json: bool) -> None:
-    print_estimate([suite], store, fresh=fresh, as_json=as_json)
 
 
 def _begin(
@@ -283,9 +263,9 @@ class _QaRequest:
         settings = QaSettings(**self.settings)
         writer = writer_of(model, self.per_chunk, settings)
         budget = Budget(calls=self.budget_calls)
-        options = Options(seed=settings.seed, budget=budget, sample_timeout_s=CHUNK_TIMEOUT_S, max_errors=0.0)
+        run_options = Options(seed=settings.seed, budget=budget, sample_timeout_s=CHUNK_TIMEOUT_S, max_errors=0.0)
         paths = [Path(path) for path in self.documents]
-        return qa_suite(paths, writer, chunks=self.chunks, settings=settings, options=options), values
+        return qa_suite(paths, writer, chunks=self.chunks, settings=settings, options=run_options), values
 
 
 def _check_request(request: _QaRequest, kind: str, baseline: str, *, as_json: bool) -> None:

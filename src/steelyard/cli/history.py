@@ -15,15 +15,8 @@ from steelyard.analysis.judging_manifest import only_answers
 from steelyard.analysis.run_data import RunData
 from steelyard.analysis.summary.run_summary import summarize_run
 from steelyard.analysis.summary.run_summary_values import RunSummary
-from steelyard.cli.options import (
-    HtmlOption,
-    JsonOption,
-    MarkdownOption,
-    RunArgument,
-    StoreOption,
-    named_run,
-    store_option,
-)
+from steelyard.cli import options
+from steelyard.cli.options import named_run, store_option
 from steelyard.cli.output import check_writable, write_text
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.people.labels import add_note, read_notes
@@ -40,7 +33,7 @@ from steelyard.store.reading.run_reading import read, read_head
 
 
 def note(
-    run: RunArgument,
+    run: options.RunArgument,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The remark, for example why the run was made.")] = "",
     author: Annotated[
         str,
@@ -49,8 +42,8 @@ def note(
         ),
     ] = "",
     list_notes: Annotated[bool, typer.Option("--list", help="Only list the run's notes.")] = False,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
+    store: options.StoreOption = None,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Add a note to a run, or list its notes.
 
@@ -95,10 +88,10 @@ def history(
         ),
     ] = "",
     last: Annotated[int, typer.Option("--last", "-n", metavar="N", help="Only the N newest runs.", min=1)] = 20,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-    html: HtmlOption = None,
-    markdown: MarkdownOption = None,
+    store: options.StoreOption = None,
+    as_json: options.JsonOption = False,
+    html: options.HtmlOption = None,
+    markdown: options.MarkdownOption = None,
 ) -> None:
     """Show one score over the runs of a suite, with their notes.
 

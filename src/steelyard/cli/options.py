@@ -12,9 +12,8 @@ import typer
 
 from steelyard.config.environment import Environment
 from steelyard.config.given import note_given
-from steelyard.config.judges_file import load_judges
 from steelyard.config.load import Loaded, load
-from steelyard.config.model_file import build_model, model_of_flags
+from steelyard.config.model_file import build_model, load_judges, model_of_flags
 from steelyard.errors import ConfigError
 from steelyard.evaluation import RunConfig
 from steelyard.evaluation.judge_panel import JudgesFile
@@ -142,6 +141,9 @@ LanguageOption = Annotated[
 ]
 
 
+AuthorOption = Annotated[
+    str, typer.Option("--author", metavar="NAME", help="Your name; it is stored with the change.", show_default=False)
+]
 LabelKindOption = Annotated[
     str,
     typer.Option(

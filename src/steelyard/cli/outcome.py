@@ -13,8 +13,7 @@ from steelyard.analysis.comparison.compare_runs import compare, compare_all_pair
 from steelyard.analysis.comparison.comparison_values import Comparison
 from steelyard.analysis.gate.gate_results import GateVerdict
 from steelyard.analysis.judging_manifest import is_judging
-from steelyard.analysis.preferences.preferences_values import Preferences
-from steelyard.analysis.preferences.standings import Standings, standings
+from steelyard.analysis.preferences.standings import standings
 from steelyard.analysis.preferences.win_rates import preferences
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.cli.options import store_option
@@ -74,7 +73,7 @@ def evaluate_runs(
         tuple(runs),
         _compared(compared, score=score, **comparing) if comparable else None,
         _gate(stored, summaries, baseline, with_labels=with_labels) if gated else None,
-        Pairwise(_preferences(judged) if judged else (), _standings(judged) if len(judged) > 1 else None),
+        Pairwise(tuple(map(preferences, judged)), standings(judged) if len(judged) > 1 else None),
         summaries,
     )
 
@@ -83,14 +82,6 @@ def preferred(outcome: ReportContent) -> dict[str, Any]:
     """What JSON has of pairwise preferences; empty if no run judged pairs."""
     pairwise = outcome.pairwise
     return {"preferences": pairwise.preferences, "standings": pairwise.standings} if pairwise.preferences else {}
-
-
-def _preferences(judged: Sequence[Run]) -> tuple[Preferences, ...]:
-    return tuple(map(preferences, judged))
-
-
-def _standings(judged: Sequence[Run]) -> Standings:
-    return standings(judged)
 
 
 def _gate(

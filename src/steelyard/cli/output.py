@@ -1,4 +1,4 @@
-"""Output of commands: printing to a pipe that may be closed, and writing files."""
+"""Output of commands: printing to a pipe that may be closed, writing files, and exit codes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
 
 from steelyard.errors import ConfigError
 from steelyard.files import make_private_folder, open_private
+
+USER_MISTAKE: Final = 2
+UNDECIDED: Final = 3
+BROKEN: Final = 4
+INTERRUPTED: Final = 130
+"""Exit codes; 1 (the gate does not hold) and 3 (undecided) come from the gate itself."""
 
 
 @contextlib.contextmanager
@@ -96,3 +102,10 @@ def print_lines(lines: Iterable[str]) -> None:
 
 def _unwritable(path: Path, error: OSError) -> ConfigError:
     return ConfigError(f"{path} cannot be written: {error.strerror}")
+
+
+def exit_code(state: str, *, has_result: bool = True) -> int:
+    """The exit code of a command whose run ended in `state`; a finished run without any result counts as broken."""
+    if state == "broken" or (state == "finished" and not has_result):
+        return BROKEN
+    return 0 if state == "finished" else INTERRUPTED

@@ -13,16 +13,8 @@ from steelyard.analysis.judges.findings import FEWEST
 from steelyard.analysis.judges.rater_agreement import label_agreement
 from steelyard.analysis.label_forms import LabelForm, label_form
 from steelyard.analysis.numbers import count_text
-from steelyard.cli.options import (
-    JsonOption,
-    LabelKindOption,
-    LabelScoreOption,
-    OutOption,
-    RunsArgument,
-    StoreOption,
-    named_runs,
-    store_option,
-)
+from steelyard.cli import options
+from steelyard.cli.options import named_runs, store_option
 from steelyard.cli.output import print_lines, write_text
 from steelyard.errors import ConfigError, DataError
 from steelyard.people.draw import DrawMethod, DrawnItem, DrawnRecord, draw_records, item_record
@@ -64,7 +56,7 @@ _TitleOption = Annotated[str, typer.Option("--title", metavar="TEXT", help="The 
 
 
 def queue_create(
-    runs: RunsArgument,
+    runs: options.RunsArgument,
     *,
     title: _TitleOption,
     author: _AuthorOption,
@@ -85,8 +77,8 @@ def queue_create(
     where: Annotated[
         str, typer.Option("--where", metavar="EXPR", help="Only these records; the syntax of collect --where.")
     ] = "",
-    score: LabelScoreOption = "",
-    kind: LabelKindOption = "",
+    score: options.LabelScoreOption = "",
+    kind: options.LabelKindOption = "",
     raters: Annotated[int, typer.Option("--raters", metavar="N", help="People per record of the overlap, 1 to 5.")] = 2,
     overlap: Annotated[
         float, typer.Option("--overlap", metavar="SHARE", help="Share of the records that several people label.")
@@ -95,8 +87,8 @@ def queue_create(
     show_reference: Annotated[
         bool, typer.Option("--show-reference", help="Show raters the expected answer; hidden by default.")
     ] = False,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
+    store: options.StoreOption = None,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Create a queue: draw records of runs for people to label.
 
@@ -156,7 +148,7 @@ def _common_form(runs: Sequence[Run], score: str, kind: str) -> LabelForm:
     return next(iter(forms.values()))
 
 
-def queue_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
+def queue_list(store: options.StoreOption = None, as_json: options.JsonOption = False) -> None:
     """List the queues of a store and their progress."""
     with Store(store) as opened:
         listed = [(queue, read_progress(opened, queue)[0]) for queue in queues(opened)]
@@ -170,7 +162,7 @@ def queue_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
         say(console(), f"  steelyard queue create RUN --title TEXT --author NAME --draw 50{store_option(store)}")
 
 
-def queue_show(queue: _QueueArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def queue_show(queue: _QueueArgument, store: options.StoreOption = None, as_json: options.JsonOption = False) -> None:
     """Show the progress of a queue, the labels of each rater, and how far raters agree.
 
     Agreement is shown from 30 records with labels of two or more people.
@@ -206,8 +198,8 @@ def queue_disagreements(
     *,
     title: _TitleOption,
     author: _AuthorOption,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
+    store: options.StoreOption = None,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Create a queue of the records on which raters disagree; one more person decides each."""
     with Store(store) as opened:
@@ -224,8 +216,8 @@ def queue_sheet(
     queue: _QueueArgument,
     *,
     author: _AuthorOption,
-    out: OutOption = None,
-    store: StoreOption = None,
+    out: options.OutOption = None,
+    store: options.StoreOption = None,
 ) -> None:
     """Write the records that are left for a rater as a CSV to fill in.
 
@@ -252,7 +244,7 @@ def queue_label(
         Path, typer.Option("--from", metavar="FILE", help="A filled-in CSV of queue sheet.", show_default=False)
     ],
     author: _AuthorOption,
-    store: StoreOption = None,
+    store: options.StoreOption = None,
 ) -> None:
     """Store the verdicts of a filled-in sheet of a queue.
 

@@ -11,24 +11,8 @@ import typer
 
 from steelyard.analysis.judging_manifest import is_judging, only_answers, sides_of
 from steelyard.analysis.summary.run_summary_values import RunSummary
-from steelyard.cli.options import (
-    FullOption,
-    HtmlOption,
-    JsonOption,
-    JUnitOption,
-    LastOption,
-    MarkdownOption,
-    MostOption,
-    RunArgument,
-    RunsArgument,
-    ScoreOption,
-    StoreOption,
-    WithLabelsOption,
-    named_run,
-    named_runs,
-    say_unfinished,
-    store_option,
-)
+from steelyard.cli import options
+from steelyard.cli.options import named_run, named_runs, say_unfinished, store_option
 from steelyard.cli.outcome import evaluate_runs, preferred, print_outcome, write_pages
 from steelyard.cli.output import check_writable
 from steelyard.cli.record_list import (
@@ -55,13 +39,13 @@ if TYPE_CHECKING:
 
 
 def runs(
-    store: StoreOption = None,
-    last: LastOption = 20,
+    store: options.StoreOption = None,
+    last: options.LastOption = 20,
     tag: Annotated[
         list[str] | None, typer.Option("--tag", metavar="TAG", help="Only runs with this tag; may be repeated.")
     ] = None,
     archived: Annotated[bool, typer.Option("--archived", help="List archived runs too.")] = False,
-    as_json: JsonOption = False,
+    as_json: options.JsonOption = False,
 ) -> None:
     """List the runs in the store, newest first.
 
@@ -117,22 +101,22 @@ def print_runs(to: Console, shown: Sequence[Run]) -> None:
 
 
 def show(
-    run: RunArgument,
+    run: options.RunArgument,
     sample: Annotated[str, typer.Argument(metavar="SAMPLE", help="Show only this sample, by its id.")] = "",
-    store: StoreOption = None,
+    store: options.StoreOption = None,
     only: OnlyOption = "",
     where: WhereOption = "",
     search: SearchOption = "",
     sort: SortOption = "",
     against: AgainstOption = "",
     page: PageOption = 1,
-    most: MostOption = 10,
+    most: options.MostOption = 10,
     by_group: Annotated[
         list[str] | None,
         typer.Option("--by-group", metavar="SCORE", help="Show this score by group too; all: every score."),
     ] = None,
-    with_labels: WithLabelsOption = False,
-    as_json: JsonOption = False,
+    with_labels: options.WithLabelsOption = False,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Show one run: scores, groups, replies without a score.
 
@@ -178,9 +162,9 @@ def _group_scores(summary: RunSummary, requested: Sequence[str]) -> tuple[str, .
 
 
 def compare(
-    run: RunsArgument,
-    store: StoreOption = None,
-    score: ScoreOption = None,
+    run: options.RunsArgument,
+    store: options.StoreOption = None,
+    score: options.ScoreOption = None,
     level: Annotated[float, typer.Option("--level", metavar="LEVEL", help="Confidence level, between 0 and 1.")] = 0.95,
     align: Annotated[
         str,
@@ -200,11 +184,11 @@ def compare(
             "--all-pairs", help="Also compare every two of the runs; of a single RUN, those started together with it."
         ),
     ] = False,
-    with_labels: WithLabelsOption = False,
-    full: FullOption = False,
-    as_json: JsonOption = False,
-    html: HtmlOption = None,
-    markdown: MarkdownOption = None,
+    with_labels: options.WithLabelsOption = False,
+    full: options.FullOption = False,
+    as_json: options.JsonOption = False,
+    html: options.HtmlOption = None,
+    markdown: options.MarkdownOption = None,
 ) -> None:
     """Compare runs with the first one and draw a conclusion.
 
@@ -233,12 +217,12 @@ def compare(
 
 
 def report(
-    run: RunsArgument,
-    store: StoreOption = None,
-    html: HtmlOption = None,
-    markdown: MarkdownOption = None,
-    junit: JUnitOption = None,
-    with_labels: WithLabelsOption = False,
+    run: options.RunsArgument,
+    store: options.StoreOption = None,
+    html: options.HtmlOption = None,
+    markdown: options.MarkdownOption = None,
+    junit: options.JUnitOption = None,
+    with_labels: options.WithLabelsOption = False,
 ) -> None:
     """Write a report of one run, or a comparison of several.
 

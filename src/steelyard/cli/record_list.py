@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -21,8 +21,7 @@ from steelyard.store.reading.search import index_run
 from steelyard.store.records import DAMAGED
 from steelyard.types import Label, Record
 
-if TYPE_CHECKING:
-    _Labels = Mapping[tuple[str, int], Sequence[Label]]
+_Labels = Mapping[tuple[str, int], Sequence[Label]]
 
 OnlyOption = Annotated[
     str,

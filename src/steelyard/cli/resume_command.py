@@ -8,25 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from steelyard.cli import options
 from steelyard.cli.generate_command import resume_generate
 from steelyard.cli.live_run import run_suite
-from steelyard.cli.options import (
-    AllowCommandsOption,
-    FullOption,
-    HtmlOption,
-    JsonOption,
-    JUnitOption,
-    MarkdownOption,
-    NoEnvOption,
-    QuietOption,
-    StoreOption,
-    TrustStoreOption,
-    UnsafeCodeOption,
-    UnsafeSqlOption,
-    WorkersOption,
-    WorkingDirOption,
-    named_run,
-)
+from steelyard.cli.options import named_run
 from steelyard.cli.run_commands import Outlet, allowed, choose_samples, run_config_of, with_stop_rule
 from steelyard.cli.stored_configuration import reload
 from steelyard.errors import ConfigError
@@ -41,24 +26,24 @@ def resume(
     run: Annotated[
         str, typer.Argument(metavar="RUN", help="A run of the evaluation; the newest unfinished one by default.")
     ] = "",
-    store: StoreOption = None,
+    store: options.StoreOption = None,
     config: ConfigOption = None,
-    trust_store: TrustStoreOption = False,
+    trust_store: options.TrustStoreOption = False,
     allow_changed: Annotated[
         bool, typer.Option("--allow-changed", help="Resume even if inputs have changed since the start.")
     ] = False,
-    workers: WorkersOption = "",
-    working_dir: WorkingDirOption = None,
-    unsafe_sql: UnsafeSqlOption = False,
-    allow_commands: AllowCommandsOption = False,
-    unsafe_code: UnsafeCodeOption = False,
-    no_env: NoEnvOption = False,
-    quiet: QuietOption = False,
-    full: FullOption = False,
-    as_json: JsonOption = False,
-    html: HtmlOption = None,
-    markdown: MarkdownOption = None,
-    junit: JUnitOption = None,
+    workers: options.WorkersOption = "",
+    working_dir: options.WorkingDirOption = None,
+    unsafe_sql: options.UnsafeSqlOption = False,
+    allow_commands: options.AllowCommandsOption = False,
+    unsafe_code: options.UnsafeCodeOption = False,
+    no_env: options.NoEnvOption = False,
+    quiet: options.QuietOption = False,
+    full: options.FullOption = False,
+    as_json: options.JsonOption = False,
+    html: options.HtmlOption = None,
+    markdown: options.MarkdownOption = None,
+    junit: options.JUnitOption = None,
 ) -> None:
     """Resume interrupted or failed runs.
 

@@ -16,32 +16,10 @@ from steelyard.analysis.conditions import label_condition, parse_condition
 from steelyard.analysis.label_forms import label_form
 from steelyard.analysis.numbers import count_text, percent_text
 from steelyard.analysis.review_reasons import REASONS
-from steelyard.cli.estimates import print_estimate, run_with_cost
-from steelyard.cli.exit_codes import exit_code
-from steelyard.cli.options import (
-    BaseUrlOption,
-    BudgetOption,
-    DryRunOption,
-    FreshOption,
-    JsonOption,
-    KeyOption,
-    LabelKindOption,
-    LabelScoreOption,
-    LanguageOption,
-    MarkdownOption,
-    ModelConfigOption,
-    ModelOption,
-    NoEnvOption,
-    OrderSeedOption,
-    QuietOption,
-    RunArgument,
-    StoreOption,
-    model_and_config,
-    named_run,
-    same_command,
-    store_option,
-)
-from steelyard.cli.output import while_read, write_text
+from steelyard.cli import options
+from steelyard.cli.live_run import print_estimate, run_with_cost
+from steelyard.cli.options import model_and_config, named_run, same_command, store_option
+from steelyard.cli.output import exit_code, while_read, write_text
 from steelyard.constraints import check_options
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.evaluation import RunConfig
@@ -102,11 +80,11 @@ class _ListRequest:
     markdown: Path | None
 
     @property
-    def options(self) -> list[str]:
+    def given_options(self) -> list[str]:
         """The options in use that only a list without a model has."""
-        options = {"--reason": self.reasons, "--unlabelled": self.unlabelled, "--all": self.everything}
-        options |= {"--csv": self.csv, "--markdown": self.markdown}
-        return [name for name, value in options.items() if value]
+        given = {"--reason": self.reasons, "--unlabelled": self.unlabelled, "--all": self.everything}
+        given |= {"--csv": self.csv, "--markdown": self.markdown}
+        return [name for name, value in given.items() if value]
 
     def check(self) -> None:
         """Reject unknown reasons.
@@ -120,23 +98,23 @@ class _ListRequest:
 
 
 def review(
-    run: RunArgument,
-    model: ModelOption = "",
-    base_url: BaseUrlOption = "",
-    api_key_env: KeyOption = "",
-    model_config: ModelConfigOption = None,
+    run: options.RunArgument,
+    model: options.ModelOption = "",
+    base_url: options.BaseUrlOption = "",
+    api_key_env: options.KeyOption = "",
+    model_config: options.ModelConfigOption = None,
     only: _OnlyOption = "",
     most: Annotated[
         int, typer.Option("--most", "-n", metavar="N", help="At most N samples; for a model spread evenly.", min=1)
     ] = _MOST,
-    language: LanguageOption = "auto",
-    budget_calls: BudgetOption = None,
-    store: StoreOption = None,
-    fresh: FreshOption = False,
-    dry_run: DryRunOption = False,
-    no_env: NoEnvOption = False,
-    quiet: QuietOption = False,
-    as_json: JsonOption = False,
+    language: options.LanguageOption = "auto",
+    budget_calls: options.BudgetOption = None,
+    store: options.StoreOption = None,
+    fresh: options.FreshOption = False,
+    dry_run: options.DryRunOption = False,
+    no_env: options.NoEnvOption = False,
+    quiet: options.QuietOption = False,
+    as_json: options.JsonOption = False,
     reason: _ReasonOption = None,
     unlabelled: Annotated[
         bool, typer.Option("--unlabelled", help="Without a model: only records without label.")
@@ -145,11 +123,11 @@ def review(
     show_key: Annotated[
         bool, typer.Option("--show-key", help="Without a model: show the right letters, or the judge's preference.")
     ] = False,
-    kind: LabelKindOption = "",
-    score: LabelScoreOption = "",
-    seed: OrderSeedOption = 0,
+    kind: options.LabelKindOption = "",
+    score: options.LabelScoreOption = "",
+    seed: options.OrderSeedOption = 0,
     csv: _CsvOption = None,
-    markdown: MarkdownOption = None,
+    markdown: options.MarkdownOption = None,
 ) -> None:
     """List records to review, or let a model explain failures.
 
@@ -166,8 +144,8 @@ def review(
             stored, where = named_run(opened, run), store_option(store)
             _show_list(stored, request, where, kind=kind, score=score, show_key=show_key, seed=seed)
         return
-    if options := [*request.options, *(["--show-key"] if show_key else [])]:
-        raise ConfigError(f"{', '.join(options)}: only for the list that review shows without a model")
+    if refused := [*request.given_options, *(["--show-key"] if show_key else [])]:
+        raise ConfigError(f"{', '.join(refused)}: only for the list that review shows without a model")
     writer, how = model_and_config((model, base_url, api_key_env), model_config, store, fresh=fresh, no_env=no_env)
     reviewer = Reviewer(cast("Model", writer), cast("Literal['auto', 'en', 'zh']", language))
     plan = ReviewPlan(run, only or _FAILED, most, budget_calls)
@@ -236,10 +214,10 @@ def _refuse_without_model(**flags: bool) -> None:
     Raises:
         ConfigError: one of them is set, and there is no model.
     """
-    options = [f"--{name.replace('_', '-')}" for name, value in flags.items() if value]
-    if options:
+    refused = [f"--{name.replace('_', '-')}" for name, value in flags.items() if value]
+    if refused:
         raise ConfigError(
-            f"{', '.join(options)}: only for a review by a model; add --model NAME or --model-config FILE"
+            f"{', '.join(refused)}: only for a review by a model; add --model NAME or --model-config FILE"
         )
 
 

@@ -1,60 +1,45 @@
-"""The command that runs a configuration (`run`), and what it shares with the one that resumes its runs."""
+"""Commands that evaluate: `run` a configuration, and `rescore` stored outputs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 
 from steelyard.analysis.conditions import parse_condition
-from steelyard.cli.estimates import print_estimate
-from steelyard.cli.exit_codes import BROKEN, INTERRUPTED, UNDECIDED
-from steelyard.cli.live_run import run_suite
-from steelyard.cli.options import (
-    AllowCommandsOption,
-    ConfigArgument,
-    DryRunOption,
-    FreshOption,
-    FullOption,
-    HtmlOption,
-    JsonOption,
-    JUnitOption,
-    MarkdownOption,
-    NoEnvOption,
-    QuietOption,
-    SkipBadOption,
-    StoreOption,
-    UnsafeCodeOption,
-    UnsafeSqlOption,
-    WorkersOption,
-    WorkingDirOption,
-    load_config,
-    named_run,
-)
+from steelyard.cli import options
+from steelyard.cli.live_run import print_estimate, run_suite
+from steelyard.cli.options import load_config, named_run
 from steelyard.cli.outcome import evaluate_runs, print_outcome, write_pages
-from steelyard.cli.output import check_writable, while_read
-from steelyard.cli.stored_configuration import load_own
+from steelyard.cli.output import BROKEN, INTERRUPTED, UNDECIDED, check_writable, while_read
+from steelyard.cli.stored_configuration import load_own, scorers_of
 from steelyard.config.load import Loaded
 from steelyard.constraints import check_options
 from steelyard.errors import ConfigError
 from steelyard.evaluation import RunConfig
+from steelyard.evaluation.choice_readings import changed_readings, with_reading
 from steelyard.evaluation.objects import with_chosen
+from steelyard.evaluation.rescore import ScoresElsewhere
+from steelyard.evaluation.rescore import rescore as score_again
 from steelyard.evaluation.survey import check_stop, notes_of
-from steelyard.report.render.terminal import console, say
+from steelyard.report.render.terminal import console, print_json, print_sections, say
+from steelyard.report.sections.changed_scores import changed_readings_section, rescored_section
 from steelyard.report.sections.gate import check_before
+from steelyard.sql.sandbox import permits_of
 from steelyard.store import Run, Store
 from steelyard.store.reading.pages import matching_records
-from steelyard.workers.executors import executor_of
+from steelyard.workers.executors import executor_of, named_executor
 
 
 def run(
-    config: ConfigArgument,
-    store: StoreOption = None,
+    config: options.ConfigArgument,
+    store: options.StoreOption = None,
     limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N samples.", min=1)] = None,
-    skip_bad: SkipBadOption = False,
+    skip_bad: options.SkipBadOption = False,
     only: Annotated[
         str,
         typer.Option(
@@ -65,7 +50,7 @@ def run(
         ),
     ] = "",
     from_run: Annotated[str, typer.Option("--from", metavar="RUN", help="The earlier run that --only refers to.")] = "",
-    fresh: FreshOption = False,
+    fresh: options.FreshOption = False,
     stop_when_decided: Annotated[
         str,
         typer.Option(
@@ -75,19 +60,19 @@ def run(
             "(population).",
         ),
     ] = "",
-    dry_run: DryRunOption = False,
-    workers: WorkersOption = "",
-    working_dir: WorkingDirOption = None,
-    unsafe_sql: UnsafeSqlOption = False,
-    allow_commands: AllowCommandsOption = False,
-    unsafe_code: UnsafeCodeOption = False,
-    no_env: NoEnvOption = False,
-    quiet: QuietOption = False,
-    full: FullOption = False,
-    as_json: JsonOption = False,
-    html: HtmlOption = None,
-    markdown: MarkdownOption = None,
-    junit: JUnitOption = None,
+    dry_run: options.DryRunOption = False,
+    workers: options.WorkersOption = "",
+    working_dir: options.WorkingDirOption = None,
+    unsafe_sql: options.UnsafeSqlOption = False,
+    allow_commands: options.AllowCommandsOption = False,
+    unsafe_code: options.UnsafeCodeOption = False,
+    no_env: options.NoEnvOption = False,
+    quiet: options.QuietOption = False,
+    full: options.FullOption = False,
+    as_json: options.JsonOption = False,
+    html: options.HtmlOption = None,
+    markdown: options.MarkdownOption = None,
+    junit: options.JUnitOption = None,
 ) -> None:
     """Evaluate every target of a configuration and compare them."""
     load = load_config if dry_run else load_own
@@ -103,8 +88,8 @@ def run(
     outlet = Outlet(store, full, as_json, html, markdown, junit)
     outlet.check()
     check_before(loaded.suite.gate, loaded.suite.targets, store)
-    options = {"fresh": fresh, **allowed(unsafe_sql, allow_commands, unsafe_code)}
-    run_config = run_config_of(loaded, store, chosen, workers=(workers, working_dir), **options)
+    how = {"fresh": fresh, **allowed(unsafe_sql, allow_commands, unsafe_code)}
+    run_config = run_config_of(loaded, store, chosen, workers=(workers, working_dir), **how)
     outlet.finish(run_suite(loaded.suite, run_config, quiet=quiet), loaded.suite.gate.get("baseline", ""))
 
 
@@ -151,7 +136,7 @@ def allowed(*given: bool) -> dict[str, bool]:
 
 
 def run_config_of(
-    loaded: Loaded, store: str | None, chosen: Mapping[str, str], *, workers: tuple[str, Path | None], **options: Any
+    loaded: Loaded, store: str | None, chosen: Mapping[str, str], *, workers: tuple[str, Path | None], **how: Any
 ) -> RunConfig:
     """How a configuration is run.
 
@@ -160,13 +145,13 @@ def run_config_of(
         store: where its runs go.
         chosen: see `choose_samples`.
         workers: what `--workers` and `--working-dir` say.
-        **options: further fields.
+        **how: further fields.
     """
     if any(workers):
-        options["executor"] = executor_of(*workers)
+        how["executor"] = executor_of(*workers)
 
     config = {"path": str(loaded.path.absolute()), "plain": loaded.plain} | ({"chosen": chosen} if chosen else {})
-    return RunConfig(store=store, environment=loaded.environment, config=config, **options)
+    return RunConfig(store=store, environment=loaded.environment, config=config, **how)
 
 
 def _say_notes(loaded: Loaded) -> None:
@@ -182,10 +167,10 @@ def with_stop_rule(loaded: Loaded, **rule: Any) -> Loaded:
     Raises:
         ConfigError: the rule cannot be applied to this suite.
     """
-    options = loaded.suite.options
-    options = replace(options, stop_when_decided=replace(options.stop_when_decided, **rule))
-    check_options(options.stop_when_decided)
-    suite = replace(loaded.suite, options=options)
+    run_options = loaded.suite.options
+    stop_rule = replace(run_options.stop_when_decided, **rule)
+    check_options(stop_rule)
+    suite = replace(loaded.suite, options=replace(run_options, stop_when_decided=stop_rule))
     check_stop(suite)
     return replace(loaded, suite=suite)
 
@@ -223,3 +208,83 @@ def choose_samples(loaded: Loaded, choice: Mapping[str, str], store: str | None)
         raise ConfigError(f"no sample of run {earlier.id} ({earlier.target}) matches: {choice['only']}")
     suite = with_chosen(loaded.suite, ids, f"{choice['only']} in run {earlier.id} ({earlier.target})")
     return replace(loaded, suite=suite), {**choice, "from": earlier.id}
+
+
+_RuleOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Parse exam replies by another rule: steelyard, strict_only_letter, last_letter, first_option.",
+    ),
+]
+_PatternOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="REGEX",
+        help="Parse exam replies by your own pattern with a group (?P<answer>...), by the rule where it does not "
+        "match; '' is none.",
+    ),
+]
+
+
+def rescore(
+    run: options.RunArgument,
+    store: options.StoreOption = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="Take the scorers from this file, not from the run.")
+    ] = None,
+    trust_store: options.TrustStoreOption = False,
+    rule: _RuleOption = None,
+    pattern: _PatternOption = None,
+    workers: Annotated[
+        str,
+        typer.Option(
+            "--workers",
+            metavar="N|ray|ray://HOST:PORT",
+            help="Score in N processes, or on Ray, which needs a PostgreSQL store.",
+        ),
+    ] = "",
+    working_dir: options.WorkingDirOption = None,
+    unsafe_sql: options.UnsafeSqlOption = False,
+    allow_commands: options.AllowCommandsOption = False,
+    unsafe_code: options.UnsafeCodeOption = False,
+    no_env: options.NoEnvOption = False,
+    as_json: options.JsonOption = False,
+) -> None:
+    """Score stored outputs again without calling any model.
+
+    The replies of judges are taken from the journal.
+    """
+    with Store(store) as opened:
+        stored = named_run(opened, run)
+        scorers, environment = scorers_of(stored, config, no_env=no_env, trust_store=trust_store)
+        reading = {name: value for name, value in (("rule", rule), ("pattern", pattern)) if value is not None}
+        scored, damaged = score_again(
+            opened,
+            stored,
+            with_reading(scorers, **reading) if reading else scorers,
+            unsafe_sql=unsafe_sql,
+            permits=permits_of(allow_commands=allow_commands, unsafe_code=unsafe_code),
+            elsewhere=_scores_elsewhere(workers, working_dir, store, environment),
+        )
+        before, after = stored.summary(), scored.summary()
+        changed, readings = scored.changed_verdicts(stored), changed_readings(stored, scored)
+    if as_json:
+        counts = {"changed": changed, "readings": [reading._asdict() for reading in readings], "damaged": damaged}
+        print_json({"before": before, "after": after, **counts})
+        return
+    to = console()
+    say(to, f"run {stored.id} ({stored.target}), scored again without a call:")
+    details = [changed_readings_section(readings)] if readings else []
+    print_sections(to, [rescored_section(before, after, changed), *details])
+    if damaged:
+        typer.echo(f"{damaged} records are damaged in the store and have no score now", err=True)
+
+
+def _scores_elsewhere(
+    workers: str, working_dir: Path | None, store: str | None, environment: Mapping[str, str]
+) -> ScoresElsewhere | None:
+    """What scores in other processes; None where no workers were asked for."""
+    if not workers and working_dir is None:
+        return None
+    return partial(named_executor(workers, working_dir).score, store, environment)

@@ -10,8 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from steelyard.cli.exit_codes import BROKEN
-from steelyard.cli.output import print_lines
+from steelyard.cli.output import BROKEN, print_lines
 from steelyard.errors import ConfigError
 from steelyard.escaping import json_line
 from steelyard.files import make_private_folder, open_private

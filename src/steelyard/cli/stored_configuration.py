@@ -17,8 +17,7 @@ import typer
 from steelyard.cli.options import load_config
 from steelyard.config.given import note_given, was_given
 from steelyard.config.load import Loaded, load_plain
-from steelyard.config.stored_needs import is_shown_whole, stored_needs
-from steelyard.config.stored_scorers import stored_scorers
+from steelyard.config.stored import is_shown_whole, stored_needs, stored_scorers
 from steelyard.errors import ConfigError
 from steelyard.escaping import visible
 from steelyard.store import Run

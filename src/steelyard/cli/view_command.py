@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli.options import StoreOption
+from steelyard.cli import options
 from steelyard.viewer.browser_start import start_browser
 from steelyard.viewer.server import ViewerOptions, serve
 
 
 def view(
-    store: StoreOption = None,
+    store: options.StoreOption = None,
     port: Annotated[
         int, typer.Option("--port", metavar="N", help="Listen on this port; 0 takes a free one.", min=0, max=65535)
     ] = 7533,
@@ -42,7 +42,7 @@ def view(
 
     Anybody who knows the address, which contains a token, can read every run of the store. Ctrl-C ends the viewer.
     """
-    options = ViewerOptions(
+    served = ViewerOptions(
         store=store,
         host=host,
         port=port,
@@ -62,4 +62,4 @@ def view(
 
     # At its end the process deletes what it left; by itself Python does so after Ctrl-C alone.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    serve(options, started=started)
+    serve(served, started=started)

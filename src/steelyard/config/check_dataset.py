@@ -6,31 +6,104 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final
 from unicodedata import east_asian_width
 
-from steelyard.config.dataset_suite import suite_of
-from steelyard.data.rows import left_out_note
+from steelyard.data.columns import HEAD_ROWS, find_layout
+from steelyard.data.headers import by_header, normalized
+from steelyard.data.load import read_tables
+from steelyard.data.rows import RowDataset, left_out_note
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Defect
+from steelyard.data.table import Column, Defect, Row, Table, render
 from steelyard.errors import ConfigError, bounded, did_you_mean
 from steelyard.evaluation.objects import Suite
-from steelyard.registry import describe
+from steelyard.registry import DEFAULT_SUITE, describe
 from steelyard.scorers.reference_checks import ERRORS, TITLES, ReferenceFinding, ReferenceMemory
 from steelyard.scorers.sql import SqlResult
 from steelyard.scorers.tables import TableMetrics
 from steelyard.session.secrets import Secrets, references
 from steelyard.suites.choice.dataset_warnings import warnings_of
+from steelyard.suites.choice.reading import ROLES as CHOICE
 from steelyard.suites.choice.rows import examine_choice
-from steelyard.suites.general.defaults import default_name
 from steelyard.suites.general.rows import load_general
-from steelyard.suites.pairwise.rows import load_pairwise
-from steelyard.suites.rag.rows import count_documents, load_rag
-from steelyard.suites.tables.rows import load_tables
-from steelyard.suites.text2sql.rows import load_text2sql
+from steelyard.suites.general.suite import default_name
+from steelyard.suites.pairwise import load_pairwise
+from steelyard.suites.rag import ROLES as RAG
+from steelyard.suites.rag import count_documents, load_rag
+from steelyard.suites.tables import ROLES as TABLES
+from steelyard.suites.tables import load_tables
+from steelyard.suites.text2sql.rows import ROLES as SQL
+from steelyard.suites.text2sql.rows import Text2SqlData, Text2SqlSamples, load_text2sql
 from steelyard.types import Sample
+
+_LEAST: Final = 2
+"""Known columns that make a row a header."""
+
+
+def suite_of(files: SampleFiles) -> str:
+    """The suite that reads these files; `general` where the columns say nothing else.
+
+    Raises:
+        ConfigError: a file that does not exist.
+        DataError: a file that cannot be read.
+    """
+    tables, _ = read_tables(files)
+    headers = [_headers(table, files) for table in tables]
+    if not any(headers):
+        return "choice" if tables and _is_exam_by_position(tables[0], files) else DEFAULT_SUITE
+    headers_found = next(filter(None, headers))
+    roles = {name: by_header(headers_found, of_suite, {}) for name, of_suite in _SUITES.items()}
+    if {"question", "options"} <= roles["choice"].keys() or (
+        {"question", "answer"} <= roles["choice"].keys() and _is_exam(files)
+    ):
+        return "choice"
+    words = " ".join(map(normalized, headers_found.values()))
+    first = next(iter(tables[0]), Row(0, {})).cells
+    cells = list(first.values() if isinstance(first, Mapping) else first)
+    has_schema = "db_id" in roles["text2sql"] or any("create table" in render(cell).lower() for cell in cells)
+    if {"question", "sql"} <= roles["text2sql"].keys() and ("sql" in words or has_schema):
+        return "text2sql"
+    has_rows = any(isinstance(cell, list) and cell and isinstance(cell[0], list) for cell in cells)
+    if "target" in roles["tables"] and (has_rows or "table" in words or "db_id" in roles["tables"]):
+        return "tables"
+    has_source = {"source", "chunk"} & roles["rag"].keys()
+    return "rag" if "question" in roles["rag"] and has_source else DEFAULT_SUITE
+
+
+_SUITES: Final = {"choice": CHOICE, "text2sql": SQL, "tables": TABLES, "rag": RAG}
+
+
+def _headers(table: Table, files: SampleFiles) -> dict[Column, str]:
+    """The headers of a table: its keys, or the first row in which several columns are known to some suite."""
+    head = list(islice(table, HEAD_ROWS))
+    if table.keyed:
+        return {str(key): str(key) for row in head for key in row.cells}
+    for row in head if files.header == "auto" else [row for row in head if row.number == files.header]:
+        texts: dict[Column, str] = {index: text for index, cell in enumerate(row.cells) if (text := render(cell))}
+        if max((len(by_header(texts, roles, {})) for roles in _SUITES.values()), default=0) >= _LEAST:
+            return texts
+    return {}
+
+
+def _is_exam_by_position(table: Table, files: SampleFiles) -> bool:
+    """Whether a table without a header has the columns of an exam, by what their cells look like."""
+    try:
+        return not table.keyed and find_layout(table, CHOICE, files).header_row is None
+    except ConfigError:
+        return False
+
+
+def _is_exam(files: SampleFiles) -> bool:
+    """Whether a table without a column of options is an exam, with the options inside the question."""
+    try:
+        data = examine_choice(files)
+    except ConfigError:
+        return False
+    return bool(data.n) and not data.defects
+
 
 _WIDTH: Final = 80
 _MOST_COUNTS: Final = 60
@@ -169,16 +242,17 @@ def check_references(suite: Suite, environment: Mapping[str, str] = MappingProxy
     Raises:
         ConfigError: an engine is not installed or cannot be confined on this machine.
     """
-    located = suite.samples.located() if isinstance(suite.samples, LocatedSamples) else (("", s) for s in suite.samples)
-    scorers: Iterable[Any] = suite.scorers
-    for scorer in scorers:
-        if isinstance(scorer, RunsReferences):
+    located: Iterable[tuple[str, Sample]] = (("", sample) for sample in suite.samples)
+    if isinstance(suite.samples, RowDataset | Text2SqlSamples):
+        located = suite.samples.located()
+    for scorer in suite.scorers:
+        if isinstance(scorer, SqlResult | TableMetrics):
             return _with_memory(scorer, located, Secrets(references(describe(scorer)), environment).resolve)
     return []
 
 
 def _with_memory(
-    scorer: RunsReferences, located: Iterable[tuple[str, Sample]], resolve: Callable[[str], str] = str
+    scorer: SqlResult | TableMetrics, located: Iterable[tuple[str, Sample]], resolve: Callable[[str], str] = str
 ) -> list[ReferenceFinding]:
     """Check references with what this person's earlier checks found: `$XDG_CACHE_HOME/steelyard/references.db`."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
@@ -188,27 +262,6 @@ def _with_memory(
         return scorer.check_references(located, None, resolve)
     with ReferenceMemory(folder / "steelyard" / "references.db") as memory:
         return scorer.check_references(located, memory, resolve)
-
-
-@runtime_checkable
-class LocatedSamples(Protocol):
-    """Samples that know the locations of their rows."""
-
-    def located(self) -> Iterator[tuple[str, Sample]]:
-        """Yield the location and the sample."""
-
-
-@runtime_checkable
-class RunsReferences(Protocol):
-    """A scorer that runs reference queries."""
-
-    def check_references(
-        self,
-        samples: Iterable[tuple[str, Sample]],
-        memory: ReferenceMemory | None = None,
-        resolve: Callable[[str], str] = str,
-    ) -> list[ReferenceFinding]:
-        """Run every reference, and list what is wrong or doubtful about it."""
 
 
 def packed(label: str, counts: Mapping[str, int]) -> Iterator[str]:
@@ -274,36 +327,34 @@ def check_dataset(suite: str, files: SampleFiles, databases: Path | None, *, ref
         DataError: the file cannot be read.
     """
     name = suite or suite_of(files)
-    if name not in _READERS:
-        raise ConfigError(f"there is no suite {suite!r} that reads datasets{did_you_mean(suite, _READERS)}")
+    suites = sorted({*_READERS, *_SQL_READERS})
+    if name not in suites:
+        raise ConfigError(f"there is no suite {suite!r} that reads datasets{did_you_mean(suite, suites)}")
+    if databases is not None and name not in _SQL_READERS:
+        raise ConfigError("--databases belongs to --suite text2sql or tables")
     try:
-        if name in _RUN_SQL:
-            checked = _READERS[name](files, databases, references=references)
+        if name in _SQL_READERS:
+            checked = _SQL_READERS[name](files, databases, references=references)
         else:
-            checked = _READERS[name](files, databases)
+            checked = _READERS[name](files)
     except ConfigError as error:
         if suite or not any(words in str(error) for words in ("no column for", "there is no role")):
             raise
-        others = ", ".join(f"--suite {other}" for other in _READERS if other != name)
+        others = ", ".join(f"--suite {other}" for other in suites if other != name)
         raise ConfigError(f"{error}. It was read as a dataset of {name}; errors for other suites: {others}") from error
     return replace(checked, suite=name)
 
 
-def _general(files: SampleFiles, databases: Path | None) -> CheckedData:
-    if databases is not None:
-        raise ConfigError(_NO_DATABASES)
+def _general(files: SampleFiles) -> CheckedData:
     data = load_general(_lenient(files)).data
     scorer, reason = default_name(data.samples)
     scored = f"scored by {scorer}, since {reason}" if scorer else "nothing to score: no expected output and no checks"
     expected = Counter(sample.reference for sample in data.samples if isinstance(sample.reference, str))
-    groups = _groups(sample.group for sample in data.samples)
-    checked = _checked(files, data, ("labels", expected if scorer == "label" else {}), groups)
+    checked = _checked(files, data, "labels", expected if scorer == "label" else {})
     return replace(checked, notes=(*checked.notes, f"where a configuration names no scorer: {scored}"))
 
 
-def _choice(files: SampleFiles, databases: Path | None) -> CheckedData:
-    if databases is not None:
-        raise ConfigError(_NO_DATABASES)
+def _choice(files: SampleFiles) -> CheckedData:
     data = examine_choice(files)
     warnings = warnings_of(data)
     tables = [
@@ -331,38 +382,27 @@ def _choice(files: SampleFiles, databases: Path | None) -> CheckedData:
     )
 
 
-def _text2sql(files: SampleFiles, databases: Path | None, *, references: bool = True) -> CheckedData:
+def _text2sql(files: SampleFiles, databases: Path | None, *, references: bool) -> CheckedData:
     data = load_text2sql(_lenient(files), databases=databases)
-    groups = _groups(sample.group for sample in data.samples)
-    checked = _checked(files, data, ("databases", data.databases), groups)
-    found = _with_memory(SqlResult(databases=databases), data.samples.located()) if references else ()
-    return replace(checked, references=found)
+    findings = _with_memory(SqlResult(databases=databases), data.samples.located()) if references else ()
+    return replace(_checked(files, data, "databases", data.databases), references=findings)
 
 
-def _tables(files: SampleFiles, databases: Path | None, *, references: bool = True) -> CheckedData:
+def _tables(files: SampleFiles, databases: Path | None, *, references: bool) -> CheckedData:
     data = load_tables(_lenient(files), task="QA", databases=databases)
     counts = Counter(str(sample.metadata.get("db_id", "")) for sample in data.samples)
-    checked = _checked(files, data, ("databases", counts), _groups(sample.group for sample in data.samples))
-    scorer = TableMetrics(databases=databases)
-    found = _with_memory(scorer, data.located()) if references else ()
-    return replace(checked, references=found)
+    findings = _with_memory(TableMetrics(databases=databases), data.located()) if references else ()
+    return replace(_checked(files, data, "databases", counts), references=findings)
 
 
-def _rag(files: SampleFiles, databases: Path | None) -> CheckedData:
-    if databases is not None:
-        raise ConfigError(_NO_DATABASES)
+def _rag(files: SampleFiles) -> CheckedData:
     data = load_rag(_lenient(files))
-    return _checked(
-        files, data, ("documents", count_documents(data.samples)), _groups(sample.group for sample in data.samples)
-    )
+    return _checked(files, data, "documents", count_documents(data.samples))
 
 
-def _pairwise(files: SampleFiles, databases: Path | None) -> CheckedData:
-    if databases is not None:
-        raise ConfigError(_NO_DATABASES)
+def _pairwise(files: SampleFiles) -> CheckedData:
     data = load_pairwise(_lenient(files))
-    groups = Counter(sample.group for sample in data.samples)
-    return _checked(files, data, ("groups", groups), groups)
+    return _checked(files, data, "groups", Counter(sample.group for sample in data.samples))
 
 
 def _lenient(files: SampleFiles) -> SampleFiles:
@@ -370,10 +410,8 @@ def _lenient(files: SampleFiles) -> SampleFiles:
     return replace(files, skip_bad=True)
 
 
-def _checked(
-    files: SampleFiles, data: Any, counted: tuple[str, Mapping[str, int]], groups: Mapping[str, int]
-) -> CheckedData:
-    what, counts = counted
+def _checked(files: SampleFiles, data: RowDataset | Text2SqlData, what: str, counts: Mapping[str, int]) -> CheckedData:
+    groups = Counter(sample.group for sample in data.samples)
     # Defects are collected in any case; only with --skip-bad a run would leave their rows out.
     skipped = "" if files.skip_bad else left_out_note(len(data.defects))
     return CheckedData(
@@ -383,23 +421,15 @@ def _checked(
         counts,
         data.defects,
         tuple(note for note in data.notes if note != skipped),
-        groups=groups,
+        groups=groups if any(groups) or what == "groups" else {},
         skip_bad=files.skip_bad,
     )
 
 
-def _groups(names: Iterable[str]) -> Mapping[str, int]:
-    counts = Counter(names)
-    return counts if any(counts) else {}
-
-
-_RUN_SQL: Final = frozenset({"tables", "text2sql"})
-_NO_DATABASES: Final = "--databases belongs to --suite text2sql or tables"
-_READERS: Final[Mapping[str, Callable[..., CheckedData]]] = {
+_READERS: Final[Mapping[str, Callable[[SampleFiles], CheckedData]]] = {
     "choice": _choice,
     "general": _general,
     "pairwise": _pairwise,
     "rag": _rag,
-    "tables": _tables,
-    "text2sql": _text2sql,
 }
+_SQL_READERS: Final[Mapping[str, Callable[..., CheckedData]]] = {"tables": _tables, "text2sql": _text2sql}

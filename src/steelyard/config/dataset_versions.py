@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 from steelyard.config.check_dataset import check_dataset
 from steelyard.config.given import note_given, was_given
-from steelyard.data.dataset_difference import DatasetDifference, dataset_difference
-from steelyard.data.dataset_file import DatasetFile, read_dataset_file
+from steelyard.data.dataset_file import DatasetDifference, DatasetFile, dataset_difference, read_dataset_file
 from steelyard.data.headers import Role
 from steelyard.data.new_version import RowEdit, edited_rows, write_new_version
 from steelyard.data.sample_files import SampleFiles
@@ -25,20 +22,23 @@ from steelyard.people.events import checked_author
 from steelyard.people.named_datasets import DatasetVersion, NamedDataset
 from steelyard.prompts.passages import own_question, passage_of
 from steelyard.store import Store
+from steelyard.suites.choice.reading import ROLES as CHOICE
 from steelyard.suites.choice.rows import examine_choice
+from steelyard.suites.general.rows import ROLES as GENERAL
+from steelyard.suites.pairwise import ROLES as PAIRWISE
+from steelyard.suites.rag import ROLES as RAG
+from steelyard.suites.tables import ROLES as TABLES
+from steelyard.suites.text2sql.rows import ROLES as SQL
 from steelyard.types import Record
 
-_ROLES: Final = MappingProxyType(
-    {
-        "choice": "steelyard.suites.choice.reading",
-        "general": "steelyard.suites.general.roles",
-        "pairwise": "steelyard.suites.pairwise.rows",
-        "rag": "steelyard.suites.rag.rows",
-        "tables": "steelyard.suites.tables.rows",
-        "text2sql": "steelyard.suites.text2sql.rows",
-    }
-)
-"""Suite -> the module with the roles of its columns."""
+_ROLES: Final[Mapping[str, Sequence[Role]]] = {
+    "choice": CHOICE,
+    "general": GENERAL,
+    "pairwise": PAIRWISE,
+    "rag": RAG,
+    "tables": TABLES,
+    "text2sql": SQL,
+}
 _OTHERS: Final = tuple(
     Role(name, required=False, by_position=False, words=words)
     for name, words in (("question", "rag_question"), ("answer", "rag_answer"), ("group", ""), ("id", ""))
@@ -62,14 +62,7 @@ def open_version(version: DatasetVersion) -> DatasetFile:
             f"{version.name} cannot be opened: a store may name any file, and you gave {files.paths[0]} to no command "
             "here. If it is your dataset, give it or its configuration to steelyard check once"
         )
-    return read_dataset_file(files, _roles(version.about.kind), version.digest)
-
-
-def _roles(kind: str) -> Sequence[Role]:
-    if kind not in _ROLES:
-        return _OTHERS
-    roles: Sequence[Role] = import_module(_ROLES[kind]).ROLES
-    return roles
+    return read_dataset_file(files, _ROLES.get(version.about.kind, _OTHERS), version.digest)
 
 
 def draft_difference(file: DatasetFile, edits: dict[str, RowEdit]) -> DatasetDifference:
@@ -125,21 +118,14 @@ def _checked(version: DatasetVersion, files: SampleFiles) -> DatasetFile:
         DataError: rows have defects, and the suite does not skip such rows.
     """
     kind = version.about.kind
-    if kind in _ROLES:
-        defects = _defects(kind, files)
-        if defects and not files.skip_bad:
-            _refuse(defects)
-    return read_dataset_file(files, _roles(kind), "")
-
-
-def _defects(kind: str, files: SampleFiles) -> Sequence[Defect]:
+    defects: Sequence[Defect] = ()
     if kind == "choice":
-        return examine_choice(files).defects  # without the search for near-duplicates, which takes long
-    return check_dataset(kind, files, None, references=False).defects
-
-
-def _refuse(defects: Sequence[Defect]) -> None:
-    raise DataError("nothing was saved: a run of the new file would fail because of these rows", defects)
+        defects = examine_choice(files).defects  # without the search for near-duplicates, which takes long
+    elif kind in _ROLES:
+        defects = check_dataset(kind, files, None, references=False).defects
+    if defects and not files.skip_bad:
+        raise DataError("nothing was saved: a run of the new file would fail because of these rows", defects)
+    return read_dataset_file(files, _ROLES.get(kind, _OTHERS), "")
 
 
 def suggested_cells(file: DatasetFile, record: Record, *, take_output: bool = False) -> dict[str, str]:

@@ -20,8 +20,7 @@ from steelyard.analysis.gate.gate_rules import (
     parse_min_scored,
     parse_rule,
 )
-from steelyard.analysis.scores.score_infos import jury_score
-from steelyard.analysis.summary.levels import levels_in
+from steelyard.analysis.scores.score_infos import jury_score, levels_in
 from steelyard.building.keys import described, existing
 from steelyard.building.nodes import MappingEntry, Node, Problems
 from steelyard.errors import ConfigError, did_you_mean

@@ -274,11 +274,7 @@ def limited(root: Node, limit: int | None) -> Node:
     if current is not None and type(current) is not int:
         return root  # building reports what is wrong with it
     count = limit if current is None else min(limit, current)
-    node = replace(samples.node, value=count, raw=str(count))
-    limited_entries = {**entries, key: MappingEntry(samples.key.with_value(key), node)}
-    return root.with_value(
-        {**root.entries, "samples": MappingEntry(samples.key, samples.node.with_value(limited_entries))}
-    )
+    return _with_sample_key(root, samples, key, replace(samples.node, value=count, raw=str(count)))
 
 
 def without_bad(root: Node) -> Node:
@@ -294,6 +290,9 @@ def without_bad(root: Node) -> Node:
     samples = root.entries.get("samples")
     if samples is None or not isinstance(samples.node.value, Mapping):
         raise ConfigError("--skip-bad leaves out rows of a file, but samples names no file", root.location)
-    node = replace(samples.node, value=True, raw="true")
-    new_entries = {**samples.node.entries, "skip_bad": MappingEntry(samples.key.with_value("skip_bad"), node)}
-    return root.with_value({**root.entries, "samples": MappingEntry(samples.key, samples.node.with_value(new_entries))})
+    return _with_sample_key(root, samples, "skip_bad", replace(samples.node, value=True, raw="true"))
+
+
+def _with_sample_key(root: Node, samples: MappingEntry, key: str, node: Node) -> Node:
+    entries = {**samples.node.entries, key: MappingEntry(samples.key.with_value(key), node)}
+    return root.with_value({**root.entries, "samples": MappingEntry(samples.key, samples.node.with_value(entries))})

@@ -1,4 +1,4 @@
-"""A model described by command-line flags or by a file of its own, for commands that need a model but no suite."""
+"""A model or judges without a suite: described by command-line flags or by a file of their own."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from steelyard.building.read import read
 from steelyard.config.environment import Environment, environment
 from steelyard.config.load import SUFFIXES
 from steelyard.errors import ConfigError
+from steelyard.evaluation.judge_panel import JudgesFile
 from steelyard.models.base import Model
 
 _VARIABLE: Final = re.compile(r"[A-Z_][A-Z0-9_]*")
@@ -75,3 +76,24 @@ def _model_file(path: Path) -> Node:
     if "model" not in root.entries:
         raise ConfigError("the key 'model' is missing", root.location)
     return root
+
+
+def load_judges(path: Path, *, environ: Mapping[str, str], use_dotenv: bool = True) -> tuple[JudgesFile, Environment]:
+    """Build the judges that a file names, with the values of its references.
+
+    Args:
+        path: a `.yaml`, `.yml`, `.toml` or `.json` file.
+        environ: where references are looked up first.
+        use_dotenv: whether the `.env` next to the file is read next.
+
+    Raises:
+        ConfigError: every mistake with its position.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise ConfigError(f"{path}: a file of judges ends in {', '.join(sorted(SUFFIXES))}")
+    if not path.is_file():
+        raise ConfigError(f"{path}: there is no such file")
+    _, root = read(path)
+    values = environment(root, environ, path.parent / ".env" if use_dotenv else None)
+    judges: JudgesFile = build(JudgesFile, root, Site(path.parent))
+    return judges, values

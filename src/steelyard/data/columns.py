@@ -141,11 +141,11 @@ def _by_headers(table: Table, named: ColumnLayout, roles: Sequence[Role]) -> Col
     """
     headers, notes = dict(named.headers), list[str]()
     while True:
-        found = by_header(headers, roles, named.columns)
-        _refuse_doubles(table, replace(named, columns=found, headers=headers), roles)
-        passed_over = next(_blank_columns(table, named, found, headers, roles), None)
+        columns_by_role = by_header(headers, roles, named.columns)
+        _refuse_doubles(table, replace(named, columns=columns_by_role, headers=headers), roles)
+        passed_over = next(_blank_columns(table, named, columns_by_role, headers, roles), None)
         if passed_over is None:
-            return replace(named, columns={**found, **named.columns}, notes=tuple(notes))
+            return replace(named, columns={**columns_by_role, **named.columns}, notes=tuple(notes))
         role, column, other = passed_over
         notes.append(
             f"{table.title}: column {named.headers[column]:.40} is blank in every row, so the {role} is read from "
@@ -194,7 +194,7 @@ def _header_score(row: Row, roles: Sequence[Role], user_names: set[str]) -> int:
     first = next((role.name for role in roles if role.required and not role.several), "")
     # Without the first required role the other matches may be chance, as a row "A B C D" of data is; two roles that are
     # named by words are not, and the role that is missing is then said.
-    by_words = sum(any(len(texts[column]) > 1 for column in found) for found in columns.values())
+    by_words = sum(any(len(texts[column]) > 1 for column in columns_of_role) for columns_of_role in columns.values())
     known = sum(map(len, columns.values())) if first in columns or by_words >= 2 else 0
     return known + 2 * len(user_names & {normalized(text) for text in texts.values() if text})
 

@@ -1,4 +1,4 @@
-"""One file of a dataset as rows with ids, for showing, editing and writing a new version of it.
+"""Files of datasets as rows with ids, for showing, editing and writing new versions; what two versions differ in.
 
 A run names its file by a hash of the content. A file is opened only if it still has that content, so that only data
 that a run has really used is shown or changed; somebody who can write to the store cannot make it show other files.
@@ -9,25 +9,32 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from steelyard.data.columns import ColumnLayout
 from steelyard.data.headers import Role
-from steelyard.data.mappings import plain_cell
-from steelyard.data.packed_rows import DatasetRow, ids_of, packed_rows
 from steelyard.data.rows import OpenTable, open_tables
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Column, Row, Table, cell_at, column_letter, render
+from steelyard.data.table import Column, Row, Table, cell_at, column_letter, plain_cell, render
 from steelyard.errors import ConfigError, DataError
 
 MOST_BYTES: Final = 100_000_000
 MOST_ROWS: Final = 250_000
 _CHUNK: Final = 1 << 20
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetRow:
+    """A row: the id of its sample, and a cell for each column of the file; None for a missing cell."""
+
+    id: str
+    cells: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +58,7 @@ class DatasetFile:
     columns: tuple[str, ...]
     places: tuple[Column, ...]
     roles: Mapping[str, tuple[str, ...]]
-    rows: Sequence[DatasetRow]
+    rows: tuple[DatasetRow, ...]
     head: tuple[tuple[Any, ...], ...] = ()
     keyed: bool = True
     sheet: str = ""
@@ -64,7 +71,7 @@ class DatasetFile:
     @property
     def ids(self) -> Sequence[str]:
         """The ids of the rows, in order."""
-        return ids_of(self.rows)
+        return [row.id for row in self.rows]
 
     def shown(self, value: Any) -> str:
         """A cell as text for editing: a text unchanged, any other value of an object as JSON.
@@ -182,17 +189,19 @@ def read_dataset_file(files: SampleFiles, roles: Sequence[Role], digest: str) ->
     if len(tables) != 1:
         raise ConfigError(f"{path.name} holds {len(tables)} sheets with rows; a file with one can be edited")
     (opened,) = tables
-    table, width = opened.table, 0
-    if not table.keyed:  # read all columns as the sheet shows them; so far only those of the suite were read
-        width = _width(opened)
-        table = table.refined(range(width))
-        opened = replace(opened, table=table)
-    file_columns = _Columns(opened, width)
-    rows = packed_rows(_rows(opened, file_columns), lambda: len(file_columns.places))
-    names, places = file_columns.names(), tuple(file_columns.places)
+    if not opened.table.keyed:  # read all columns as the sheet shows them; so far only those of the suite were read
+        opened = replace(opened, table=opened.table.refined(range(_width(opened, opened.rows()))))
+    table, layout = opened.table, opened.layout
+    read = list(islice(opened.rows(), MOST_ROWS + 1))
+    if len(read) > MOST_ROWS:
+        raise ConfigError(f"{table.name} has more than {MOST_ROWS:,} rows, too many for editing")
+    keys = dict.fromkeys(str(key) for row in read for key in row.cells) if table.keyed else ()
+    places: tuple[Column, ...] = tuple(keys) if table.keyed else tuple(range(_width(opened, read)))
+    names = _names(places, layout.headers)
     name_at = dict(zip(places, names, strict=True))
-    role_names = {role: tuple(name_at[column] for column in columns) for role, columns in opened.layout.columns.items()}
-    head = () if table.keyed else tuple(_head(table, opened.layout))
+    role_names = {role: tuple(name_at[column] for column in columns) for role, columns in layout.columns.items()}
+    head = () if table.keyed else tuple(_head(table, layout))
+    rows = tuple(_rows(opened, read, places))
     return DatasetFile(path, actual, names, places, role_names, rows, head, table.keyed, table.sheet)
 
 
@@ -203,62 +212,35 @@ def _head(table: Table, layout: ColumnLayout) -> Iterator[tuple[Any, ...]]:
         yield tuple(row.cells)
 
 
-def _width(opened: OpenTable) -> int:
-    return max([opened.layout.width, *(len(row.cells) for row in opened.rows())])
+def _width(opened: OpenTable, rows: Iterable[Row]) -> int:
+    return max([opened.layout.width, *(len(row.cells) for row in rows)])
 
 
-class _Columns:
-    """Collects the columns of a table while its rows are read: of a grid by index, of objects by key in order.
-
-    Args:
-        opened: the table.
-        width: number of columns of a grid that are known before reading.
-    """
-
-    def __init__(self, opened: OpenTable, width: int) -> None:
-        self._headers = opened.layout.headers
-        self._keyed = opened.table.keyed
-        self._filled = _merged_cells(opened.table)
-        self.places: dict[Column, int] = {position: position for position in range(width)}
-
-    def names(self) -> tuple[str, ...]:
-        """A name for each column: its key, its header or its letter."""
-        if self._keyed:
-            return tuple(map(str, self.places))
-        names: list[str] = []
-        for position in range(len(self.places)):
-            name = self._headers.get(position, "")
-            names.append(name if name and name not in names else f"{name} ({column_letter(position)})".strip())
-        return tuple(names)
-
-    def cells(self, row: Row) -> tuple[Any, ...]:
-        """The cells of a row in all columns known so far, including new ones of this row."""
-        if isinstance(row.cells, Mapping):
-            for key in row.cells:
-                self.places.setdefault(str(key), len(self.places))
-        else:
-            for position in range(len(self.places), len(row.cells)):
-                self.places[position] = position
-        return tuple(self._cell(row, position) for position in self.places)
-
-    def _cell(self, row: Row, position: Column) -> Any:
-        value = cell_at(row.cells, position)
-        if not self._filled:
-            return value
-        return self._filled.get((row.number, position), value) if value in (None, "") else value
+def _names(places: Sequence[Column], headers: Mapping[Column, str]) -> tuple[str, ...]:
+    """A name for each column: its key, its header or its letter."""
+    names: list[str] = []
+    for place in places:
+        if isinstance(place, str):
+            names.append(place)
+            continue
+        header = headers.get(place, "")
+        names.append(header if header and header not in names else f"{header} ({column_letter(place)})".strip())
+    return tuple(names)
 
 
-def _rows(opened: OpenTable, columns: _Columns) -> Iterator[DatasetRow]:
-    table = opened.table
+def _rows(opened: OpenTable, rows: Sequence[Row], places: Sequence[Column]) -> Iterator[DatasetRow]:
+    table, filled = opened.table, _merged_cells(opened.table)
     numbers: dict[str, int] = {}
-    for row in opened.rows():
+    for row in rows:
         ident = opened.text(row, "id") or opened.prefix + table.row_id(row.number)
         if (before := numbers.setdefault(ident, row.number)) != row.number:
             other = table.location(before)
             raise DataError(f"{table.location(row.number)}: the same id as {other}: {ident[:40]!r}")
-        if len(numbers) > MOST_ROWS:
-            raise ConfigError(f"{table.name} has more than {MOST_ROWS:,} rows, too many for editing")
-        yield DatasetRow(ident, columns.cells(row))
+        cells = {place: cell_at(row.cells, place) for place in places}
+        if filled:
+            blank = [place for place, cell in cells.items() if cell in (None, "")]
+            cells |= {place: filled[row.number, place] for place in blank if (row.number, place) in filled}
+        yield DatasetRow(ident, tuple(cells.values()))
 
 
 def _merged_cells(table: Table) -> dict[tuple[int, Column], Any]:
@@ -273,3 +255,98 @@ def _merged_cells(table: Table) -> dict[tuple[int, Column], Any]:
                 value = cell_at(row.cells, left)
                 filled |= {(number, left): value for number in range(top + 1, merge.last_row + 1)}
     return filled
+
+
+@dataclass(frozen=True, slots=True)
+class CellChange:
+    """A cell that differs, as texts; "" if a version does not have it."""
+
+    column: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowDifference:
+    """A row that both versions have, and its cells that differ."""
+
+    id: str
+    cells: tuple[CellChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetDifference:
+    """The rows in which two versions differ.
+
+    Args:
+        added: rows only in the later version, each with its cells as texts by column.
+        changed: rows in both versions, in the order of the later one.
+        retired: rows only in the earlier version, as `added`.
+        same: number of equal rows.
+    """
+
+    added: tuple[RowDifference, ...]
+    changed: tuple[RowDifference, ...]
+    retired: tuple[RowDifference, ...]
+    same: int
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of added, changed and retired rows."""
+        return {"added": len(self.added), "changed": len(self.changed), "retired": len(self.retired)}
+
+    def json_fields(self) -> dict[str, Any]:
+        """Cells by column, each as [before, after]."""
+        return {
+            name: [
+                {"id": row.id, "cells": {cell.column: (cell.before, cell.after) for cell in row.cells}} for row in rows
+            ]
+            for name, rows in (("added", self.added), ("changed", self.changed), ("retired", self.retired))
+        } | {"same": self.same}
+
+
+def dataset_difference(before: DatasetFile, after: DatasetFile) -> DatasetDifference:
+    """Compare rows by id and cells by column name; an empty and a missing cell are equal."""
+    positions = {ident: position for position, ident in enumerate(before.ids)}
+    shared = [positions[ident] for ident in after.ids if ident in positions]
+    columns = [name for name in dict.fromkeys((*before.columns, *after.columns)) if name not in _ids(before, after)]
+    column_indexes = [{name: position for position, name in enumerate(file.columns)} for file in (before, after)]
+    added, changed = [], []
+    for row in after.rows:
+        if row.id not in positions:
+            added.append(_whole(after, row, added=True))
+            continue
+        old = before.rows[positions[row.id]]
+        if before.columns == after.columns and old.cells == row.cells:
+            continue
+        cells = tuple(
+            CellChange(name, *texts)
+            for name in columns
+            if (texts := (_text(before, old, column_indexes[0], name), _text(after, row, column_indexes[1], name)))[0]
+            != texts[1]
+        )
+        if cells:
+            changed.append(RowDifference(row.id, cells))
+    later_ids = set(after.ids)
+    retired = tuple(
+        _whole(before, before.rows[position], added=False)
+        for ident, position in positions.items()
+        if ident not in later_ids
+    )
+    return DatasetDifference(tuple(added), tuple(changed), retired, len(shared) - len(changed))
+
+
+def _ids(*files: DatasetFile) -> set[str]:
+    return {file.id_column for file in files if file.id_column}
+
+
+def _text(file: DatasetFile, row: DatasetRow, column_index: Mapping[str, int], name: str) -> str:
+    return file.shown(row.cells[column_index[name]]) if name in column_index else ""
+
+
+def _whole(file: DatasetFile, row: DatasetRow, *, added: bool) -> RowDifference:
+    texts = ((name, file.shown(value)) for name, value in zip(file.columns, row.cells, strict=True))
+    cells = ((name, text) for name, text in texts if text and name != file.id_column)
+    return RowDifference(
+        row.id, tuple(CellChange(name, *(("", text) if added else (text, ""))) for name, text in cells)
+    )

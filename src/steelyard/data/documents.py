@@ -1,6 +1,10 @@
 """Documents of a knowledge base: PDF, Word, presentations, HTML, Markdown and plain text, read whole.
 
 The offsets of passages and sources count characters of a document's text as returned here.
+
+Word documents and presentations (.docx, .pptx) are unpacked by a process of its own, without a library: their text is
+in a few kinds of elements, and python-docx and python-pptx build a tree of the whole file, read no text boxes, and
+bring lxml with them.
 """
 
 from __future__ import annotations
@@ -14,11 +18,45 @@ from pathlib import Path
 from typing import Final
 
 from steelyard.data.documents_html import html_text
-from steelyard.data.documents_office import read_office
 from steelyard.data.documents_pdf import read_pdf
 from steelyard.data.encoding import examine_text
+from steelyard.data.limited_process import json_lines_of
 from steelyard.data.paths import files_below, require_file
 from steelyard.errors import ConfigError, DataError
+
+_OFFICE_READER: Final = "steelyard.data.documents_office_process"
+_MEMORY_BYTES: Final = 1 << 30
+_SECONDS: Final = 120.0
+_WHY: Final = {"encrypted": "cannot be opened", "damaged": "is damaged", "large": "is too large"}
+
+
+def read_office(path: Path, *, timeout_s: float = _SECONDS) -> tuple[str, tuple[int, ...]]:
+    """The text of a document or presentation, and the offsets at which the slides begin; none of a document.
+
+    Args:
+        path: an existing file.
+        timeout_s: limit in seconds.
+
+    Raises:
+        DataError: it is encrypted, damaged, too large or too slow to read.
+    """
+    (result,) = json_lines_of(_OFFICE_READER, path, _MEMORY_BYTES, timeout_s)[-1:] or (None,)
+    if isinstance(result, dict):
+        raise DataError(f"{path.name} {_WHY[result['error']]}: {result['message']}")
+    if not isinstance(result, list):
+        raise DataError(f"{path.name} could not be read: nothing arrived")
+    if path.suffix.lower() == ".docx":
+        return "\n\n".join(result), ()
+    text, starts = "", []
+    for page in result:
+        gap = "\n\n" if text and page else ""
+        starts.append(len(text) + len(gap))
+        text += gap + page
+    # A slide without text has the offset of the next one, as a page of a PDF has.
+    for at in range(len(result) - 2, -1, -1):
+        starts[at] = starts[at] if result[at] else starts[at + 1]
+    return text, tuple(starts)
+
 
 MAX_DOCUMENT_BYTES: Final = 64_000_000
 MAX_DOCUMENTS: Final = 10_000
@@ -161,22 +199,22 @@ def read_document_set(paths: Path | Iterable[Path]) -> DocumentSet:
                 raise ConfigError(f"{path} has more than {MAX_DOCUMENTS:,} documents; name a smaller folder")
     if not files:
         raise ConfigError(f"there is no document to read; documents are {', '.join(SUFFIXES)}")
-    found = [
+    read = [
         Document(name, document.text, document.pages)
         for name, document in zip(_names(list(files)), map(_read, files.values()), strict=True)
     ]
     empty = {
         document.name: reason
-        for document, path in zip(found, files.values(), strict=True)
+        for document, path in zip(read, files.values(), strict=True)
         if (reason := _reason_of_no_text(document, path))
     }
     named = {path.name for path in paths if not path.is_dir()}
     for name, reason in empty.items():
-        if len(empty) == len(found) or Path(name).name in named:
+        if len(empty) == len(read) or Path(name).name in named:
             raise DataError(f"{name} {reason}")
     notes = [note for path in paths if path.is_dir() and (note := _note_on_others(path))]
     notes += [f"{name} was not read: it {reason}" for name, reason in empty.items()]
-    documents = tuple(document for document in found if document.name not in empty)
+    documents = tuple(document for document in read if document.name not in empty)
     return DocumentSet(documents, (*notes, *filter(None, map(_note_on_pages, documents))))
 
 

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.data.mappings import keyed_table
 from steelyard.data.parquet import about_bytes, named
 from steelyard.data.parquet_process import holds_bytes
-from steelyard.data.table import Table
+from steelyard.data.table import Table, keyed_table
 from steelyard.errors import ConfigError, DataError, did_you_mean, install_command
 from steelyard.files import require_within
 

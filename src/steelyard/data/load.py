@@ -8,13 +8,19 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from steelyard.data.beir import is_beir, read_beir
 from steelyard.data.hugging_face import is_saved, read_hub, read_saved
 from steelyard.data.parquet import read_parquet
 from steelyard.data.paths import distinct_names, files_in, is_folder, require_file
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import SHEET, SOURCE, Table
-from steelyard.data.text_tables import read_delimited, read_json_lines, read_json_list, read_sql_lines
+from steelyard.data.text_tables import (
+    is_beir,
+    read_beir,
+    read_delimited,
+    read_json_lines,
+    read_json_list,
+    read_sql_lines,
+)
 from steelyard.data.workbook import read_workbook
 from steelyard.errors import ConfigError
 

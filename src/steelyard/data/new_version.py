@@ -19,9 +19,8 @@ from secrets import token_hex
 from types import MappingProxyType
 from typing import Any, Final
 
-from steelyard.data.dataset_file import DatasetFile, digest_of_file
+from steelyard.data.dataset_file import DatasetFile, DatasetRow, digest_of_file
 from steelyard.data.encoding import examine_rows
-from steelyard.data.packed_rows import DatasetRow, EditedRows, PackedRows
 from steelyard.data.paths import base_name
 from steelyard.data.table import MISSING
 from steelyard.data.text_tables import delimiter_of
@@ -68,22 +67,21 @@ def unwritable(path: Path) -> str:
     return ""
 
 
-def edited_rows(file: DatasetFile, edits: Mapping[str, RowEdit]) -> Sequence[DatasetRow]:
+def edited_rows(file: DatasetFile, edits: Mapping[str, RowEdit]) -> tuple[DatasetRow, ...]:
     """The rows of a file with a draft applied: changed rows in place, added ones at the end, without retired ones."""
     column_index = {name: position for position, name in enumerate(file.columns)}
-    changed: dict[int, DatasetRow | None] = {}
-    for position, ident in enumerate(file.ids):
-        if (edit := edits.get(ident)) is not None:
-            cells = None if edit.kind == "retired" else _with(file.rows[position].cells, column_index, edit.cells)
-            changed[position] = None if cells is None else DatasetRow(ident, cells)
+    rows: list[DatasetRow] = []
+    for row in file.rows:
+        edit = edits.get(row.id)
+        if edit is None:
+            rows.append(row)
+        elif edit.kind != "retired":
+            rows.append(DatasetRow(row.id, _with(row.cells, column_index, edit.cells)))
     empty: tuple[Any, ...] = (None,) * len(file.columns)
-    added = [
-        DatasetRow(ident, _with(empty, column_index, edit.cells))
-        for ident, edit in edits.items()
-        if edit.kind == "added"
-    ]
-    rows = EditedRows(file.rows, changed, added)
-    return rows if isinstance(file.rows, PackedRows) else tuple(rows)
+    for ident, edit in edits.items():
+        if edit.kind == "added":
+            rows.append(DatasetRow(ident, _with(empty, column_index, edit.cells)))
+    return tuple(rows)
 
 
 def _with(cells: tuple[Any, ...], column_index: Mapping[str, int], new_values: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -163,7 +161,7 @@ def _compare(intended: DatasetFile, read: DatasetFile) -> None:
     """Reject a written file that is read back with other rows, for example because its format cannot hold a cell."""
     if [row.id for row in read.rows] != [row.id for row in intended.rows]:
         raise ConfigError("the new file would not have the same ids when it is read; nothing was saved")
-    column_index = {name: place for place, name in enumerate(read.columns)}
+    column_index = {name: position for position, name in enumerate(read.columns)}
     for row, read_row in zip(intended.rows, read.rows, strict=True):
         for name, value in zip(intended.columns, row.cells, strict=True):
             read_value = read_row.cells[column_index[name]] if name in column_index else None

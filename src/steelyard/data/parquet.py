@@ -16,10 +16,9 @@ from typing import Any, Final
 
 from steelyard.data.encoding import stamp_of
 from steelyard.data.limited_process import command_for, start
-from steelyard.data.mappings import keyed_table, refuse_doubles
 from steelyard.data.parquet_process import COLUMNS, LEFT_OUT, first_line
 from steelyard.data.paths import require_file
-from steelyard.data.table import Table
+from steelyard.data.table import Table, keyed_table, refuse_doubles
 from steelyard.errors import ConfigError, DataError, install_command
 
 _MEMORY_BYTES: Final = 2 << 30

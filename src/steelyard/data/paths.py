@@ -68,7 +68,7 @@ def files_below(
         ConfigError: the folder has more than `MOST_ENTRIES`; or such a file is a pipe or another special file, or a
             link that leads out of the folder or nowhere.
     """
-    found: list[Path] = []
+    matching: list[Path] = []
     entries = 0
     for parent, folders, names in os.walk(folder):
         entries += len(folders) + len(names)
@@ -76,12 +76,12 @@ def files_below(
             raise ConfigError(f"{folder} has more than {MOST_ENTRIES:,} files; name a folder that has only the data")
         folders[:] = [name for name in folders if not name.startswith(hidden)]
         files = (Path(parent, name) for name in names if not name.startswith(hidden))
-        found += [file for file in files if (file.suffix.lower() in suffixes) != others]
-    for file in () if others else found:
+        matching += [file for file in files if (file.suffix.lower() in suffixes) != others]
+    for file in () if others else matching:
         if file.is_symlink():
             require_within(folder, file)
         require_file(file)
-    return sorted(found)
+    return sorted(matching)
 
 
 def part_of(path: PurePath) -> str:

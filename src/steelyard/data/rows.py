@@ -1,15 +1,20 @@
-"""Reads rows of tables whose columns are known: the cell of a role, its address, and the samples of a whole dataset."""
+"""Reads rows of tables whose columns are known: the cell of a role, its address, and the samples of a whole dataset.
+
+The group of a row may be its file, its sheet, or several columns as levels (`samples: {group_by: ...}`). The levels of
+a group are joined by " / ", as in `STEM / physics`, the coarsest first. Averages by level need nothing else: a run
+stores the group of each sample, and the names of the levels once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any
+from pathlib import PurePosixPath
+from typing import Any, Final
 
 from steelyard.data.columns import ColumnLayout, find_layout
-from steelyard.data.group_levels import GroupLevels
-from steelyard.data.headers import Role, rival_note, rivals
+from steelyard.data.headers import Role, find_named, rival_note, rivals
 from steelyard.data.load import id_prefixes, read_tables
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import (
@@ -25,11 +30,69 @@ from steelyard.data.table import (
     refuse_many,
     render,
 )
-from steelyard.data.unread_cells import notes_on_unread, with_unread
-from steelyard.data.unused_columns import TableColumns, UnusedColumns
-from steelyard.errors import DataError
+from steelyard.data.unread import TableColumns, UnusedColumns, notes_on_unread, with_unread
+from steelyard.errors import ConfigError, DataError
 from steelyard.prompts.conversation import flaw_in, messages_in
-from steelyard.types import Sample
+from steelyard.types import BETWEEN_LEVELS, Sample
+
+_FILE: Final = "file"
+_SHEET: Final = "sheet"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLevels:
+    """How the group of a row of one table is made.
+
+    Args:
+        parts: per level its name, and the column that has it, or the text that it is in every row of the table.
+    """
+
+    parts: tuple[tuple[str, Column | None, str], ...]
+
+    @classmethod
+    def of(cls, files: SampleFiles, table: Table, layout: ColumnLayout) -> GroupLevels | None:
+        """The levels of a table; None where samples are grouped by the column of the role `group`.
+
+        Raises:
+            ConfigError: the table has no such column, or no sheets.
+        """
+        if not files.group_levels:
+            return None
+        if _SHEET in files.group_levels and not table.sheet:
+            raise ConfigError(
+                f"group_by: sheet: {table.name} has no sheets; write group_by: file, or a list of columns"
+            )
+        texts = {_FILE: PurePosixPath(table.name).with_suffix("").as_posix(), _SHEET: table.sheet}
+        named = {name: name for name in files.group_levels if name not in texts}
+        try:
+            columns_by_name = find_named(table, named, layout.headers, layout.width, header_row=layout.header_row)
+        except ConfigError as error:
+            raise ConfigError(f"group_by: {error.message.removeprefix('columns: ')}") from error
+        if several := next((name for name, columns in columns_by_name.items() if len(columns) != 1), ""):
+            raise ConfigError(f"group_by: {several!r} is several columns; write each as an entry of its own")
+        return cls(
+            tuple(
+                (name, columns_by_name[name][0] if name in columns_by_name else None, texts.get(name, ""))
+                for name in files.group_levels
+            )
+        )
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the levels."""
+        return tuple(column for _, column, _ in self.parts if column is not None)
+
+    def group_of(self, row: Row) -> str:
+        """The group of a row; "" where no level has a value."""
+        texts = [text if column is None else render(cell_at(row.cells, column)) for _, column, text in self.parts]
+        if not any(texts):
+            return ""
+        names = (name for name, *_ in self.parts)
+        # A level that itself holds the separator would count as two.
+        return BETWEEN_LEVELS.join(
+            text.replace(BETWEEN_LEVELS, "/") if text else f"(no {name})"
+            for name, text in zip(names, texts, strict=True)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +151,14 @@ class OpenTable:
             defects.append(self.defect("bad question", row, "question", message))
             return ""
         return self.text(row, "question") if value is cell else value
+
+    def required_question(self, row: Row, defects: list[Defect]) -> Any:
+        """The question of a row as `question` gives it; a blank one is a defect too."""
+        before = len(defects)
+        question = self.question(row, defects)
+        if not question and len(defects) == before:
+            defects.append(self.defect("blank question", row, "question", "the question is blank"))
+        return question
 
     def answers(self, row: Row, role: str, defects: list[Defect]) -> str | list[str] | None:
         """A text, a list of texts if several answers are right, or None for a blank cell.
@@ -227,32 +298,29 @@ def _on_rivals(opened: OpenTable, roles: Sequence[Role], files: SampleFiles) -> 
 
 
 def open_table(
-    table: Table, layout: ColumnLayout, prefix: str, dataset: tuple[SampleFiles, UnusedColumns]
+    table: Table,
+    layout: ColumnLayout,
+    prefix: str,
+    dataset: tuple[SampleFiles, UnusedColumns],
+    *,
+    options: Collection[Column] = (),
 ) -> OpenTable:
-    """Bind a table to its layout; its cells are then read as their sheet shows them."""
+    """Bind a table to its layout; its cells are then read as their sheet shows them.
+
+    Args:
+        table: as it was read.
+        layout: its columns.
+        prefix: starts generated ids.
+        dataset: which rows are read, and what collects the columns without a role.
+        options: the columns of options, in which dates are suspicious.
+    """
     files, unused = dataset
-    refined = with_unread(table, layout, (), files.unread_kinds)
+    refined = with_unread(table, layout, options, files.unread_kinds)
     unused.unread.extend(notes_on_unread(refined, files.unread_kinds))
     levels, columns_left = GroupLevels.of(files, table, layout), unused.of(table, layout)
     if levels is not None:
         columns_left.expect(levels.columns)
     return OpenTable(refined, layout, prefix, columns_left, files.duplicates == "keep", levels)
-
-
-def sound_samples(files: SampleFiles, samples: Sequence[Sample], defects: Sequence[Defect]) -> tuple[Sample, ...]:
-    """Select samples by `first`, `last` or `random`, after rejecting the dataset or skipping rows for defects.
-
-    Raises:
-        DataError: rows have defects and `skip_bad` is off, or no valid row is left.
-    """
-    if defects and not files.skip_bad:
-        refuse(defects)
-    if not samples:
-        # `skip_bad` is on, so the usual list of defects, which recommends it, would be misleading.
-        first = f"; the first defect: {defects[0]}" if defects else ""
-        raise DataError(f"{files.names}: there is no valid row{first}")
-    chosen = files.selected(len(samples))
-    return tuple(sample for index, sample in enumerate(samples) if index in chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,15 +334,15 @@ class RowDataset:
         mapping: role -> column of the first table, as shown to people.
         notes: rows left out, hidden sheets, an unusual encoding, columns without a role, fewer samples than requested.
         columns: keys of the samples' metadata that are columns without a role.
-        places: id -> the place of its row: file, sheet and line; empty where nobody asks for it.
+        places: id -> the place of its row: file, sheet and line.
     """
 
     samples: tuple[Sample, ...]
     defects: tuple[Defect, ...]
     mapping: Mapping[str, str]
     notes: tuple[str, ...]
-    columns: tuple[str, ...] = ()
-    places: Mapping[str, str] = field(default_factory=dict)
+    columns: tuple[str, ...]
+    places: Mapping[str, str]
 
     def located(self) -> Iterator[tuple[str, Sample]]:
         """Yield each sample with the place of its row, "" where that is not known."""
@@ -287,10 +355,10 @@ class RowDataset:
         return len(self.samples)
 
 
-SampleOf = Callable[[OpenTable, Row, int, tuple[dict[str, str], list[Defect]]], Sample | None]
-"""Makes a sample from a row and its position over all files; the last argument collects ids and defects.
+SampleOf = Callable[[OpenTable, Row, int, dict[str, str], list[Defect]], Sample]
+"""Makes a sample from a row and its position over all files; the last arguments collect ids and defects.
 
-It returns None after adding a defect."""
+A sample with defects is not used."""
 
 
 def read_rows(
@@ -310,7 +378,7 @@ def read_rows(
     """
     tables, notes = opened or open_tables(files, roles)
     defects: list[Defect] = []
-    collected: tuple[dict[str, str], list[Defect]] = ({}, defects)
+    places: dict[str, str] = {}
     positions = count()
     valid: list[Sample] = []
     for table in tables:
@@ -318,43 +386,55 @@ def read_rows(
             if table.leaves_out(row):
                 continue
             table.unused.see(row)
+            refuse_many(defects)
+            before = len(defects)
             if faults := table.faults(row):
                 defects.extend(faults)
-            elif (sample := sample_of(table, row, position, collected)) is not None:
-                valid.append(
-                    replace(sample, metadata={**table.unused.values(row), **sample.metadata, **table.table.origin})
-                )
-            refuse_many(defects)
-    return row_dataset(files, tables, notes, (valid, defects))
+                continue
+            sample = sample_of(table, row, position, places, defects)
+            if len(defects) == before:
+                metadata = {**table.unused.values(row), **sample.metadata, **table.table.origin}
+                valid.append(replace(sample, metadata=metadata))
+    return row_dataset(files, (tables, notes), valid, defects, places)
 
 
 def row_dataset(
     files: SampleFiles,
-    tables: Sequence[OpenTable],
-    notes: Sequence[str],
-    read: tuple[Sequence[Sample], Sequence[Defect]],
+    opened: OpenTables,
+    valid: Sequence[Sample],
+    defects: Sequence[Defect],
+    places: Mapping[str, str],
 ) -> RowDataset:
     """The dataset of what was read: the selected samples, each with a value for every unused column.
 
     Args:
         files: which rows were read.
-        tables: the tables.
-        notes: on the files.
-        read: the valid samples and the defects.
+        opened: the tables and notes.
+        valid: the valid samples.
+        defects: those of the other rows.
+        places: id -> the place of its row.
 
     Raises:
         DataError: rows have defects and `skip_bad` is off, or no valid row is left.
     """
-    valid, defects = read
+    tables, notes = opened
+    if defects and not files.skip_bad:
+        refuse(defects)
+    if not valid:
+        # `skip_bad` is on, so the usual list of defects, which recommends it, would be misleading.
+        first = f"; the first defect: {defects[0]}" if defects else ""
+        raise DataError(f"{files.names}: there is no valid row{first}")
+    chosen = files.selected(len(valid))
     unused = tables[0].unused.dataset
     # A column that only later rows fill is blank in the earlier ones.
     blank = dict.fromkeys(unused.names, "")
     samples = tuple(
         sample if blank.keys() <= sample.metadata.keys() else replace(sample, metadata={**blank, **sample.metadata})
-        for sample in sound_samples(files, valid, defects)
+        for index, sample in enumerate(valid)
+        if index in chosen
     )
     about = (*notes, *notes_on_columns(tables), *about_selection(files, len(samples), len(defects)))
-    return RowDataset(samples, tuple(defects), tables[0].layout.describe(), about, tuple(unused.names))
+    return RowDataset(samples, tuple(defects), tables[0].layout.describe(), about, tuple(unused.names), places)
 
 
 def notes_on_columns(tables: Sequence[OpenTable]) -> Iterator[str]:

@@ -10,9 +10,8 @@ from typing import Annotated, Any, Final, Literal, get_args
 
 from steelyard.constraints import Within, check_options
 from steelyard.data.hugging_face import dataset_table
-from steelyard.data.mappings import keyed_table, refuse_doubles
 from steelyard.data.paths import base_name, is_folder
-from steelyard.data.table import Table, UnreadKind
+from steelyard.data.table import Table, UnreadKind, keyed_table, refuse_doubles
 from steelyard.errors import ConfigError, DataError, did_you_mean
 
 _KINDS: Final = "a pandas, polars or pyarrow frame, a dataset of `datasets`, or a list of mappings"

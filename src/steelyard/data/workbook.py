@@ -25,7 +25,6 @@ from steelyard.data.table import Merge, Row, Table, cell_at
 from steelyard.errors import ConfigError, DataError
 
 _MODULE: Final = "steelyard.data.workbook_process"
-_EXTENT: Final = "steelyard.data.workbook_extent"
 _MEMORY_BYTES: Final = 2 << 30
 _SECONDS: Final = 120.0
 
@@ -61,8 +60,12 @@ def read_workbook(path: Path, sheets: Sequence[str] = ()) -> tuple[tuple[Table, 
         if "error" in last:
             raise (ConfigError if last["config"] else DataError)(last["error"])
     except DataError:
-        for message in json_lines_of(_EXTENT, path, _MEMORY_BYTES, _SECONDS) if path.suffix.lower() != ".xls" else ():
-            raise DataError(message) from None
+        # The reader keeps a dense grid, so a cell far away ends it at its limit of memory without being named.
+        far_cells = (
+            () if path.suffix.lower() == ".xls" else json_lines_of(_MODULE, path, _MEMORY_BYTES, _SECONDS, given="null")
+        )
+        for far_cell in far_cells:
+            raise DataError(far_cell["error"]) from None
         raise
     starts = [at for at, line in enumerate(lines) if isinstance(line, dict)]
     tables = [_table(path.name, lines[at], lines[at + 1 : after]) for at, after in pairwise([*starts, len(lines)])]
@@ -139,8 +142,10 @@ def _merges(ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]], last_row:
 
 def _refined(table: Table, cells: _ShownCells, columns: frozenset[int]) -> Table:
     """The table with these columns as the sheet shows them, and the raised characters of all columns."""
-    found = {row: {at: fault for at, fault in faults.items() if at in columns} for row, faults in cells.faults.items()}
-    refined = replace(table, faults={row: faults for row, faults in found.items() if faults})
+    faults_by_row = {
+        row: {at: fault for at, fault in faults.items() if at in columns} for row, faults in cells.faults.items()
+    }
+    refined = replace(table, faults={row: faults for row, faults in faults_by_row.items() if faults})
     kinds = {type(cell) for row in table for cell in row.cells}
     if not (cells.shown or cells.texts or kinds & _TIMES):
         return refined

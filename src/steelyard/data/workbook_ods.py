@@ -7,13 +7,12 @@ Source: OpenDocument 1.3 part 3, 6.1 (text), 9.1 (tables, repeats), 10.4 (frames
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
 from steelyard.data.archive import Walk, walk_part
-from steelyard.data.raised_text import Position, TextRun, ods_position, raised_text
-from steelyard.data.workbook_xlsx import UNCOMPUTED, SheetCells, error_value
+from steelyard.data.shown_cells import UNCOMPUTED, Position, SheetCells, TextRun, error_value, ods_position, raised_text
 
 _CONTENT: Final = "content.xml"
 _MANIFEST: Final = "META-INF/manifest.xml"
@@ -134,20 +133,20 @@ class _OdsCells:
     def _close(self, cell: Mapping[str, Any], text: str, width: int) -> None:
         kind, formula = cell.get("office:value-type", ""), _plain(cell).get("formula")
         if cell.get("calcext:value-type") == "error" or (formula and text.startswith(_ERRORS)):
-            self._note(self.cells.faults, error_value(text), width)
+            self.cells.faults.extend((*address, error_value(text)) for address in self._addresses(width))
         elif formula and not kind:
-            self._note(self.cells.faults, UNCOMPUTED, width)
+            self.cells.faults.extend((*address, UNCOMPUTED) for address in self._addresses(width))
         elif kind in _NUMBERS and text:
-            self._note(self.cells.shown, text, width)
+            self.cells.shown.extend((*address, text) for address in self._addresses(width))
         if any(run.position for run in self._runs) and (raised := raised_text(self._runs)) is not None:
-            for row in range(self._row, self._row + self._rows):
-                for column in range(self._column, self._column + width):
-                    self.cells.add_raised(row, column, raised)
+            for address in self._addresses(width):
+                self.cells.add_raised(*address, raised)
 
-    def _note(self, texts: dict[int, dict[int, str]], text: str, width: int) -> None:
+    def _addresses(self, width: int) -> Iterator[tuple[int, int]]:
+        """Row and column of the cell with its repeats."""
         for row in range(self._row, self._row + self._rows):
             for column in range(self._column, self._column + width):
-                texts.setdefault(row, {})[column] = text
+                yield row, column
 
 
 def _plain(about: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,9 +18,18 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from steelyard.data.raised_text import Position, RaisedText, TextRun, raised_text
-from steelyard.data.sheet_format import BUILT_IN, is_plain, shown_as
-from steelyard.data.workbook_xlsx import MAX_RAISED, SheetCells, error_value
+from steelyard.data.shown_cells import (
+    BUILT_IN,
+    MAX_RAISED,
+    Position,
+    RaisedText,
+    SheetCells,
+    TextRun,
+    error_value,
+    is_plain,
+    raised_text,
+    shown_as,
+)
 
 _SHEET: Final = 0x0085
 _TEXTS: Final = 0x00FC
@@ -89,7 +98,7 @@ def _units(data: bytes, wide: int) -> bytes:
 
 def _raised(texts: Iterable[_SharedText], positions: Sequence[Position]) -> dict[int, RaisedText]:
     """Number of a shared text -> the text, if some of its characters are raised or lowered."""
-    found: dict[int, RaisedText] = {}
+    by_number: dict[int, RaisedText] = {}
     for number, (_, text, packed) in enumerate(texts):
         formats = [struct.unpack_from("<HH", packed, at) for at in range(0, len(packed) - 3, 4)]
         starts = [0, *(first for first, _ in formats), len(text) // 2]
@@ -100,16 +109,16 @@ def _raised(texts: Iterable[_SharedText], positions: Sequence[Position]) -> dict
                 for position, start, end in zip(fonts, starts[:-1], starts[1:], strict=True)
             ]
             if (raised := raised_text(runs)) is not None:
-                found[number] = raised
-                if len(found) > MAX_RAISED:
+                by_number[number] = raised
+                if len(by_number) > MAX_RAISED:
                     raise ValueError(f"more than {MAX_RAISED:,} texts with raised characters")
-    return found
+    return by_number
 
 
 def _position(font: int, positions: Sequence[Position]) -> Position:
     """The position of a font by its number; there is no font 4."""
-    place = font - (font > 4)
-    return positions[place] if place < len(positions) else ""
+    index = font - (font > 4)
+    return positions[index] if index < len(positions) else ""
 
 
 def _pictures(cells: SheetCells, stream: bytes, offset: int) -> None:
@@ -263,9 +272,9 @@ def _text(flagged: bytes, count: int) -> str:
 def _note(cells: SheetCells, kind: int, body: bytes, formats: Mapping[int, str]) -> None:
     for row, column, style, value in _cells(kind, body):
         if isinstance(value, str):
-            cells.faults.setdefault(row, {})[column] = error_value(value)
+            cells.faults.append((row, column, error_value(value)))
         elif style in formats:
-            cells.shown.setdefault(row, {})[column] = shown_as(value, formats[style])
+            cells.shown.append((row, column, shown_as(value, formats[style])))
 
 
 def _cells(kind: int, body: bytes) -> Iterator[tuple[int, int, int, float | str]]:

@@ -1,15 +1,17 @@
 """Restores what the workbook reader loses of an .xlsx file: number formats, error values, formulas without a value.
 
 The reader returns 0.5 for a cell that shows 50%, and an empty text both for an error value and for a formula that no
-program has computed. This pass finds such cells in one stream through the sheet's XML. It
-runs only if a quick search through the bytes finds an error, a formula, or a style that changes how numbers are shown.
+program has computed. This pass finds such cells in one stream through the sheet's XML. It runs only if a quick search
+through the bytes finds an error, a formula, or a style that changes how numbers are shown. The drawings over the cells
+are parts of their own: of each the kind is found, and the cell of its corner.
 
 Source: ECMA-376 part 1, 18.2.20 (sheets), 18.3.1.4 (c), 18.3.1.40 (f), 18.8.10 (cellXfs), 18.8.31 (numFmts), 18.18.11
-(ST_CellType); part 2, 9.3 (relationships).
+(ST_CellType), 18.3.1.59 (oleObject), 20.5 (spreadsheet drawings); part 2, 9.3 (relationships).
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -17,11 +19,127 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from steelyard.data.archive import Walk, part_targets, walk_part
-from steelyard.data.drawings import CornerReader, read_drawings
-from steelyard.data.raised_text import RaisedText, XlsxRuns, raised_text
-from steelyard.data.sheet_format import BUILT_IN, is_plain, shown_as
+from steelyard.data.shown_cells import (
+    BUILT_IN,
+    MAX_RAISED,
+    UNCOMPUTED,
+    RaisedText,
+    SheetCells,
+    XlsxRuns,
+    error_value,
+    is_plain,
+    raised_text,
+    shown_as,
+)
 from steelyard.data.table import UnreadCells, column_index
 from steelyard.errors import DataError
+
+_ANCHORS: Final = frozenset({"oneCellAnchor", "twoCellAnchor", "absoluteAnchor"})
+_THINGS: Final = frozenset({"pic", "graphicFrame", "sp", "grpSp", "cxnSp", "contentPart"})
+_EQUATION_TAGS: Final = frozenset({"m", "oMath", "oMathPara"})
+_PLACES: Final = frozenset({"col", "row"})
+_MOST_DIGITS: Final = 7
+
+
+class CornerReader:
+    """Reads the `col` and `row` of an anchor's `from`, both counted from 0."""
+
+    def __init__(self) -> None:
+        self._inside = False
+        self._name = ""
+        self._pieces: list[str] = []
+        self.numbers: dict[str, int] = {}
+
+    def start(self, tag: str) -> None:
+        """Take the start of an element."""
+        if tag == "from":
+            self._inside = True
+        elif self._inside and tag in _PLACES:
+            self._name, self._pieces = tag, []
+
+    def text(self, data: str) -> None:
+        """Take a piece of text."""
+        if self._name and len(self._pieces) < _MOST_DIGITS:
+            self._pieces.append(data)
+
+    def end(self, tag: str) -> None:
+        """Take the end of an element."""
+        if tag == "from":
+            self._inside = False
+        elif tag == self._name:
+            digits = "".join(self._pieces).strip()
+            if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS:
+                self.numbers.setdefault(tag, int(digits))
+            self._name = ""
+
+    def cell(self) -> tuple[int, int]:
+        """The 1-based row and 0-based column; row 0 if the drawing is tied to no cell."""
+        if self.numbers.keys() < _PLACES:
+            return 0, 0
+        return self.numbers["row"] + 1, self.numbers["col"]
+
+
+def read_drawings(archive: zipfile.ZipFile, sheet: str, unread: UnreadCells) -> None:
+    """Add the cells of the pictures, shapes and formulas of a sheet's drawings.
+
+    Args:
+        archive: the workbook.
+        sheet: the name of the sheet's part.
+        unread: what is added to.
+
+    Raises:
+        DataError: a drawing is damaged, or there are too many.
+    """
+    for part in _drawings_of(archive, sheet):
+        walker = _Drawing(unread)
+        walk_part(archive, part, Walk(walker.start, walker.end, walker.text))
+
+
+def _drawings_of(archive: zipfile.ZipFile, sheet: str) -> list[str]:
+    folder, name = posixpath.split(sheet)
+    relations, names = f"{folder}/_rels/{name}.rels", set(archive.namelist())
+    if relations not in names:
+        return []
+    parts: dict[str, None] = {}
+
+    def start(tag: str, about: Mapping[str, Any]) -> None:
+        if tag == "Relationship" and about.get("Type", "").endswith("/drawing"):
+            target = about.get("Target", "")
+            part = target.lstrip("/") if target.startswith("/") else posixpath.normpath(f"{folder}/{target}")
+            if part in names:
+                parts[part] = None
+
+    walk_part(archive, relations, Walk(start))
+    return list(parts)
+
+
+class _Drawing:
+    """Follows the anchors of a drawing; a formula comes with a picture of it, for programs that do not know it."""
+
+    def __init__(self, unread: UnreadCells) -> None:
+        self._unread = unread
+        self._corner = CornerReader()
+        self._kind = ""
+
+    def start(self, tag: str, about: Mapping[str, Any]) -> None:
+        if tag in _ANCHORS:
+            self._corner, self._kind = CornerReader(), ""
+        elif tag in _THINGS:
+            self._kind = self._kind or "pictures"
+        elif tag in _EQUATION_TAGS:
+            self._kind = "equations"
+        elif tag == "cNvPr" and about.get("hidden") in {"1", "true"}:
+            self._kind = "hidden"  # stands for an object that the sheet itself lists
+        self._corner.start(tag)
+
+    def text(self, data: str) -> None:
+        self._corner.text(data)
+
+    def end(self, tag: str) -> None:
+        self._corner.end(tag)
+        if tag in _ANCHORS and self._kind and self._kind != "hidden":
+            self._unread.add(self._kind, *self._corner.cell())
+
 
 _BOOK: Final = "xl/workbook.xml"
 _TRUE: Final = frozenset({"1", "true"})
@@ -38,16 +156,10 @@ _WORDS: Final = (_RAISED, b"oleObject", b"DISPIMG(")
 _PICTURE: Final = re.compile(r"\s*(?:_xlfn\.)*(?:DISPIMG|IMAGE)\(")
 PICTURE: Final = "[picture]"
 """The text of a cell that holds a picture."""
-MAX_RAISED: Final = 500_000
-"""Maximum number of cells, and of shared texts, with raised or lowered characters."""
-_EQUATIONS: Final = ("Equation", "MathType", "Word.Document.Equation")
+_EQUATION_PROGRAMS: Final = ("Equation", "MathType", "Word.Document.Equation")
 
 _TEXTS: Final = frozenset({"s", "inlineStr"})
 """Kinds of cells that the reader returns as they are shown."""
-
-UNCOMPUTED: Final = (
-    "a formula without a value: no program has computed it; open the file once in a spreadsheet program and save it"
-)
 
 
 @dataclass(slots=True)
@@ -140,29 +252,6 @@ def _formats(archive: zipfile.ZipFile) -> dict[int, str]:
     return {index: codes[number] for index, number in enumerate(styles) if not plain.get(number, True)}
 
 
-@dataclass(slots=True)
-class SheetCells:
-    """Cells found by the second pass over a sheet: row number -> 0-based column -> the text shown, or the fault.
-
-    `texts` replace the texts of cells, which `shown` does not; `unread` are cells with more than text.
-    """
-
-    shown: dict[int, dict[int, str]] = field(default_factory=dict)
-    faults: dict[int, dict[int, str]] = field(default_factory=dict)
-    texts: dict[int, dict[int, str]] = field(default_factory=dict)
-    unread: UnreadCells = field(default_factory=UnreadCells)
-    _raised: int = 0
-
-    def add_raised(self, row: int, column: int, text: RaisedText) -> None:
-        """Add a cell with raised or lowered characters."""
-        self.texts.setdefault(row, {})[column] = text.text
-        self._raised += 1
-        if self._raised > MAX_RAISED:
-            raise DataError(f"a sheet has more than {MAX_RAISED:,} cells with raised characters; save it as CSV")
-        if not text.is_exact:
-            self.unread.add("raised", row, column)
-
-
 def read_xlsx_cells(archive: zipfile.ZipFile, part: str, book: BookParts) -> SheetCells:
     """Find numbers as they are shown, error values, formulas without a value, raised characters and pictures.
 
@@ -174,11 +263,6 @@ def read_xlsx_cells(archive: zipfile.ZipFile, part: str, book: BookParts) -> She
     if book.texts or _has_sign(archive, part, book.formats):
         walk_part(archive, part, Walk(walker.start, walker.end, walker.text))
     return walker.cells
-
-
-def error_value(text: str) -> str:
-    """The message about a cell that holds an error."""
-    return f"the cell holds the error {text.strip()[:20] or 'of a formula'}; correct its formula, or write the value"
 
 
 def _chunks(archive: zipfile.ZipFile, part: str) -> Iterator[bytes]:
@@ -266,7 +350,7 @@ class _XlsxCells:
             self._corner.end(tag)
 
     def _close_object(self) -> None:
-        kind = "equations" if str(self._object).startswith(_EQUATIONS) else "pictures"
+        kind = "equations" if str(self._object).startswith(_EQUATION_PROGRAMS) else "pictures"
         row, column = self._corner.cell()
         if row:  # an object is listed a second time without its place, for older programs
             self.cells.unread.add(kind, row, column)
@@ -275,7 +359,7 @@ class _XlsxCells:
     def _close(self, about: Mapping[str, Any]) -> None:
         kind, value = about.get("t", "n"), "".join(self._pieces).strip()
         if self._is_picture(about, kind, value):
-            self.cells.texts.setdefault(self._row, {})[self._column] = PICTURE
+            self.cells.texts.append((self._row, self._column, PICTURE))
             self.cells.unread.add("pictures", self._row, self._column)
         elif kind in _TEXTS:
             self._close_text(kind, value)
@@ -298,9 +382,9 @@ class _XlsxCells:
 
     def _close_value(self, about: Mapping[str, Any], kind: str, value: str) -> None:
         if kind == "e":
-            self._note(self.cells.faults, error_value(value))
+            self.cells.faults.append((self._row, self._column, error_value(value)))
         elif self._formula and self._uncomputed(kind, value):
-            self._note(self.cells.faults, UNCOMPUTED)
+            self.cells.faults.append((self._row, self._column, UNCOMPUTED))
         elif kind == "n" and value:
             self._note_number(about, value)
 
@@ -318,7 +402,4 @@ class _XlsxCells:
             number = float(value)
         except ValueError:
             return  # the reader returns it as a text
-        self._note(self.cells.shown, shown_as(number, code))
-
-    def _note(self, texts: dict[int, dict[int, str]], text: str) -> None:
-        texts.setdefault(self._row, {})[self._column] = text
+        self.cells.shown.append((self._row, self._column, shown_as(number, code)))

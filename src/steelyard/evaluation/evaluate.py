@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TextIO, TypeVar, cast
 
 from steelyard.analysis.numbers import count_text, done_text
-from steelyard.analysis.scores.running_score import headline_score
+from steelyard.analysis.scores.score_infos import headline_score
 from steelyard.errors import ConfigError, RunError, did_you_mean
 from steelyard.escaping import visible
 from steelyard.evaluation.kept_replies import check_kept_replies

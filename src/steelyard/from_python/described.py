@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.analysis.judges.jury import JuryVote
+from steelyard.analysis.judges.findings import JuryVote
 from steelyard.building.build import build_scorer
 from steelyard.data.headers import Role, fitting
 from steelyard.data.sample_files import HeldFrame, SampleFiles
@@ -23,8 +23,7 @@ from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.language import language_of
 from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.judges.suite_judges import in_language, with_judge
-from steelyard.suites.general.grid import Grid, models_by_name
-from steelyard.suites.general.suite import GeneralSuite
+from steelyard.suites.general.suite import GeneralSuite, Grid, models_by_name
 from steelyard.types import Sample, Scorer, Target
 
 _KIND: Final = "general"

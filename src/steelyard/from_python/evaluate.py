@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypedDict, Unpack, overload
 from steelyard.analysis.comparison.compare_runs import compare
 from steelyard.analysis.comparison.comparison_values import Comparison
 from steelyard.analysis.intervals import Intervals
-from steelyard.analysis.judges.jury import JuryVote
+from steelyard.analysis.judges.findings import JuryVote
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.evaluation import Options

@@ -19,12 +19,11 @@ from steelyard.evaluation.objects import Options, Suite
 from steelyard.generate.resuming import Evaluate, run_step
 from steelyard.models.budget import Budget
 from steelyard.people.codings import Coding, NamedCode, find_code, write_scorer, write_trial
-from steelyard.people.draw import DrawnRecord
 from steelyard.people.error_codes import CodingState
 from steelyard.prompts.template import is_template_file
 from steelyard.registry import find
 from steelyard.scorers.judges.judge import Judge
-from steelyard.store import Run, Store
+from steelyard.store import Store
 from steelyard.types import INLINE, Asks, Output, Sample, Scorer, StageInfo
 
 KIND: Final = "codes"
@@ -268,12 +267,9 @@ def _noted_samples(store: Store, named_code: NamedCode, examples: frozenset[int]
             if item is not None and record.output is not None:
                 # A coding may have a sample several times: of several targets, or of several repeats.
                 ident = item.sample if times[item.sample] == 1 else f"{item.sample} #{item.num}"
-                samples.append((_sample(record.sample, ident, item, run), record.output))
+                metadata = {**record.sample.metadata, "item": item.num, "run": run.id}
+                samples.append((replace(record.sample, id=ident, metadata=metadata), record.output))
     return samples
-
-
-def _sample(sample: Sample, ident: str, item: DrawnRecord, run: Run) -> Sample:
-    return replace(sample, id=ident, metadata={**sample.metadata, "item": item.num, "run": run.id})
 
 
 def _nothing_noted(coding: Coding, state: CodingState) -> str:

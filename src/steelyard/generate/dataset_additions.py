@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from steelyard.analysis.comparison.sample_costs import hashes_by_id
+from steelyard.analysis.comparison.sample_scores import hashes_by_id
 from steelyard.errors import ConfigError, DataError
 from steelyard.files import make_private_folder, read_regular, replaced
 from steelyard.plain_json import digest_of, field_values, plain

@@ -18,24 +18,28 @@ from steelyard.data.documents import read_document_set
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.evaluation.evaluate import RunConfig, evaluate_suite
 from steelyard.evaluation.objects import Options, Suite
-from steelyard.evaluation.survey import changed_keys, manifests, survey_of
 from steelyard.generate.cloze import Cloze, with_rare
-from steelyard.generate.further_kinds import (
+from steelyard.generate.question_set import QaSet, collect
+from steelyard.generate.resuming import newest_run
+from steelyard.generate.selection import (
     BETWEEN,
+    LEAST_LETTERS,
     TWO_CHUNKS,
     UNANSWERABLE,
+    Drawing,
+    Selection,
     drawn_for_unanswerable,
     id_of,
     index_of,
+    left_out_text,
     related_pairs,
+    select_chunks,
 )
-from steelyard.generate.question_set import QaSet, collect
-from steelyard.generate.selection import LEAST_LETTERS, Drawing, Selection, left_out_text, select_chunks
 from steelyard.generate.writer import QuestionCount, QuestionWriter
 from steelyard.models.base import Model
 from steelyard.prompts.language import LanguageSetting, language_of
 from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk
-from steelyard.store import Run, Store
+from steelyard.store import Run
 from steelyard.types import Sample
 
 KIND: Final = "generate"
@@ -136,8 +140,9 @@ def generate_qa(
     paths = [Path(documents)] if isinstance(documents, str | Path) else [Path(document) for document in documents]
     suite = qa_suite(paths, writer_of(model, per_chunk, settings), chunks=chunks, settings=settings, options=running)
     fresh = bool(options.get("fresh"))
-    before = None if fresh else unfinished(suite, store)
-    how = RunConfig(store=store, fresh=fresh, resume=before.id if before else "", on_broken="return")
+    before = None if fresh else newest_run(suite, store)
+    resumed = before.id if before is not None and before.state in {"interrupted", "broken"} else ""
+    how = RunConfig(store=store, fresh=fresh, resume=resumed, on_broken="return")
     (run,) = evaluate_suite(suite, how=how)
     return questions_of(run, suite)
 
@@ -262,26 +267,6 @@ def _notes_on(selection: Selection, chunks: int | None) -> Iterator[str]:
     if selection.too_short:
         names = ", ".join(f"{name} ({count})" for name, count in selection.too_short.items())
         yield f"chunks with fewer than {LEAST_LETTERS} letters were left out as too short to ask about: {names}"
-
-
-def unfinished(suite: Suite, store: str | Path | None) -> Run | None:
-    """The newest run of the same generation if it is unfinished; else None."""
-    run = newest_run(suite, store)
-    return run if run is not None and run.state in {"interrupted", "broken"} else None
-
-
-def newest_run(suite: Suite, store: str | Path | None) -> Run | None:
-    """The newest run of the same generation, whatever became of it; None if there is none."""
-    try:
-        opened = Store(store)
-    except ConfigError:  # there is no store yet
-        return None
-    with opened:
-        plan = dict(manifests(suite, survey_of(suite), draw="", config=None))[_TARGET]
-        for run in opened.runs():
-            if run.kind == KIND and not changed_keys(run.manifest, plan):
-                return run
-    return None
 
 
 def questions_of(run: Run, suite: Suite) -> QaSet:

@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from steelyard.errors import ConfigError, DataError
 from steelyard.files import make_private_folder, read_regular, replaced
-from steelyard.generate.further_kinds import BETWEEN, TWO_CHUNKS, UNANSWERABLE
 from steelyard.generate.repeated_questions import AskedQuestion, repeated_questions
+from steelyard.generate.selection import BETWEEN, TWO_CHUNKS, UNANSWERABLE
 from steelyard.plain_json import field_values
 from steelyard.replies.listing import distinct_texts
 from steelyard.store import Run

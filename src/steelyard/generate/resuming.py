@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+from steelyard.errors import ConfigError
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.evaluation.objects import Suite
 from steelyard.evaluation.survey import changed_keys, manifests, survey_of
@@ -30,17 +31,22 @@ def run_step(suite: Suite, where: str | Path | None, how: RunConfig, evaluate: E
         how: settings of the run; `fresh` always begins a new one.
         evaluate: runs the suite.
     """
-    before = None if how.fresh else _same(suite, where)
+    before = None if how.fresh else newest_run(suite, where)
     if before is not None and before.state == "finished":
         return before
     resumed = dataclasses.replace(how, store=where, resume=before.id if before else "", on_broken="return")
     return evaluate(suite, how=resumed)[0]
 
 
-def _same(suite: Suite, where: str | Path | None) -> Run | None:
+def newest_run(suite: Suite, where: str | Path | None) -> Run | None:
+    """The newest run of the same step, whatever became of it; None if there is none."""
     (name,) = suite.targets
     plan = dict(manifests(suite, survey_of(suite), draw="", config=None))[name]
-    with Store(where) as store:
+    try:
+        store = Store(where)
+    except ConfigError:  # there is no store yet
+        return None
+    with store:
         for run in store.runs():
             if run.kind == suite.kind and run.target == name and not changed_keys(run.manifest, plan):
                 return run

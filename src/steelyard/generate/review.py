@@ -25,7 +25,6 @@ from steelyard.evaluation.objects import Options, Suite
 from steelyard.generate.resuming import Evaluate, run_step
 from steelyard.generate.reviewer import (
     KIND,
-    REASONS,
     CauseFinder,
     Reviewer,
     causes_suite,
@@ -144,7 +143,8 @@ def planned_suites(store: Store, plan: ReviewPlan, reviewer: Reviewer) -> tuple[
     if not chosen.records:
         return ()
     mock_reasons = [reviewer.stage_info.mock_reply] * len(chosen.records)
-    return _reasons(chosen, plan, reviewer), _causes_suite(chosen.run, mock_reasons, reviewer, Options())
+    reasons = reasons_suite(chosen.run, chosen.records, reviewer, _options(plan.calls))
+    return reasons, _causes_suite(chosen.run, mock_reasons, reviewer, Options())
 
 
 def review(
@@ -188,7 +188,8 @@ def _review_run(  # what `review` was given
         result = Review(chosen.run.id, author, chosen.fitting, len(chosen.records))
         if not chosen.records:
             return dataclasses.replace(result, labels=_keep(store, chosen, {}, {}, (author, at)))
-    first = run_step(_reasons(chosen, plan, reviewer), where, how, evaluate)
+    suite = reasons_suite(chosen.run, chosen.records, reviewer, _options(plan.calls))
+    first = run_step(suite, where, how, evaluate)
     with Store(where) as store:
         again = store.run(first.id)
         reasons = _reasons_of(again)
@@ -235,10 +236,6 @@ def _chosen(store: Store, plan: ReviewPlan) -> _Chosen:
     most = len(fitting) if plan.most is None else min(plan.most, len(fitting))
     spread = tuple(fitting[at * len(fitting) // most] for at in range(most))
     return _Chosen(run, spread, len(fitting), frozenset(failing))
-
-
-def _reasons(chosen: _Chosen, plan: ReviewPlan, reviewer: Reviewer) -> Suite:
-    return reasons_suite(chosen.run, chosen.records, reviewer, _options(plan.calls))
 
 
 def _options(calls: int | None) -> Options:
@@ -328,7 +325,7 @@ def _reasons_of(run: Run) -> dict[tuple[str, int], str]:
 
 def _counts(run: Run, reasons: Mapping[tuple[str, int], str]) -> dict[str, Any]:
     kinds = {**run.summary().records.unparsed_kinds}
-    refused = sum(score.refused for score in run.summary().scores if score.name == REASONS.score)
+    refused = sum(score.refused for score in run.summary().scores if score.name == "reason")
     return {
         "reasons": sum(bool(reason) for reason in reasons.values()),
         "unread": {**kinds, **({"refused": refused} if refused else {})},

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final
 
 from steelyard.escaping import cell_text
 from steelyard.evaluation.objects import Options, Suite
@@ -229,16 +229,7 @@ def _numbers(text: str, count: int) -> list[int]:
     return numbers
 
 
-class ReviewStep(NamedTuple):
-    """A step of a review: the name of its target, and of its score."""
-
-    target: str
-    score: str
-
-
 KIND: Final = "review"
-REASONS: Final = ReviewStep("reasons", "reason")
-CAUSES: Final = ReviewStep("causes", "placed")
 _MOST_TEXT: Final = 6_000
 _MOST_PASSAGE: Final = 1_500
 _MOST_PASSAGES: Final = 8
@@ -252,7 +243,7 @@ def reasons_suite(run: Run, records: Sequence[Record], reviewer: Reviewer, optio
         name=review_title(run),
         kind=KIND,
         samples=tuple(_sample(run, record, several=several) for record in records),
-        targets={REASONS.target: reviewer},
+        targets={"reasons": reviewer},
         scorers=(ReasonGiven(),),
         options=options,
         source={"run": run.id},
@@ -275,7 +266,7 @@ def causes_suite(
         name=name,
         kind=KIND,
         samples=(Sample("causes", list(reasons), metadata=dict(source)),),
-        targets={CAUSES.target: finder},
+        targets={"causes": finder},
         scorers=(ReasonsPlaced(),),
         options=options,
         source=dict(source),

@@ -17,8 +17,8 @@ from typing import Annotated, Any, ClassVar, Final
 
 from steelyard.constraints import Within
 from steelyard.generate.evidence import locate
-from steelyard.generate.further_kinds import BETWEEN, NO_ANSWER, TWO_CHUNKS, UNANSWERABLE, text_to_check
 from steelyard.generate.questions import WrittenAnswer, read_answer, read_questions
+from steelyard.generate.selection import BETWEEN, NO_ANSWER, TWO_CHUNKS, UNANSWERABLE, text_to_check
 from steelyard.models.base import AskedModel, CallParameters
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language, LanguageSetting, prompt_language

@@ -12,7 +12,7 @@ from steelyard.people.draw import DrawnRecord
 from steelyard.people.error_codes import CodingState
 from steelyard.stats.binomial import clopper_pearson
 from steelyard.stats.intervals import Interval
-from steelyard.stats.stratified_share import SampledStratum, StratifiedShare, stratified_share
+from steelyard.stats.stratified import SampledStratum, StratifiedShare, stratified_share
 from steelyard.types import Json
 
 JUDGE: Final = "error_code"

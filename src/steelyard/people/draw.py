@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from steelyard.analysis.judges.judge_uncertainty import judge_uncertainty
+from steelyard.analysis.judges.judged_score import judge_uncertainty
 from steelyard.errors import ConfigError
 from steelyard.people.events import Event, Topic
 from steelyard.plain_json import field_values

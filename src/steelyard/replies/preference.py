@@ -19,8 +19,7 @@ from steelyard.replies.clean import fold
 from steelyard.replies.evidence import Candidate, Strength, phrases
 from steelyard.replies.grammar import FLAGS, any_of, pattern, source, words
 from steelyard.replies.jsonlike import plain_key
-from steelyard.replies.judge_reply import JudgeReply, VerdictForm, at_both_ends, decide_last, open_judge_reply
-from steelyard.replies.verdict import Verdict
+from steelyard.replies.judge_reply import JudgeReply, Verdict, VerdictForm, at_both_ends, decide_last, open_judge_reply
 
 _VALUES: Final = {"A": 1.0, "tie": 0.5, "B": 0.0}
 _LABELS: Final = {"a": "A", "b": "B", "t": "tie"}

@@ -18,7 +18,7 @@ from steelyard.replies.citations import without_citations
 from steelyard.replies.evidence import Candidate, Strength, decide, phrases
 from steelyard.replies.grammar import FLAGS, pattern, words
 from steelyard.replies.jsonlike import JsonValue, plain_key
-from steelyard.replies.judge_reply import JudgeReply, open_judge_reply
+from steelyard.replies.judge_reply import JudgeReply, Kind, Scale, Verdict, open_judge_reply
 from steelyard.replies.rating_forms import (
     Aspects,
     RatingPage,
@@ -29,7 +29,6 @@ from steelyard.replies.rating_forms import (
     rating_page,
 )
 from steelyard.replies.rating_numbers import RatingNumber, numbers, unmarked
-from steelyard.replies.verdict import Kind, Scale, Verdict
 
 _LONGEST_VALUE: Final = 40
 _QUOTED: Final = 12

@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 from steelyard.replies.clean import fold
 from steelyard.replies.evidence import Candidate, Strength
 from steelyard.replies.grammar import pattern, pattern_in, words
+from steelyard.replies.judge_reply import Scale
 from steelyard.replies.rating_numbers import RatingNumber
-from steelyard.replies.verdict import Scale
 
 # What is rated.
 

@@ -10,9 +10,8 @@ from typing import Any, Final
 from steelyard.replies.clean import without_reasoning
 from steelyard.replies.grammar import any_of, words
 from steelyard.replies.jsonlike import plain_key, said_in
-from steelyard.replies.judge_reply import reason_in
+from steelyard.replies.judge_reply import Verdict, reason_in
 from steelyard.replies.listing import json_list
-from steelyard.replies.verdict import Verdict
 from steelyard.replies.yes_no import VALUES, read_yes_no, said_alone, said_by
 
 _LONGEST: Final = 10_000

@@ -17,8 +17,7 @@ from steelyard.replies.clean import fold
 from steelyard.replies.evidence import Candidate, Strength
 from steelyard.replies.grammar import FLAGS, expanded, pattern, source, words
 from steelyard.replies.jsonlike import plain_key
-from steelyard.replies.judge_reply import JudgeReply, VerdictForm, at_both_ends, decide_last, open_judge_reply
-from steelyard.replies.verdict import Verdict
+from steelyard.replies.judge_reply import JudgeReply, Verdict, VerdictForm, at_both_ends, decide_last, open_judge_reply
 from steelyard.replies.yes_no_languages import said_alone_elsewhere, verdicts_in_other_languages
 
 VALUES: Final = {"yes": 1.0, "no": 0.0}

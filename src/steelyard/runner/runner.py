@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
-from steelyard.analysis.scores.running_score import RunningScore
+from steelyard.analysis.scores.score_infos import RunningScore
 from steelyard.errors import ModelError, ScorerError, SteelyardError, StoreError, TargetError, boundary
 from steelyard.prompts.agent_messages import reported_usage
 from steelyard.runner.step import Step, distinct, with_calls

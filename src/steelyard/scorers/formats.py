@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Literal
 from steelyard.constraints import Positive
 from steelyard.plain_json import from_json, to_json
 from steelyard.prompts.reply_schema import load_reply_schema
-from steelyard.replies.json_value import read_json, read_plain_json, values_in
+from steelyard.replies.jsonlike import read_json, read_plain_json, values_in
 from steelyard.scorers.json_validation import CheckSteps, check_schema, first_error
 from steelyard.scorers.lexical import share_info, text_of, unscored
 from steelyard.scorers.patterns import SHOWN_PATTERN, TIMEOUT_S, Flag, compile_pattern

@@ -13,7 +13,7 @@ from steelyard.constraints import TextList
 from steelyard.errors import ConfigError, DataError, did_you_mean
 from steelyard.normal_form import nfkc
 from steelyard.plain_json import to_json
-from steelyard.replies.json_value import read_json
+from steelyard.replies.jsonlike import read_json
 from steelyard.scorers.lexical import share_info, unscored
 from steelyard.scorers.numbers import numbers_in
 from steelyard.types import INLINE, Output, Sample, Score, ScoreInfo, StageInfo

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.replies.closed_set import read_one
-from steelyard.replies.label import plain_label
+from steelyard.replies.label import plain_label, read_one
 from steelyard.scorers.lexical import share_info, text_of, unscored
 from steelyard.types import INLINE, Outcome, Output, Sample, Score, ScoreInfo, StageInfo
 

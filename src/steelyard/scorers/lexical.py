@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from steelyard.constraints import Positive, Share, Within
 from steelyard.errors import ConfigError
 from steelyard.normal_form import nfkc
-from steelyard.replies.closed_set import closed_set, read_one
+from steelyard.replies.label import closed_set, read_one
 from steelyard.scorers.overlap import Overlap, answer_words, chrf, rouge_l, token_f1, words_of
 from steelyard.types import INLINE, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
 

@@ -1,7 +1,7 @@
 """Scores each turn of a conversation with any other scorer: each answer with what was said before it.
 
 The score of a record is that of its whole conversation, the mean over its turns. The verdicts of the turns are in its
-detail, from which `steelyard.analysis.summary.turns` computes the rate over all turns of a run, with the
+detail, from which `steelyard.analysis.summary.repeats_and_turns` computes the rate over all turns of a run, with the
 conversations as clusters.
 """
 

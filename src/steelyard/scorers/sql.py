@@ -15,7 +15,6 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from steelyard.constraints import Within
@@ -26,29 +25,28 @@ from steelyard.scorers.open_references import (
     judge_open,
 )
 from steelyard.scorers.reference_checks import ReferenceFinding, ReferenceMemory, check_references
-from steelyard.scorers.sql_replies import SqlReply, check_form, sql_reply
+from steelyard.scorers.sql_replies import SqlReply, sql_reply
 from steelyard.scorers.sql_runs import (
     Bench,
     SampleDatabase,
+    SqlSettings,
     accept_extra_columns,
     best_of_golds,
     condition_columns,
-    database_of,
     databases_manifest,
     dataset_failure_reason,
     golds_of,
     ignores_order,
+    settings_lacking,
 )
-from steelyard.sql.changed_data import affected_rows, changes_data, judge_changes
-from steelyard.sql.clock import check_now
+from steelyard.sql.changed_data import Unsteady, affected_rows, changes_data, judge_changes
 from steelyard.sql.engines.engine import COLUMNS
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop
-from steelyard.sql.results import Execution, LocalEngine, SqlFailure, SqlLimits
+from steelyard.sql.results import Database, Execution, ResultTable, SqlFailure
 from steelyard.sql.sandbox import Sandbox
-from steelyard.sql.server_address import Server
 from steelyard.sql.verdict import ResultVerdict, verdict_of_failure
-from steelyard.tables.databases import check_source, check_writes, prepare_databases
+from steelyard.tables.databases import check_writes
 from steelyard.types import COMPARISON, LACKS, NOT_COMPARED, Output, Sample, Score, ScoreInfo
 
 FORMAT_INCORRECT: Final = "format incorrect"
@@ -65,7 +63,7 @@ _OWN_TABLE: Final = "the reply creates its own table, so the two queries have no
 
 
 @dataclass(frozen=True, slots=True)
-class SqlResult:
+class SqlResult(SqlSettings):
     """Whether generated SQL is well-formed, runs, and returns the reference's result.
 
     Three scores of 1 or 0 per sample. `format`: the reply can be read. `execution`: its SQL runs; the label is
@@ -99,15 +97,10 @@ class SqlResult:
             empty is the system's clock.
     """
 
-    form: Wanted = "auto"
-    key: str = ""
-    databases: Path | str | Mapping[str, Server] | None = None
-    engine: LocalEngine = "sqlite"
-    limits: SqlLimits = SqlLimits()
+    form: Wanted = "auto"  # again, as it is the key of the short form
     statements: Literal["read", "any"] = "read"
     published: bool = True
     equality: CellEquality = CellEquality()
-    now: str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -128,16 +121,6 @@ class SqlResult:
     def _names(self) -> tuple[str, ...]:
         return (*_STAGES, *(PUBLISHED if self.published else ()))
 
-    def check(self) -> None:
-        """Validate the options.
-
-        Raises:
-            ConfigError: a key beside a form, or a moment that is none.
-        """
-        check_form(self.form, self.key)
-        check_source(self.databases)
-        check_now(self.now)
-
     def prepare(self, sandbox: Sandbox) -> None:
         """Check that the folder of databases and all needed engines are there.
 
@@ -145,11 +128,9 @@ class SqlResult:
             ConfigError: no such folder, no database in it, an engine that is not installed or cannot be confined here,
                 or a server that cannot be reached or whose role may do more than read.
         """
-        sandbox.check(self.engine)
         if self.statements == "any":
             check_writes(self.databases)
-        if self.databases is not None:
-            prepare_databases(self.databases, sandbox)
+        SqlSettings.prepare(self, sandbox)
 
     def check_references(
         self,
@@ -167,7 +148,7 @@ class SqlResult:
         Raises:
             ConfigError: an engine is not installed or cannot be confined here.
         """
-        located = ((place, sample, self._database(sample, changes=self._changes(sample))) for place, sample in samples)
+        located = ((place, sample, self._database(sample)) for place, sample in samples)
         return asyncio.run(check_references(located, self.limits, self.equality, memory, resolve))
 
     def manifest(self) -> dict[str, Any]:
@@ -179,138 +160,100 @@ class SqlResult:
         reply = sql_reply(output, self.form, self.key)
         if reply.refused:
             return self._refused()
-        reading, problem = reply.reading, reply.problem
         bench = replace(Bench.of(sandbox, self.limits, self.equality), ignores_order=ignores_order(sample))
-        changes = self._changes(sample)
-        sample_database = self._database(sample, changes=changes)
-        predicted = None if problem else await self._run(bench, sample_database, reading)
+        source = self._database(sample)
+        predicted = None if reply.problem else await self._run(bench, source, reply.reading)
         by_gold: list[list[Score]] = []
-        for gold in golds_of(sample, sample_database.database.engine):
-            results = await self._against(bench, sample_database, (gold, reading), predicted, problem)
-            by_gold.append(results)
-            if results[0].passed:
+        for gold in golds_of(sample, source.database.engine):
+            by_gold.append(await self._against(bench, source, gold, reply, predicted))
+            if by_gold[-1][0].passed:
                 break
-        return [_format_score(reply), _execution_score(predicted, problem), *best_of_golds(by_gold)]
+        return [_format_score(reply), _execution_score(predicted, reply.problem), *best_of_golds(by_gold)]
 
     async def _against(
         self,
         bench: Bench,
-        sample_database: SampleDatabase,
-        sample_and_reading: tuple[Sample, SqlReading],
+        source: SampleDatabase,
+        gold: Sample,
+        reply: SqlReply,
         predicted: Execution | str | None,
-        problem: str,
     ) -> list[Score]:
         """The scores that compare with one gold, which is the sample's reference."""
-        sample, reading = sample_and_reading
+        names = self._names[2:]
         try:
-            if sample_database.database.changes:
-                return await self._changed(bench, sample_database, sample, predicted, problem)
-            reference = await bench.reference(sample_database, sample)
-            compared = await self._on_shared_data(bench, sample_database, reading, (reference, predicted))
-            return await self._results(bench, sample_database, (sample, reading), compared, problem)
+            unsteady: Unsteady = {}
+            if source.database.changes:
+                changed = await bench.changed(source, gold)
+                reference, unsteady = (changed, unsteady) if isinstance(changed, str) else changed
+            else:
+                reference = await bench.reference(source, gold)
+                if not isinstance(reference, str):
+                    predicted = await _on_shared_data(bench, source, reply.reading, predicted)
+            if isinstance(reference, str) or isinstance(predicted, str):
+                reason = str(reference if isinstance(reference, str) else predicted)
+                return [_not_applicable(name, reason, labelled=name == "result") for name in names]
+            if predicted is None:
+                reason, detail = f"{FORMAT_INCORRECT}: {reply.problem}", {"kind": "format_incorrect"}
+                return [_zero(name, reason, detail, FORMAT_INCORRECT) for name in names]
+            if source.database.changes:
+                return await self._changed(bench, reference, predicted, unsteady)
+            queries = (gold.reference, reply.reading.query)
+            return await self._results(bench, source.database, queries, (gold, reference), predicted)
         except ComparisonStop as stop:
-            return _not_compared(self._names[2:], stop)
+            return _not_compared(names, stop)
 
     def _changes(self, sample: Sample) -> bool:
         """Whether the sample's statements are compared by what they change."""
         return self.statements == "any" and isinstance(sample.reference, str) and changes_data(sample.reference)
 
-    def _database(self, sample: Sample, *, changes: bool) -> SampleDatabase:
-        source = database_of(sample, self.databases, self.engine, check_now(self.now))
-        return replace(source, database=replace(source.database, changes=True)) if changes else source
+    def _database(self, sample: Sample) -> SampleDatabase:
+        source = self.database(sample)
+        return replace(source, database=replace(source.database, changes=self._changes(sample)))
 
     async def _changed(
-        self,
-        bench: Bench,
-        sample_database: SampleDatabase,
-        sample: Sample,
-        predicted: Execution | str | None,
-        problem: str,
+        self, bench: Bench, reference: ResultTable, predicted: Execution, unsteady: Unsteady
     ) -> list[Score]:
         """The scores that compare what the reply changed with what one gold changed."""
-        names = self._names[2:]
-        changed = await bench.changed(sample_database, sample)
-        reference = changed if isinstance(changed, str) else Execution(changed[0])
-        if unrun := _results_without_run(names, (reference, predicted), problem):
-            return unrun
-        if isinstance(changed, str) or not isinstance(predicted, Execution):
-            raise TypeError("an execution has neither a result nor a failure")
         if predicted.table is None:
             verdict = verdict_of_failure(predicted.failure or SqlFailure("error", "no result"))
         else:
-            table, unsteady = changed
             judged = partial(judge_changes, limits=self.limits, equality=self.equality, unsteady=unsteady)
-            compared = partial(judged, table, predicted.table)
-            verdict = await bench.compare(table, predicted.table, compared)
-        published = [_not_applicable(name, _CHANGES, labelled=False) for name in names[1:]]
+            compared = partial(judged, reference, predicted.table)
+            verdict = await bench.compare(reference, predicted.table, compared)
+        published = [_not_applicable(name, _CHANGES, labelled=False) for name in self._names[3:]]
         return [_result_score(verdict, {}), *published]
 
-    async def _run(self, bench: Bench, sample_database: SampleDatabase, reading: SqlReading) -> Execution | str:
+    async def _run(self, bench: Bench, source: SampleDatabase, reading: SqlReading) -> Execution | str:
         """Run the reply's SQL; a text is the reason where the dataset prevents it."""
-        if sample_database.problem and not reading.create:
-            return sample_database.problem
-        predicted = await bench.predicted(sample_database, reading)
-        return (
-            dataset_failure_reason(predicted.failure)
-            if predicted.failure and predicted.failure.part == "script"
-            else predicted
-        )
-
-    async def _on_shared_data(
-        self,
-        bench: Bench,
-        sample_database: SampleDatabase,
-        reading: SqlReading,
-        executions: tuple[Execution | str, Execution | str | None],
-    ) -> tuple[Execution | str, Execution | str | None]:
-        """Run the reply's query on the sample's database too, so that both results come from the same data.
-
-        Only a query that ran with its own CREATE is run once more; if it fails there, nothing can be compared.
-        """
-        reference, predicted = executions
-        if (
-            not reading.create
-            or isinstance(reference, str)
-            or not isinstance(predicted, Execution)
-            or predicted.table is None
-        ):
-            return executions
-        shared_execution = await bench.run(sample_database.database, reading.query)
-        return (reference, shared_execution) if shared_execution.table is not None else (_OWN_TABLE, predicted)
+        if source.problem and not reading.create:
+            return source.problem
+        predicted = await bench.predicted(source, reading)
+        failure = predicted.failure
+        return dataset_failure_reason(failure) if failure and failure.part == "script" else predicted
 
     async def _results(
         self,
         bench: Bench,
-        sample_database: SampleDatabase,
-        sample_and_reading: tuple[Sample, SqlReading],
-        executions: tuple[Execution | str, Execution | str | None],
-        problem: str,
+        database: Database,
+        queries: tuple[Any, str],
+        gold_and_result: tuple[Sample, ResultTable],
+        predicted: Execution,
     ) -> list[Score]:
-        """The scores that compare with the reference."""
-        names = self._names[2:]
-        sample, reading = sample_and_reading
-        reference, predicted = executions
-        if unrun := _results_without_run(names, executions, problem):
-            return unrun
-        if not isinstance(reference, Execution) or not isinstance(predicted, Execution) or reference.table is None:
-            raise TypeError("an execution has neither a result nor a failure")
+        """The scores that compare with what a reference returned."""
+        gold, reference = gold_and_result
         if predicted.table is None:
             verdict = verdict_of_failure(predicted.failure or SqlFailure("error", "no result"))
-            failed = [_zero(name, verdict.reason, {"kind": verdict.kind}, "") for name in names[1:]]
-            opened = await decided_parts(bench, sample_database.database, sample.reference, reference.table)
-            texts = [part.text for part in opened]
-            about = about_results((reference.table, None), verdict, texts, self.equality)
-            return [_result_score(verdict, about), *failed]
-        results = (reference.table, predicted.table)
-        queries = (sample.reference, reading.query)
-        wanted = condition_columns(sample, reference.table)
-        compared = results if wanted is None else (wanted, predicted.table)
-        verdict, parts = await judge_open(bench, sample_database.database, queries, compared)
+            failed = [_zero(name, verdict.reason, {"kind": verdict.kind}, "") for name in self._names[3:]]
+            texts = [part.text for part in await decided_parts(bench, database, gold.reference, reference)]
+            return [_result_score(verdict, about_results((reference, None), verdict, texts, self.equality)), *failed]
+        wanted = condition_columns(gold, reference)
+        compared = (reference if wanted is None else wanted, predicted.table)
+        verdict, parts = await judge_open(bench, database, queries, compared)
         verdict = verdict if wanted is None else accept_extra_columns(verdict)
         scores = [_result_score(verdict, about_results(compared, verdict, parts, self.equality))]
         if self.published:
             try:
-                accuracies = await bench.published(sample_database.database, queries, reference.table, predicted.table)
+                accuracies = await bench.published(database, queries, reference, predicted.table)
                 scores += [Score(name, float(correct), passed=correct) for name, correct in accuracies.items()]
             except ComparisonStop as stop:
                 scores += _not_compared(PUBLISHED, stop)
@@ -329,17 +272,17 @@ class SqlResult:
         ]
 
 
-def _results_without_run(
-    names: Sequence[str], executions: tuple[Execution | str, Execution | str | None], problem: str
-) -> list[Score]:
-    """The scores of results where the dataset prevents a comparison, or no SQL was read; [] where both queries ran."""
-    reason = next((execution for execution in executions if isinstance(execution, str)), "")
-    if reason:
-        return [_not_applicable(name, reason, labelled=name == "result") for name in names]
-    if problem:
-        detail = {"kind": "format_incorrect"}
-        return [_zero(name, f"{FORMAT_INCORRECT}: {problem}", detail, FORMAT_INCORRECT) for name in names]
-    return []
+async def _on_shared_data(
+    bench: Bench, source: SampleDatabase, reading: SqlReading, predicted: Execution | str | None
+) -> Execution | str | None:
+    """Run the reply's query on the sample's database too, so that both results come from the same data.
+
+    Only a query that ran with its own CREATE is run once more; if it fails there, nothing can be compared.
+    """
+    if not reading.create or not isinstance(predicted, Execution) or predicted.table is None:
+        return predicted
+    shared = await bench.run(source.database, reading.query)
+    return shared if shared.table is not None else _OWN_TABLE
 
 
 def _refused_detail(name: str) -> Mapping[str, Any]:
@@ -404,7 +347,7 @@ _SCORES: Final = ("execution", "result")
 
 
 @dataclass(frozen=True, slots=True)
-class SqlAttempts:
+class SqlAttempts(SqlSettings):
     """`execution` and `result` with at most one attempt, with at most two, and so on.
 
     A target that made fewer attempts is scored by its last one; one that makes no second attempt scores the same for
@@ -413,25 +356,13 @@ class SqlAttempts:
 
     Args:
         attempts: up to how many; `result_within_1` is the score of the first.
-        form: as of the scorer `sql`.
-        key: likewise.
-        databases: likewise.
-        engine: likewise.
         statements: as of the scorer `sql`.
-        limits: of each query.
-        equality: as of the scorer `sql`.
-        now: likewise.
+        equality: likewise.
     """
 
     attempts: Annotated[int, Within(1, 10)] = 3
-    form: Wanted = "auto"
-    key: str = ""
-    databases: Path | str | Mapping[str, Server] | None = None
-    engine: LocalEngine = "sqlite"
-    limits: SqlLimits = SqlLimits()
     statements: Literal["read", "any"] = "read"
     equality: CellEquality = CellEquality()
-    now: str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -441,10 +372,6 @@ class SqlAttempts:
             for number in range(1, self.attempts + 1)
             for name in _SCORES
         )
-
-    def check(self) -> None:
-        """Validate the options; see `SqlResult.check`."""
-        self._scorer.check()
 
     def prepare(self, sandbox: Sandbox) -> None:
         """Check that the databases may be used; see `SqlResult.prepare`."""
@@ -462,17 +389,7 @@ class SqlAttempts:
 
     @property
     def _scorer(self) -> SqlResult:
-        return SqlResult(
-            self.form,
-            self.key,
-            self.databases,
-            self.engine,
-            self.limits,
-            self.statements,
-            published=False,
-            equality=self.equality,
-            now=self.now,
-        )
+        return replace(SqlResult(published=False), **settings_lacking(SqlResult(), self))
 
 
 def _attempts_of(output: Output) -> list[Output]:

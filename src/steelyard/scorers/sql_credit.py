@@ -8,26 +8,21 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
-from steelyard.constraints import check_options
 from steelyard.errors import expect_number
 from steelyard.replies.sql import SqlReading, Wanted
-from steelyard.scorers.sql_replies import check_form, sql_reply
-from steelyard.scorers.sql_runs import Bench, SampleDatabase, database_of, golds_of
+from steelyard.scorers.sql_replies import sql_reply
+from steelyard.scorers.sql_runs import Bench, SampleDatabase, SqlSettings, golds_of
 from steelyard.sql.accuracy import bird, is_subset, named_parts, precision_recall, soft_f1, ves_reward
-from steelyard.sql.clock import check_now
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop
-from steelyard.sql.results import Execution, LocalEngine, SqlLimits
+from steelyard.sql.results import Execution
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.schema import Schema, parse_schema
-from steelyard.sql.server_address import Server
-from steelyard.tables.databases import check_source, prepare_databases
 from steelyard.types import Output, Sample, Score, ScoreInfo
 
 _OF_RESULT: Final = ("subset", "soft_f1")
@@ -37,7 +32,7 @@ _MOST_REWARD: Final = math.sqrt(1.25)
 
 
 @dataclass(frozen=True, slots=True)
-class SqlCredit:
+class SqlCredit(SqlSettings):
     """How much of the reference's result is there, and which of its tables and columns the SQL names.
 
     `subset`: all expected rows and columns are there (0 or 1). `soft_f1`: as BIRD mini_dev defines it. Precision and
@@ -45,22 +40,11 @@ class SqlCredit:
     recall of cells are those of the scorer `tables`. In the suite `text2sql` the keys below are those of `scoring`.
 
     Args:
-        form: what a reply has to be, as of the scorer `sql`.
-        key: likewise.
-        databases: likewise.
-        engine: likewise.
-        limits: of each query.
         equality: which cells are equal, for `subset`.
-        now: as of the scorer `sql`.
     """
 
-    form: Wanted = "auto"
-    key: str = ""
-    databases: Path | str | Mapping[str, Server] | None = None
-    engine: LocalEngine = "sqlite"
-    limits: SqlLimits = SqlLimits()
+    form: Wanted = "auto"  # again, as it is the key of the short form
     equality: CellEquality = CellEquality()
-    now: str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -70,25 +54,13 @@ class SqlCredit:
             ScoreInfo(name, (0.0, 1.0), denominator="all") for name in (*_OF_RESULT[1:], *_OF_NAMES)
         )
 
-    def check(self) -> None:
-        """Validate the options.
-
-        Raises:
-            ConfigError: an unknown form, a key beside a form, or a limit out of its range.
-        """
-        _check(self)
-
-    def prepare(self, sandbox: Sandbox) -> None:
-        """Check that the databases may be used; see `SqlResult.prepare`."""
-        _prepare(self, sandbox)
-
     async def __call__(self, sample: Sample, output: Output, sandbox: Sandbox) -> Sequence[Score]:
         """Score one reply."""
         reply = sql_reply(output, self.form, self.key)
         names = (*_OF_RESULT, *_OF_NAMES)
         if reply.refused:
             return _all(names, "refused", "the model or a content filter refused")
-        place = database_of(sample, self.databases, self.engine, check_now(self.now))
+        place = self.database(sample)
         bench = Bench.of(sandbox, self.limits, self.equality)
         best: list[float | None] = [None] * len(names)
         reason = ""
@@ -112,8 +84,8 @@ class SqlCredit:
     ) -> tuple[list[float | None], str]:
         """The values against one gold, and why they are not better or not there."""
         reference = await bench.reference(place, gold)
-        if isinstance(reference, str) or reference.table is None:
-            return [None] * 6, str(reference)
+        if isinstance(reference, str):
+            return [None] * 6, reference
         if problem:
             return [0.0] * 6, problem
         engine = place.database.engine
@@ -121,13 +93,13 @@ class SqlCredit:
         predicted = await bench.predicted(place, reading)
         if predicted.table is None:
             return [0.0, 0.0, *named], predicted.failure.message if predicted.failure else ""
-        pair = (reference.table, predicted.table)
+        pair = (reference, predicted.table)
         subset = await bench.compare(*pair, partial(is_subset, *pair, equality=self.equality))
         return [float(subset), await bench.compare(*pair, partial(soft_f1, *pair)), *named], ""
 
 
 @dataclass(frozen=True, slots=True)
-class SqlSpeed:
+class SqlSpeed(SqlSettings):
     """BIRD's R-VES: the square root of a reward of 0.25 to 1.25 for the reference's time by the prediction's.
 
     0 for a result that is not the reference's as a set of rows. Both queries run in turn on a warm worker; the time is
@@ -139,21 +111,9 @@ class SqlSpeed:
 
     Args:
         runs: of each query.
-        form: as of the scorer `sql`.
-        key: likewise.
-        databases: likewise.
-        engine: likewise.
-        limits: of each query.
-        now: as of the scorer `sql`.
     """
 
     runs: int = 20
-    form: Wanted = "auto"
-    key: str = ""
-    databases: Path | str | Mapping[str, Server] | None = None
-    engine: LocalEngine = "sqlite"
-    limits: SqlLimits = SqlLimits()
-    now: str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -167,18 +127,14 @@ class SqlSpeed:
             ConfigError: as of `SqlCredit`, or fewer than 2 or more than 1,000 runs.
         """
         expect_number("runs", self.runs, 2, 1000, whole=True)
-        _check(self)
-
-    def prepare(self, sandbox: Sandbox) -> None:
-        """Check that the databases may be used; see `SqlResult.prepare`."""
-        _prepare(self, sandbox)
+        SqlSettings.check(self)
 
     async def __call__(self, sample: Sample, output: Output, sandbox: Sandbox) -> Score:
         """Time one reply against the reference."""
         reply = sql_reply(output, self.form, self.key)
         if reply.refused:
             return Score(_R_VES, None, outcome="refused", reason="the model or a content filter refused")
-        place = database_of(sample, self.databases, self.engine, check_now(self.now))
+        place = self.database(sample)
         bench = Bench.of(sandbox, self.limits, CellEquality())
         try:
             scores = [
@@ -193,14 +149,14 @@ class SqlSpeed:
         self, bench: Bench, place: SampleDatabase, gold: Sample, reading: SqlReading, problem: str
     ) -> Score:
         reference = await bench.reference(place, gold)
-        if isinstance(reference, str) or reference.table is None:
-            return Score(_R_VES, None, outcome="not_applicable", reason=str(reference))
+        if isinstance(reference, str):
+            return Score(_R_VES, None, outcome="not_applicable", reason=reference)
         if problem:
             return Score(_R_VES, 0.0, reason=problem)
         predicted = await bench.predicted(place, reading)
         if predicted.table is None:
             return Score(_R_VES, 0.0, reason=predicted.failure.message if predicted.failure else "")
-        pair = (reference.table, predicted.table)
+        pair = (reference, predicted.table)
         if not await bench.compare(*pair, partial(bird, *pair)):
             return Score(_R_VES, 0.0, reason="another set of rows")
         ratios = []
@@ -239,16 +195,3 @@ def _linking(gold: Sample, query: str, dialect: tuple[Any, str]) -> list[float |
 
 def _all(names: Sequence[str], outcome: Any, reason: str) -> list[Score]:
     return [Score(name, None, outcome=outcome, reason=reason) for name in names]
-
-
-def _check(scorer: SqlCredit | SqlSpeed) -> None:
-    check_form(scorer.form, scorer.key)
-    check_options(scorer.limits)
-    check_now(scorer.now)
-    check_source(scorer.databases)
-
-
-def _prepare(scorer: SqlCredit | SqlSpeed, sandbox: Sandbox) -> None:
-    sandbox.check(scorer.engine)
-    if scorer.databases is not None:
-        prepare_databases(scorer.databases, sandbox)

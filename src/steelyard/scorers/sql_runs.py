@@ -13,17 +13,20 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from steelyard.constraints import check_options
 from steelyard.errors import ConfigError, DataError
-from steelyard.replies.sql import SqlReading
+from steelyard.replies.sql import SqlReading, Wanted
+from steelyard.scorers.sql_replies import check_form
 from steelyard.sql.accuracy import bird, qatch, spider, spider_order_matters, spider_query
 from steelyard.sql.changed_data import Unsteady, unsteady_cells, without_count
+from steelyard.sql.clock import check_now
 from steelyard.sql.declared_types import DECLARED, declared_columns, judge_declared, rules_in_question
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
@@ -41,7 +44,6 @@ from steelyard.sql.results import (
 )
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.server_address import is_address
-from steelyard.sql.statements import split
 from steelyard.sql.syntax import (
     CATALOG,
     TablesRead,
@@ -53,26 +55,78 @@ from steelyard.sql.syntax import (
     tables_read,
 )
 from steelyard.sql.verdict import ResultVerdict, judge
-from steelyard.tables.databases import DatabaseSource, database_ids, find_database, has_default
+from steelyard.tables.databases import (
+    DatabaseSource,
+    check_source,
+    database_ids,
+    find_database,
+    has_default,
+    prepare_databases,
+)
 from steelyard.types import Sample, Score
 
 T = TypeVar("T")
 
 _MAY_FILL: Final = re.compile(r"\b(?:insert|replace|select|values|copy|from)\b", re.IGNORECASE)
-_MAY_NOT: Final = re.compile(
-    r"\b(?:delete|drop|truncate|trigger|replace|conflict|begin|start|rollback)\b", re.IGNORECASE
-)
-_NAME: Final = r"""(?:\w+|"[^"]*"|`[^`]*`|\[[^\]]*\])"""
-_FILLS: Final = re.compile(
-    rf"insert\s+into\s+(?:{_NAME}\.)?(?P<table>{_NAME})\s*(?:\([^()']*\)\s*)?values\s*\(", re.IGNORECASE
-)
-_MOST_SPLIT: Final = 100_000
-"""Limit of characters of a script that is read as text; for a longer one the engine is queried."""
 _MANY_CELLS: Final = 20_000
 _NO_CHANGE: Final = "the reference changes nothing in the sample's database, so that an equal state says nothing"
 UNSTEADY_ROWS: Final = "two runs of the reference on the same data change different rows"
 _LATER: Final = timedelta(seconds=61)
 _NO_ROWS: Final = "the sample's database has no rows, so that equal results would not mean anything"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlSettings:
+    """How the SQL of a reply is read, and where it runs; the keys that all scorers of SQL have.
+
+    Args:
+        form: what a reply has to be, as of the scorer `sql`.
+        key: likewise.
+        databases: likewise.
+        engine: likewise.
+        limits: of each query.
+        now: as of the scorer `sql`.
+    """
+
+    form: Wanted = "auto"
+    key: str = ""
+    databases: DatabaseSource | None = None
+    engine: LocalEngine = "sqlite"
+    limits: SqlLimits = SqlLimits()
+    now: str = ""
+
+    def check(self) -> None:
+        """Validate the options.
+
+        Raises:
+            ConfigError: a key beside a form, a limit out of its range, or a moment that is none.
+        """
+        check_form(self.form, self.key)
+        check_options(self.limits)
+        check_source(self.databases)
+        check_now(self.now)
+
+    def prepare(self, sandbox: Sandbox) -> None:
+        """Check that the databases and all needed engines are there.
+
+        Raises:
+            ConfigError: no such folder, no database in it, an engine that is not installed or cannot be confined here,
+                or a server that cannot be reached or whose role may do more than read.
+        """
+        sandbox.check(self.engine)
+        if self.databases is not None:
+            prepare_databases(self.databases, sandbox)
+
+    def database(self, sample: Sample) -> SampleDatabase:
+        """Where a sample's SQL runs; see `database_of`."""
+        return database_of(sample, self.databases, self.engine, check_now(self.now))
+
+
+def settings_lacking(given: Any, scoring: SqlSettings) -> dict[str, Any]:
+    """The settings that a scorer or target shares with `scoring` and has at their defaults, as `scoring` has them."""
+    shared = {field.name for field in fields(scoring)}
+    own = [field for field in fields(given) if field.name in shared]
+    return {field.name: getattr(scoring, field.name) for field in own if getattr(given, field.name) == field.default}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +170,8 @@ class Bench:
             return await self.run(database, reading.query, reading.create)
         return await self.run(Database(database.engine, now=database.now), reading.query, reading.create)
 
-    async def reference(self, sample_database: SampleDatabase, sample: Sample) -> Execution | str:
-        """Run the reference; a text says why the stage of results does not apply to the sample.
+    async def reference(self, sample_database: SampleDatabase, sample: Sample) -> ResultTable | str:
+        """What the reference returns; a text says why the stage of results does not apply to the sample.
 
         Raises:
             ComparisonStop: its result is too large.
@@ -129,10 +183,9 @@ class Bench:
         if sample_database.problem:
             return sample_database.problem
         execution = await self.run(sample_database.database, sample.reference)
-        if execution.failure is not None:
-            _expect_size(execution.failure)
-            return dataset_failure_reason(execution.failure)
-        return await self.emptiness(sample_database.database, sample.reference) or execution
+        if execution.table is None:
+            return _reason_of_reference(execution)
+        return await self.emptiness(sample_database.database, sample.reference) or execution.table
 
     async def changed(self, sample_database: SampleDatabase, sample: Sample) -> tuple[ResultTable, Unsteady] | str:
         """What the reference changes, with the cells that differ each time; a text says why that cannot be compared.
@@ -144,9 +197,7 @@ class Bench:
             return sample_database.problem
         execution = await self.run(sample_database.database, str(sample.reference))
         if execution.table is None:
-            failure = execution.failure or SqlFailure("error", "no result")
-            _expect_size(failure)
-            return dataset_failure_reason(failure)
+            return _reason_of_reference(execution)
         if not without_count(execution.table).rows:
             return _NO_CHANGE
         unsteady = await self.unsteady(sample_database.database, str(sample.reference), execution.table)
@@ -166,7 +217,7 @@ class Bench:
         read = tables_read(query, database.engine)
         if database.file is None and database.server is None and not _MAY_FILL.search(database.script):
             return _NO_ROWS
-        if _surely_fills(database.script, read.names) or await self._holds_row(database, read):
+        if await self._holds_row(database, read):
             return ""
         catalog = await self.table(database, CATALOG[database.engine])
         if catalog is None:
@@ -301,15 +352,6 @@ class Bench:
         return await asyncio.to_thread(timed) if sum(sizes) > _MANY_CELLS else timed()
 
 
-def _surely_fills(script: str, names: Sequence[str]) -> bool:
-    """Whether a script certainly inserts a row into one of the tables, read from its text: this saves a query."""
-    if not script or len(script) > _MOST_SPLIT or _MAY_NOT.search(script):
-        return False
-    wanted = set(map(plain_name, names))
-    fills = (_FILLS.match(statement.text) for statement in split(script))
-    return any(match["table"].strip('"`[]').casefold() in wanted for match in fills if match)
-
-
 def _spider(tables: Sequence[ResultTable | None], *, order_matters: bool) -> bool:
     reference, prediction = tables
     if reference is None or prediction is None:
@@ -339,6 +381,17 @@ def dataset_failure_reason(failure: SqlFailure) -> str:
     """The reason of a not-applicable score where the dataset's own SQL failed."""
     cause = "schema cannot be built" if failure.part == "script" else "reference query cannot be run"
     return f"the sample's {cause}: {failure.message}"
+
+
+def _reason_of_reference(execution: Execution) -> str:
+    """Why the reference has no result.
+
+    Raises:
+        ComparisonStop: its result is too large.
+    """
+    failure = execution.failure or SqlFailure("error", "no result")
+    _expect_size(failure)
+    return dataset_failure_reason(failure)
 
 
 def _expect_size(failure: SqlFailure) -> None:

@@ -12,28 +12,25 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal
 
 from steelyard.errors import ConfigError
-from steelyard.replies.sql import Wanted
 from steelyard.scorers.open_references import (
     about_results,
     decided_parts,
     judge_open,
 )
 from steelyard.scorers.reference_checks import ReferenceFinding, ReferenceMemory, check_references
-from steelyard.scorers.sql_replies import check_form, sql_reply
-from steelyard.scorers.sql_runs import Bench, SampleDatabase, databases_manifest, golds_of
+from steelyard.scorers.sql_replies import sql_reply
+from steelyard.scorers.sql_runs import Bench, SampleDatabase, SqlSettings, databases_manifest, golds_of
 from steelyard.sql.clock import check_now
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
-from steelyard.sql.results import Database, LocalEngine, SqlFailure, SqlLimits
+from steelyard.sql.results import Database, SqlFailure
 from steelyard.sql.sandbox import Sandbox
-from steelyard.sql.server_address import Server
 from steelyard.sql.verdict import judge, verdict_of_failure
-from steelyard.tables.databases import check_source, find_database, has_default, prepare_databases
+from steelyard.tables.databases import find_database, has_default, prepare_databases
 from steelyard.tables.measure import ALL_METRICS, Measure, RuleName, Verdict
 from steelyard.tables.native import shape_problem
 from steelyard.tables.reading import (
@@ -60,7 +57,7 @@ _LARGE: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class TableMetrics:
+class TableMetrics(SqlSettings):
     """Similarity of a table to the reference: cell precision and recall, tuple cardinality, constraint and order.
 
     The reference is a table (rows, or `{"columns": [...], "rows": [...]}`) or SQL that is run on the database that
@@ -91,14 +88,8 @@ class TableMetrics:
 
     task: Literal["QA", "SP"] = "QA"
     rules: RuleName = "steelyard"
-    databases: Path | str | Mapping[str, Server] | None = None
-    form: Wanted = "auto"
-    key: str = ""
-    engine: LocalEngine = "sqlite"
     metrics: tuple[str, ...] = ()
-    limits: SqlLimits = SqlLimits()
     equality: CellEquality = CellEquality()
-    now: str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -132,26 +123,18 @@ class TableMetrics:
         Raises:
             ConfigError: an unknown metric, a key beside a form, or a moment that is none.
         """
-        check_form(self.form, self.key)
-        check_source(self.databases)
+        SqlSettings.check(self)
         rule_set(self.rules)
         metric_names(self._names)
         if len(set(self._names)) < len(self._names):
             raise ConfigError(f"metrics names a metric twice: {', '.join(self._names)}")
-        check_now(self.now)
 
     def prepare(self, sandbox: Sandbox) -> None:
-        """Check that the folder of databases and all needed engines are there.
-
-        Raises:
-            ConfigError: there is no such folder, no database in it, or an engine is not installed or cannot be confined
-                here.
-        """
-        if self.databases is None:
-            if self.task == "SP":
-                sandbox.check(self.engine)
-            return
-        prepare_databases(self.databases, sandbox)
+        """Check that the databases, and for SQL on a schema the engine, are there; see `SqlSettings.prepare`."""
+        if self.databases is not None:
+            prepare_databases(self.databases, sandbox)
+        elif self.task == "SP":
+            sandbox.check(self.engine)
 
     def check_references(
         self,
@@ -174,7 +157,7 @@ class TableMetrics:
             for place, sample in samples
             if isinstance(sample.reference, str)
             and not looks_like_table(sample.reference)
-            and (database := self._database(sample)) is not None
+            and (database := self._sample_database(sample)) is not None
         )
         return asyncio.run(check_references(located, self.limits, self.equality, memory, resolve))
 
@@ -203,7 +186,7 @@ class TableMetrics:
             return self._unparsed(table_text, output)
         bench, database = Bench.of(sandbox, self.limits, self.equality), None
         if isinstance(reference, str) and not looks_like_table(reference):
-            database = self._database(sample)
+            database = self._sample_database(sample)
             if database is None:
                 return self._same_outcome("not_applicable", f"the reference is SQL: {_NO_DATABASE}")
             expected = await self._run(bench, database, reference)
@@ -270,7 +253,7 @@ class TableMetrics:
             return self._unparsed(TableText(None, kind, f"no SQL could be read: {reply.problem}"), output)
         # Rules that take equal texts for equal compare texts that are no SQL as well.
         query = reply.reading.query or str(output.value).strip()
-        database = self._database(sample)
+        database = self._sample_database(sample)
         if database is None:
             return self._same_outcome("not_applicable", _NO_DATABASE)
         # Similarity is to one table: that of the first query of several.
@@ -292,7 +275,7 @@ class TableMetrics:
         measures = await self._measure(bench, (expected, predicted), ordered=ordered, verdict=verdict)
         return self._scores(measures, detail, about)
 
-    def _database(self, sample: Sample) -> Database | None:
+    def _sample_database(self, sample: Sample) -> Database | None:
         name, schema = (sample.metadata.get(key) for key in ("db_id", "schema"))
         named = name or ("" if has_default(self.databases) else None)
         if isinstance(schema, str) and schema.strip() and (self.databases is None or named is None):

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.errors import ConfigError
-from steelyard.sql.layout import QueryToken, scan
+from steelyard.sql.layout import QueryToken, end_of_bracket, scan
 from steelyard.sql.results import EngineName
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _calls(tokens: Sequence[QueryToken], engine: EngineName) -> Iterator[tuple[i
             if token.word in keywords and not is_dotted:
                 yield at, at, at
             continue
-        arguments = _inside(tokens, at + 1)
+        arguments = tokens[at + 2 : end_of_bracket(tokens, at + 1)]
         last = min(at + 2 + len(arguments), len(tokens) - 1)
         if first is None:  # a method: day.age() is age(day)
             if engine != "sqlite" and _name(token) == "AGE" and not arguments:
@@ -121,13 +121,6 @@ def _first_schema(tokens: Sequence[QueryToken], at: int) -> int | None:
 def _name(token: QueryToken) -> str:
     """A bare or quoted name in capitals."""
     return token.text[1:-1].upper() if token.kind == "quoted" and token.text[0] == '"' else token.word
-
-
-def _inside(tokens: Sequence[QueryToken], bracket: int) -> Sequence[QueryToken]:
-    """The tokens between a bracket and its partner."""
-    depth = tokens[bracket].depth
-    end = next((at for at in range(bracket + 1, len(tokens)) if tokens[at].depth <= depth), len(tokens))
-    return tokens[bracket + 1 : end]
 
 
 def _asks(name: str, arguments: Sequence[QueryToken], engine: EngineName) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, combinations
 from typing import Final
 
-from steelyard.sql.layout import QueryToken, scan
+from steelyard.sql.layout import QueryToken, end_of_bracket, scan
 from steelyard.sql.results import EngineName
 
 MOST_GOLDS: Final = 64
@@ -77,9 +77,9 @@ def _braces(statement: str, engine: EngineName) -> tuple[int, int, list[str]] | 
     for at, token in enumerate(tokens):
         if token.text != "{" or token.kind != "mark":
             continue
-        close = next((index for index in range(at + 1, len(tokens)) if tokens[index].depth == token.depth), None)
+        close = end_of_bracket(tokens, at)
         inside = tokens[at + 1 : close]
-        if close is None or not inside or any(part.text == ":" for part in inside):
+        if close == len(tokens) or not inside or any(part.text == ":" for part in inside):
             continue
         columns = _listed(statement, inside)
         if len(columns) <= _MOST_OPTIONAL:

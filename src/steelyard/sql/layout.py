@@ -252,3 +252,9 @@ def _without_direction(tokens: list[QueryToken]) -> list[QueryToken]:
     if len(words) > 2 and words[-2] == "NULLS" and words[-1] in {"FIRST", "LAST"}:
         tokens, words = tokens[:-2], words[:-2]
     return tokens[:-1] if len(words) > 1 and words[-1] in {"ASC", "DESC"} else tokens
+
+
+def end_of_bracket(tokens: Sequence[QueryToken], opening: int) -> int:
+    """The position of the bracket that closes the one at a position; the number of tokens where none does."""
+    depth = tokens[opening].depth
+    return next((at for at in range(opening + 1, len(tokens)) if tokens[at].depth <= depth), len(tokens))

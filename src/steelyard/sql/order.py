@@ -20,12 +20,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from typing import Any, Final, Literal
 
 from sqlglot import exp
 
-from steelyard.sql.layout import QueryLayout, QueryToken, layout_of, scan
+from steelyard.sql.layout import QueryLayout, end_of_bracket, layout_of, scan
 from steelyard.sql.results import EngineName, ResultTable
 from steelyard.sql.syntax import parsed
 
@@ -362,16 +362,12 @@ def extremes(query: str, engine: EngineName) -> Iterator[tuple[str, str]]:
     for at, token in enumerate(tokens[:-3]):
         if token.start > first or token.text.upper() not in {"MIN", "MAX"} or tokens[at + 1].text != "(":
             continue
-        inside = _within(tokens[at + 2 :], token.depth)
+        inside = tokens[at + 2 : end_of_bracket(tokens, at + 1)]
         if inside and not any(inner.text == "," or inner.text.upper() == "SELECT" for inner in inside):
             argument = query[inside[0].start : inside[-1].end]
             shown = query[token.start : inside[-1].end] + ")"
             argument = argument if argument[:9].upper() != "DISTINCT " else argument[9:]
             yield shown, f"SELECT DISTINCT {argument} {query[first:last].strip()} LIMIT 1000"
-
-
-def _within(tokens: Sequence[QueryToken], depth: int) -> list[QueryToken]:
-    return list(takewhile(lambda token: token.depth > depth, tokens))
 
 
 def numbers_as_text(table: ResultTable) -> bool:

@@ -9,12 +9,13 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Literal, Self
 
 from steelyard.errors import expect_number
 from steelyard.sql.results import Database, EngineName, Execution, SqlLimits
 from steelyard.sql.server_address import Server
-from steelyard.sql.workers.pool import Call, Pool, RunRequest
+from steelyard.sql.workers.pool import Call, Pool
 
 Permit = Literal["commands", "code"]
 
@@ -94,8 +95,7 @@ class Sandbox:
             ConfigError: the file does not exist or is not a database, or the engine or the role is refused.
             ScorerError: the server cannot be reached any more.
         """
-        # Most evaluations have a sandbox and no SQL: what runs SQL is imported with the first statement.
-        return self._opened().run(RunRequest(database, query, create, limits), Call())
+        return self._opened().run(database, query, create, limits, Call())
 
     async def arun(
         self, database: Database, query: str, *, create: str = "", limits: SqlLimits = SqlLimits()
@@ -103,9 +103,9 @@ class Sandbox:
         """The same as `run`, without blocking the event loop. Cancelled, it ends the query's worker."""
         call = Call()
         pool = self._opened()
-        request = RunRequest(database, query, create, limits)
+        work = partial(pool.run, database, query, create, limits, call)
         try:
-            return await asyncio.get_running_loop().run_in_executor(pool.executor, pool.run, request, call)
+            return await asyncio.get_running_loop().run_in_executor(pool.executor, work)
         except asyncio.CancelledError:
             call.cancel()
             raise

@@ -16,11 +16,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from steelyard.sql.results import Execution, LocalEngine, SqlFailure
 from steelyard.sql.vendor_dumps import vendor_of
-from steelyard.sql.vendor_tables import OtherStatement, TranslatedTable, Translation, sort_statements, translate_dump
+
+if TYPE_CHECKING:
+    from steelyard.sql.vendor_tables import OtherStatement, TranslatedTable, Translation
 
 _LONGEST: Final = 5_000_000
 """Characters of a script that is translated at most: sqlglot reads 200,000 a second."""
@@ -92,6 +94,9 @@ class ScratchScripts:
         """
         built = BuiltScript(engine, "")
         if len(script) <= _LONGEST:
+            # With sqlglot, which no worker needs for a script that builds as it is.
+            from steelyard.sql.vendor_tables import sort_statements, translate_dump
+
             vendor = vendor_of(script)
             translation = sort_statements(script) if vendor is None else translate_dump(script, vendor, engine)
             built = _buildable(engine, translation, build, time.monotonic() + seconds)

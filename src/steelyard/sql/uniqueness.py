@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from steelyard.sql.cells import intern_tables
-from steelyard.sql.layout import QueryToken, scan
+from steelyard.sql.layout import QueryToken, end_of_bracket, scan
 from steelyard.sql.results import EngineName, ResultTable
 
 _MOST_PARTS: Final = 4
@@ -331,9 +331,7 @@ class _QueryReader:
     def _gathering(self, index: int) -> OpenPart | None:
         """An aggregate over rows in no order: its parts in another order, or another row's value."""
         depth = self._tokens[index].depth
-        closing = next(
-            (at for at in range(index + 2, len(self._tokens)) if self._tokens[at].depth == depth), len(self._tokens)
-        )
+        closing = end_of_bracket(self._tokens, index + 1)
         inside = self._tokens[index + 2 : closing]
         if closing == len(self._tokens) or not inside:
             return None
@@ -455,15 +453,15 @@ class _QueryReader:
 
     def _names_in(self, opening: int) -> tuple[str, ...] | None:
         """The names in `part(a, b) AS (...)`; None where no AS follows."""
-        depth = self._tokens[opening].depth
-        closing = next((at for at in range(opening + 1, len(self._tokens)) if self._tokens[at].depth == depth), 0)
+        closing = end_of_bracket(self._tokens, opening)
         if self._text(closing + 1).upper() != "AS":
             return None
         return tuple(token.text for token in self._tokens[opening + 1 : closing] if token.text != ",")
 
     def _columns_in(self, opening: int, depth: int) -> tuple[str, ...] | None:
         """The output columns of the query in a bracket."""
-        level = [token for token in self._inside(opening) if token.depth == self._tokens[opening].depth + 1]
+        inside = self._tokens[opening + 1 : end_of_bracket(self._tokens, opening)]
+        level = [token for token in inside if token.depth == self._tokens[opening].depth + 1]
         if not level or level[0].word != "SELECT" or depth > _DEEPEST:
             return None
         names: list[str] = []
@@ -481,13 +479,6 @@ class _QueryReader:
                 return None
             names.append(last.text)
         return tuple(names)
-
-    def _inside(self, opening: int) -> Sequence[QueryToken]:
-        depth = self._tokens[opening].depth
-        end = next(
-            (at for at in range(opening + 1, len(self._tokens)) if self._tokens[at].depth <= depth), len(self._tokens)
-        )
-        return self._tokens[opening + 1 : end]
 
     def _numbering(self, index: int) -> OpenPart | None:
         """A window function that numbers rows, or looks at the row before, with ties in its order."""

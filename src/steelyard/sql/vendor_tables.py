@@ -14,14 +14,15 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel, SqlglotError
 
 from steelyard.sql.results import LocalEngine
 from steelyard.sql.statements import split
 from steelyard.sql.vendor_dumps import DumpStatement, Vendor, split_dump
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 _DEEPEST: Final = 100
 _DATA: Final = frozenset({"INSERT", "REPLACE", "UPDATE", "DELETE", "COPY"})
@@ -193,10 +194,6 @@ class _Translator:
             self._left_out[name] = why
 
     def _parsed(self, statement: DumpStatement) -> exp.Expr | None:
-        import sqlglot
-        from sqlglot import exp
-        from sqlglot.errors import SqlglotError
-
         # What it cannot read is said by us, with the table; it would be written to standard error as well.
         logging.getLogger("sqlglot").setLevel(logging.ERROR)
         if statement.depth > _DEEPEST:
@@ -219,8 +216,6 @@ class _Translator:
         return trees[0]
 
     def _translate(self, tree: exp.Expr, name: str) -> None:
-        from sqlglot import exp
-
         if (
             isinstance(tree, exp.Create)
             and tree.kind == "TABLE"
@@ -241,8 +236,6 @@ class _Translator:
 
     def _plain(self, tree: exp.Expr) -> str:
         """A statement as sqlglot writes it for the engine, without options and schemas."""
-        from sqlglot import exp
-
         tree.set("properties", None)
         for table in tree.find_all(exp.Table):
             self._unqualify(table)
@@ -254,16 +247,12 @@ class _Translator:
             table.set("db", None)
 
     def _written(self, tree: exp.Expr) -> str:
-        from sqlglot.errors import ErrorLevel, SqlglotError
-
         try:
             return tree.sql(dialect=self._engine, identify=True, unsupported_level=ErrorLevel.IGNORE)
         except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError) as error:
             raise _Untranslatable(_short(error)) from None
 
     def _table(self, tree: exp.Create) -> None:
-        from sqlglot import exp
-
         target = tree.this.this
         self._unqualify(target)
         name = target.name
@@ -284,8 +273,6 @@ class _Translator:
             raise _Untranslatable("it has no columns")
 
     def _column(self, table: TranslatedTable, column: exp.ColumnDef) -> None:  # noqa: C901  # one rule after another
-        from sqlglot import exp
-
         kind = (
             column.kind.this.name if column.kind and isinstance(column.kind.this, exp.DataType.Type) else "USERDEFINED"
         )
@@ -355,8 +342,6 @@ class _Translator:
         return text
 
     def _key(self, table: TranslatedTable, part: exp.Expr) -> None:
-        from sqlglot import exp
-
         for rule in part.expressions if isinstance(part, exp.Constraint) else [part]:
             if isinstance(rule, exp.PrimaryKey):
                 names, word = rule.expressions, "PRIMARY KEY"
@@ -371,8 +356,6 @@ class _Translator:
 
     def _alter(self, tree: exp.Alter) -> None:
         """The keys that dumps of PostgreSQL and SQL Server add behind the table."""
-        from sqlglot import exp
-
         table = self._tables.get(tree.this.name.casefold())
         for action in tree.args.get("actions") or ():
             if table is not None and isinstance(action, exp.AddConstraint):
@@ -380,8 +363,6 @@ class _Translator:
                     self._key(table, part)
 
     def _insert(self, tree: exp.Insert) -> None:
-        from sqlglot import exp
-
         target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
         table = self._tables.get(target.name.casefold())
         if table is None:
@@ -415,8 +396,6 @@ class _Translator:
 
     def _value(self, cell: exp.Expr, kind: str = "") -> str | None:  # noqa: C901, PLR0911  # one kind of value after another
         """A literal of the engine; None for what is none."""
-        from sqlglot import exp
-
         if isinstance(cell, exp.Paren | exp.Cast | exp.Introducer):
             inner = cell.expression if isinstance(cell, exp.Introducer) else cell.this
             if isinstance(cell, exp.Cast) and isinstance(inner, exp.HexString):
@@ -488,8 +467,6 @@ class _Translator:
 
 def _column_of(part: exp.Expr) -> str:
     """The column that a part of a key names; "" for a prefix or an expression."""
-    from sqlglot import exp
-
     part = part.this if isinstance(part, exp.Ordered) else part
     return part.name if isinstance(part, exp.Identifier | exp.Column) else ""
 

@@ -14,8 +14,16 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.stats.correlation import as_numbers, centred_ranks, level_counts
-from steelyard.stats.rating_bootstrap import Coefficient, Ratings, Statistic, bootstrap, collapse
+from steelyard.stats.correlation import (
+    Coefficient,
+    Ratings,
+    Statistic,
+    as_numbers,
+    bootstrap,
+    centred_ranks,
+    collapse,
+    level_counts,
+)
 
 Array = NDArray[Any]
 

@@ -1,4 +1,4 @@
-"""Figures of a classification from its confusion matrix: precision, recall, F1, macro F1, balanced accuracy, kappa.
+"""Figures of a classification from its confusion matrix (F1, balanced accuracy, kappa), and of its confidences.
 
 A confusion matrix has a row per reference class and a column per class that was read, in one order, with one more
 column for replies of which no class was read. So an unread reply lowers recall and F1, and is an answer of its own in
@@ -7,13 +7,22 @@ kappa.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.stats.intervals import Interval, check_level, score_interval, wilson
+from steelyard.stats.intervals import (
+    Interval,
+    check_level,
+    check_values,
+    mean_interval,
+    score_interval,
+    wilson,
+    wilson_clustered,
+)
 from steelyard.stats.quantiles import normal_quantile
 
 Array = NDArray[Any]
@@ -240,3 +249,141 @@ def _by_bootstrap(clusters: Array, level: float, seed: int) -> dict[str, Any]:
         mean, variance = float(found[name][0]), float(values[name].var())
         means[name] = _of_mean(mean, _trials(mean, variance, 2 * clusters.sum(), g), level)
     return per_class | means
+
+
+BINS: Final = 10
+"""Bins of equal width, as in the literature; figures with other numbers of bins cannot be compared."""
+
+
+class CalibrationBin(NamedTuple):
+    """The answers whose confidence lies in one part of [0, 1].
+
+    Args:
+        low: lower end, which belongs to the bin; `high` belongs to the next one, and 1 to the last.
+        high: likewise.
+        n: answers.
+        confidence: their mean confidence.
+        right: share of them that is right.
+        interval: of that share.
+    """
+
+    low: float
+    high: float
+    n: int
+    confidence: float
+    right: float
+    interval: Interval
+
+
+class Calibration(NamedTuple):
+    """How confidences agree with being right.
+
+    Args:
+        n: answers.
+        confidence: mean confidence.
+        right: share that is right.
+        ece: expected calibration error: mean distance of confidence and share right over the bins, in [0, 1].
+        ece_by_chance: the same that perfectly calibrated confidences would show on average, as bins are small.
+        brier: Brier score: mean squared distance of confidence and outcome; 0 is perfect, lower is better.
+        brier_interval: of the Brier score.
+        reliability: part of the Brier score by confidences that are off; 0 is perfect.
+        resolution: what is gained by bins whose shares differ; higher is better.
+        uncertainty: Brier score of always stating the share that is right.
+        within: part by differences within bins.
+        bins: those with an answer, in order.
+    """
+
+    n: int
+    confidence: float
+    right: float
+    ece: float
+    ece_by_chance: float
+    brier: float
+    brier_interval: Interval | None
+    reliability: float
+    resolution: float
+    uncertainty: float
+    within: float
+    bins: tuple[CalibrationBin, ...]
+
+
+def calibration_figures(confidences: ArrayLike, right: ArrayLike, *, clusters: ArrayLike | None = None) -> Calibration:
+    """Calibration of the confidences in [0, 1] that answers are right.
+
+    With n_b answers in bin b of ten of equal width, c_b their mean confidence, r_b their share right, and r over all:
+
+        ECE = sum_b n_b / n * |c_b - r_b|
+        Brier = mean (c_i - y_i)^2 = reliability - resolution + uncertainty + within
+        reliability = sum_b n_b / n (c_b - r_b)^2,   resolution = sum_b n_b / n (r_b - r)^2,   uncertainty = r (1 - r)
+
+    The estimated ECE is too high, as |c_b - r_b| is above 0 by chance alone. If every answer were right with the
+    probability c_i, it would be about sum_b sqrt(2 / pi * sum_{i in b} c_i (1 - c_i)) / n: that is `ece_by_chance`,
+    by the normal approximation in each bin. It takes answers as independent.
+
+    Args:
+        confidences: n >= 1 numbers in [0, 1].
+        right: of each answer 1 if it is right, else 0.
+        clusters: a number per answer, equal for those that are not independent; None: all are.
+
+    Raises:
+        ValueError: no answer, or a confidence outside of [0, 1].
+
+    Source: ECE after C. Guo et al., "On calibration of modern neural networks", ICML 2017, section 2; its bias after
+    J. Brocker and L. A. Smith, "Increasing the reliability of reliability diagrams", Weather and Forecasting 22, 2007.
+    Parts of the Brier score after A. H. Murphy, Journal of Applied Meteorology 12, 1973; that within bins, here one
+    sum, after D. B. Stephenson et al., Weather and Forecasting 23, 2008.
+
+    >>> found = calibration_figures([0.9, 0.9, 0.9, 0.6, 0.6], [1, 1, 0, 1, 0])
+    >>> round(found.ece, 3), round(found.brier, 3), [(bin.n, round(bin.right, 2)) for bin in found.bins]
+    (0.18, 0.27, [(2, 0.5), (3, 0.67)])
+    """
+    stated, outcomes = np.asarray(confidences, dtype=float), np.asarray(right, dtype=float)
+    check_values(stated)
+    if ((stated < 0) | (stated > 1)).any():
+        raise ValueError("a confidence is a probability between 0 and 1")
+    bins, squares = _bins(stated, outcomes, clusters), (stated - outcomes) ** 2
+    n, rate, brier = len(stated), float(outcomes.mean()), float(squares.mean())
+    reliability = math.fsum(bin_.n * (bin_.confidence - bin_.right) ** 2 for bin_ in bins) / n
+    resolution = math.fsum(bin_.n * (bin_.right - rate) ** 2 for bin_ in bins) / n
+    chance = np.sqrt(2 / math.pi * np.bincount(_places(stated), weights=stated * (1 - stated)))
+    return Calibration(
+        n=n,
+        confidence=float(stated.mean()),
+        right=rate,
+        ece=math.fsum(bin_.n * abs(bin_.confidence - bin_.right) for bin_ in bins) / n,
+        ece_by_chance=float(chance.sum() / n),
+        brier=brier,
+        brier_interval=mean_interval(squares, clusters=clusters, scale=(0.0, 1.0)),
+        reliability=reliability,
+        resolution=resolution,
+        uncertainty=rate * (1 - rate),
+        within=brier - (reliability - resolution + rate * (1 - rate)),
+        bins=bins,
+    )
+
+
+def _places(stated: NDArray[Any]) -> NDArray[Any]:
+    """The number of each confidence's bin; 0.29 * 100 is 28.999999999999996, but a bin's lower end is its own."""
+    places: NDArray[Any] = np.minimum((stated * BINS + 1e-9).astype(int), BINS - 1)
+    return places
+
+
+def _bins(stated: NDArray[Any], outcomes: NDArray[Any], clusters: ArrayLike | None) -> tuple[CalibrationBin, ...]:
+    places = _places(stated)
+    bins = []
+    for number in np.unique(places).tolist():
+        chosen = places == number
+        confidence, right = float(stated[chosen].mean()), float(outcomes[chosen].mean())
+        limits = _interval(outcomes, chosen, clusters)
+        bins.append(CalibrationBin(number / BINS, (number + 1) / BINS, int(chosen.sum()), confidence, right, limits))
+    return tuple(bins)
+
+
+def _interval(outcomes: NDArray[Any], chosen: NDArray[Any], clusters: ArrayLike | None) -> Interval:
+    values = outcomes[chosen]
+    if clusters is None:
+        return wilson(int(values.sum()), len(values))
+    units = np.asarray(clusters)[chosen]
+    if len(np.unique(units)) == len(units):
+        return wilson(int(values.sum()), len(values))
+    return wilson_clustered(values, clusters=units)

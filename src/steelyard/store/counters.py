@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Final, NamedTuple
 
+from steelyard.analysis.model_calls import FrameworkUsage, StageCost
 from steelyard.analysis.numbers import money_text
-from steelyard.analysis.scores.running_score import RunningScore
-from steelyard.analysis.usage import FrameworkUsage, StageCost
+from steelyard.analysis.scores.score_infos import RunningScore
 from steelyard.errors import ConfigError
 from steelyard.models.prices import Spent, units
 from steelyard.plain_json import field_values

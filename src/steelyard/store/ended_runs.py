@@ -6,7 +6,7 @@ of the run it holds; where they have moved since, as after a resume that was kil
 are stored again.
 
 The replies of a run tell which parameters its endpoints refused, and whether they read all that they were sent; see
-`steelyard.session.parameter_findings` and `steelyard.analysis.cut_inputs`. Its manifest gets a note of that.
+`steelyard.session.parameter_findings` and `steelyard.analysis.model_calls`. Its manifest gets a note of that.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from steelyard.analysis.cut_inputs import InputCount, cut_inputs
+from steelyard.analysis.model_calls import InputCount, StageCost, cut_inputs
 from steelyard.analysis.summary.run_summary_values import RunSummary
-from steelyard.analysis.usage import StageCost
 from steelyard.errors import SteelyardError, StoreError
 from steelyard.plain_json import field_values, from_json, to_json
 from steelyard.session.parameter_findings import CHANGED_PARAMETERS

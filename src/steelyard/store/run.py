@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import Any, Final
 
 from steelyard.analysis.conditions import Condition
-from steelyard.analysis.people_labels import CountedLabels, labelled_record, with_labels
 from steelyard.analysis.run_data import RunData
 from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.analysis.stopping import Stopping
+from steelyard.analysis.summary.people_labels import CountedLabels, labelled_record, with_labels
 from steelyard.analysis.summary.run_summary import summarize_run
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, did_you_mean

@@ -7,10 +7,10 @@ change places in some rows only are wrong answers, which is why cells are never 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress, count, filterfalse, islice
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,37 +99,6 @@ def rounded_cardinality(target: int, prediction: int) -> float:
 def rounded_constraint(target: Counter[_Row], prediction: Counter[_Row]) -> float:
     """Share of the target's distinct rows that occur equally often in the prediction, to three decimals as in QATCH."""
     return round(agreeing(target, prediction) / len(target), 3)
-
-
-class Lexicon:
-    """Numbers for cells: two cells are equal where their numbers are; one lexicon for both tables of a pair.
-
-    Args:
-        key: maps a cell to what it is compared by; the same for cells of one type that Python calls equal.
-    """
-
-    def __init__(self, key: Callable[[Any], Hashable]) -> None:
-        self._key = key
-        self.numbers: dict[Hashable, int] = {}
-        self._seen: dict[type, dict[Any, int]] = {str: {}, int: {}, float: {}}
-
-    def rows(self, table: Iterable[Iterable[Any]]) -> list[tuple[int, ...]]:
-        """The table with a number for each cell; raises what `key` raises."""
-        check_time()
-        number = self._number
-        return [tuple([number(cell) for cell in row]) for row in table]
-
-    def _number(self, cell: Any) -> int:
-        known_numbers = self._seen.get(type(cell))
-        if known_numbers is None:
-            return self._numbered(cell)
-        number = known_numbers.get(cell)
-        if number is None:
-            number = known_numbers[cell] = self._numbered(cell)
-        return number
-
-    def _numbered(self, cell: Any) -> int:
-        return self.numbers.setdefault(self._key(cell), len(self.numbers))
 
 
 def rank_correlation(target: Sequence[Hashable], prediction: Sequence[Hashable]) -> float | None:

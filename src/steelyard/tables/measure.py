@@ -5,13 +5,11 @@ An exception of QATCH 1.0.36 is a result as well: there is no number, and the re
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from steelyard.sql.equality import CellEquality
-from steelyard.sql.extent import check_time
 from steelyard.sql.verdict import ResultVerdict
 
 RuleName = Literal["steelyard", "qatch-docs", "qatch-1.0.36"]
@@ -25,9 +23,6 @@ ALL_METRICS: Final = (*METRICS, "tuple_order_unit", "execution_accuracy")
 ORDER_METRICS: Final = frozenset({"tuple_order", "tuple_order_unit"})
 
 UNORDERED: Final = "the expected result has no order at its top level"
-
-RAISED: Final = (ArithmeticError, AttributeError, RecursionError, TypeError, ValueError)
-"""Exceptions that the release lets through for tables that they cannot process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,49 +66,3 @@ class TablePair:
     ordered: bool | None = None
     verdict: Verdict | None = None
     equality: CellEquality = CellEquality()
-
-
-def measure_each(pair: TablePair, measure: Callable[[str], Measure], release: str) -> dict[str, Measure]:
-    """Each metric of the pair, for rules that have the five metrics of QATCH and `tuple_order` in [0, 1] already.
-
-    Args:
-        pair: names the metrics.
-        measure: returns one of the five.
-        release: named in the reason where there is no such metric.
-    """
-    measures = {}
-    for name in pair.metrics:
-        check_time()
-        formula = "tuple_order" if name == "tuple_order_unit" else name
-        measures[name] = measure(formula) if formula in METRICS else lacks_accuracy(release)
-    return measures
-
-
-def unless_unordered(pair: TablePair, measure: Callable[[str], Measure]) -> Callable[[str], Measure]:
-    """`measure`, with `tuple_order` not applicable where the expected result has no order."""
-    if pair.ordered is not False:
-        return measure
-    return lambda name: Measure(None, UNORDERED) if name == "tuple_order" else measure(name)
-
-
-def attempt(release: str, compute: Callable[[], float]) -> Measure:
-    """The number that a release gives, or the reason why it gives none.
-
-    Args:
-        release: its version.
-        compute: returns the number, or raises what the release raises.
-
-    >>> attempt("1.0.36", lambda: 1 / 0)
-    Measure(value=None, reason='QATCH 1.0.36 raises ZeroDivisionError', flags=())
-    """
-    check_time()
-    try:
-        value = compute()
-    except RAISED as error:
-        return Measure(None, f"QATCH {release} raises {type(error).__name__}")
-    return Measure(None, f"QATCH {release} gives NaN") if math.isnan(value) else Measure(value)
-
-
-def lacks_accuracy(release: str) -> Measure:
-    """The result of a rule set without execution accuracy."""
-    return Measure(None, f"{release} has no execution_accuracy")

@@ -11,57 +11,56 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from decimal import Decimal
-from itertools import chain, count, islice
+from itertools import chain, count
 from typing import Any, Final
-
-import numpy as np
 
 from steelyard.sql.extent import check_time
 from steelyard.sql.results import plain_cell
 from steelyard.tables.counting import (
-    Lexicon,
     Rows,
     first_places_correlation,
     found_in,
     rounded_cardinality,
     rounded_constraint,
 )
-from steelyard.tables.measure import Measure, TablePair, measure_each, unless_unordered
+from steelyard.tables.measure import UNORDERED, Measure, TablePair
 
 _NUMBER: Final = re.compile(r"^-?\d+(?:\.\d+)?$")
 """A text that is a number to QATCH: any script's digits; `$` lets one line feed through."""
 
 _LISTS: Final[frozenset[type]] = frozenset({list, tuple})
-_FOLDED_AT_ONCE: Final[frozenset[type]] = frozenset({str, int, float, type(None)})
-"""Types whose cells have one key where Python calls them equal; not bool, of which True equals 1."""
-
-_FEW_FLOATS: Final = 50
-_CLEAR: Final = 1e9
-_HALF: Final = 1e-6
-"""Below `_CLEAR` a product is right to 1e-7, so nothing this far from a half is rounded to the wrong side."""
 
 
 def qatch_docs_metrics(pair: TablePair) -> dict[str, Measure]:
     """Compute the requested metrics by the rules `qatch-docs`."""
-    return measure_each(pair, unless_unordered(pair, _formula(pair)), "the documentation of QATCH")
+    tables = _rows(pair.target), _rows(pair.prediction)
+    special = _special_case(*tables)
+    target, prediction = ([], []) if special else qatch_docs_rows(*tables)
+    measures = {}
+    for name in pair.metrics:
+        check_time()
+        formula = _FORMULAS.get("tuple_order" if name == "tuple_order_unit" else name)
+        if formula is None:
+            measures[name] = Measure(None, f"the documentation of QATCH has no {name}")
+        elif formula is first_places_correlation and pair.ordered is False:
+            measures[name] = Measure(None, UNORDERED)
+        else:
+            measures[name] = special or Measure(formula(target, prediction))
+    return measures
 
 
-def _formula(pair: TablePair) -> Callable[[str], Measure]:
-    """What the documentation gives for each metric."""
-    for name, table in (("prediction", pair.prediction), ("target", pair.target)):
-        problem = _problem(table)
-        if problem:
-            nothing = Measure(0.0, f"the {name} counts as nothing: {problem}")
-            return lambda _: nothing
-    target, prediction = qatch_docs_rows(_rows(pair.target), _rows(pair.prediction))
+def _special_case(target: Any, prediction: Any) -> Measure | None:
+    """What every metric is where a table is none, or has no row; None for two tables with rows."""
+    for name, table in (("prediction", prediction), ("target", target)):
+        if problem := _problem(table):
+            return Measure(0.0, f"the {name} counts as nothing: {problem}")
     if not target and not prediction:
-        return lambda _: Measure(1.0, "both tables are empty", ("both_empty",))
+        return Measure(1.0, "both tables are empty", ("both_empty",))
     if not target or not prediction:
-        empty_side = "target" if not target else "prediction"
-        return lambda _: Measure(0.0, f"the {empty_side} is empty")
-    return lambda name: Measure(_FORMULAS[name](target, prediction))
+        return Measure(0.0, f"the {'prediction' if target else 'target'} is empty")
+    return None
 
 
 def _rows(table: Any) -> Any:
@@ -70,7 +69,6 @@ def _rows(table: Any) -> Any:
 
 def _problem(table: Any) -> str:
     """Why the documentation's evaluator gives zeros: it is not a list of lists of cells."""
-    table = _rows(table)
     if not isinstance(table, list | tuple):
         return "it is not a list of rows"
     if set(map(type, table)) <= _LISTS and _LISTS.isdisjoint(map(type, chain.from_iterable(table))):
@@ -140,59 +138,9 @@ def qatch_docs_rows(*tables: Sequence[Sequence[Any]]) -> list[list[tuple[int, ..
     >>> qatch_docs_rows([["Bob", 1]], [[" bob", "1.001"], [True, None]])
     [[(0, 1)], [(0, 1), (2, 3)]]
     """
-    cells = list(chain.from_iterable(chain.from_iterable(tables)))
-    kinds = set(map(type, cells))
-    if not kinds <= _FOLDED_AT_ONCE:
-        lexicon = Lexicon(qatch_docs_key)
-        return [lexicon.rows(table) for table in tables]
-    keys = _documented_keys(cells, kinds)
     check_time()
     numbers: dict[Hashable, int] = defaultdict(count().__next__)
-    number_of = dict(zip(keys, map(numbers.__getitem__, keys.values()), strict=True))
-    return [_rebuilt(table, map(number_of.__getitem__, chain.from_iterable(table))) for table in tables]
-
-
-def _rebuilt(table: Sequence[Sequence[Any]], numbers: Iterator[int]) -> list[tuple[int, ...]]:
-    """The numbers in rows as wide as the table's."""
-    widths = list(map(len, table))
-    if widths and widths[0] and widths.count(widths[0]) == len(widths):
-        return list(zip(*[numbers] * widths[0], strict=True))
-    return [tuple(islice(numbers, width)) for width in widths]
-
-
-def _documented_keys(cells: Sequence[Any], kinds: set[type]) -> dict[Any, Hashable]:
-    """The key of each cell, in order; texts and floats all together, which takes a third of the time."""
-    # Whole numbers are their own keys.
-    keys: dict[Any, Hashable] = dict(zip(cells, cells, strict=True))
-    texts = [cell for cell in keys if type(cell) is str] if str in kinds else []
-    floats = [cell for cell in keys if type(cell) is float] if float in kinds else []
-    keys.update(zip(texts, map(str.lower, map(str.strip, texts)), strict=True))
-    keys.update(zip(floats, _at_two_decimals(floats), strict=True))
-    odd: list[Any] = [text for text in texts if "\n" in text or _NUMBER.match(text)]
-    # One that is not finite makes the sum so, and a look at the sum is a tenth of a look at each.
-    odd += (cell for cell in floats if not math.isfinite(cell)) if not math.isfinite(sum(floats)) else ()
-    odd += [None] if None in keys else []
-    keys.update(zip(odd, map(qatch_docs_key, odd), strict=True))
-    return keys
-
-
-def _at_two_decimals(floats: Sequence[float]) -> Sequence[float]:
-    """What `round(number, 2)` gives for each; what is not finite stays.
-
-    Python's rounding goes by way of the decimal text. Where the number times 100 is clearly nearer to one whole number
-    than to the next, a hundredth of that is the same float, in a tenth of the time.
-    """
-    if len(floats) < _FEW_FLOATS:
-        return [round(number, 2) if math.isfinite(number) else number for number in floats]
-    with np.errstate(over="ignore", invalid="ignore"):
-        scaled = np.array(floats) * 100
-        rounded_scaled = np.rint(scaled)
-        clear = (np.abs(scaled) < _CLEAR) & (np.abs(np.abs(scaled - rounded_scaled) - 0.5) > _HALF)
-    rounded: list[float] = (rounded_scaled / 100).tolist()
-    for index in np.flatnonzero(~clear).tolist():
-        number = floats[index]
-        rounded[index] = round(number, 2) if math.isfinite(number) else number
-    return rounded
+    return [[tuple([numbers[qatch_docs_key(cell)] for cell in row]) for row in table] for table in tables]
 
 
 _FORMULAS: Final[Mapping[str, Callable[[Rows, Rows], float]]] = {

@@ -140,14 +140,16 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
 
 
 Computed = tuple[Comparison, tuple["ShownPair", ...], Section, tuple[ChangedRow, ...]]
+"""A comparison, each of its pairs, the section of all figures, and the changed samples of all pairs."""
 
 
 def _computed(pages: Pages, runs: Sequence[Run], score: str | None, second: str) -> Computed:
-    """A comparison and what is shown of it."""
-
     def compute() -> Computed:
         compared = pages.comparison(runs, score)
-        return compared, *_shown_all(pages, runs, compared, second)
+        shown_pairs = tuple(_shown(pages, runs, pair, second) for pair in compared.pairs)
+        settings = [shown.settings for shown in shown_pairs]
+        section = _without_repeats(comparison_section(compared, runs), settings)
+        return compared, shown_pairs, section, changed_rows(pages, runs, compared.pairs)
 
     return pages.kept("shown comparison", runs, (score, second), compute)
 
@@ -187,16 +189,6 @@ def _without_repeats(section: Section, settings: Collection[Section]) -> Section
         if part not in settings and (part.table is None or part.table.layout != "tiles")
     )
     return replace(section, parts=tuple(parts))
-
-
-def _shown_all(
-    pages: Pages, runs: Sequence[Run], compared: Comparison, second: str
-) -> tuple[tuple[ShownPair, ...], Section, tuple[ChangedRow, ...]]:
-    """Every pair, the section of all figures, and the changed samples of all pairs."""
-    shown_pairs = tuple(_shown(pages, runs, pair, second) for pair in compared.pairs)
-    settings = [shown.settings for shown in shown_pairs]
-    rows = changed_rows(pages, runs, compared.pairs)
-    return shown_pairs, _without_repeats(comparison_section(compared, runs), settings), rows
 
 
 def _shown(pages: Pages, runs: Sequence[Run], pair: PairComparison, second: str) -> ShownPair:

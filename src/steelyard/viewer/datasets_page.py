@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from steelyard.analysis.comparison.settings import WordChange, word_changes
 from steelyard.config.dataset_versions import draft_difference, save_draft
-from steelyard.data.dataset_difference import CellChange, DatasetDifference, RowDifference, dataset_difference
+from steelyard.data.dataset_file import CellChange, DatasetDifference, RowDifference, dataset_difference
 from steelyard.data.new_version import unwritable
 from steelyard.errors import ConfigError, DataError
 from steelyard.people.dataset_drafts import DatasetDraft, discard_draft
@@ -27,26 +27,6 @@ _MOST_ROWS: Final = 200
 """Rows of each kind on the page of a difference; `steelyard data diff` lists them all."""
 _MOST_COMPARED: Final = 20_000
 """Characters that are compared word by word."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShownCell:
-    """A cell that differs, word by word where it is not too long."""
-
-    column: str
-    before: str
-    after: str
-    words: tuple[WordChange, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownDifference:
-    """A kind of difference: its heading, how many rows are of it, and the first of them."""
-
-    key: str
-    title: str
-    total: int
-    rows: tuple[tuple[str, tuple[ShownCell, ...]], ...]
 
 
 def dataset_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
@@ -123,7 +103,9 @@ class _DatasetPages:
             later=later,
             fault=fault,
             same=changes.same if changes else 0,
-            shown=list(_parts(changes)) if changes else [],
+            shown=_kinds(changes) if changes else [],
+            most=_MOST_ROWS,
+            words_of=_words,
         )
 
     def draft(self, request: Request) -> Response:
@@ -133,11 +115,10 @@ class _DatasetPages:
     def _draft_page(self, request: Request, fault: str = "") -> Response:
         dataset, version = self.datasets.asked(request)
         draft = self.datasets.draft(dataset, version)
-        parts: list[ShownDifference] = []
-        refused = ""
+        shown, refused = [], ""
         try:
             file = self.datasets.file(version)
-            parts = list(_parts(draft_difference(file, draft.edits)))
+            shown = _kinds(draft_difference(file, draft.edits))
             refused = unwritable(file.path)
         except (ConfigError, DataError) as error:
             refused = str(error)
@@ -149,7 +130,9 @@ class _DatasetPages:
             dataset=dataset,
             version=version,
             draft=draft,
-            shown=parts,
+            shown=shown,
+            most=_MOST_ROWS,
+            words_of=_words,
             fault=fault,
             refused=refused,
             author=author_of(request),
@@ -178,20 +161,13 @@ class _DatasetPages:
         return RedirectResponse(self.pages.address(f"/data/{dataset.id}", version=version.digest), 303)
 
 
-def _parts(difference: DatasetDifference) -> Iterator[ShownDifference]:
-    """The kinds of difference that there are."""
+def _kinds(difference: DatasetDifference) -> list[tuple[str, Sequence[RowDifference]]]:
+    """The kinds of difference that there are, each with its rows."""
     kinds = (("added", difference.added), ("changed", difference.changed), ("retired", difference.retired))
-    for key, rows in kinds:
-        if rows:
-            yield ShownDifference(key, key.capitalize(), len(rows), tuple(_shown(rows[:_MOST_ROWS], key)))
+    return [(kind, rows) for kind, rows in kinds if rows]
 
 
-def _shown(rows: Sequence[RowDifference], key: str) -> Iterator[tuple[str, tuple[ShownCell, ...]]]:
-    for row in rows:
-        yield row.id, tuple(_cell(cell, by_words=key == "changed") for cell in row.cells)
-
-
-def _cell(cell: CellChange, *, by_words: bool) -> ShownCell:
-    fits = by_words and len(cell.before) + len(cell.after) <= _MOST_COMPARED
-    words: Any = word_changes(cell.before, cell.after) if fits else ()
-    return ShownCell(cell.column, cell.before, cell.after, tuple(words))
+def _words(cell: CellChange) -> Sequence[WordChange]:
+    """The change of a cell word by word; () where it is too long for that."""
+    fits = len(cell.before) + len(cell.after) <= _MOST_COMPARED
+    return tuple(word_changes(cell.before, cell.after)) if fits else ()

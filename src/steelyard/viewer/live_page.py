@@ -22,9 +22,9 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from steelyard.analysis.model_calls import StageCost
 from steelyard.analysis.numbers import duration_text, money_text, rate_text, score_phrase, value_text
-from steelyard.analysis.scores.running_score import RunningScore, headline_score
-from steelyard.analysis.usage import StageCost
+from steelyard.analysis.scores.score_infos import RunningScore, headline_score
 from steelyard.errors import SteelyardError, StoreError
 from steelyard.models.prices import units
 from steelyard.report.progress import BudgetUse, budget_use, retry_text

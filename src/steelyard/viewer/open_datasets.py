@@ -12,9 +12,8 @@ from typing import Final
 from starlette.requests import Request
 
 from steelyard.config.dataset_versions import open_version
-from steelyard.data.dataset_file import DatasetFile
+from steelyard.data.dataset_file import DatasetFile, DatasetRow
 from steelyard.data.new_version import edited_rows
-from steelyard.data.packed_rows import DatasetRow, ids_of
 from steelyard.errors import ConfigError
 from steelyard.people.dataset_drafts import DatasetDraft, DraftRow, read_draft
 from steelyard.people.named_datasets import (
@@ -196,7 +195,7 @@ def _matching(
 ) -> Callable[[int], bool]:
     """A function that tells whether the row at a place is to be shown."""
     search = given.get("search", "").casefold()
-    ids = ids_of(rows) if given.get("show") == "draft" or search else ()
+    ids = [row.id for row in rows] if given.get("show") == "draft" or search else ()
     if given.get("show") == "draft":
         return lambda place: ids[place] in draft.rows and (not search or search in _text(file, rows[place]))
     if not search:
@@ -205,7 +204,7 @@ def _matching(
 
     def matches(place: int) -> bool:
         # A changed row differs from the file, and a new one is not in it.
-        is_changed = place >= len(file.ids) or ids[place] in draft.rows
+        is_changed = place >= len(file.rows) or ids[place] in draft.rows
         return search in (_text(file, rows[place]) if is_changed else unpacked.at(place))
 
     return matches

@@ -17,7 +17,7 @@ from typing import Any, Final
 from steelyard.analysis.comparison.compare_runs import headline_difference
 from steelyard.analysis.comparison.comparison_values import Verdict
 from steelyard.analysis.numbers import cost_text, interval_text, seconds_text, signed_text, value_text
-from steelyard.analysis.scores.running_score import RunningScore, headline_score
+from steelyard.analysis.scores.score_infos import RunningScore, headline_score
 from steelyard.analysis.summary.run_summary import summarize_run
 from steelyard.errors import SteelyardError, StoreError
 from steelyard.store import Run

@@ -86,7 +86,7 @@ def runs_routes(pages: Pages) -> list[Route]:
 
     def runs(request: Request) -> Response:
         given = {name: request.query_params.get(name, "") for name in _GIVEN}
-        listed = _listed(pages)
+        listed = listed_runs(pages)
         now = datetime.now(UTC)
         try:
             matches, fault = filtered(_chosen(listed, given), given["filter"], now), ""
@@ -135,7 +135,7 @@ def runs_routes(pages: Pages) -> list[Route]:
     return [Route("/", runs)]
 
 
-def _listed(pages: Pages) -> list[MarkedRun]:
+def listed_runs(pages: Pages) -> list[MarkedRun]:
     """Every run, newest first."""
     marks = read_marks(pages.store)
     return [

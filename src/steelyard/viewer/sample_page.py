@@ -45,6 +45,7 @@ from steelyard.types import Message, Record, Reply, Score, ScoreInfo
 from steelyard.viewer.forms import author_of
 from steelyard.viewer.named_address import given_name, sample_address
 from steelyard.viewer.pages import Pages
+from steelyard.viewer.sample_cells import score_state
 from steelyard.viewer.sample_labels import sample_opinions, verdicts_in_view
 from steelyard.viewer.side_by_side import outputs_beside
 from steelyard.viewer.what_was_run import ShownRequest, shown_request
@@ -181,6 +182,8 @@ def sample_routes(pages: Pages) -> list[Route]:
         run = pages.run(request)
         ident = given_name(request, "sample")
         place, records = _records(run, ident, request.query_params.get("at", ""))
+        baseline, reader, opinions = pages.baseline_of(run), author_of(request), sample_opinions(run, ident)
+        labels = (label for labels in opinions["labels"].values() for label in labels)
         return pages.savable(
             request,
             "sample.html.j2",
@@ -189,15 +192,11 @@ def sample_routes(pages: Pages) -> list[Route]:
             beside=_beside(pages, request, run, place),
             query=_list_query(pages, request),
             outputs=outputs_beside(pages, run, records, request.query_params.get("against", "")),
-            pinned=baseline.id if (baseline := pages.baseline_of(run)) else "",
+            pinned=baseline.id if baseline else "",
             **read_sample(run, records),
-            **(opinions := sample_opinions(run, ident)),
-            reader=(reader := author_of(request)),
-            given={
-                label.about: label.stored
-                for label in (label for several in opinions["labels"].values() for label in several)
-                if label.author == reader
-            },
+            **opinions,
+            reader=reader,
+            given={label.about: label.stored for label in labels if label.author == reader},
             primary=str(run.manifest.get("primary", "")),
             verdicts=verdicts_in_view(run),
             back=request.url.query,
@@ -400,7 +399,6 @@ def _score(score: Score, info: ScoreInfo | None, sides: Sequence[str]) -> ShownS
         for key in STEPS
         if isinstance(entries := detail.get(key), list) and entries
     )
-    state = score.outcome if score.outcome != "scored" or score.passed is None else "right" if score.passed else "wrong"
     value = outcome_word(score.outcome) if score.value is None else record_value_text(score.value, info)
     if score.passed is not None and score.value in {0, 1} and (info is None or info.range in {None, (0.0, 1.0)}):
         value = verdict_words(info)[0 if score.passed else 1]
@@ -408,7 +406,7 @@ def _score(score: Score, info: ScoreInfo | None, sides: Sequence[str]) -> ShownS
         value = verdict
     return ShownScore(
         score_title(score.name),
-        state,
+        score_state(score),
         value,
         preference_reason(score, sides) if sides else score.reason,
         ", ".join(filter(None, reading)),

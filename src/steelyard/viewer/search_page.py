@@ -11,7 +11,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from steelyard.errors import ConfigError
-from steelyard.people.marks import NO_MARKS, read_marks
 from steelyard.people.queues import queues
 from steelyard.prompts.conversation import input_text
 from steelyard.report.run_texts import one_line
@@ -19,7 +18,7 @@ from steelyard.store import Run
 from steelyard.viewer.named_address import named_address
 from steelyard.viewer.open_datasets import OpenDatasets
 from steelyard.viewer.pages import Pages
-from steelyard.viewer.run_filter import MarkedRun
+from steelyard.viewer.runs_page import listed_runs
 
 _RUNS: Final = 20
 """Runs that are listed, newest first."""
@@ -49,7 +48,7 @@ def search_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
     def search(request: Request) -> Response:
         text = request.query_params.get("q", "").strip()
         words = text.lower().split()
-        runs = _runs(pages, words) if words else []
+        runs = [marked.run for marked in listed_runs(pages) if _has(marked.text, words)] if words else []
         return pages.page(
             request,
             "search.html.j2",
@@ -65,14 +64,6 @@ def search_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
 
 def _has(name: str, words: list[str]) -> bool:
     return all(word in name.lower() for word in words)
-
-
-def _runs(pages: Pages, words: list[str]) -> list[Run]:
-    marks = read_marks(pages.store)
-    listed = (
-        MarkedRun(run, marks.get(run.num, NO_MARKS), run.state, pages.target_tags(run)) for run in pages.store.runs()
-    )
-    return [marked.run for marked in listed if _has(marked.text, words)]
 
 
 def _samples(pages: Pages, text: str) -> Iterator[FoundSamples]:

@@ -15,7 +15,7 @@ from steelyard.analysis.comparison.baseline import (
     check_replaceable,
     read_baseline,
 )
-from steelyard.analysis.comparison.sample_costs import hashes_by_id
+from steelyard.analysis.comparison.sample_scores import hashes_by_id
 from steelyard.analysis.summary.run_summary import summarize_run
 from steelyard.errors import ConfigError
 from steelyard.plain_json import json_value

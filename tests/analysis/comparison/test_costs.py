@@ -11,11 +11,11 @@ from steelyard import Prompt, Sample, Scripted, Suite, compare, evaluate_suite
 from steelyard.analysis.comparison.costs import (
     MOST_SAMPLES,
     CostPair,
+    SampleCost,
     _weighted_quantiles,
     cost_differences,
     drawn_samples,
 )
-from steelyard.analysis.comparison.sample_costs import SampleCost
 
 
 def cost(latency=1.0, *, seconds=9.0, calls=1, tokens=(100, 10), estimated=False):

@@ -8,10 +8,10 @@ from tests.thorough import times
 
 from steelyard.analysis.comparison.compare_runs import compare
 from steelyard.analysis.comparison.differences import PairedValues, paired_difference
+from steelyard.analysis.model_calls import StageCost
 from steelyard.analysis.run_data import RunCounts, RunData
 from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.analysis.scores.score_infos import plain_infos
-from steelyard.analysis.usage import StageCost
 from steelyard.types import ScoreInfo
 
 N = 400

@@ -12,7 +12,7 @@ from tests.thorough import times
 
 from steelyard import compare
 from steelyard.analysis import compare_all_pairs
-from steelyard.analysis.comparison.multiplicity import all_pairs_note
+from steelyard.analysis.comparison.differences import all_pairs_note
 from steelyard.stats.multiplicity import benjamini_hochberg, holm
 from steelyard.stats.paired import mcnemar_exact
 

@@ -3,7 +3,7 @@
 import pytest
 
 from steelyard import ConfigError
-from steelyard.analysis.judges.judge_uncertainty import judge_uncertainty
+from steelyard.analysis.judges.judged_score import judge_uncertainty
 from steelyard.analysis.scores.score_columns import ScoreColumns, ScoreRow
 from steelyard.types import ScoreInfo
 

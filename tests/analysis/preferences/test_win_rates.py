@@ -10,9 +10,9 @@ from steelyard.analysis.preferences.win_rates import fair_split, preferences
 from steelyard.analysis.stopping import Stopping
 from steelyard.errors import ConfigError
 from steelyard.plain_json import json_value
+from steelyard.stats.binomial import wilson_with_ties
 from steelyard.stats.intervals import Interval, wilson
 from steelyard.stats.power import detectable_win_rate
-from steelyard.stats.ties import wilson_with_ties
 
 NINETEEN = ["A"] * 19 + ["tie"]
 

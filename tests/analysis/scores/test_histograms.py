@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.analysis.scores.histograms import histogram
 from steelyard.analysis.scores.score_columns import ScoreColumns, ScoreRow
+from steelyard.analysis.scores.score_summary import histogram
 from steelyard.plain_json import json_value
 from steelyard.stats.intervals import Interval
 

@@ -15,8 +15,8 @@ from steelyard.analysis.scores.score_summary import summarize
 from steelyard.analysis.scores.score_summary_values import NO_GROUP
 from steelyard.analysis.summary.run_summary_values import ModelCalls, RecordFindings, RunSummary, ScoreDetails
 from steelyard.plain_json import json_value
+from steelyard.stats.binomial import wilson_with_ties, wilson_with_ties_clustered
 from steelyard.stats.intervals import wilson, wilson_clustered
-from steelyard.stats.ties import wilson_with_ties, wilson_with_ties_clustered
 from steelyard.types import ScoreInfo
 
 

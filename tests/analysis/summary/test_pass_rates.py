@@ -5,7 +5,7 @@ import pytest
 from steelyard.analysis.run_data import RunData
 from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.analysis.scores.score_infos import plain_infos
-from steelyard.analysis.summary.pass_rates import pass_rates
+from steelyard.analysis.summary.repeats_and_turns import pass_rates
 from steelyard.analysis.summary.run_summary import summarize_run
 from steelyard.report.sections.repeats_and_turns import pass_rates_section
 from steelyard.types import ScoreInfo

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.replies.verdict import Verdict
+from steelyard.replies.judge_reply import Verdict
 from steelyard.scorers.judges.verdicts import combined_verdict, read_numbered
 from steelyard.types import Reply
 

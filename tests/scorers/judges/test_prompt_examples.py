@@ -6,10 +6,10 @@ import pytest
 from tests.scorers.judges.judge_server import each, judged, said, sample
 
 from steelyard.prompts.template import load_template, packaged_prompts
+from steelyard.replies.judge_reply import Scale
 from steelyard.replies.listing import read_list
 from steelyard.replies.preference import read_preference
 from steelyard.replies.rating import read_rating
-from steelyard.replies.verdict import Scale
 from steelyard.replies.verdict_list import read_verdict_list
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.scorers.judges.correctness import Correctness

@@ -19,15 +19,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.comparison.sample_costs import contents, metadata_keys, metadata_values
 from steelyard.analysis.comparison.sample_scores import RunBySample
-from steelyard.analysis.run_data import RunData
+from steelyard.analysis.run_data import RunBodies, RunData
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.escaping import cell_text
+from steelyard.plain_json import to_json
+from steelyard.types import Sample
 
 Array = NDArray[Any]
 
@@ -183,6 +186,16 @@ def contents_of(*sides: RunBySample) -> list[Mapping[str, str]]:
     return [*map(contents, bodies)] if len(bodies) == len(sides) else [side.hashes() for side in sides]
 
 
+def contents(bodies: RunBodies) -> dict[str, str]:
+    """Sample id -> hash of input, reference, choices and contexts; without id, group and metadata."""
+    return {sample.id: _content(sample) for sample in bodies.samples(None)}
+
+
+def _content(sample: Sample) -> str:
+    body = to_json([sample.input, sample.reference, sample.choices, sample.contexts])
+    return blake2b(body, digest_size=8).hexdigest()
+
+
 def _by_key(baseline: RunBySample, other: RunBySample, key: str) -> AlignedRuns:
     names = names_of(baseline.run, other.run)
     before, after = (_unique(side, key, name) for side, name in zip((baseline, other), names, strict=True))
@@ -207,6 +220,20 @@ def _unique(side: RunBySample, key: str, name: str) -> dict[str, int]:
                 "different for each sample of a run"
             )
     return {value: indices[0] for value, indices in indices_by_value.items()}
+
+
+def metadata_values(bodies: RunBodies, key: str) -> dict[str, str]:
+    """Sample id -> its metadata at `key` as text; no entry where it has none."""
+    return {
+        sample.id: cell_text(sample.metadata[key])
+        for sample in bodies.samples(None)
+        if sample.metadata.get(key) is not None
+    }
+
+
+def metadata_keys(bodies: RunBodies) -> list[str]:
+    """Keys of the samples' metadata, in order of first appearance."""
+    return list(dict.fromkeys(key for sample in bodies.samples(None) for key in sample.metadata))
 
 
 def _indices_by(side: RunBySample, values: Mapping[str, Any]) -> dict[Any, list[int]]:

@@ -1,9 +1,8 @@
 """Runs -> Comparison: every run against the first, over the samples they share.
 
     alignment            which samples make a pair, how many do, and why others do not
-    differences          two vectors of values -> difference, interval, test
+    differences          two vectors of values -> difference, interval, test, corrected for the tests made together
     paired_scores        one score over these samples, and replies without a value
-    multiplicity         p-values corrected for the tests made together
     costs                time, calls and tokens
     comparison_warnings  in what else the runs differ
     comparison_wording   the conclusion in one sentence
@@ -44,37 +43,35 @@ from steelyard.analysis.comparison.comparison_wording import (
     moved_scores_sentence,
     separate_sentence,
 )
-from steelyard.analysis.comparison.costs import CostDifference, CostPair, cost_differences, drawn_samples
-from steelyard.analysis.comparison.decided_runs import as_decided, decision_on
+from steelyard.analysis.comparison.costs import CostDifference, CostPair, cost_differences, drawn_samples, sample_costs
 from steelyard.analysis.comparison.differences import (
     PairedValues,
-    changed_sides,
-    paired_difference,
-    verdict_of,
-    with_needed,
-)
-from steelyard.analysis.comparison.grid import grid_of
-from steelyard.analysis.comparison.multiplicity import (
     adjust_groups,
     adjust_pairs,
     adjust_runs,
     adjust_scores,
+    changed_sides,
     group_notes,
+    paired_difference,
     run_notes,
     score_notes,
+    verdict_of,
+    with_needed,
 )
+from steelyard.analysis.comparison.grid import grid_of
 from steelyard.analysis.comparison.paired_scores import (
     ComparedScore,
     MissingBySample,
+    as_decided,
     clusters_of,
     compared_score,
+    decision_on,
     paired_values,
 )
-from steelyard.analysis.comparison.sample_costs import sample_costs
 from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.comparison.settings import setting_differences
 from steelyard.analysis.comparison.turn_differences import turn_differences
-from steelyard.analysis.judges.jury_scores import with_jury
+from steelyard.analysis.judges.findings import with_jury
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_data import HoldsRunData, RunData, data_of
 from steelyard.analysis.scores.score_columns import by_appearance

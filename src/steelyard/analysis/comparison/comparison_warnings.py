@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from steelyard.analysis.comparison.alignment import ID, AlignedRuns, SampleOverlap, dataset_file, same_file
-from steelyard.analysis.comparison.decided_runs import decision_on
-from steelyard.analysis.comparison.paired_scores import has_clusters, n_differently_clustered
+from steelyard.analysis.comparison.paired_scores import decision_on, has_clusters, n_differently_clustered
 from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.comparison.settings import PROMPT, SYSTEM_PROMPT, phrases_of, target_differences
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES

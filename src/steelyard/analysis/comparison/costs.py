@@ -1,4 +1,4 @@
-"""Differences in cost between two runs over the same samples: time, calls and tokens."""
+"""Time, calls and tokens of a run's samples, from the few records that an answer needs; differences of two runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.comparison.sample_costs import SampleCost
+from steelyard.analysis.run_data import RecordColumns, RunBodies
 from steelyard.stats.intervals import Interval
+from steelyard.types import Reply
 
 Array = NDArray[Any]
 
@@ -181,3 +182,82 @@ def drawn_samples(samples: Sized) -> list[int]:
     if len(samples) <= MOST_SAMPLES:
         return list(range(len(samples)))
     return sorted(np.random.default_rng(0).choice(len(samples), size=MOST_SAMPLES, replace=False).tolist())
+
+
+class SampleCost(NamedTuple):
+    """Time, tokens and cost of a target for one sample: the mean over repeats that did not fail.
+
+    Args:
+        seconds: wall time of the record, queueing, retries and scorers included.
+        latency: seconds of the answered attempts of its replies, one after another; None where it asked no model.
+        calls: replies of the target; likewise the tokens.
+        input_tokens: of these replies.
+        output_tokens: of these replies.
+        estimated: whether the endpoint did not count some of the tokens, so that they were estimated.
+        ttft: seconds to the first token of its first reply; None where it was not streamed.
+    """
+
+    seconds: float
+    latency: float | None
+    calls: float
+    input_tokens: float
+    output_tokens: float
+    estimated: bool
+    ttft: float | None = None
+
+
+def sample_costs(records: RecordColumns, bodies: RunBodies, numbers: Sequence[int]) -> dict[int, SampleCost]:
+    """Sample's number -> its cost; no entry for a sample of which each repeat failed or lost a reply.
+
+    Args:
+        records: of a run.
+        bodies: likewise.
+        numbers: of the samples that are wanted.
+    """
+    places = np.flatnonzero(np.isin(records.sample, numbers) & ~records.failed)
+    begins, ends = (np.searchsorted(records.replies.owner, places, side=side) for side in ("left", "right"))
+    keys_of_records = [
+        [key.tobytes() for key in records.replies.key[begin:end]]
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)
+    ]
+    replies = bodies.replies({key for of_record in keys_of_records for key in of_record})
+    costs: dict[int, list[SampleCost]] = {}
+    for position, of_record in zip(places.tolist(), keys_of_records, strict=True):
+        if all(key in replies for key in of_record):
+            cost = _cost(int(records.millis[position]) / 1000, [replies[key] for key in of_record])
+            costs.setdefault(int(records.sample[position]), []).append(cost)
+    return {number: _mean(of_sample) for number, of_sample in costs.items()}
+
+
+def _cost(seconds: float, replies: Sequence[Reply]) -> SampleCost:
+    return SampleCost(
+        seconds,
+        sum(reply.latency for reply in replies) if replies else None,
+        len(replies),
+        sum(reply.usage.input_tokens for reply in replies),
+        sum(reply.usage.output_tokens for reply in replies),
+        any(reply.usage.estimated for reply in replies),
+        _ttft(replies[0]) if replies else None,
+    )
+
+
+def _ttft(reply: Reply) -> float | None:
+    seconds = reply.metadata.get("ttft")
+    return seconds if isinstance(seconds, float) else None
+
+
+def _mean(costs: Sequence[SampleCost]) -> SampleCost:
+    if len(costs) == 1:
+        return costs[0]
+    n = len(costs)
+    latencies = [cost.latency for cost in costs if cost.latency is not None]
+    ttfts = [cost.ttft for cost in costs if cost.ttft is not None]
+    return SampleCost(
+        sum(cost.seconds for cost in costs) / n,
+        sum(latencies) / len(latencies) if latencies else None,
+        sum(cost.calls for cost in costs) / n,
+        sum(cost.input_tokens for cost in costs) / n,
+        sum(cost.output_tokens for cost in costs) / n,
+        any(cost.estimated for cost in costs),
+        sum(ttfts) / len(ttfts) if ttfts else None,
+    )

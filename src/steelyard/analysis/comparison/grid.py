@@ -25,11 +25,16 @@ from steelyard.analysis.comparison.comparison_values import (
     PairedDifference,
     PromptDifference,
 )
-from steelyard.analysis.comparison.costs import drawn_samples, quantile, times_of
-from steelyard.analysis.comparison.differences import PairedValues, ScoreMeaning, paired_difference, verdict_of
-from steelyard.analysis.comparison.multiplicity import adjust_groups, adjust_runs
+from steelyard.analysis.comparison.costs import drawn_samples, quantile, sample_costs, times_of
+from steelyard.analysis.comparison.differences import (
+    PairedValues,
+    ScoreMeaning,
+    adjust_groups,
+    adjust_runs,
+    paired_difference,
+    verdict_of,
+)
 from steelyard.analysis.comparison.paired_scores import compared_score
-from steelyard.analysis.comparison.sample_costs import sample_costs
 from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.joint_values import JointDifference, JointValues, advantages, is_not_worse
 from steelyard.analysis.numbers import count_text, money_text, points_text, value_text

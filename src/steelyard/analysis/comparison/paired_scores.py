@@ -1,21 +1,22 @@
-"""One score over the samples that two aligned runs share: paired values, and replies without a value."""
+"""One score over the samples of two aligned runs: paired values, replies without a value, a rule's decision on it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.alignment import AlignedRuns
-from steelyard.analysis.comparison.comparison_values import MissingVerdicts
+from steelyard.analysis.comparison.comparison_values import MissingVerdicts, PairedDifference
 from steelyard.analysis.comparison.differences import PairedValues, ScoreMeaning
 from steelyard.analysis.comparison.sample_scores import RunBySample
-from steelyard.analysis.scores.histograms import UNIT
 from steelyard.analysis.scores.score_infos import parts_right_from_wrong, score_infos
+from steelyard.analysis.scores.score_summary import UNIT
 from steelyard.analysis.scores.score_summary_values import Over
+from steelyard.analysis.stopping import Stopping
 from steelyard.stats.intervals import Interval
 
 Array = NDArray[Any]
@@ -152,3 +153,32 @@ class MissingBySample:
         if self.low is not None and self.high is not None:
             bounds = Interval(float(self.low[at].mean()), float(self.high[at].mean()))
         return MissingVerdicts(baseline, other, int(self.replies[at].sum()), bounds)
+
+
+SEQUENCE: Final = "confidence sequence"
+BETTING: Final = "betting test"
+
+
+def decision_on(baseline: RunBySample, other: RunBySample, score: str) -> Stopping | None:
+    """The stopping rule's decision on the difference of these two runs; None where there was no such rule.
+
+    It applies within one evaluation only: runs of the same target that were started at another time are other runs.
+    """
+    stopping = other.summary.stopping
+    if stopping is None or stopping.score != score or stopping.against != baseline.run.target:
+        return None
+    evaluations = {side.run.evaluation for side in (baseline, other)}
+    return stopping if len(evaluations) == 1 and None not in evaluations else None
+
+
+def as_decided(difference: PairedDifference, stopping: Stopping) -> PairedDifference:
+    """The difference with the confidence sequence for its interval, and without a p-value: none holds here."""
+    return replace(
+        difference,
+        interval=stopping.interval,
+        p=None,
+        interval_method=SEQUENCE,
+        test=BETTING,
+        stopped=stopping,
+        standard_error=None,
+    )

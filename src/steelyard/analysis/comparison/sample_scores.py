@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.comparison.sample_costs import hashes_by_id
 from steelyard.analysis.run_data import RunData
 from steelyard.analysis.scores.score_columns import CODES, ScoreColumns, Texts, by_appearance
 from steelyard.analysis.scores.score_summary_values import Over
@@ -154,3 +153,9 @@ def _sums_of(rows: ScoreColumns, where: Array, chosen_rows: Array, nameless: Arr
     others = counts(~valued & ~failed & ~np.isin(rows.outcome, _READ))
     total = np.bincount(where[chosen_rows & valued], weights=rows.value[chosen_rows & valued], minlength=size)
     return ScoreSums(total, scored, unparsed, read, errors, read + errors + others)
+
+
+def hashes_by_id(samples: Sequence[str], hashes: Array | None) -> Mapping[str, str]:
+    """Sample id -> hash of its content in hexadecimal digits; empty where hashes are not known."""
+    numbers = [] if hashes is None else hashes.tolist()
+    return {ident: f"{number & (2**64 - 1):016x}" for ident, number in zip(samples, numbers, strict=False)}

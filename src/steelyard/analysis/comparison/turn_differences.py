@@ -16,9 +16,9 @@ from steelyard.analysis.comparison.differences import verdict_of
 from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.analysis.scores.score_infos import over_of, range_of, score_infos
-from steelyard.analysis.summary.turns import turn_rows
-from steelyard.stats.clustered_means import clustered_difference
+from steelyard.analysis.summary.repeats_and_turns import turn_rows
 from steelyard.stats.intervals import Interval
+from steelyard.stats.means import clustered_difference
 from steelyard.types import ScoreInfo
 
 NEWCOMBE: Final = "Newcombe's interval by conversation"

@@ -16,14 +16,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.comparison.costs import drawn_samples, time_quantile
-from steelyard.analysis.comparison.sample_costs import sample_costs
+from steelyard.analysis.comparison.costs import drawn_samples, sample_costs, time_quantile
 from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.gate.gate_rules import OF_EXAMS, Rule
 from steelyard.analysis.numbers import count_text, interval_text, money_text, seconds_text, value_text
 from steelyard.analysis.run_data import TARGET, RunData
 from steelyard.analysis.scores.score_infos import over_of, range_of
-from steelyard.analysis.summary.pass_rates import pass_rates
+from steelyard.analysis.summary.repeats_and_turns import pass_rates
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import did_you_mean
 from steelyard.stats.intervals import Interval

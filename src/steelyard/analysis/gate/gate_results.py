@@ -53,8 +53,8 @@ from steelyard.analysis.gate.gate_rules import OF_EXAMS, USUAL_SCORED, Margin, R
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.judges.findings import FEWEST, JudgeAgreement
 from steelyard.analysis.numbers import count_text, level_text
-from steelyard.analysis.scores.histograms import UNIT
 from steelyard.analysis.scores.score_infos import JURY
+from steelyard.analysis.scores.score_summary import UNIT
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import did_you_mean

@@ -11,16 +11,15 @@ from typing import Any, Final, Literal
 
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.joint_values import JointDifference
-from steelyard.analysis.judges.jury import JuryVotes
 from steelyard.analysis.run_data import RecordPlace
 from steelyard.analysis.scores.score_summary_values import LabelEffect, ScoreSummary
 from steelyard.plain_json import field_values
 from steelyard.stats.agreement import RatingScale
 from steelyard.stats.corrected import CorrectedMean
+from steelyard.stats.correlation import Coefficient
 from steelyard.stats.intervals import Interval
 from steelyard.stats.judged import JudgedLabels, VerdictRates
 from steelyard.stats.labels_needed import LabelsNeeded
-from steelyard.stats.rating_bootstrap import Coefficient
 
 RaterKind = Literal["score", "label"]
 CheckName = Literal["length", "self-preference", "repeat consistency", "scale use", "position", "injection canary"]
@@ -248,6 +247,58 @@ class JudgeCheck:
     reason: str = ""
     about: str = ""
     thing: str = ""
+
+
+JuryVote = Literal["majority", "mean"]
+
+
+@dataclass(frozen=True, slots=True)
+class JuryVotes:
+    """The joint verdicts of several judges.
+
+    Args:
+        score: name of the jury's score in gates and summaries; "" without a jury.
+        vote: how the verdicts were made; "" without a jury.
+        why: why the configured vote was not used, or why there is no jury, as a clause; "" where neither applies.
+        verdicts: of every record that a member was asked about; None where fewer than half of the members gave one, or
+            votes are even: one of three is not a jury.
+        members: how many there are.
+        few_votes: records on which fewer than two members, or fewer than half of them, gave a verdict.
+        divided: records on which enough members gave a verdict and no one had the most votes.
+    """
+
+    score: str = ""
+    vote: JuryVote | Literal[""] = ""
+    why: str = ""
+    verdicts: Mapping[RecordPlace, float | None] = field(default_factory=dict)
+    members: int = 0
+    few_votes: int = 0
+    divided: int = 0
+
+    def json_fields(self) -> dict[str, Any]:
+        """Without the verdict on each record."""
+        return field_values(self, verdicts="")
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """On how many records the jury has no full verdict, and why, as clauses."""
+        few = (
+            f"on {self.few_votes:,} of {len(self.verdicts):,} records fewer than two of the jury's {self.members} "
+            "members, or fewer than half of them, gave a verdict"
+        )
+        divided = (
+            f"on {self.divided:,} of {len(self.verdicts):,} records no verdict had the most votes, so that the jury "
+            "has none"
+        )
+        return (*((few,) if self.few_votes else ()), *((divided,) if self.divided else ()))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know of the verdicts: how they were made where not by the configured vote; records without."""
+        if not self.vote:
+            return ()
+        made = (f"the jury's verdicts are made by {self.vote}, because of: {self.why}",) if self.why else ()
+        return tuple(f"{self.score}: {note}" for note in (*made, *self.missing))
 
 
 @dataclass(frozen=True, slots=True)

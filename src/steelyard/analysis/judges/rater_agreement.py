@@ -21,9 +21,8 @@ from steelyard.analysis.scores.score_columns import ScoreColumns
 from steelyard.analysis.scores.score_infos import rated_thing
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.stats.agreement import RatingScale, cohen_kappa, krippendorff_alpha
-from steelyard.stats.correlation import pearson, spearman
-from steelyard.stats.rating_bootstrap import Coefficient
-from steelyard.stats.ties import wilson_with_ties, wilson_with_ties_clustered
+from steelyard.stats.binomial import wilson_with_ties, wilson_with_ties_clustered
+from steelyard.stats.correlation import Coefficient, pearson, spearman
 from steelyard.types import Label, ScoreInfo
 
 _LABEL_VALUES: Final[Mapping[str, float]] = {

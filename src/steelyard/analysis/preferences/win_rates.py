@@ -21,12 +21,12 @@ from itertools import islice
 from typing import Any, Final, Literal
 
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.judges.jury_scores import with_jury
-from steelyard.analysis.judges.position_bias import favoured_place, place_interval, with_verdict
+from steelyard.analysis.judges.findings import with_jury
+from steelyard.analysis.judges.judged_score import favoured_place, place_interval, with_verdict
 from steelyard.analysis.judging_manifest import SIDES, score_of, sides_of
-from steelyard.analysis.preferences.length_effect import LengthRows
 from steelyard.analysis.preferences.preferences_values import (
     GroupPreference,
+    LengthRows,
     PositionBias,
     PreferenceCounts,
     Preferences,

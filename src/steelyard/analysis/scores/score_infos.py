@@ -1,4 +1,4 @@
-"""What scores mean and what they rate: reads the `ScoreInfo` of each from manifests.
+"""What scores mean and what they rate, as manifests have their `ScoreInfo`; the mean of a score while a run runs.
 
 A manifest has them under `score_infos`, name -> what the scorer declared.
 """
@@ -6,11 +6,11 @@ A manifest has them under `score_infos`, name -> what the scorer declared.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from steelyard.analysis.scores.score_summary_values import Over
-from steelyard.types import ScoreInfo
+from steelyard.types import Outcome, ScoreInfo
 
 KEY: Final = "score_infos"
 _ALWAYS: Final = frozenset({"range", "lower_is_better", "denominator"})
@@ -37,6 +37,18 @@ def score_infos(manifest: Mapping[str, Any]) -> dict[str, ScoreInfo]:
 def plain_infos(infos: Iterable[ScoreInfo]) -> dict[str, dict[str, Any]]:
     """Score -> the other fields of its info as plain JSON, as `score_infos` reads them."""
     return {info.name: _plain(info) for info in infos}
+
+
+def levels_in(manifest: Mapping[str, Any]) -> Sequence[str]:
+    """The names of the levels of a run's groups, the coarsest first; empty where nobody named any.
+
+    >>> levels_in({"samples": {"source": {"group_by": ["category", "subject"]}}}), levels_in({})
+    (('category', 'subject'), ())
+    """
+    samples = manifest.get("samples")
+    source = samples.get("source") if isinstance(samples, Mapping) else None
+    levels = source.get("group_by", ()) if isinstance(source, Mapping) else ()
+    return (levels,) if isinstance(levels, str) and levels else tuple(levels)
 
 
 def over_of(info: ScoreInfo | None) -> Over:
@@ -146,3 +158,55 @@ def _read(name: str, written: Mapping[str, Any]) -> ScoreInfo:
 
 def _pair(value: Any) -> Any:
     return None if value is None else tuple(float(item) if isinstance(item, int) else item for item in value)
+
+
+_UNIT = (0.0, 1.0)
+
+
+@dataclass(slots=True)
+class RunningScore:
+    """Counts and the sum of one score's values; no interval, as looking at it repeatedly would invalidate it.
+
+    Args:
+        scored: records with a value, and so on for `not_applicable`, `unparsed` and `refused`.
+        off_unit: values outside [0, 1].
+        total: sum of the values.
+    """
+
+    scored: int = 0
+    not_applicable: int = 0
+    unparsed: int = 0
+    refused: int = 0
+    off_unit: int = 0
+    total: float = 0.0
+
+    def add(self, outcome: Outcome, value: float | None, times: int = 1) -> None:
+        """Count a score `times` times; -1 takes it away again."""
+        setattr(self, outcome, getattr(self, outcome) + times)
+        if value is not None:
+            self.off_unit += times * (not 0 <= value <= 1)
+            self.total += times * value
+
+    def mean(self, info: ScoreInfo | None) -> float | None:
+        """The headline of a summary over the same records; None where no record counts.
+
+        >>> running = RunningScore(scored=2, unparsed=2, total=2.0)
+        >>> running.mean(None), running.mean(ScoreInfo("rating", (1.0, 5.0)))
+        (0.5, 1.0)
+        """
+        n = self.scored + (self.unparsed + self.refused if over_of(info) == "all" else 0)
+        return self.total / n if n else None
+
+    def is_share(self, info: ScoreInfo | None) -> bool:
+        """Whether the mean is shown in percent."""
+        unbounded = info is not None and info.unbounded
+        return range_of(info) == _UNIT and not unbounded and not self.off_unit
+
+
+def headline_score(manifest: Mapping[str, Any]) -> str:
+    """The score that headlines of a run show; "" where its scorers announce none.
+
+    >>> headline_score({"scores": ["length", "right"], "primary": "right"}), headline_score({"scores": []})
+    ('right', '')
+    """
+    return manifest.get("primary") or next(filter(None, manifest.get("scores") or ()), "")

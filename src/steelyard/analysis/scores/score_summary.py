@@ -1,4 +1,4 @@
-"""Rows -> summaries, computed over columns: 100,000 rows take some hundredths of a second."""
+"""Rows -> summaries and histograms, computed over columns: 100,000 rows take some hundredths of a second."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.analysis.intervals import USUAL, Intervals, Mean, rate_standard_error, standard_error
-from steelyard.analysis.scores.histograms import UNIT
-from steelyard.analysis.scores.score_columns import CODES, ScoreColumns, ScoreRow, by_appearance
+from steelyard.analysis.scores.score_columns import CODES, RowOutcome, ScoreColumns, ScoreRow, by_appearance
 from steelyard.analysis.scores.score_infos import over_of, range_of
 from steelyard.analysis.scores.score_summary_values import NO_GROUP, Over, ScoreSummary
+from steelyard.plain_json import field_values
+from steelyard.stats.binomial import wilson_with_ties, wilson_with_ties_clustered
 from steelyard.stats.intervals import (
     Interval,
     clustered_spread,
@@ -23,9 +24,8 @@ from steelyard.stats.intervals import (
     mean_interval,
     wilson_clustered,
 )
+from steelyard.stats.means import weighted_mean
 from steelyard.stats.stratified import stratified_mean
-from steelyard.stats.ties import wilson_with_ties, wilson_with_ties_clustered
-from steelyard.stats.weighted import weighted_mean
 from steelyard.types import ScoreInfo
 
 Array = NDArray[Any]
@@ -361,3 +361,90 @@ def _weights(rows: ScoreColumns) -> tuple[Array, Array]:
     weights = rows.numbers("weight")
     known = weights[~np.isnan(weights)]
     return np.where(np.isnan(weights), known.mean() if len(known) else 1.0, weights), rows.numbers("lowest", 0.0)
+
+
+UNIT: Final = Interval(0.0, 1.0)
+"""The scale of a score that names none."""
+_MOST_VALUES: Final = 12
+_BINS: Final = 10
+_LEFT_OUT: Final[tuple[RowOutcome, ...]] = ("unparsed", "refused", "not_applicable", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """One score's values over a run.
+
+    Args:
+        scale: lowest and highest value.
+        whole_values: whether each bin is one whole value, as on a scale of 1 to 5; else it is a tenth of the scale.
+        bins: (the whole value, or the bin's low edge; how many records), from the lowest on, empty ones too.
+        between: values that are not whole and are counted at the nearest whole one, halves at the upper one.
+        unparsed: records without a value, likewise `refused`, `not_applicable` and `errors`.
+    """
+
+    scale: Interval
+    whole_values: bool
+    bins: tuple[tuple[float, int], ...]
+    between: int = 0
+    unparsed: int = 0
+    refused: int = 0
+    not_applicable: int = 0
+    errors: int = 0
+
+    @property
+    def scored(self) -> int:
+        """Records with a value."""
+        return sum(count for _, count in self.bins)
+
+    @property
+    def total(self) -> int:
+        """Records to which the score was applied, with a value or without."""
+        return self.scored + self.unparsed + self.refused + self.not_applicable + self.errors
+
+    def json_fields(self) -> dict[str, Any]:
+        """With the number of values."""
+        return field_values(self) | {"scored": self.scored}
+
+
+def histogram(columns: ScoreColumns, score: str, scale: Interval = UNIT) -> Histogram:
+    """How often a score took each value; errors of whole records count too.
+
+    Whole values where both ends of the scale are whole and 2 to 12 apart, else ten equal bins; a value on the border
+    of two bins is in the upper one, the highest value in the last. A value outside the scale counts at its end.
+
+    >>> from steelyard.analysis.scores.score_columns import ScoreRow
+    >>> values = (4.0, 3.5, 3.4, 1.0)
+    >>> rows = [ScoreRow(str(at), "", "", 0, "rating", "scored", value) for at, value in enumerate(values)]
+    >>> ratings = histogram(ScoreColumns.of(rows), "rating", Interval(1, 5))
+    >>> ratings.bins, ratings.between
+    (((1.0, 1), (2.0, 0), (3.0, 1), (4.0, 2), (5.0, 0)), 2)
+    """
+    at = columns.rows_of(score)
+    per_code = np.bincount(columns.outcome[at], minlength=len(CODES)).tolist()
+    values = columns.value[at][~np.isnan(columns.value[at])]
+    low, high = scale
+    whole_values, size = _bins(scale)
+    indices = np.floor(values - low + 0.5) if whole_values else np.floor(_BINS * (values - low) / (high - low) + 1e-9)
+    counts = np.bincount(np.clip(indices, 0, size - 1).astype(int), minlength=size).tolist()
+    between = int((values != np.floor(values)).sum()) if whole_values else 0
+    step = 1.0 if whole_values else (high - low) / _BINS
+    bins = tuple((round(low + at * step, 9), count) for at, count in enumerate(counts))
+    return Histogram(scale, whole_values, bins, between, *(per_code[CODES[outcome]] for outcome in _LEFT_OUT))
+
+
+def _bins(scale: Interval) -> tuple[bool, int]:
+    """Whether each bin is one whole value, and how many bins there are."""
+    low, high = scale
+    # Not on a scale of 0 to 1: its histogram is there to show the values in between.
+    whole_values = float(low).is_integer() and float(high).is_integer() and 2 <= high - low <= _MOST_VALUES
+    return whole_values, int(high - low) + 1 if whole_values else _BINS
+
+
+def histograms(columns: ScoreColumns, infos: Mapping[str, ScoreInfo]) -> dict[str, Histogram]:
+    """Score -> its histogram, where it declares one; without scores that have no records, as after `rescore`."""
+    drawn = {
+        name: histogram(columns, name, Interval(*(info.range or UNIT)))
+        for name, info in infos.items()
+        if info.histogram
+    }
+    return {name: counts for name, counts in drawn.items() if counts.total}

@@ -175,6 +175,22 @@ class ScoreSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupLevel:
+    """One score at one level of its groups.
+
+    Args:
+        level: its name: a column, `file` or `sheet`.
+        score: over the run; its macro average gives each group of this level the same weight.
+        groups: of each group of this level its micro average and, as `macro`, the mean over its groups of the finest
+            level. Empty for the finest level, whose groups are the score's own.
+    """
+
+    level: str
+    score: ScoreSummary
+    groups: tuple[ScoreSummary, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TurnSummary:
     """One score over the turns of all conversations of a run.
 

@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.intervals import Intervals
+from steelyard.analysis.intervals import Intervals, Mean
 from steelyard.analysis.judges.raters import rater_findings
 from steelyard.analysis.judging_manifest import has_structured_judge
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, SourceMatchCounts
 from steelyard.analysis.run_data import TARGET, RunData
-from steelyard.analysis.scores.histograms import histograms
-from steelyard.analysis.scores.score_columns import CODES, DAMAGED_DETAIL, ROW_OUTCOMES, RowOutcome
-from steelyard.analysis.scores.score_infos import names_where
-from steelyard.analysis.scores.score_summary import summarize
-from steelyard.analysis.scores.score_summary_values import NO_GROUP, Consistency, ScoreSummary, TurnSummary
-from steelyard.analysis.summary.calibration import calibrations
-from steelyard.analysis.summary.classification import classifications
+from steelyard.analysis.scores.score_columns import CODES, DAMAGED_DETAIL, ROW_OUTCOMES, RowOutcome, ScoreColumns, Texts
+from steelyard.analysis.scores.score_infos import levels_in, names_where
+from steelyard.analysis.scores.score_summary import histograms, summarize
+from steelyard.analysis.scores.score_summary_values import NO_GROUP, Consistency, GroupLevel, ScoreSummary, TurnSummary
+from steelyard.analysis.stopping import Stopping
+from steelyard.analysis.summary.classification import calibrations, classifications
 from steelyard.analysis.summary.contingency import contingency_tables
 from steelyard.analysis.summary.exam import exams
-from steelyard.analysis.summary.label_effect import labelled_summary
-from steelyard.analysis.summary.levels import group_levels, levels_in
-from steelyard.analysis.summary.pass_rates import pass_rates
+from steelyard.analysis.summary.exam_values import Exam
+from steelyard.analysis.summary.people_labels import labelled_summary
+from steelyard.analysis.summary.repeats_and_turns import pass_rates, turn_summary
 from steelyard.analysis.summary.run_summary_values import ModelCalls, RecordFindings, RunSummary, ScoreDetails
-from steelyard.analysis.summary.stopped_runs import as_stopped, exam_as_stopped
-from steelyard.analysis.summary.turns import turn_summary
 from steelyard.escaping import cell_text
-from steelyard.types import LACKS, OUTCOMES
+from steelyard.types import BETWEEN_LEVELS, LACKS, OUTCOMES
 
 Array = NDArray[Any]
 
@@ -276,3 +273,111 @@ def with_juries(summary: RunSummary) -> RunSummary:
 
 def _groups_of(summary: RunSummary, name: str) -> tuple[ScoreSummary, ...]:
     return tuple(score for score in summary.raters.jury_scores if score.name == name and score.group)
+
+
+_SEQUENCE = "confidence sequence, as the run ended when it was decided"
+_NONE = "no interval, as a stopping rule ended the run"
+
+
+Groups = dict[str, tuple[ScoreSummary, ...]]
+
+
+def as_stopped(
+    scores: Sequence[ScoreSummary], groups: Groups, stopping: Stopping | None
+) -> tuple[tuple[ScoreSummary, ...], Groups]:
+    """The scores of a run and of its groups, without the intervals that `stopping` invalidates."""
+    if stopping is None:
+        return tuple(scores), groups
+    stopped_groups = {
+        name: tuple(_as_stopped(score, stopping) for score in several) for name, several in groups.items()
+    }
+    return tuple(_as_stopped(score, stopping) for score in scores), stopped_groups
+
+
+def _as_stopped(score: ScoreSummary, stopping: Stopping) -> ScoreSummary:
+    """The summary of a score in a run that `stopping` ended.
+
+    The mean that was decided on has its confidence sequence. Its other means, any other score and groups have no
+    interval where the run ended early: one for a fixed number of samples would not hold.
+    """
+    if score.name != stopping.score or score.group or stopping.against:
+        return _bare(score) if stopping.used < stopping.planned else score
+    headline = replace(score.headline, interval=stopping.interval if score.headline.n else None, standard_error=None)
+    return replace(
+        score,
+        answered=_without(score.answered) if score.over == "all" else headline,
+        overall=headline if score.over == "all" else _without(score.overall),
+        with_errors=_without(score.with_errors),
+        macro=score.macro and _without(score.macro),
+        note=_SEQUENCE,
+    )
+
+
+def _bare(score: ScoreSummary) -> ScoreSummary:
+    return replace(
+        score,
+        answered=_without(score.answered),
+        overall=_without(score.overall),
+        with_errors=_without(score.with_errors),
+        macro=score.macro and _without(score.macro),
+        note=_NONE,
+    )
+
+
+def exam_as_stopped(exam: Exam, stopping: Stopping | None) -> Exam:
+    """The exam details of a run that was stopped early: shares without intervals, position bias without a test."""
+    if stopping is None or stopping.used >= stopping.planned:
+        return exam
+    letters, rotations, repeats = exam.letters, exam.rotations, exam.repeats
+    if letters:
+        bare = tuple(replace(letter, recall=_without(letter.recall)) for letter in letters.letters)
+        letters = replace(letters, letters=bare, p=None)
+    if rotations:
+        all_right, majority = _without(rotations.all_right), _without(rotations.majority)
+        rotations = replace(rotations, all_right=all_right, majority=majority)
+    if repeats:
+        repeats = replace(repeats, flipped=_without(repeats.flipped), majority=_without(repeats.majority))
+    return replace(exam, letters=letters, rotations=rotations, repeats=repeats)
+
+
+def _without(mean: Mean) -> Mean:
+    return replace(mean, interval=None, standard_error=None)
+
+
+def group_levels(data: RunData) -> dict[str, tuple[GroupLevel, ...]]:
+    """Score -> its levels, the coarsest first; empty for groups of fewer than two levels."""
+    names, columns = levels_in(data.manifest), data.scores
+    if len(names) < 2:
+        return {}
+    levels: dict[str, list[GroupLevel]] = {score: [] for score in columns.scores}
+    for depth, name in enumerate(names, start=1):
+        coarse = _coarse_groups(columns, depth)
+        overall, groups = _summarized(data, coarse)
+        is_finest = depth == len(names)
+        macros = {} if is_finest else _macros(data, coarse)
+        for score in overall:
+            of_score = () if is_finest else groups.get(score.name, ())
+            parts = (replace(part, macro=macros[part.group].get(score.name)) for part in of_score)
+            levels[score.name].append(GroupLevel(name, score, tuple(parts)))
+    return {score: tuple(of_score) for score, of_score in levels.items() if of_score}
+
+
+def _macros(data: RunData, coarse: ScoreColumns) -> dict[str, dict[str, Mean | None]]:
+    """Coarse group -> score -> its mean over the groups of the finest level in it."""
+    macros = {}
+    for code in np.unique(coarse.groups.codes).tolist():
+        overall, _ = _summarized(data, data.scores.only(coarse.groups.codes == code))
+        macros[coarse.groups.names[code] or NO_GROUP] = {score.name: score.macro for score in overall}
+    return macros
+
+
+def _coarse_groups(columns: ScoreColumns, depth: int) -> ScoreColumns:
+    """The rows in groups of the first levels."""
+    cut = Texts.of([BETWEEN_LEVELS.join(name.split(BETWEEN_LEVELS)[:depth]) for name in columns.groups.names])
+    return replace(columns, groups=Texts(cut.names, cut.codes[columns.groups.codes]))
+
+
+def _summarized(
+    data: RunData, columns: ScoreColumns
+) -> tuple[Sequence[ScoreSummary], Mapping[str, tuple[ScoreSummary, ...]]]:
+    return summarize(columns, infos=data.score_infos, intervals=Intervals.of(data.manifest))

@@ -8,20 +8,25 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from steelyard.analysis.judges.findings import RaterFindings
+from steelyard.analysis.model_calls import FrameworkUsage, StageCost
 from steelyard.analysis.notebook import notebook_html
 from steelyard.analysis.numbers import percent_text
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, SourceMatchCounts
 from steelyard.analysis.run_data import RunCounts
-from steelyard.analysis.scores.histograms import Histogram
-from steelyard.analysis.scores.score_summary_values import NO_GROUP, Consistency, RunState, ScoreSummary, TurnSummary
+from steelyard.analysis.scores.score_summary import Histogram
+from steelyard.analysis.scores.score_summary_values import (
+    NO_GROUP,
+    Consistency,
+    GroupLevel,
+    RunState,
+    ScoreSummary,
+    TurnSummary,
+)
 from steelyard.analysis.stopping import Stopping
-from steelyard.analysis.summary.calibration import ScoreCalibration
-from steelyard.analysis.summary.classification import Classification
+from steelyard.analysis.summary.classification import Classification, ScoreCalibration
 from steelyard.analysis.summary.contingency import ContingencyTable
 from steelyard.analysis.summary.exam_values import Exam
-from steelyard.analysis.summary.levels import GroupLevel
-from steelyard.analysis.summary.pass_rates import PassRate
-from steelyard.analysis.usage import FrameworkUsage, StageCost
+from steelyard.analysis.summary.repeats_and_turns import PassRate
 from steelyard.plain_json import field_values
 from steelyard.types import COMPARISON, PASSAGES
 

@@ -71,5 +71,7 @@ def _unknown(file: Path, tree: Node) -> str:
 
 
 def _outputs(keys: Sequence[str] | Mapping[str, object]) -> str:
-    found = "" if not keys else next((f" in {key!r}" for key in keys if key in _WITH_OUTPUTS), "-")
-    return "" if found == "-" else f"; outputs{found} that exist already are read by the target replay"
+    key_of_outputs = "" if not keys else next((f" in {key!r}" for key in keys if key in _WITH_OUTPUTS), "-")
+    return (
+        "" if key_of_outputs == "-" else f"; outputs{key_of_outputs} that exist already are read by the target replay"
+    )

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from steelyard.config.conversion.yaml_text import SECRET, comment, escaped, fits_block, flow, key_text, quoted, shown
+from steelyard.config.conversion.result import SECRET, block, comment, escaped, flow, key_text, quoted, shown
 from steelyard.data.paths import distinct_names
 from steelyard.errors import ConfigError
 
@@ -190,12 +190,7 @@ def _template(prompt: _OldPrompt) -> Iterator[str]:
     )
     for name in prompt.unknown:
         yield from comment(f"{{{name}}} has no value here: it is sent unchanged.", "      ")
-    lines = prompt.template.split("\n")
-    if len(lines) > 1 and lines[0] and lines[-1] and all(fits_block(line) for line in lines):
-        yield "      template: |-"
-        yield from (f"        {line}" if line else "" for line in lines)
-    else:
-        yield f"      template: {flow(prompt.template)}"
+    yield from block({"template": prompt.template}, "      ")
 
 
 def _other_prompts(prompts: Sequence[_OldPrompt]) -> Iterator[str]:

@@ -48,7 +48,7 @@ class ForeignFiles:
         names = sorted(glob.glob(bare, root_dir=self.folder, recursive=True)) if is_pattern else [bare]  # noqa: PTH207
         if not names or len(names) > _MOST_FILES:
             raise ConfigError(f"{bare} names {len(names) or 'no'} files; at most {_MOST_FILES:,} are read", at.location)
-        paths = [self.folder / found for found in names]
+        paths = [self.folder / file for file in names]
         for path in paths:
             if path.name.startswith("."):
                 raise ConfigError(f"{path.name} is a hidden file, which is not read", at.location)

@@ -53,23 +53,23 @@ def convert_hosted(root: Node, others: Sequence[Node], foreign: ForeignFiles) ->
         ConfigError: there are no items, or a part is malformed.
     """
     notes = Notes()
-    runs = [run for one in (root, *others) if isinstance(run := plain(one), Mapping) and "data_source" in run]
+    runs = [run for node in (root, *others) if isinstance(run := plain(node), Mapping) and "data_source" in run]
     source = runs[0]["data_source"] if runs and isinstance(runs[0]["data_source"], Mapping) else {}
-    lists = [element for one in others if isinstance(one.value, tuple) for element in plain(one)]
+    lists = [element for node in others if isinstance(node.value, tuple) for element in plain(node)]
     content = source.get("source", {}).get("content", []) if isinstance(source.get("source"), Mapping) else []
-    items = [_item(one) for one in (lists or content)]
+    items = [_item(node) for node in (lists or content)]
     if not items:
         raise ConfigError(
             'there are no items: export them as JSON lines ({"item": {...}} each) and name that file too',
             root.location,
         )
-    if any(isinstance(one, Mapping) and one.get("sample") for one in lists):
+    if any(isinstance(node, Mapping) and node.get("sample") for node in lists):
         notes.add("the items' outputs; stored outputs are read by the target replay", root)
     if not runs:
         notes.add(f"the prompt and the model, which are in a run: convert EVAL RUN ITEMS; here {DEFAULT_MODEL}", root)
     criteria = plain(root).get("testing_criteria") or []
-    assertions = [_assertion(one) for one in criteria if isinstance(one, Mapping)]
-    graders = [one["model"] for one in criteria if isinstance(one, Mapping) and "model" in one]
+    assertions = [_assertion(node) for node in criteria if isinstance(node, Mapping)]
+    graders = [node["model"] for node in criteria if isinstance(node, Mapping) and "model" in node]
     shape = {
         "description": str(plain(root).get("name") or ""),
         "prompts": [_prompt(source, items[0])],
@@ -92,12 +92,12 @@ def _provider(model: str, sampling: Any = None) -> dict[str, Any]:
 
 
 def _item(line: Any) -> dict[str, Any]:
-    found = line
+    item = line
     if isinstance(line, Mapping):
-        found = next((line[key] for key in ("item", "datasource_item") if isinstance(line.get(key), Mapping)), line)
-    if not isinstance(found, Mapping):
+        item = next((line[key] for key in ("item", "datasource_item") if isinstance(line.get(key), Mapping)), line)
+    if not isinstance(item, Mapping):
         raise ConfigError(f"an item is an object, not {json.dumps(line)[:60]}")
-    return dict(found)
+    return dict(item)
 
 
 def _prompt(source: Mapping[str, Any], first: Mapping[str, Any]) -> str:
@@ -158,7 +158,7 @@ def _assertion(criterion: Mapping[str, Any]) -> dict[str, Any]:
 
 def is_registry(root: Node) -> bool:
     """Whether a file is a YAML file of the registry: names with `class: evals...`."""
-    return any("class" in found.node.entries for found in root.entries.values())
+    return any("class" in entry.node.entries for entry in root.entries.values())
 
 
 def convert_registry(root: Node) -> Converted:
@@ -168,7 +168,7 @@ def convert_registry(root: Node) -> Converted:
         ConfigError: its class has no scorer.
     """
     notes = Notes()
-    evals = {name: found.node for name, found in root.entries.items() if "class" in found.node.entries}
+    evals = {name: entry.node for name, entry in root.entries.items() if "class" in entry.node.entries}
     for name, node in [*evals.items()][1:]:
         notes.add(f"the eval {name}; one configuration has one dataset", node)
     name, node = next(iter(evals.items()))

@@ -90,9 +90,9 @@ def convert_promptfoo(root: Node, foreign: ForeignFiles) -> Converted:
         ConfigError: with the place: it is malformed, or names a file that is not read.
     """
     notes = Notes()
-    for key, found in root.entries.items():
+    for key, value in root.entries.items():
         if key not in _READ:
-            notes.add(_INSTEAD.get(key, key), found.key)
+            notes.add(_INSTEAD.get(key, key), value.key)
     prompts, providers = read_prompts(root, foreign), read_providers(root, foreign, notes)
     return _Conversion(root, foreign, notes, prompts, providers, Tests(root, foreign, notes).read()).converted()
 
@@ -180,10 +180,12 @@ class _Conversion:
         if self.alone:
             messages = [{**turn, "content": self._filled(turn.get("content"), test)} for turn in self.alone.messages]
             row[self.input] = messages or self._filled(self.alone.text, test)
-        assertions = [one for number, one in enumerate(test.defaults) if number not in shared] + [*test.own]
+        assertions = [assertion for number, assertion in enumerate(test.defaults) if number not in shared] + [*test.own]
         if checks := self._checks(assertions, test, row):
             row["checks"] = checks
-        if any(str(settings(one).get("type")).startswith("context-") for one in (*test.defaults, *test.own)):
+        if any(
+            str(settings(assertion).get("type")).startswith("context-") for assertion in (*test.defaults, *test.own)
+        ):
             context = row.pop("context", test.values.get("context", ""))
             row["contexts"] = context if isinstance(context, list) else [as_text(context)]
         return row
@@ -253,7 +255,7 @@ class _Conversion:
 
     @property
     def _is_grid(self) -> bool:
-        plain_models = all(one.kind != "http" and one.prompts is None for one in self.providers)
+        plain_models = all(provider.kind != "http" and provider.prompts is None for provider in self.providers)
         return plain_models and (
             bool(self.alone) or not any(prompt.system or prompt.messages for prompt in self.prompts)
         )
@@ -263,10 +265,15 @@ class _Conversion:
         texts = {prompt.name: _template(prompt, prompt.text, self.columns) for prompt in self.prompts}
         prompts: Any = texts if len(texts) > 1 else next(iter(texts.values()))
         asked = {} if self.alone else {"prompts": prompts}
-        common = [{key: value for key, value in one.keys.items() if key != "name"} for one in self.providers]
-        if {one.kind for one in self.providers} != {"openai_compatible"} or any(keys != common[0] for keys in common):
-            return {**asked, "models": {one.name: {one.kind: dict(one.keys)} for one in self.providers}}
-        names = {one.name: one.keys["name"] for one in self.providers}
+        common = [{key: value for key, value in provider.keys.items() if key != "name"} for provider in self.providers]
+        if {provider.kind for provider in self.providers} != {"openai_compatible"} or any(
+            keys != common[0] for keys in common
+        ):
+            return {
+                **asked,
+                "models": {provider.name: {provider.kind: dict(provider.keys)} for provider in self.providers},
+            }
+        names = {provider.name: provider.keys["name"] for provider in self.providers}
         models: Any = [*names] if [*names] == [*names.values()] else names
         return {**asked, "models": models, "endpoint": common[0] if len(common[0]) > 1 else common[0]["base_url"]}
 

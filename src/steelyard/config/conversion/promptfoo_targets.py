@@ -16,9 +16,8 @@ from urllib.parse import urlsplit
 from steelyard.building.nodes import Node, plain
 from steelyard.config.conversion.foreign_files import ForeignFiles
 from steelyard.config.conversion.promptfoo_tests import elements, entry, settings
-from steelyard.config.conversion.result import Notes
+from steelyard.config.conversion.result import SECRET, Notes
 from steelyard.config.conversion.templates import names_in
-from steelyard.config.conversion.yaml_text import SECRET
 from steelyard.errors import ConfigError
 from steelyard.prompts.template import looks_like_file
 
@@ -82,7 +81,7 @@ class Provider:
         """Whether it is asked with a prompt, which it names by label, by file or by the beginning of a label."""
         labels = self.prompts or ()
         return self.prompts is None or any(
-            f"{prompt.label}:".startswith(f"{one.removeprefix('file://')}:") for one in labels
+            f"{prompt.label}:".startswith(f"{label.removeprefix('file://')}:") for label in labels
         )
 
 
@@ -105,18 +104,20 @@ def read_prompts(root: Node, foreign: ForeignFiles) -> list[ForeignPrompt]:
     """
     given = entry(root, "prompts")
     if given is not None and isinstance(given.value, Mapping):
-        nodes = [(str(key), str(plain(one.node)), one.key) for key, one in given.entries.items()]
+        nodes = [
+            (str(key), str(plain(prompt_entry.node)), prompt_entry.key) for key, prompt_entry in given.entries.items()
+        ]
     else:
         named = [(entry(node, "raw", "id"), entry(node, "label"), node) for node in elements(given)]
         nodes = [(str((text or at).value), str(plain(label)) if label else "", at) for text, label, at in named]
-    found: list[ForeignPrompt] = []
+    prompts: list[ForeignPrompt] = []
     for given_text, label, at in nodes:
         for origin, text in _texts(given_text, at, foreign):
-            name = slug(label or Path(origin).stem, [prompt.name for prompt in found], "prompt")
-            found.append(_prompt(name, label or origin or text, text, at))
-    if not found:
+            name = slug(label or Path(origin).stem, [prompt.name for prompt in prompts], "prompt")
+            prompts.append(_prompt(name, label or origin or text, text, at))
+    if not prompts:
         raise ConfigError("there are no prompts", root.location)
-    return found
+    return prompts
 
 
 def _texts(given: str, at: Node, foreign: ForeignFiles) -> Iterator[tuple[str, str]]:
@@ -176,13 +177,13 @@ def read_providers(root: Node, foreign: ForeignFiles, notes: Notes) -> list[Prov
     for node in elements(entry(root, "providers", "targets")):
         is_file = isinstance(node.value, str) and re.fullmatch(r"file://.*\.(ya?ml|json)", node.value)
         nodes += elements(foreign.tree(foreign.paths(node.value, node)[0], node)) if is_file else [node]
-    found: list[Provider] = []
+    providers: list[Provider] = []
     for node in nodes:
-        if provider := provider_of(node, notes, [one.name for one in found]):
-            found.append(provider)
-    if not found:
+        if provider := provider_of(node, notes, [earlier.name for earlier in providers]):
+            providers.append(provider)
+    if not providers:
         raise ConfigError("no provider is a model or an HTTP endpoint; code becomes a function target", root.location)
-    return found
+    return providers
 
 
 def provider_of(node: Node, notes: Notes, taken: Sequence[str]) -> Provider | None:

@@ -58,8 +58,8 @@ class Test:
 def entry(node: Node | None, *names: str) -> Node | None:
     """The value of the first of some keys that a mapping has; null is as no value."""
     entries = node.entries if node is not None else {}
-    found = (entries[name].node for name in names if name in entries)
-    return next((value for value in found if value.value is not None), None)
+    values = (entries[name].node for name in names if name in entries)
+    return next((value for value in values if value.value is not None), None)
 
 
 def settings(*nodes: Node | None) -> dict[str, Any]:
@@ -102,13 +102,13 @@ class Tests:
         for scenario in elements(self.loaded(entry(self.root, "scenarios"))):
             tests = [*self._nodes(entry(scenario, "tests"))] or [scenario.with_value({})]
             cases += [(data, test) for data in elements(self.loaded(entry(scenario, "config"))) for test in tests]
-        found: list[Test] = []
+        tests_read: list[Test] = []
         for case in cases or [(self.root.with_value({}),)]:
             for test in self._expanded(default, *case):
-                found.append(test)
-                if len(found) > MOST_ROWS:
+                tests_read.append(test)
+                if len(tests_read) > MOST_ROWS:
                     raise ConfigError(f"more than {MOST_ROWS:,} tests, with each set of values", test.at.location)
-        return found
+        return tests_read
 
     def loaded(self, node: Node | None) -> Node | None:
         """A value that may stand in a file of its own, `file://...`, or be a reference `$ref: "#/..."` to another."""
@@ -117,12 +117,12 @@ class Tests:
         reference = entry(node, "$ref")
         if reference is None:
             return node
-        found: Node | None = self.root
+        value: Node | None = self.root
         for key in str(reference.value).removeprefix("#/").split("/"):
-            found = entry(found, key)
-        if found is None or "$ref" in found.entries:
+            value = entry(value, key)
+        if value is None or "$ref" in value.entries:
             raise ConfigError(f"{reference.value!r} leads to no value of this file", reference.location)
-        return found
+        return value
 
     def _nodes(self, node: Node | None) -> Iterator[Node]:
         for part in elements(node):
@@ -159,13 +159,13 @@ class Tests:
         given = {key: value.node for part in parts for key, value in self._variables(part).items()}
         whole = options.get("disableVarExpansion") is True
         used = () if options.get("disableDefaultAsserts") is True else elements(entry(default, "assert"))
-        own = [one for part in case for one in elements(entry(part, "assert"))]
+        own = [assertion for part in case for assertion in elements(entry(part, "assert"))]
         about = settings(*(entry(part, "metadata") for part in parts))
         for chosen in product(*(self._choices(node, whole=whole) for node in given.values())):
             yield Test(
                 _filled(dict(zip(given, chosen, strict=True))),
-                tuple(one for node in used if (one := self.loaded(node))),
-                tuple(one for node in own if (one := self.loaded(node))),
+                tuple(assertion for node in used if (assertion := self.loaded(node))),
+                tuple(assertion for node in own if (assertion := self.loaded(node))),
                 settings(*parts).get("threshold"),
                 str(options.get("transform") or options.get("postprocess") or ""),
                 about | {key: value for key, value in settings(test).items() if key == "description" and value},
@@ -188,7 +188,7 @@ class Tests:
         value = plain(node)
         if whole or not isinstance(value, list) or not value or not isinstance(value[0], str):
             value = [value]
-        return [choice for one in value for choice in self._contents(one, node)]
+        return [choice for part in value for choice in self._contents(part, node)]
 
     def _contents(self, value: Any, at: Node) -> Iterator[Any]:
         if not isinstance(value, str) or not value.startswith("file://"):
@@ -228,7 +228,7 @@ def _of_row(row: Mapping[Any, Any]) -> dict[str, Any]:
     given = {name: cells[f"__{name}"] for name in ("description", "providerOutput") if cells.get(f"__{name}")}
     return {
         "vars": {key: value for key, value in cells.items() if not key.startswith("__")},
-        "assert": [{**one, **metric} for one in asserts],
+        "assert": [{**assertion, **metric} for assertion in asserts],
         "options": {name: cells[f"__{name}"] for name in ("prefix", "suffix") if cells.get(f"__{name}")},
         "metadata": {key.removesuffix("[]"): value for key, value in named.items() if value.strip()},
         **given,

@@ -56,7 +56,7 @@ def convert_pydantic_evals(root: Node, foreign: ForeignFiles) -> Converted:
         "description": str(given.get("name") or ""),
         "prompts": [shown],
         "providers": [{"id": f"openai:chat:{DEFAULT_MODEL}", "config": {}}],
-        "defaultTest": {"assert": [_assertion(one) for one in evaluators if one != "EqualsExpected"]},
+        "defaultTest": {"assert": [_assertion(evaluator) for evaluator in evaluators if evaluator != "EqualsExpected"]},
         "tests": [_test(case, every=["EqualsExpected"] if "EqualsExpected" in evaluators else []) for case in cases],
     }
     converted = convert_promptfoo(from_plain(shape, root.source.file), foreign)
@@ -77,7 +77,7 @@ def _test(case: Mapping[str, Any], every: list[Any]) -> dict[str, Any]:
     return {
         "vars": {**values, **({} if expected is None else {"expected_output": expected})},
         "options": {"disableVarExpansion": True},
-        "assert": [_assertion(one) for one in own if one != "EqualsExpected" or expected is not None],
+        "assert": [_assertion(evaluator) for evaluator in own if evaluator != "EqualsExpected" or expected is not None],
         "metadata": case.get("metadata"),
         **({"description": case["name"]} if case.get("name") else {}),
     }

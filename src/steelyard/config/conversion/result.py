@@ -1,14 +1,130 @@
-"""What a conversion gives: a configuration, its dataset, and what could not be taken over."""
+"""What a conversion gives: a configuration as commented YAML, its dataset, and what could not be taken over.
+
+Values stand on one line as JSON, long texts as blocks, mappings and lists of mappings by line.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from steelyard.building.nodes import Node
-from steelyard.config.conversion.yaml_text import block, comment, quoted
+from steelyard.prompts.template import placeholders
+
+SECRET: Final = re.compile(r"key|token|secret|password", re.IGNORECASE)
+"""Keys whose values are never copied or shown."""
+_SHORT: Final = 60
+_WORD: Final = re.compile(r"[A-Za-z_][\w-]*")
+_NO_WORDS: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+
+
+def block(value: Any, indent: str = "") -> Iterator[str]:
+    r"""Lines of YAML for a mapping: long texts as blocks, lists of mappings one a line, anything else as JSON.
+
+    >>> print("\n".join(block({"prompts": "Name the label:\n\n{{text}}", "scorers": [{"length": 25}]})))
+    prompts: |-
+      Name the label:
+    <BLANKLINE>
+      {{text}}
+    scorers:
+      - {"length": 25}
+    """
+    for name, member in value.items():
+        head = f"{indent}{key_text(str(name))}:"
+        if isinstance(member, Mapping) and member and (len(flow(member)) > _SHORT or "\\n" in flow(member)):
+            yield head
+            yield from block(member, f"{indent}  ")
+        elif isinstance(member, list) and any(isinstance(part, Mapping) for part in member):
+            yield head
+            yield from (f"{indent}  - {flow(part)}" for part in member)
+        elif isinstance(member, str) and _is_block(member):
+            yield f"{head} |-"
+            yield from (f"{indent}  {line}" if line else "" for line in member.split("\n"))
+        else:
+            yield f"{head} {flow(member)}"
+
+
+def _is_block(text: str) -> bool:
+    lines = text.split("\n")
+    return len(lines) > 1 and bool(lines[0] and lines[-1]) and all(map(fits_block, lines))
+
+
+def quoted(text: str) -> str:
+    """A text in quotation marks, for a comment."""
+    return flow(str(text))
+
+
+def comment(text: str, indent: str = "") -> Iterator[str]:
+    """A comment of one line."""
+    yield f"{indent}# {printable(text)}"
+
+
+def fits_block(line: str) -> bool:
+    """Whether a YAML block can hold a line unchanged; U+3000, which indents Chinese text, is not a space in YAML."""
+    return not line.startswith(" ") and line.replace("\u3000", "").isprintable()
+
+
+def escaped(text: str) -> str:
+    """Escape plain text that looks like one of our placeholders, so that it stays text."""
+    for _, start in reversed(placeholders(text)):
+        end = text.index("}}", start) + 2
+        text = f"{text[:start]}{{{{{text[start:end]}}}}}{text[end:]}"
+    return text
+
+
+def flow(value: Any) -> str:
+    """`value` as JSON, which is valid YAML, with unprintable characters escaped.
+
+    >>> flow({"a": ["乾", None, 0.5]})
+    '{"a": ["乾", null, 0.5]}'
+    """
+    return printable(json.dumps(value, ensure_ascii=False))
+
+
+def key_text(name: str) -> str:
+    """`name` as a key: without quotes if every YAML parser reads it as a text.
+
+    >>> key_text("top_k"), key_text("no"), key_text("a b")
+    ('top_k', '"no"', '"a b"')
+    """
+    return name if _WORD.fullmatch(name) and name.isascii() and name.lower() not in _NO_WORDS else flow(name)
+
+
+def shown(name: str, value: Any) -> str:
+    """The value of the key `name` for a comment, on one line; the value of a secret is never shown.
+
+    >>> shown("note", {"api_key": "sk-1", "n": 1})
+    '{"api_key": (a secret, not copied), "n": 1}'
+    """
+    if SECRET.search(name):
+        return "(a secret, not copied)"
+    if isinstance(value, Mapping):
+        return (
+            "{" + ", ".join(f"{flow(str(inner))}: {shown(str(inner), member)}" for inner, member in value.items()) + "}"
+        )
+    if isinstance(value, list):
+        return "[" + ", ".join(shown("", element) for element in value) + "]"
+    return flow(value)
+
+
+def printable(text: str) -> str:
+    r"""`text` on one line, with unprintable characters escaped.
+
+    >>> printable("a\nb")
+    'a\\u000ab'
+    """
+    return "".join(
+        character
+        if character.isprintable()
+        else f"\\u{ord(character):04x}"
+        if ord(character) <= 0xFFFF
+        else f"\\U{ord(character):08x}"
+        for character in text
+    )
+
 
 MOST_ROWS: Final = 100_000
 _SHOWN: Final = 200

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from steelyard.config.conversion.yaml_text import escaped
+from steelyard.config.conversion.result import escaped
 from steelyard.errors import ConfigError
 
 _NAME: Final = r"[A-Za-z_$][\w$]*(?:\.[\w$]+|\[(?:\d+|'[^']*'|\"[^\"]*\")\])*"
@@ -69,13 +69,13 @@ def filled(template: str, values: Mapping[str, Any]) -> str:
     """
 
     def value(name: str) -> str:
-        found: Any = values
+        part: Any = values
         for key in re.findall(r"[\w$]+", name):
-            if isinstance(found, list) and key.isdigit() and int(key) < len(found):
-                found = found[int(key)]
+            if isinstance(part, list) and key.isdigit() and int(key) < len(part):
+                part = part[int(key)]
             else:
-                found = found.get(key) if isinstance(found, Mapping) else None
-        return as_text(found)
+                part = part.get(key) if isinstance(part, Mapping) else None
+        return as_text(part)
 
     return replaced(template, value)
 

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.text import Text
 
 from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison
-from steelyard.analysis.comparison.multiplicity import all_pairs_note
+from steelyard.analysis.comparison.differences import all_pairs_note
 from steelyard.analysis.comparison.settings import without_digests
-from steelyard.analysis.cut_inputs import cut_sentences
 from steelyard.analysis.judging_manifest import is_judging
+from steelyard.analysis.model_calls import cut_sentences
 from steelyard.analysis.numbers import (
     count_text,
     duration_text,

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, score_title, value_text
-from steelyard.analysis.summary.calibration import ScoreCalibration
-from steelyard.analysis.summary.classification import Classification
+from steelyard.analysis.summary.classification import Classification, ScoreCalibration
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.charts.chart import ChartPoint, RowChart
 from steelyard.report.section import (
@@ -21,8 +20,7 @@ from steelyard.report.section import (
     non_empty,
     sentences,
 )
-from steelyard.stats.calibration import Calibration
-from steelyard.stats.classification import LEAST_REFERENCES, ClassificationFigures
+from steelyard.stats.classification import LEAST_REFERENCES, Calibration, ClassificationFigures
 from steelyard.stats.intervals import Interval
 
 _UNREAD: Final = "unread"

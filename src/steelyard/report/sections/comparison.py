@@ -7,7 +7,7 @@ from typing import Final
 
 from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison, PairedDifference
 from steelyard.analysis.comparison.costs import CostDifference
-from steelyard.analysis.comparison.multiplicity import all_pairs_note
+from steelyard.analysis.comparison.differences import all_pairs_note
 from steelyard.analysis.comparison.settings import short_digests, without_digests
 from steelyard.analysis.numbers import (
     MISSING,

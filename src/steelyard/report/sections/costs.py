@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from steelyard.analysis.model_calls import StageCost
 from steelyard.analysis.numbers import count_text, money_text
 from steelyard.analysis.summary.run_summary_values import RunSummary
-from steelyard.analysis.usage import StageCost
 from steelyard.report.section import Section, SectionTable, TableCell, TableColumn, text_row
 
 

@@ -22,9 +22,8 @@ from steelyard.analysis.numbers import (
     score_title,
     value_text,
 )
-from steelyard.analysis.scores.score_summary_values import ScoreSummary
+from steelyard.analysis.scores.score_summary_values import GroupLevel, ScoreSummary
 from steelyard.analysis.summary.exam_values import Exam, LetterBias
-from steelyard.analysis.summary.levels import GroupLevel
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.section import (
     Level,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from steelyard.analysis.cut_inputs import call_sentences
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.judges.findings import JudgeCheck, JudgePanel, PanelJudge
+from steelyard.analysis.model_calls import call_sentences
 from steelyard.analysis.numbers import (
     MISSING,
     count_text,

@@ -9,7 +9,7 @@ from typing import Final
 
 from steelyard.analysis.conditions import quoted_name
 from steelyard.analysis.numbers import MISSING, interval_text, score_phrase, score_title, value_text
-from steelyard.analysis.scores.histograms import Histogram
+from steelyard.analysis.scores.score_summary import Histogram
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.analysis.summary.contingency import ContingencyTable
 from steelyard.analysis.summary.run_summary_values import RunSummary

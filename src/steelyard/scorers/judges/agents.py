@@ -18,7 +18,7 @@ from steelyard.prompts.language import Language
 from steelyard.prompts.template import OwnWords
 from steelyard.prompts.trajectory import Trajectory, read_trajectory
 from steelyard.replies.answer_text import answer_of
-from steelyard.replies.verdict import Verdict
+from steelyard.replies.judge_reply import Verdict
 from steelyard.scorers.judges.declared import (
     REASON_TOKENS,
     TOKENS_EACH,

@@ -26,7 +26,7 @@ from steelyard.constraints import Share, Within
 from steelyard.prompts.conversation import transcript_of
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_text import answer_of
-from steelyard.replies.verdict import Verdict
+from steelyard.replies.judge_reply import Verdict
 from steelyard.scorers.judges.cited_statements import CitedStatement, Passages, statements
 from steelyard.scorers.judges.declared import AskingScorer, PromptForm, at_least, count_yes
 from steelyard.scorers.judges.judge import takes_model

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.language import Language
+from steelyard.replies.judge_reply import Verdict
 from steelyard.replies.listing import distinct_texts, read_listing
-from steelyard.replies.verdict import Verdict
 from steelyard.scorers.judges.declared import count_yes
 from steelyard.scorers.judges.judge import Judge, together
 from steelyard.scorers.judges.verdicts import (

@@ -16,7 +16,7 @@ from typing import Annotated, ClassVar, Final
 from steelyard.constraints import Within
 from steelyard.prompts.conversation import transcript_of
 from steelyard.replies.answer_text import answer_of
-from steelyard.replies.verdict import Scale, Verdict
+from steelyard.replies.judge_reply import Scale, Verdict
 from steelyard.scorers.judges.declared import AskingScorer, Case, PromptForm, Repeats, at_least, rating, scored
 from steelyard.scorers.judges.judge import takes_model
 from steelyard.scorers.judges.verdicts import BETWEEN, no_answer, not_applicable, reference_of

@@ -13,7 +13,7 @@ from steelyard.errors import ConfigError, expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.template import OwnWords, own_words, refuse_file_names
 from steelyard.replies.answer_text import answer_of
-from steelyard.replies.verdict import Scale, Verdict
+from steelyard.replies.judge_reply import Scale, Verdict
 from steelyard.scorers.judges.declared import (
     REASON_TOKENS,
     TOKENS_EACH,

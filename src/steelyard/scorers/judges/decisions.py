@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from steelyard.models.decisions import DECISIONS
-from steelyard.replies.verdict import Scale
+from steelyard.replies.judge_reply import Scale
 from steelyard.types import Reply
 
 PROBABILITIES: Final = "decided"

@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Final
 
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
+from steelyard.replies.judge_reply import Scale, Verdict
 from steelyard.replies.rating import read_rating
-from steelyard.replies.verdict import Scale, Verdict
 from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.judges.verdicts import combined_verdict, read_numbered, score_of, unless_stopped, yes_no_in
 from steelyard.types import Asks, Output, Reply, Sample, Score

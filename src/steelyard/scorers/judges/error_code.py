@@ -16,7 +16,7 @@ from steelyard.constraints import Filled, ScoreName, TextList, check_options
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.template import own_words
 from steelyard.replies.answer_text import answer_of
-from steelyard.replies.verdict import Verdict
+from steelyard.replies.judge_reply import Verdict
 from steelyard.scorers.formats import Regex, undecided
 from steelyard.scorers.judges.declared import (
     REASON_TOKENS,

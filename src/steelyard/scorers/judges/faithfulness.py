@@ -30,7 +30,7 @@ from typing import Any, ClassVar, Final
 from steelyard.constraints import Share
 from steelyard.prompts.conversation import transcript_of
 from steelyard.replies.answer_text import answer_of
-from steelyard.replies.verdict import Verdict
+from steelyard.replies.judge_reply import Verdict
 from steelyard.scorers.judges.claims import IN_PASSAGES, TAKING, ClaimSteps, share_score
 from steelyard.scorers.judges.declared import AskingScorer, PromptForm, at_least, is_most, majority
 from steelyard.scorers.judges.judge import takes_model, together

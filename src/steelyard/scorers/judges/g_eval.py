@@ -24,8 +24,8 @@ from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.language import Language
 from steelyard.prompts.template import OwnWords, own_words
 from steelyard.replies.answer_text import answer_of
+from steelyard.replies.judge_reply import Verdict
 from steelyard.replies.listing import read_list
-from steelyard.replies.verdict import Verdict
 from steelyard.scorers.judges.declared import AskingScorer, PromptForm
 from steelyard.scorers.judges.judge import takes_model
 from steelyard.scorers.judges.rating import MOST_VALUES, Form, Rated, Samples, Weighting, rate, rated_score

@@ -23,7 +23,7 @@ from steelyard.prompts.language import Language, LanguageSetting, prompt_languag
 from steelyard.prompts.message_parts import images_in
 from steelyard.prompts.reply_schema import response_format
 from steelyard.registry import NOT_A_SETTING
-from steelyard.replies.verdict import Scale
+from steelyard.replies.judge_reply import Scale
 from steelyard.scorers.judges.decisions import (
     as_verdict,
     numbered_questions,

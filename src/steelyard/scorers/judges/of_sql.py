@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any
 
 from steelyard.building.wrapped import WrapsOne, infos_of_part
 from steelyard.replies.sql import Wanted
 from steelyard.scorers.judges.judge import judge_of
 from steelyard.scorers.judges.relevance import Relevance
-from steelyard.scorers.sql import SqlAttempts, SqlResult
-from steelyard.scorers.sql_credit import SqlCredit, SqlSpeed
+from steelyard.scorers.sql import SqlResult
 from steelyard.scorers.sql_replies import mock_sql, sql_reply
+from steelyard.scorers.sql_runs import SqlSettings, settings_lacking
 from steelyard.scorers.tables import TableMetrics
 from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, Scorer, StageInfo
-
-READING_KEYS: Final = ("form", "key", "databases", "engine", "limits", "now")
-"""Settings of `scoring` that say how SQL is read and where it runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +59,11 @@ def reading_as(scorer: Scorer, scoring: SqlResult) -> Scorer:
 
     What it has of its own stays. Scorers that ask no judge and read no SQL, such as `regex`, see the whole reply.
     """
-    if isinstance(scorer, Relevance):
-        return replace(scorer, **settings_lacking(scorer, scoring, "form", "key"))
-    if isinstance(scorer, SqlSpeed):
-        return replace(scorer, **settings_lacking(scorer, scoring, *READING_KEYS))
-    if isinstance(scorer, SqlAttempts):
-        return replace(scorer, **settings_lacking(scorer, scoring, *READING_KEYS, "equality", "statements"))
-    if isinstance(scorer, SqlCredit):
-        return replace(scorer, **settings_lacking(scorer, scoring, *READING_KEYS, "equality"))
     if isinstance(scorer, TableMetrics):
-        return replace(scorer, task="SP", **settings_lacking(scorer, scoring, *READING_KEYS, "equality"))
+        return replace(scorer, task="SP", **settings_lacking(scorer, scoring))
+    if isinstance(scorer, SqlResult):
+        return scorer
+    if isinstance(scorer, Relevance | SqlSettings):
+        return replace(scorer, **settings_lacking(scorer, scoring))
     asks_judge = judge_of(scorer) is not None and not isinstance(scorer, OfSql)
     return OfSql(scorer, scoring.form, scoring.key) if asks_judge else scorer
-
-
-def settings_lacking(given: Any, scoring: SqlResult, *names: str) -> dict[str, Any]:
-    """The settings of `scoring` for those that a scorer or target has at their default."""
-    defaults = {field.name: field.default for field in fields(given)}
-    return {name: getattr(scoring, name) for name in names if getattr(given, name) == defaults[name]}

@@ -23,8 +23,8 @@ from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.language import Language
 from steelyard.prompts.template import own_words, placeholders
 from steelyard.prompts.trajectory import read_trajectory
+from steelyard.replies.judge_reply import Verdict
 from steelyard.replies.preference import read_preference
-from steelyard.replies.verdict import Verdict
 from steelyard.replies.verdict_like import neutralised, verdict_like
 from steelyard.scorers.judges.declared import AskingScorer, PromptForm
 from steelyard.scorers.judges.judge import takes_model, together

@@ -27,8 +27,8 @@ from steelyard.constraints import Within
 from steelyard.errors import ConfigError, ModelError, ScorerError
 from steelyard.models.decisions import DECISIONS
 from steelyard.replies.clean import fold
+from steelyard.replies.judge_reply import Scale, Verdict
 from steelyard.replies.rating import read_rating
-from steelyard.replies.verdict import Scale, Verdict
 from steelyard.scorers.judges.declared import REASON_TOKENS
 from steelyard.scorers.judges.judge import Judge, together
 from steelyard.scorers.judges.verdicts import score_of, unless_stopped

@@ -31,7 +31,7 @@ from steelyard.constraints import Share
 from steelyard.prompts.conversation import transcript_of
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_text import answer_of
-from steelyard.replies.verdict import Verdict
+from steelyard.replies.judge_reply import Verdict
 from steelyard.scorers.judges.claims import (
     IN_PASSAGES,
     IN_TEXT,

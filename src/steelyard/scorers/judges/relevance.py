@@ -41,8 +41,8 @@ from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.language import Language
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_text import answer_of
+from steelyard.replies.judge_reply import Verdict
 from steelyard.replies.sql import Wanted
-from steelyard.replies.verdict import Verdict
 from steelyard.scorers.judges.declared import (
     AskingScorer,
     Case,

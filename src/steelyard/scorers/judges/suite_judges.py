@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, Literal
 
-from steelyard.analysis.judges.jury import JuryVote
+from steelyard.analysis.judges.findings import JuryVote
 from steelyard.errors import ConfigError
 from steelyard.prompts.language import Language
 from steelyard.scorers.judges.judge import Judge, judge_of, judged_by

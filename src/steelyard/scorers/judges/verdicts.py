@@ -20,7 +20,7 @@ from typing import Any, Final
 from steelyard.prompts.language import Language
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_text import answer_of
-from steelyard.replies.verdict import Verdict
+from steelyard.replies.judge_reply import Verdict
 from steelyard.replies.verdict_like import verdict_like
 from steelyard.replies.verdict_list import read_verdict_list
 from steelyard.replies.yes_no import read_yes_no

@@ -15,7 +15,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
@@ -35,6 +35,7 @@ from steelyard.sql.engines.engine import (
     catalog_query,
     differences,
     fetch,
+    listed,
     plain_definition,
     read_state,
 )
@@ -126,7 +127,7 @@ class DuckdbEngine:
                 if work.script.strip():
                     _build(connection, work, clock)
                 with _stops("query", work.file, clock):
-                    return changed_by(connection, query, work.limits, partial(_fetched, connection))
+                    return _changed_by(connection, query, work.limits)
         finally:
             self._instances.drop()
 
@@ -292,7 +293,7 @@ def _build(connection: DuckDBPyConnection, work: EngineQuery, clock: _Clock) -> 
 def _read(connection: DuckDBPyConnection, query: Statement, limits: SqlLimits) -> ResultTable:
     connection.execute("BEGIN TRANSACTION READ ONLY")
     connection.execute(query)
-    described = [(str(column[0]), str(column[1])) for column in connection.description or ()]
+    described = _described(connection)
     try:
         return _fetched(connection, described, limits)
     except (OverflowError, ValueError, duckdb.InvalidInputException, duckdb.NotImplementedException):
@@ -316,16 +317,7 @@ def _fetched(connection: DuckDBPyConnection, described: Sequence[tuple[str, str]
 
 
 def _plain_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(map(_plain, row))
-
-
-def _plain(value: Any) -> Any:
-    """Arrays and rows without names, which are tuples, as lists."""
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    if isinstance(value, dict):
-        return {key: _plain(part) for key, part in value.items()}
-    return value
+    return tuple(map(listed, row))
 
 
 def _as_text(query: Statement, described: Sequence[tuple[str, str]]) -> str:
@@ -412,10 +404,6 @@ def prepare(file: str, memory_mib: int) -> str:
     return ""
 
 
-Fetch = Callable[[Sequence[tuple[str, str]], SqlLimits], ResultTable]
-"""Fetches what a connection has executed, from the names and types of its columns."""
-
-
 def opened_copy(work: EngineQuery) -> DuckDBPyConnection:
     """A guarded connection to an instance in memory with all that a file holds.
 
@@ -437,42 +425,31 @@ def opened_copy(work: EngineQuery) -> DuckDBPyConnection:
     return connection
 
 
-def changed_by(connection: DuckDBPyConnection, statement: Statement, limits: SqlLimits, fetched: Fetch) -> ResultTable:
-    """Run a statement, and return what it changed; see `engines.changes`.
-
-    Args:
-        connection: to an instance in memory.
-        statement: one that `one_change` let through.
-        limits: of what is read before and after, each.
-        fetched: see `Fetch`.
-
-    Raises:
-        SqlStop: too much to compare.
-        duckdb.Error: whatever DuckDB says, violated constraints too.
-    """
-    before = _state(connection, limits, fetched)
+def _changed_by(connection: DuckDBPyConnection, statement: Statement, limits: SqlLimits) -> ResultTable:
+    """Run a statement that `one_change` let through on an instance in memory, and return what it changed."""
+    before = _state(connection, limits)
     connection.execute("BEGIN TRANSACTION")
     connection.execute(statement)
     described = _described(connection)
-    rows = fetched(described, limits).rows if described else []
+    rows = _fetched(connection, described, limits).rows if described else []
     connection.execute("COMMIT")
     is_count = [name for name, _ in described] == ["Count"] and len(rows) == 1 and isinstance(rows[0][0], int)
     affected = rows[0][0] if is_count else 0 if statement.type.name == "SELECT" else len(rows)
-    return differences(before, _state(connection, limits, fetched), affected)
+    return differences(before, _state(connection, limits), affected)
 
 
 def _described(connection: DuckDBPyConnection) -> list[tuple[str, str]]:
     return [(str(column[0]), str(column[1])) for column in connection.description or ()]
 
 
-def _state(connection: DuckDBPyConnection, limits: SqlLimits, fetched: Fetch) -> DatabaseState:
+def _state(connection: DuckDBPyConnection, limits: SqlLimits) -> DatabaseState:
     objects = connection.execute(catalog_query("duckdb_objects")).fetchall()
     tables = [(_title(schema, name), _written(schema, name)) for kind, schema, name, _ in objects if kind == "table"]
     defined = [(kind, _title(schema, name), plain_definition(sql or "")) for kind, schema, name, sql in objects]
 
     def read(query: str, left: SqlLimits) -> Sequence[tuple[Any, ...]]:
         connection.execute(query)
-        return fetched(_described(connection), left).rows
+        return _fetched(connection, _described(connection), left).rows
 
     return read_state(tables, defined, read, limits)
 

@@ -27,10 +27,11 @@ import duckdb
 from duckdb import DuckDBPyConnection, Statement
 
 from steelyard.sql.clock import pin_duckdb
-from steelyard.sql.engines.engine import EngineQuery, SqlStop
+from steelyard.sql.engines.engine import EngineQuery, SqlStop, check_text, guard_lists
 from steelyard.sql.results import Part, SqlLimits
 
 Setting = str | bool | int | float | list[str]
+_LISTS: Final = guard_lists("duckdb")
 Extract = Callable[[str], Sequence["Statement"]]
 
 _NOWHERE: Final = "/nonexistent"
@@ -74,50 +75,10 @@ _PLAIN: Final = frozenset({"", "SELECT", "VALUES", "WITH", "FROM", "TABLE"})
 """First words of statements that leave nothing behind; "" is a bracket."""
 _WRITES: Final = re.compile(r"\b(?:insert|update|delete|merge|truncate)\b", re.IGNORECASE)
 """Statements that a WITH may contain."""
-_READ_FUNCTIONS: Final = frozenset(
-    {
-        *("unnest", "range", "generate_series", "json_each", "json_tree", "repeat", "repeat_row", "summary"),
-        *("histogram", "histogram_values", "duckdb_tables", "duckdb_columns", "duckdb_views", "duckdb_schemas"),
-        *("duckdb_constraints", "duckdb_indexes", "duckdb_types", "duckdb_keywords", "duckdb_sequences"),
-        *("pragma_table_info", "pragma_show", "pragma_version", "pg_timezone_names", "icu_calendar_names"),
-        # These are volatile, and what they change, if anything, is of the session.
-        *("random", "uuid", "uuidv4", "uuidv7", "gen_random_uuid", "current_query", "error", "stats", "vector_type"),
-        # Pragmas that are called as such: as a function they are ordinary ones, or there is none.
-        *("show", "version", "functions", "platform", "table_info"),
-    }
-)
-"""Functions that read the catalog, make rows of their arguments, or draw random numbers."""
-_BUILDING_KINDS: Final = frozenset(
-    {"CREATE", "INSERT", "UPDATE", "DELETE", "MERGE_INTO", "DROP", "ALTER", "TRANSACTION", "ANALYZE", "VACUUM"}
-)
 _OF_SESSION: Final = frozenset({"TEMP", "TEMPORARY", "LOCAL"})
 _ADJECTIVES: Final = frozenset({"OR", "REPLACE", "TEMP", "TEMPORARY", "LOCAL", "UNLOGGED", "UNIQUE", "RECURSIVE"})
-_CREATABLE: Final = frozenset({"TABLE", "VIEW", "TYPE", "MACRO", "FUNCTION", "SEQUENCE", "SCHEMA", "INDEX"})
-_READ_PRAGMAS: Final = frozenset(
-    {
-        *("table_info", "storage_info", "metadata_info", "show", "show_tables", "show_tables_expanded"),
-        *("show_databases", "database_list", "database_size", "version", "platform", "user_agent", "collations"),
-        *("functions",),
-    }
-)
-_READ_CALLS: Final = frozenset({"range", "generate_series", "summary", "test_all_types", "pg_timezone_names"})
-_SCRIPT_KINDS: Final = frozenset(
-    {"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE_INTO", "DROP", "ALTER", "TRANSACTION", "ANALYZE", "VACUUM", "MULTI"}
-)
 _CHANGING: Final = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE_INTO", "DROP", "ALTER"})
 _SCRIPT_SETTINGS: Final = frozenset({"USE", "SET VARIABLE", "SET SCHEMA"})
-_NOTHING: Final = frozenset(
-    {
-        *("CHECKPOINT", "FORCE CHECKPOINT", "LOAD JSON", "LOAD ICU", "LOAD PARQUET"),
-        *("INSTALL JSON", "INSTALL ICU", "INSTALL PARQUET"),
-    }
-)
-"""Statements that scripts may contain and that need not be run: there is no file, and these extensions are part of
-the package."""
-_PIVOTING: Final = frozenset(
-    {"", "PIVOT", "PIVOT_WIDER", "UNPIVOT", "WITH", "FROM", "SELECT", "VALUES", "DESCRIBE", "DESC", "SUMMARIZE"}
-)
-"""First words of the reading statements that DuckDB splits into several; "" is a bracket."""
 
 
 def settings() -> dict[str, Setting]:
@@ -149,7 +110,7 @@ def lasting_calls() -> re.Pattern[str]:
             "SELECT DISTINCT lower(function_name) FROM duckdb_functions() "
             "WHERE stability = 'VOLATILE' OR function_type IN ('table', 'table_macro', 'pragma')"
         ).fetchall()
-    names = {str(name) for (name,) in rows} - _READ_FUNCTIONS
+    names = {str(name) for (name,) in rows} - _LISTS["read_functions"]
     # Between a name and its bracket there may be blanks of every kind, a closing quote and comments.
     called = rf"\b(?:{'|'.join(sorted(map(re.escape, names)))})\b[^\w(),.;]*(?:\(|--|/\*)"
     return re.compile(called, re.IGNORECASE)
@@ -171,7 +132,9 @@ def leaves_nothing(statement: Statement) -> bool:
 def only_builds(statement: Statement) -> bool:
     """Whether a statement of a script changes the database alone, and nothing that ends with its session."""
     temporary = _kind(statement) == "CREATE" and _OF_SESSION & {*_words(statement.query, 6)}
-    return _kind(statement) in _BUILDING_KINDS and not temporary and not lasting_calls().search(statement.query)
+    return (
+        _kind(statement) in _LISTS["building_kinds"] and not temporary and not lasting_calls().search(statement.query)
+    )
 
 
 def one_reader(text: str, extract: Extract) -> Statement:
@@ -237,9 +200,9 @@ def runs_in_script(statement: Statement, where: str, extract: Extract) -> bool:
     """
     kind = _kind(statement)
     words = _words(statement.query, 3)
-    if " ".join(words) in _NOTHING:
+    if " ".join(words) in _LISTS["not_run_in_scripts"]:
         return False
-    allowed = kind in _SCRIPT_KINDS or (kind == "CREATE" and _creates(statement.query))
+    allowed = kind in _LISTS["script_kinds"] or (kind == "CREATE" and _creates(statement.query))
     if kind == "SET":
         allowed = words[:1] == ("USE",) or " ".join(words[:2]) in _SCRIPT_SETTINGS
     if kind in {"EXPLAIN", "PRAGMA", "CALL"}:
@@ -253,16 +216,10 @@ def extract_from(connection: DuckDBPyConnection, text: str, part: Part) -> Seque
     """Split a text into statements with DuckDB's own parser.
 
     Raises:
-        SqlStop: `denied` for a character NUL, which DuckDB reads as a blank and others as an end; `error` where the
-            text cannot be passed to DuckDB.
+        SqlStop: as of `check_text`.
         duckdb.Error: it does not parse.
     """
-    if "\0" in text:
-        raise SqlStop("denied", "denied: a NUL character in the statement", part)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise SqlStop("error", "the statement holds half a character (a lone surrogate)", part) from None
+    check_text(text, part)
     return connection.extract_statements(text)
 
 
@@ -284,14 +241,14 @@ def _not_reading(statement: Statement, extract: Extract) -> str:
         return ""
     if kind == "MULTI":
         # PIVOT without a list of values: DuckDB itself makes two statements of it, of which the first is temporary.
-        return "" if _first(statement.query) in _PIVOTING else _explained(statement, extract)
+        return "" if _first(statement.query) in _LISTS["pivoting"] else _explained(statement, extract)
     if kind == "EXPLAIN":
         return _explained(statement, extract)
     second = " ".join(_words(statement.query, 2)[1:]).lower()
     if kind == "PRAGMA":
-        return "" if _first(statement.query) == "PRAGMA" and second in _READ_PRAGMAS else name
+        return "" if _first(statement.query) == "PRAGMA" and second in _LISTS["read_pragmas"] else name
     if kind == "CALL":
-        reads = second.startswith(("duckdb_", "pragma_")) or second in _READ_CALLS
+        reads = second.startswith(("duckdb_", "pragma_")) or second in _LISTS["read_calls"]
         return "" if _first(statement.query) == "CALL" and reads else name
     return name
 
@@ -309,7 +266,7 @@ def _explained(statement: Statement, extract: Extract) -> str:
 def _creates(text: str) -> bool:
     words = _words(text, 6)
     kinds = [word for word in words[1:] if word not in _ADJECTIVES]
-    return words[:1] == ("CREATE",) and bool(kinds) and kinds[0] in _CREATABLE
+    return words[:1] == ("CREATE",) and bool(kinds) and kinds[0] in _LISTS["creatable"]
 
 
 def _kind(statement: Statement) -> str:

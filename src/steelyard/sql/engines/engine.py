@@ -13,11 +13,13 @@ rows that the engine counts.
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -101,6 +103,35 @@ def catalog_query(name: str) -> str:
     return (Path(__file__).parent.parent / "catalog_queries" / f"{name}.sql").read_text("utf-8")
 
 
+@cache
+def guard_lists(engine: EngineName) -> Mapping[str, frozenset[str]]:
+    """The lists of `guard_lists.toml` for an engine: functions, pragmas, kinds of statements, each by its name."""
+    with (Path(__file__).parent / "guard_lists.toml").open("rb") as file:
+        return {name: frozenset(words) for name, words in tomllib.load(file)[engine].items()}
+
+
+def check_text(text: str, part: Part = "query", most: int | None = None) -> None:
+    """Refuse a statement that no engine reads as it stands.
+
+    Args:
+        text: the statement.
+        part: that it is, or is of.
+        most: characters that it may have.
+
+    Raises:
+        SqlStop: `denied` for a character NUL, which one engine reads as a blank and others as an end; `error` where it
+            is too long, or cannot be encoded.
+    """
+    if "\0" in text:
+        raise SqlStop("denied", "denied: a NUL character in the statement", part)
+    if most is not None and len(text) > most:
+        raise SqlStop("error", f"a statement of {len(text):,} characters; {most:,} are the most", part)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise SqlStop("error", "the statement holds half a character (a lone surrogate)", part) from None
+
+
 _STEP: Final = 512
 _STEP_BYTES: Final = 2**18
 _LEAST: Final = 8
@@ -148,6 +179,15 @@ def fetch(
             break
         step = max(1, min(_STEP, step * 2, _STEP_BYTES * len(chunk) // max(1, size)))
     return rows
+
+
+def listed(value: Any) -> Any:
+    """A value with arrays and rows without names, which are tuples, as lists."""
+    if isinstance(value, (list, tuple)):
+        return [listed(part) for part in value]
+    if isinstance(value, dict):
+        return {key: listed(part) for key, part in value.items()}
+    return value
 
 
 def size_of(rows: Sequence[tuple[Any, ...]]) -> int:

@@ -19,7 +19,7 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any, Final
@@ -30,12 +30,14 @@ from steelyard.sql.engines.engine import (
     DatabaseState,
     EngineQuery,
     SqlStop,
+    check_text,
     differences,
     fetch,
+    guard_lists,
     plain_definition,
     read_state,
 )
-from steelyard.sql.engines.sqlite_guard import REACHING_TABLES, Guard
+from steelyard.sql.engines.sqlite_guard import Guard
 from steelyard.sql.results import FailureKind, Part, ResultTable, SqlLimits
 from steelyard.sql.statements import Statement, main_verb, split
 
@@ -63,13 +65,10 @@ class SqliteEngine:
     def __init__(self) -> None:
         with closing(sqlite3.connect(":memory:")) as connection:
             modules = connection.execute("SELECT lower(name) FROM pragma_module_list").fetchall()
-        self._barred = REACHING_TABLES & {name for (name,) in modules}
+        self._barred = guard_lists("sqlite")["outside_tables"] & {name for (name,) in modules}
 
     def refusal(self) -> str:
-        """Why the limits cannot be enforced on this build; "" if they can."""
-        missing = [name for name in ("setlimit", "set_authorizer", "set_progress_handler") if not _has(name)]
-        if missing:
-            return f"this Python's sqlite3 has no {', '.join(missing)}; Python 3.11 or later has"
+        """Nothing: every supported Python has the limits, the authorizer and the progress handler."""
         return ""
 
     keeps_database = False
@@ -124,32 +123,15 @@ class SqliteEngine:
                     return
 
 
-def _has(name: str) -> bool:
-    return hasattr(sqlite3.Connection, name)
-
-
 def _single_statement(text: str, part: Part) -> Statement:
     """The one statement that a part holds."""
-    if "\0" in text:
-        raise SqlStop("denied", "denied: a NUL character in the statement", part)
-    if len(text) > _SQL_BYTES:
-        raise SqlStop("error", f"a statement of {len(text):,} characters; {_SQL_BYTES:,} are the most", part)
+    check_text(text, part, _SQL_BYTES)
     statements = split(text)
     if not statements:
         raise SqlStop("denied", "denied: no statement; one statement is expected", part)
     if len(statements) > 1:
         raise SqlStop("denied", f"denied: {len(statements)} statements; one statement is expected", part)
-    if not _encodes(text):
-        raise SqlStop("error", "the statement holds half a character (a lone surrogate)", part)
     return statements[0]
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 _WRITING: Final = frozenset(
@@ -210,8 +192,10 @@ def _limit(connection: sqlite3.Connection, memory_mib: int) -> None:
 
 def _build_at_once(connection: sqlite3.Connection, guard: Guard, script: str) -> bool:
     """Run the script of a dataset; False: something in it fails. Takes a sixth of the time that single steps do."""
-    if "\0" in script or not _encodes(script):
-        raise SqlStop("error", "the script holds a NUL or half a character (a lone surrogate)", "script")
+    try:
+        check_text(script)
+    except SqlStop:
+        raise SqlStop("error", "the script holds a NUL or half a character (a lone surrogate)", "script") from None
     connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, _SCRIPT_BYTES)
     guard.enter("script")
     try:
@@ -404,7 +388,7 @@ def copy_into_memory(file: sqlite3.Connection, memory: sqlite3.Connection, deadl
 
 
 def changed_by(connection: sqlite3.Connection, guard: Guard, statement: Statement, limits: SqlLimits) -> ResultTable:
-    """Run a statement on a database in memory, and return what it changed; see `engines.changes`.
+    """Run a statement on a database in memory, and return what it changed; see `engine.differences`.
 
     Args:
         connection: to the copy, guarded.
@@ -459,6 +443,12 @@ def _unguarded(connection: sqlite3.Connection, guard: Guard, statement: str) -> 
 
 def _state(connection: sqlite3.Connection, guard: Guard, wanted: set[str], limits: SqlLimits) -> DatabaseState:
     """The state of the wanted tables; of all where the schema itself may change."""
+
+    def read(query: str, left: SqlLimits) -> list[tuple[Any, ...]]:
+        with closing(connection.cursor()) as cursor:
+            cursor.execute(query)
+            return fetch(cursor.fetchmany, left)
+
     guard.enter("query")
     every = connection.execute(
         "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE substr(name, 1, 7) <> 'sqlite_' ORDER BY type, name"
@@ -467,7 +457,7 @@ def _state(connection: sqlite3.Connection, guard: Guard, wanted: set[str], limit
     if not wanted & _MASTERS:
         folded = {name.casefold() for name in wanted}
         tables = [name for name in tables if name.casefold() in folded]
-        return read_state(_written(tables), [], _reader(connection), limits)
+        return read_state(_written(tables), [], read, limits)
     schema: list[tuple[Any, ...]] = [
         (kind, name, owner, sql or "") for kind, name, owner, sql in every if kind != "table"
     ]
@@ -485,7 +475,7 @@ def _state(connection: sqlite3.Connection, guard: Guard, wanted: set[str], limit
         keys = connection.execute('SELECT "table", "from", "to", on_delete FROM pragma_foreign_key_list(?)', (name,))
         schema += [("foreign key", name, *key) for key in keys.fetchall()]
     plain = [tuple(plain_definition(cell) if isinstance(cell, str) else cell for cell in row) for row in schema]
-    return read_state(_written(tables), plain, _reader(connection), limits)
+    return read_state(_written(tables), plain, read, limits)
 
 
 def affinity(declared: str) -> str:
@@ -528,12 +518,3 @@ def checks(create: str) -> list[str]:
 
 def _written(tables: list[str]) -> list[tuple[str, str]]:
     return [(name.casefold(), '"{}"'.format(name.replace('"', '""'))) for name in tables]
-
-
-def _reader(connection: sqlite3.Connection) -> Callable[[str, SqlLimits], list[tuple[Any, ...]]]:
-    def read(query: str, limits: SqlLimits) -> list[tuple[Any, ...]]:
-        with closing(connection.cursor()) as cursor:
-            cursor.execute(query)
-            return fetch(cursor.fetchmany, limits)
-
-    return read

@@ -25,30 +25,38 @@ import pymysql
 from pymysql.constants import FIELD_TYPE
 from pymysql.cursors import SSCursor
 
-from steelyard.sql.engines.engine import DatabaseState, EngineQuery, SqlStop, differences, fetch, read_state
+from steelyard.sql.engines.engine import (
+    DatabaseState,
+    EngineQuery,
+    SqlStop,
+    differences,
+    fetch,
+    guard_lists,
+    read_state,
+)
 from steelyard.sql.results import FailureKind, ResultTable, SqlLimits
 from steelyard.sql.server_address import ServerLogin
 from steelyard.sql.servers.session import (
     CONNECT_S,
+    FIRST_ROWS,
     IDLE_S,
     LOCK_SHARE,
+    MOST_FAULTS,
+    MOST_MESSAGE,
     RESTORE_S,
     ConnectionLost,
     Greeting,
     LoginError,
     Numbers,
     SchemaHeld,
+    ServerSession,
 )
-from steelyard.sql.servers.statement_check import MYSQL_FUNCTIONS, check_change, check_reader, expect_writes
 
 _RESET: Final = 0x1F
 """COM_RESET_CONNECTION, since MySQL 5.7.3 and MariaDB 10.2.4."""
-_FIRST_ROWS: Final = 64
-_MESSAGE: Final = 500
 _READS: Final = frozenset({"USAGE", "SELECT", "SHOW VIEW", "SHOW DATABASES", "EXECUTE"})
 _WRITES: Final = frozenset({"INSERT", "UPDATE", "DELETE", "ALTER", "REFERENCES"})
 """What a role may have on the database that is made for changes; ALTER sets AUTO_INCREMENT back."""
-_MOST_FAULTS: Final = 4
 _QUOTED: Final = re.compile(r"`((?:[^`]|``)*+)`\.")
 """The database of a grant."""
 _ESCAPED: Final = re.compile(r"\\([_%])")
@@ -68,7 +76,7 @@ _TYPES: Final[Mapping[int, str]] = MappingProxyType(
 )
 
 
-class MysqlEngine:
+class MysqlEngine(ServerSession):
     """Runs queries with PyMySQL.
 
     Values are what PyMySQL makes of them; beyond that BIT(n) is a whole number, and a date that is none (the zero date)
@@ -76,24 +84,9 @@ class MysqlEngine:
     """
 
     def __init__(self) -> None:
-        self._connection: Any = None
+        super().__init__()
         self._is_mariadb = False
         self._sql_mode = ""
-        self._writes_to = ""
-        self._keeps = False
-        self.tell: Callable[[Numbers], None] = lambda _: None
-
-    @property
-    def keeps_database(self) -> bool:
-        """Whether the connection is as it was before the last statement."""
-        return self._keeps
-
-    def refusal(self) -> str:
-        """Nothing: what is enforced depends on the role, which `login` looks at."""
-        return ""
-
-    def warm(self) -> None:
-        """Nothing: the driver is imported, and a connection cannot be inherited."""
 
     def login(self, login: ServerLogin) -> Greeting:
         """Connect and look at the role; see `ServerSession`."""
@@ -122,7 +115,7 @@ class MysqlEngine:
             faults = self._faults()
         except (pymysql.Error, OSError, RuntimeError) as error:
             raise LoginError(login.without_password(_short(error))) from None
-        return Greeting(int(backend), "MariaDB" if self._is_mariadb else "MySQL", faults[:_MOST_FAULTS])
+        return Greeting(int(backend), "MariaDB" if self._is_mariadb else "MySQL", faults[:MOST_FAULTS])
 
     def cancel(self, backend: int) -> None:
         """End the statement of another connection of the same role."""
@@ -132,9 +125,7 @@ class MysqlEngine:
     def execute(self, work: EngineQuery) -> ResultTable:
         """Run the query in a read-only transaction of its own, then reset the session; see the protocol `Engine`."""
         self._keeps = True
-        if work.create.strip():
-            raise SqlStop("denied", "denied: CREATE; a database on a server is only read", "create")
-        query = self._checked(work)
+        query, _ = self._checked(work, "mysql", guard_lists("mysql")["denied_functions"])
         if "ANSI" in self._sql_mode and '\\"' in query:
             raise SqlStop("denied", "denied: a backslash before a double quote, as this server quotes names so")
         connection = self._session()
@@ -155,32 +146,49 @@ class MysqlEngine:
         self._reset()
         return table
 
-    def _checked(self, work: EngineQuery) -> str:
-        """The statement that is sent."""
-        if not work.changes:
-            return check_reader(work.query, "mysql", MYSQL_FUNCTIONS)[0]
-        expect_writes(self._writes_to, work.schema)
-        return check_change(work.query, "mysql", MYSQL_FUNCTIONS)
+    def _changed(self, statement: str, work: EngineQuery) -> ResultTable:
+        """What a statement changes in its database, which is rolled back."""
+        connection = self._connection
+        with suppress(pymysql.err.OperationalError):  # MySQL 8 alone has it, and else tells numbers of up to a day ago
+            _rows(connection, "SET SESSION information_schema_stats_expiry = 0")
+        tables = [(str(name), str(engine)) for name, engine in _rows(connection, _TABLES)]
+        if plain := [f"{name} ({engine})" for name, engine in tables if engine.lower() != "innodb"]:
+            raise SqlStop("denied", f"denied: {plain[0]} has no transactions, so that nothing could be rolled back")
+        increments = _rows(connection, _INCREMENTS)
+        self.tell(increments)
+        names = [(name, _quoted(name)) for name, _ in tables]
 
-    def _changed(self, query: str, work: EngineQuery) -> ResultTable:
-        rows, read = partial(_rows, self._connection), partial(_read, self._connection)
-        return changed_by(rows, read, partial(_affected, self._connection), query, work.limits, self.tell)
+        def state() -> DatabaseState:
+            return read_state(names, [], lambda query, left: _read(connection, query, left).rows, work.limits)
+
+        try:
+            _rows(connection, "START TRANSACTION")
+            before = state()
+            affected = _affected(connection, statement)
+            return differences(before, state(), affected)
+        finally:
+            _rows(connection, "ROLLBACK")
+            _set_back(connection, increments)
 
     def restore(self, schema: str, numbers: Numbers) -> None:
         """Set the numbers of a database back; see `ServerSession`."""
-        rows = partial(_rows, self._session())
+        connection = self._session()
         self._hold(schema, RESTORE_S)
-        rows(f"USE {_quoted(schema)}")
-        rows(f"SET SESSION lock_wait_timeout = {RESTORE_S:d}")
-        set_back(rows, numbers)
+        _rows(connection, f"USE {_quoted(schema)}")
+        _rows(connection, f"SET SESSION lock_wait_timeout = {RESTORE_S:d}")
+        _set_back(connection, numbers)
 
     def _hold(self, schema: str, seconds: float) -> None:
+        """Lock a database against other changing statements, until the session is reset."""
+        name = f"steelyard {schema}"[:60].replace("\\", "\\\\").replace("'", "''")
         try:
-            hold(partial(_rows, self._connection), schema, seconds)
+            is_held = _rows(self._connection, f"SELECT GET_LOCK('{name}', {max(1, round(seconds)):d})") == [(1,)]
         except pymysql.Error as error:
             if _number(error) in _GONE or isinstance(error, pymysql.err.InterfaceError):
                 raise ConnectionLost from None
             raise SchemaHeld from None
+        if not is_held:
+            raise SchemaHeld
 
     def _session(self) -> Any:
         if self._connection is None or not self._connection.open:
@@ -296,7 +304,7 @@ def _read(connection: Any, query: str, limits: SqlLimits) -> ResultTable:
     described = cursor.description or ()
     types = tuple(_TYPES.get(column[1], "") for column in described)
     convert = partial(_plain_row, [at for at, kind in enumerate(types) if kind == "BIT"])
-    rows = fetch(cursor.fetchmany, limits, convert, first=_FIRST_ROWS)
+    rows = fetch(cursor.fetchmany, limits, convert, first=FIRST_ROWS)
     cursor.close()
     return ResultTable(tuple(column[0] for column in described), rows, types)
 
@@ -335,7 +343,7 @@ def _stop_of(error: pymysql.Error, *, late: bool) -> SqlStop:
 def _short(error: Exception) -> str:
     """The message of the server, or of the driver, on one line."""
     text = str(error.args[1]) if len(error.args) > 1 else str(error)
-    return " ".join(text.split())[:_MESSAGE] or type(error).__name__
+    return " ".join(text.split())[:MOST_MESSAGE] or type(error).__name__
 
 
 _TABLES: Final = """
@@ -349,79 +357,19 @@ WHERE table_schema = DATABASE() AND auto_increment IS NOT NULL ORDER BY 1
 """
 _NO_RIGHT: Final = frozenset({1044, 1142})
 
-Rows = Callable[[str], list[tuple[Any, ...]]]
-"""Runs a statement of ours and returns its rows."""
-Read = Callable[[str, SqlLimits], ResultTable]
-"""Runs a query and returns its result within limits."""
 
-
-def hold(rows: Rows, schema: str, seconds: float) -> None:
-    """Lock a database against other changing statements, until the session is reset.
-
-    Raises:
-        SchemaHeld: another one had it for so long.
-    """
-    lock = "SELECT GET_LOCK({}, {:d})".format(_text(f"steelyard {schema}"[:60]), max(1, round(seconds)))
-    if rows(lock) != [(1,)]:
-        raise SchemaHeld
-
-
-def changed_by(
-    rows: Rows,
-    read: Read,
-    change: Callable[[str], int],
-    statement: str,
-    limits: SqlLimits,
-    tell: Callable[[Numbers], None],
-) -> ResultTable:
-    """Run a statement on the session's database, roll it back, and return what it had changed; see `engines.changes`.
-
-    Args:
-        rows: see `Rows`.
-        read: see `Read`.
-        change: runs a statement and returns how many rows it affected.
-        statement: one that `check_change` let through.
-        limits: of what is read before and after, each.
-        tell: see `ServerSession`.
-
-    Raises:
-        SqlStop: too much to compare, a table without transactions, or a number that cannot be set back.
-        pymysql.Error: whatever the server says.
-    """
-    with suppress(pymysql.err.OperationalError):  # MySQL 8 alone has it, and else tells numbers of up to a day ago
-        rows("SET SESSION information_schema_stats_expiry = 0")
-    tables = [(str(name), str(engine)) for name, engine in rows(_TABLES)]
-    if plain := [f"{name} ({engine})" for name, engine in tables if engine.lower() != "innodb"]:
-        raise SqlStop("denied", f"denied: {plain[0]} has no transactions, so that nothing could be rolled back")
-    increments = rows(_INCREMENTS)
-    tell(increments)
-    names = [(name, _quoted(name)) for name, _ in tables]
-
-    def state() -> DatabaseState:
-        return read_state(names, [], lambda query, left: read(query, left).rows, limits)
-
-    try:
-        rows("START TRANSACTION")
-        before = state()
-        affected = change(statement)
-        return differences(before, state(), affected)
-    finally:
-        rows("ROLLBACK")
-        set_back(rows, increments)
-
-
-def set_back(rows: Rows, increments: Numbers) -> None:
+def _set_back(connection: Any, increments: Numbers) -> None:
     """Set the next number of each table back, which a rollback does not.
 
     Raises:
         SqlStop: the role may not, so that later statements would get other numbers.
     """
-    now: dict[Any, Any] = dict(rows(_INCREMENTS))
+    now: dict[Any, Any] = dict(_rows(connection, _INCREMENTS))
     for name, number in increments:
         if now.get(name) == number:
             continue
         try:
-            rows(f"ALTER TABLE {_quoted(name)} AUTO_INCREMENT = {int(number):d}")
+            _rows(connection, f"ALTER TABLE {_quoted(name)} AUTO_INCREMENT = {int(number):d}")
         except pymysql.Error as error:
             if error.args[:1] and error.args[0] in _NO_RIGHT:
                 why = f"the role may not set AUTO_INCREMENT of {name} back: grant ALTER on it"
@@ -431,7 +379,3 @@ def set_back(rows: Rows, increments: Numbers) -> None:
 
 def _quoted(name: str) -> str:
     return "`{}`".format(name.replace("`", "``"))
-
-
-def _text(value: str) -> str:
-    return "'{}'".format(value.replace("\\", "\\\\").replace("'", "''"))

@@ -11,7 +11,7 @@ afterwards, so that the next statement gets the same numbers.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
@@ -28,6 +28,8 @@ from steelyard.sql.engines.engine import (
     catalog_query,
     differences,
     fetch,
+    guard_lists,
+    listed,
     plain_definition,
     read_state,
 )
@@ -35,20 +37,17 @@ from steelyard.sql.results import FailureKind, ResultTable, SqlLimits
 from steelyard.sql.server_address import ServerLogin
 from steelyard.sql.servers.session import (
     CONNECT_S,
+    FIRST_ROWS,
     LOCK_SHARE,
+    MOST_FAULTS,
+    MOST_MESSAGE,
     RESTORE_S,
     ConnectionLost,
     Greeting,
     LoginError,
     Numbers,
     SchemaHeld,
-)
-from steelyard.sql.servers.statement_check import (
-    POSTGRES_FUNCTIONS,
-    POSTGRES_HARMLESS,
-    check_change,
-    check_reader,
-    expect_writes,
+    ServerSession,
 )
 
 _SETTINGS: Final = (
@@ -62,14 +61,13 @@ _SETTINGS: Final = (
     "cursor_tuple_fraction=1",
 )
 """DISCARD ALL goes back to these. The last plans a cursor like a query of which all rows are read."""
-_FIRST_ROWS: Final = 64
 _PADDED: Final = 1042
 """The number of the type CHAR(n)."""
 _LOOKS_FOR_CALLER: Final = 140_000
 """Version from which a server notices while it works that its client is gone."""
-_MESSAGE: Final = 500
 _AS_TEXT: Final = ("inet", "cidr", "macaddr", "macaddr8")
 _RANGES: Final = ("int4range", "int8range", "numrange", "daterange", "tsrange", "tstzrange")
+_Connection = psycopg.Connection[Any]
 _PLAIN: Final = frozenset({type(None), bool, int, float, str, bytes})
 
 _FUNCTIONS: Final = """
@@ -81,10 +79,8 @@ WHERE p.provolatile = 'v' AND (n.nspname = 'pg_catalog' OR EXISTS (
 """
 """Every function of PostgreSQL or an extension that may do more than compute: whatever a later version brings."""
 
-_MOST_FAULTS: Final = 4
 
-
-class PostgresEngine:
+class PostgresEngine(ServerSession):
     """Runs queries with psycopg 3.
 
     Values are what psycopg makes of them; beyond that a CHAR(n) comes without its padding, zoned timestamps are in UTC,
@@ -92,29 +88,14 @@ class PostgresEngine:
     """
 
     def __init__(self) -> None:
-        self._connection: psycopg.Connection[Any] | None = None
+        super().__init__()
         self._functions: frozenset[str] = frozenset()
-        self._writes_to = ""
-        self._begins: dict[tuple[float, str], bytes] = {}
-        self._keeps = False
-        self.tell: Callable[[Numbers], None] = lambda _: None
-
-    @property
-    def keeps_database(self) -> bool:
-        """Whether the connection is as it was before the last statement."""
-        return self._keeps
-
-    def refusal(self) -> str:
-        """Nothing: what is enforced depends on the role, which `login` looks at."""
-        return ""
-
-    def warm(self) -> None:
-        """Nothing: the driver is imported, and a connection cannot be inherited."""
+        self._begins: dict[tuple[float, str, bool], bytes] = {}
 
     def login(self, login: ServerLogin) -> Greeting:
         """Connect and look at the role; see `ServerSession`."""
         try:
-            connection: psycopg.Connection[Any] = psycopg.connect(
+            connection: _Connection = psycopg.connect(
                 host=login.host,
                 port=login.port,
                 user=login.user,
@@ -136,10 +117,12 @@ class PostgresEngine:
             )
         except psycopg.Error as error:
             raise LoginError(login.without_password(_short(error))) from None
-        self._functions = frozenset(str(name) for (name,) in rows) - POSTGRES_HARMLESS | POSTGRES_FUNCTIONS
+        lists = guard_lists("postgres")
+        volatile = frozenset(str(name) for (name,) in rows)
+        self._functions = volatile - lists["harmless_functions"] | lists["denied_functions"]
         self._connection, self._writes_to = connection, login.writes_to
         _convert_by_need(connection)
-        return Greeting(connection.info.backend_pid, "PostgreSQL", faults[:_MOST_FAULTS])
+        return Greeting(connection.info.backend_pid, "PostgreSQL", faults[:MOST_FAULTS])
 
     def cancel(self, backend: int) -> None:
         """End the statement of another connection of the same role."""
@@ -147,22 +130,28 @@ class PostgresEngine:
             self._session().execute("SELECT pg_catalog.pg_terminate_backend(%s)", [backend])
 
     def restore(self, schema: str, numbers: Numbers) -> None:
-        """Set the numbers of a schema back; see `ServerSession`."""
-        restore(self._session(), schema, numbers)
+        """Set the sequences of a schema back; see `ServerSession`."""
+        connection = self._session()
+        _hold(connection, schema, RESTORE_S)
+        _set_back(connection, schema, numbers)
 
     def execute(self, work: EngineQuery) -> ResultTable:
         """Run the query in a read-only transaction of its own, then reset the session; see the protocol `Engine`."""
         self._keeps = True
-        if work.create.strip():
-            raise SqlStop("denied", "denied: CREATE; a database on a server is only read", "create")
-        query, returns_rows = self._checked(work)
+        # Sequences that a change moves are set back afterwards.
+        functions = self._functions - {"nextval"} if work.changes else self._functions
+        query, returns_rows = self._checked(work, "postgres", functions)
         connection = self._session()
         self._keeps = False
         deadline = time.monotonic() + work.limits.timeout_s
         stop: SqlStop | None = None
         table = ResultTable((), ())
         try:
-            table = self._result(connection, query, work, returns_rows=returns_rows)
+            if work.changes:
+                table = self._changed(connection, query, work)
+            else:
+                connection.execute(self._begin(connection, work))
+                table = _read(connection, query, work, returns_rows=returns_rows)
         except psycopg.Error as error:
             if connection.closed:
                 raise ConnectionLost from None
@@ -174,44 +163,48 @@ class PostgresEngine:
             raise stop
         return table
 
-    def _checked(self, work: EngineQuery) -> tuple[str, bool]:
-        """The statement that is sent, and whether it returns rows of tables."""
-        if not work.changes:
-            return check_reader(work.query, "postgres", self._functions)
-        expect_writes(self._writes_to, work.schema)
-        # Sequences are set back afterwards.
-        return check_change(work.query, "postgres", self._functions - {"nextval"}), False
-
-    def _result(
-        self, connection: psycopg.Connection[Any], query: str, work: EngineQuery, *, returns_rows: bool
-    ) -> ResultTable:
-        if not work.changes:
+    def _changed(self, connection: _Connection, statement: str, work: EngineQuery) -> ResultTable:
+        """What a statement changes in its schema, which is rolled back."""
+        schema, limits = work.schema, work.limits
+        _hold(connection, schema, LOCK_SHARE * limits.timeout_s)
+        connection.execute(f"SET statement_timeout = {_milliseconds(limits.timeout_s)}".encode())
+        sequences = connection.execute(_SEQUENCES, [schema]).fetchall()
+        self.tell(sequences)
+        try:
             connection.execute(self._begin(connection, work))
-            return _read(connection, query, work, returns_rows=returns_rows)
-        begin = settings(max(1, int(work.limits.timeout_s * 1000)), work.schema, connection)
-        return changed_by(connection, begin, query, work, partial(_plain_row, ()), self.tell)
+            before = _state(connection, schema, limits)
+            # Asked for binary results, of which there are none, it goes by the protocol that takes one statement only.
+            cursor = connection.execute(statement.encode(), binary=True)
+            affected = 0 if (cursor.statusmessage or "").startswith("SELECT") else max(0, cursor.rowcount)
+            connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            return differences(before, _state(connection, schema, limits), affected)
+        finally:
+            if not connection.closed:
+                connection.execute("ROLLBACK")
+                _set_back(connection, schema, sequences)
 
-    def _session(self) -> psycopg.Connection[Any]:
-        if self._connection is None or self._connection.closed:
+    def _session(self) -> _Connection:
+        connection: _Connection | None = self._connection
+        if connection is None or connection.closed:
             raise ConnectionLost
-        return self._connection
+        return connection
 
-    def _begin(self, connection: psycopg.Connection[Any], work: EngineQuery) -> bytes:
+    def _begin(self, connection: _Connection, work: EngineQuery) -> bytes:
         """The start of the transaction, with all limits of the statement; the same for most statements of a run."""
-        key = (work.limits.timeout_s, work.schema)
+        key = (work.limits.timeout_s, work.schema, work.changes)
         if key not in self._begins:
-            limit = max(1, int(work.limits.timeout_s * 1000))
+            limit = _milliseconds(work.limits.timeout_s)
             settings = [f"statement_timeout = {limit}", f"lock_timeout = {limit}"]
             settings += [f"idle_in_transaction_session_timeout = {limit + 5000}"]
             if connection.info.server_version >= _LOOKS_FOR_CALLER:
                 settings += ["client_connection_check_interval = 1000"]
             if work.schema:
                 settings += [f"search_path = {sql.Identifier(work.schema).as_string(connection)}"]
-            statements = ["BEGIN TRANSACTION READ ONLY", *(f"SET LOCAL {setting}" for setting in settings)]
-            self._begins[key] = "; ".join(statements).encode()
+            begin = f"BEGIN TRANSACTION READ {'WRITE' if work.changes else 'ONLY'}"
+            self._begins[key] = "; ".join([begin, *(f"SET LOCAL {setting}" for setting in settings)]).encode()
         return self._begins[key]
 
-    def _reset(self, connection: psycopg.Connection[Any]) -> None:
+    def _reset(self, connection: _Connection) -> None:
         """Forget all that the statement left in the session: settings, cursors, locks, temporary tables."""
         try:
             connection.execute("ROLLBACK")
@@ -221,7 +214,7 @@ class PostgresEngine:
         self._keeps = True
 
 
-def _read(connection: psycopg.Connection[Any], query: str, work: EngineQuery, *, returns_rows: bool) -> ResultTable:
+def _read(connection: _Connection, query: str, work: EngineQuery, *, returns_rows: bool) -> ResultTable:
     cursor = connection.cursor()
     text = query.encode()
     if returns_rows:
@@ -244,7 +237,7 @@ def _read(connection: psycopg.Connection[Any], query: str, work: EngineQuery, *,
             padded.extend(at for at, column in enumerate(described) if column.type_code == _PADDED)
         return rows
 
-    rows = fetch(fetched, work.limits, converted, first=_FIRST_ROWS)
+    rows = fetch(fetched, work.limits, converted, first=FIRST_ROWS)
     types = connection.adapters.types
     names = (info.name.upper() if (info := types.get(column.type_code)) else "" for column in described)
     return ResultTable(tuple(column.name for column in described), rows, tuple(names))
@@ -263,20 +256,11 @@ def _cut(rows: list[Any], count: int) -> list[Any]:
 def _plain_row(padded: Sequence[int], row: tuple[Any, ...]) -> tuple[Any, ...]:
     if not padded and set(map(type, row)) <= _PLAIN:
         return row
-    cells = [_plain(cell) for cell in row]
+    cells = [listed(cell) for cell in row]
     for at in padded:
         if isinstance(cells[at], str):
             cells[at] = cells[at].rstrip(" ")
     return tuple(cells)
-
-
-def _plain(value: Any) -> Any:
-    """Arrays and composite values as lists; what has no type of Python's own as text."""
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    if isinstance(value, dict):
-        return {key: _plain(part) for key, part in value.items()}
-    return value
 
 
 class _TextLoader(Loader):
@@ -300,7 +284,7 @@ def _or_text(loader: Any) -> type[Loader]:
     return OrText
 
 
-def _convert_by_need(connection: psycopg.Connection[Any]) -> None:
+def _convert_by_need(connection: _Connection) -> None:
     """Load values so that each column compares like one of SQLite or DuckDB."""
     adapters = connection.adapters
     for name in _AS_TEXT:
@@ -343,7 +327,7 @@ def _stop_of(error: psycopg.Error, *, late: bool) -> SqlStop:
 def _short(error: psycopg.Error) -> str:
     """The first line of a message of the server's, or of the driver's."""
     primary = error.diag.message_primary or str(error)
-    return " ".join(primary.split())[:_MESSAGE] or type(error).__name__
+    return " ".join(primary.split())[:MOST_MESSAGE] or type(error).__name__
 
 
 _LOCK: Final = "SELECT pg_catalog.pg_advisory_lock(pg_catalog.hashtext('steelyard'), pg_catalog.hashtext(%s))"
@@ -356,71 +340,22 @@ _SEQUENCES: Final = """
 SELECT pg_catalog.quote_ident(schemaname) || '.' || pg_catalog.quote_ident(sequencename), last_value, start_value
 FROM pg_catalog.pg_sequences WHERE schemaname = %s ORDER BY 1
 """
-_Connection = psycopg.Connection[Any]
-
-
-def changed_by(
-    connection: _Connection,
-    begin: Sequence[str],
-    statement: str,
-    work: EngineQuery,
-    convert: Callable[[tuple[Any, ...]], tuple[Any, ...]],
-    tell: Callable[[Numbers], None],
-) -> ResultTable:
-    """Run a statement, roll it back, and return what it had changed; see `engines.changes`.
-
-    Args:
-        connection: of the role.
-        begin: starts the transaction, with all limits.
-        statement: one that `check_change` let through.
-        work: names the schema that the role may write to, and the limits of what is read before and after, each.
-        convert: makes a row of what the driver returns.
-        tell: see `ServerSession`.
-
-    Raises:
-        SchemaHeld: another process changes the schema.
-        SqlStop: too much to compare, or a sequence that cannot be set back.
-        psycopg.Error: whatever the server says.
-    """
-    schema, limits = work.schema, work.limits
-    _hold(connection, schema, LOCK_SHARE * limits.timeout_s)
-    connection.execute(begin[1].replace("LOCAL ", "").encode())
-    sequences = connection.execute(_SEQUENCES, [schema]).fetchall()
-    tell(sequences)
-    try:
-        for command in begin:
-            connection.execute(command.encode())
-        before = _state(connection, schema, limits, convert)
-        # Asked for binary results, of which there are none, it goes by the protocol that takes one statement only.
-        cursor = connection.execute(statement.encode(), binary=True)
-        affected = 0 if (cursor.statusmessage or "").startswith("SELECT") else max(0, cursor.rowcount)
-        connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        after = _state(connection, schema, limits, convert)
-        return differences(before, after, affected)
-    finally:
-        if not connection.closed:
-            connection.execute("ROLLBACK")
-            _set_back(connection, schema, sequences)
 
 
 def _hold(connection: _Connection, schema: str, seconds: float) -> None:
     """Lock a schema against other changing statements, until the session is reset."""
-    connection.execute(f"SET statement_timeout = {max(1, round(seconds * 1000)):d}".encode())
+    connection.execute(f"SET statement_timeout = {_milliseconds(seconds)}".encode())
     try:
         connection.execute(_LOCK, [schema])
     except (psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable):
         raise SchemaHeld from None
 
 
-def restore(connection: _Connection, schema: str, numbers: Numbers) -> None:
-    """Set the sequences of a schema back; see `ServerSession`."""
-    _hold(connection, schema, RESTORE_S)
-    _set_back(connection, schema, numbers)
+def _milliseconds(seconds: float) -> int:
+    return max(1, int(seconds * 1000))
 
 
-def _state(
-    connection: _Connection, schema: str, limits: SqlLimits, convert: Callable[[tuple[Any, ...]], tuple[Any, ...]]
-) -> DatabaseState:
+def _state(connection: _Connection, schema: str, limits: SqlLimits) -> DatabaseState:
     tables = connection.execute(_TABLES, [schema]).fetchall()
     objects = connection.execute(catalog_query("postgres_objects").encode(), {"schema": schema}).fetchall()
     defined = [tuple(plain_definition(str(cell)) for cell in row) for row in objects]
@@ -429,7 +364,7 @@ def _state(
         # A cursor of the server's: a table of any size is read only as far as the limits go.
         with connection.cursor("steelyard_state") as cursor:
             cursor.execute(query.encode())
-            return fetch(cursor.fetchmany, left, convert)
+            return fetch(cursor.fetchmany, left, partial(_plain_row, ()))
 
     return read_state(tables, defined, read, limits)
 
@@ -454,15 +389,3 @@ def _set_back(connection: _Connection, schema: str, sequences: Numbers) -> None:
         connection.execute("ROLLBACK")
         names = ", ".join(name for name, _, _ in moved)
         raise SqlStop("error", f"the role may not set the sequence {names} back: grant UPDATE on it") from None
-
-
-def settings(limit_ms: int, schema: str, connection: _Connection) -> list[str]:
-    """The start of the transaction, with all limits."""
-    path = sql.Identifier(schema).as_string(connection)
-    return [
-        "BEGIN TRANSACTION READ WRITE",
-        f"SET LOCAL statement_timeout = {limit_ms:d}",
-        f"SET LOCAL lock_timeout = {limit_ms:d}",
-        f"SET LOCAL idle_in_transaction_session_timeout = {limit_ms + 5000:d}",
-        f"SET LOCAL search_path = {path}",
-    ]

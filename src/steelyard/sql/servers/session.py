@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from steelyard.sql.engines.engine import Engine
-from steelyard.sql.server_address import ServerLogin
+from steelyard.sql.engines.engine import EngineQuery, SqlStop
+from steelyard.sql.results import ResultTable
+from steelyard.sql.server_address import ServerEngine, ServerLogin
+from steelyard.sql.servers.statement_check import check_change, check_reader
 
+FIRST_ROWS: Final = 64
+"""Rows of the first step in which a result is fetched."""
+MOST_FAULTS: Final = 4
+"""Reasons that are given at most why a role is not one that only reads."""
+MOST_MESSAGE: Final = 500
+"""Characters of a server's message."""
 CONNECT_S: Final = 10
 """Seconds in which a server must take a connection."""
 IDLE_S: Final = 600
@@ -53,14 +61,30 @@ class Greeting:
     faults: tuple[str, ...] = ()
 
 
-class ServerSession(Engine, Protocol):
-    """An engine whose database is on a server.
+class ServerSession:
+    """An engine whose database is on a server, by one connection; what those of all servers share.
 
     Attributes:
         tell: called with the numbers as they are, after the schema was locked and before a statement may change it.
     """
 
-    tell: Callable[[Numbers], None]
+    def __init__(self) -> None:
+        self._connection: Any = None
+        self._writes_to = ""
+        self._keeps = False
+        self.tell: Callable[[Numbers], None] = lambda _: None
+
+    @property
+    def keeps_database(self) -> bool:
+        """Whether the connection is as it was before the last statement."""
+        return self._keeps
+
+    def refusal(self) -> str:
+        """Nothing: what is enforced depends on the role, which `login` looks at."""
+        return ""
+
+    def warm(self) -> None:
+        """Nothing: the driver is imported, and a connection cannot be inherited."""
 
     def login(self, login: ServerLogin) -> Greeting:
         """Connect, and look at what the role may do.
@@ -68,9 +92,15 @@ class ServerSession(Engine, Protocol):
         Raises:
             LoginError: why the server cannot be reached or does not let this role in.
         """
+        raise NotImplementedError
+
+    def execute(self, work: EngineQuery) -> ResultTable:
+        """Run the query in a transaction of its own, then reset the session; see the protocol `Engine`."""
+        raise NotImplementedError
 
     def cancel(self, backend: int) -> None:
         """End the statement of another connection of the same role."""
+        raise NotImplementedError
 
     def restore(self, schema: str, numbers: Numbers) -> None:
         """Set the numbers of a schema back, as soon as nothing changes it any more.
@@ -79,3 +109,14 @@ class ServerSession(Engine, Protocol):
             SchemaHeld: something still does after `RESTORE_S`.
             SqlStop: the role may not.
         """
+        raise NotImplementedError
+
+    def _checked(self, work: EngineQuery, engine: ServerEngine, functions: Collection[str]) -> tuple[str, bool]:
+        """The statement that is sent, and whether it returns rows of tables."""
+        if work.create.strip():
+            raise SqlStop("denied", "denied: CREATE; a database on a server is only read", "create")
+        if not work.changes:
+            return check_reader(work.query, engine, functions)
+        if not self._writes_to or self._writes_to != work.schema:
+            raise SqlStop("denied", "denied: writing; data are changed only in a schema made for that (`writes: true`)")
+        return check_change(work.query, engine, functions), False

@@ -14,7 +14,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
 
-from steelyard.sql.engines.engine import SqlStop
+from steelyard.sql.engines.engine import SqlStop, check_text
 from steelyard.sql.layout import QueryToken, scan
 from steelyard.sql.server_address import ServerEngine
 
@@ -32,37 +32,6 @@ _SETS: Final = re.compile(r"\b(?:SET_VAR|MAX_EXECUTION_TIME|RESOURCE_GROUP)\b|[`
 """Hints of the optimizer that change a limit of the session, and those with quotes, in which a comment does not end."""
 _CUTS_TEXT: Final = frozenset({"SUBSTRING", "OVERLAY"})
 """What takes `FOR length` in its brackets."""
-
-MYSQL_FUNCTIONS: Final = frozenset(
-    {
-        *("sleep", "benchmark", "get_lock", "release_lock", "release_all_locks", "is_free_lock", "is_used_lock"),
-        *("load_file", "master_pos_wait", "source_pos_wait", "master_gtid_wait", "wait_for_executed_gtid_set"),
-        *("wait_until_sql_thread_after_gtids", "sys_exec", "sys_eval", "sys_get", "sys_set", "nextval", "setval"),
-        *("extractvalue_from_url", "spider_direct_sql", "spider_bg_direct_sql", "spider_copy_tables"),
-        *("service_get_read_locks", "service_get_write_locks", "service_release_locks", "wsrep_sync_wait_upto_gtid"),
-        *("asynchronous_connection_failover_add_source", "group_replication_set_as_primary"),
-    }
-)
-"""Functions of MySQL and MariaDB that wait, lock, read files, run programs or change something."""
-
-POSTGRES_HARMLESS: Final = frozenset(
-    {
-        *("random", "random_normal", "clock_timestamp", "timeofday", "gen_random_uuid", "uuidv4", "uuidv7"),
-        *("uuid_generate_v1", "uuid_generate_v1mc", "uuid_generate_v4", "currval", "lastval", "bernoulli", "system"),
-        *("pg_relation_size", "pg_table_size", "pg_indexes_size", "pg_total_relation_size", "pg_database_size"),
-        *("pg_is_in_recovery", "pg_partition_tree", "pg_partition_ancestors"),
-    }
-)
-"""Volatile functions of PostgreSQL that only read; every other one of its own and of its extensions is refused."""
-POSTGRES_FUNCTIONS: Final = frozenset(
-    {
-        *("txid_current", "pg_current_xact_id", "table_to_xml", "table_to_xmlschema", "table_to_xml_and_xmlschema"),
-        *("schema_to_xml", "schema_to_xmlschema", "schema_to_xml_and_xmlschema", "database_to_xml"),
-        *("database_to_xmlschema", "database_to_xml_and_xmlschema"),
-        *("crosstab", "crosstab2", "crosstab3", "crosstab4", "connectby", "xpath_table"),
-    }
-)
-"""Functions that PostgreSQL does not call volatile, and that number a transaction, read whole schemas or run a text."""
 
 
 def check_reader(text: str, engine: ServerEngine, functions: Collection[str]) -> tuple[str, bool]:
@@ -96,7 +65,7 @@ def _one_statement(text: str, engine: ServerEngine) -> list[QueryToken]:
     Raises:
         SqlStop: as of `check_reader`.
     """
-    _check_text(text)
+    check_text(text, most=_MOST_CHARACTERS)
     tokens = list(scan(text, engine))
     if "/*" in text:
         _check_comments(text, tokens, engine)
@@ -149,35 +118,12 @@ def check_change(text: str, engine: ServerEngine, functions: Collection[str]) ->
     return text[tokens[0].start : tokens[-1].end]
 
 
-def expect_writes(writes_to: str, schema: str) -> None:
-    """Refuse a changing statement where the session has no schema to change.
-
-    Raises:
-        SqlStop: `denied`.
-    """
-    if not writes_to or writes_to != schema:
-        raise SqlStop("denied", "denied: writing; data are changed only in a schema made for that (`writes: true`)")
-
-
 def _reaching(tokens: Sequence[QueryToken]) -> str:
     """INTO with a file or a variable behind it; "" where there is none."""
     for token, following in pairwise(tokens):
         if token.word == "INTO" and (following.word in _FILES or following.text == "@"):
             return f"INTO {following.text}, which writes"
     return ""
-
-
-def _check_text(text: str) -> None:
-    """Refuse what cannot be sent."""
-    if "\0" in text:
-        raise SqlStop("denied", "denied: a NUL character in the statement")
-    if len(text) > _MOST_CHARACTERS:
-        raise SqlStop("error", f"a statement of {len(text):,} characters; {_MOST_CHARACTERS:,} are the most")
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise SqlStop("error", "the statement holds half a character (a lone surrogate)") from None
 
 
 def _check_comments(text: str, tokens: Sequence[QueryToken], engine: ServerEngine) -> None:

@@ -53,16 +53,6 @@ class _Kind:
     login: ServerLogin | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RunRequest:
-    """The arguments of `Sandbox.run`."""
-
-    database: Database
-    query: str
-    create: str
-    limits: SqlLimits
-
-
 class ClosedError(ConfigError):
     """Raised where the pool was closed while a query waited."""
 
@@ -163,9 +153,8 @@ class Pool:
             self._give_back(worker, kind, good=True)
         return self._products[kind]
 
-    def run(self, request: RunRequest, call: Call) -> Execution:
+    def run(self, database: Database, query: str, create: str, limits: SqlLimits, call: Call) -> Execution:
         """Run a query when there is a free worker; see `Sandbox.run`. Closed meanwhile, it comes back as a failure."""
-        limits, database = request.limits, request.database
         check_options(limits)
         if database.file is not None and database.script:
             raise ConfigError("a database is a file or made by a script, not both")
@@ -178,13 +167,19 @@ class Pool:
                 return _cancelled()
             try:
                 self.template(database.engine)
-                is_pinned = bool(database.now) and database.engine == "duckdb"
-                query = without_schemas(request.query) if is_pinned else request.query
+                if database.now and database.engine == "duckdb":
+                    query = without_schemas(query)
                 with self._file(database, limits.memory_mib) as file:
-                    schema = server.schema if server else ""
-                    script, now, changes = database.script, database.now, database.changes
                     work = EngineQuery(
-                        database.engine, file, script, request.create, query, limits, now, schema, changes
+                        database.engine,
+                        file,
+                        database.script,
+                        create,
+                        query,
+                        limits,
+                        now=database.now,
+                        schema=server.schema if server else "",
+                        changes=database.changes,
                     )
                     return self._work_on_script(work, kind, call) if work.script else self._work(work, kind, call)
             except ClosedError:

@@ -1,9 +1,9 @@
 """A filter for system calls, on Linux: a worker may do what its engine needs to read, and nothing else.
 
 A last line of defence, installed where the kernel has it, on x86-64 and ARM64. It is an allow-list: whatever is not
-named here fails as "not permitted" (EPERM), nothing is ever killed for it. Arguments decide where a call can also reach
-further: signals, limits and processor masks only of the process itself, new threads but no process, no file opened for
-writing, no new executable memory.
+named in `system_calls.txt` fails as "not permitted" (EPERM), nothing is ever killed for it. Arguments decide where a
+call can also reach further: signals, limits and processor masks only of the process itself, new threads but no process,
+no file opened for writing, no new executable memory.
 
 Source of the instructions: the kernel's Documentation/userspace-api/seccomp_filter.rst and include/uapi/linux/filter.h.
 What the engines call was collected with strace over the tests of this sandbox (SQLite, DuckDB, Python 3.11 to 3.13,
@@ -22,10 +22,10 @@ import os
 import platform
 import struct
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 Purpose = Literal["query", "prepare"]
 
@@ -45,33 +45,6 @@ _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
 _ARCHITECTURES: Final[Mapping[Processor, int]] = MappingProxyType({"x86_64": 0xC000003E, "aarch64": 0xC00000B7})
 _X32_FROM: Final = 0x40000000
 """Numbers of the second table of x86-64, for which nothing of ours is built."""
-
-_ANY_ARGUMENTS: Final = frozenset(
-    {
-        *("read", "readv", "pread64", "preadv", "lseek", "close", "write", "writev", "recvfrom"),
-        *("stat", "fstat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink"),
-        *("readlinkat", "getdents64", "getcwd", "statfs", "fstatfs", "fadvise64"),
-        *("poll", "ppoll", "select", "pselect6", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait"),
-        *("pipe", "pipe2", "dup", "dup2", "dup3", "flock"),
-        *("brk", "munmap", "mremap", "exit", "exit_group", "futex", "set_robust_list", "rseq", "sched_yield"),
-        *("rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "restart_syscall"),
-        *("clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time", "times"),
-        *("gettid", "getpid", "getppid", "getuid", "geteuid", "getgid", "getegid", "getcpu", "getrusage"),
-        *("getrlimit", "sysinfo", "uname", "getrandom"),
-    }
-)
-"""Files are opened for reading only, and the one descriptor that can be written to is the socket to the caller."""
-
-_OF_PREPARING: Final = frozenset(
-    {
-        *("open", "openat", "pwrite64", "pwritev", "ftruncate", "fallocate", "fsync", "fdatasync"),
-        *("unlink", "unlinkat", "rename", "renameat", "renameat2"),
-    }
-)
-"""Folding a log into a private copy writes it. Which files these reach is for Landlock to say."""
-
-_UNKNOWN_CALLS: Final = ("clone3", "openat2")
-"""Their arguments are in memory, which no filter can read: "unknown", upon which libraries take the older calls."""
 
 _OPEN_TO_WRITE: Final = 0o1 | 0o2 | 0o100 | 0o1000
 """O_WRONLY, O_RDWR, O_CREAT, O_TRUNC."""
@@ -196,26 +169,23 @@ def _rules() -> tuple[_Rule, ...]:
 
 def _program(processor: Processor, purpose: Purpose) -> bytes:
     """The filter: refuse what is not for this processor, allow what is named, look at arguments, refuse the rest."""
-    numbers = numbers_of(processor)
-    allowed = _ANY_ARGUMENTS | (_OF_PREPARING if purpose == "prepare" else frozenset())
+    calls = _system_calls(processor)
+    uses = {"any", "prepare"} if purpose == "prepare" else {"any"}
     refuse = (_RETURN, _NOT_PERMITTED, 0, 0)
     lines: list[_Line] = [(_LOAD, _ARCH, 0, 0), (_EQUAL, _ARCHITECTURES[processor], 1, 0), refuse]
     lines += [(_LOAD, _NUMBER, 0, 0), (_FROM, _X32_FROM, 0, 1), refuse]
-    for number in _numbers(allowed, numbers):
+    for number in sorted(call.number for call in calls.values() if call.use in uses):
         lines += [(_EQUAL, number, 0, 1), (_RETURN, _ALLOW, 0, 0)]
     for rule in _rules():
-        if rule.name in numbers and rule.name not in allowed:
+        if rule.name in calls and calls[rule.name].use not in uses:
             block = _block(rule)
-            lines += [(_EQUAL, numbers[rule.name], 0, len(block)), *block]
-    for number in _numbers(_UNKNOWN_CALLS, numbers):
+            lines += [(_EQUAL, calls[rule.name].number, 0, len(block)), *block]
+    # Their arguments are in memory, which no filter can read: upon "unknown" libraries take the older calls.
+    for number in sorted(call.number for call in calls.values() if call.use == "unknown"):
         lines += [(_EQUAL, number, 0, 1), (_RETURN, _UNKNOWN, 0, 0)]
     # What is newer than the table: libraries try it, and go back to older calls where the kernel does not know it.
     lines += [(_FROM, NEWEST + 1, 0, 1), (_RETURN, _UNKNOWN, 0, 0), refuse]
     return b"".join(struct.pack("=HBBI", code, yes, no, value) for code, value, yes, no in lines)
-
-
-def _numbers(names: Iterable[str], numbers: Mapping[str, int]) -> list[int]:
-    return sorted(numbers[name] for name in names if name in numbers)
 
 
 def _block(rule: _Rule) -> list[_Line]:
@@ -251,128 +221,29 @@ Processor = Literal["x86_64", "aarch64"]
 NEWEST: Final = 469
 """The last number of Linux 6.18. What has a higher one did not exist when these tables were made."""
 
-_NUMBERS: Final[Mapping[str, tuple[int, int | None]]] = {
-    # Reading, and looking at files
-    "read": (0, 63),
-    "readv": (19, 65),
-    "pread64": (17, 67),
-    "preadv": (295, 69),
-    "lseek": (8, 62),
-    "open": (2, None),
-    "openat": (257, 56),
-    "stat": (4, None),
-    "fstat": (5, 80),
-    "lstat": (6, None),
-    "newfstatat": (262, 79),
-    "statx": (332, 291),
-    "access": (21, None),
-    "faccessat": (269, 48),
-    "faccessat2": (439, 439),
-    "readlink": (89, None),
-    "readlinkat": (267, 78),
-    "getdents64": (217, 61),
-    "getcwd": (79, 17),
-    "statfs": (137, 43),
-    "fstatfs": (138, 44),
-    "fadvise64": (221, 223),
-    "close": (3, 57),
-    # Writing to what is open
-    "write": (1, 64),
-    "writev": (20, 66),
-    "pwrite64": (18, 68),
-    "pwritev": (296, 70),
-    "sendto": (44, 206),
-    # Changing files, and waiting until a change is on the disk
-    "ftruncate": (77, 46),
-    "fallocate": (285, 47),
-    "fsync": (74, 82),
-    "fdatasync": (75, 83),
-    "unlink": (87, None),
-    "unlinkat": (263, 35),
-    "rename": (82, None),
-    "renameat": (264, 38),
-    "renameat2": (316, 276),
-    "fchown": (93, 55),
-    # What is open, and waiting for it
-    "recvfrom": (45, 207),
-    "poll": (7, None),
-    "ppoll": (271, 73),
-    "select": (23, None),
-    "pselect6": (270, 72),
-    "epoll_create1": (291, 20),
-    "epoll_ctl": (233, 21),
-    "epoll_wait": (232, None),
-    "epoll_pwait": (281, 22),
-    "pipe": (22, None),
-    "pipe2": (293, 59),
-    "dup": (32, 23),
-    "dup2": (33, None),
-    "dup3": (292, 24),
-    "flock": (73, 32),
-    "fcntl": (72, 25),
-    "ioctl": (16, 29),
-    # Memory
-    "brk": (12, 214),
-    "mmap": (9, 222),
-    "munmap": (11, 215),
-    "mremap": (25, 216),
-    "mprotect": (10, 226),
-    "madvise": (28, 233),
-    # Threads
-    "clone": (56, 220),
-    "clone3": (435, 435),
-    "exit": (60, 93),
-    "exit_group": (231, 94),
-    "futex": (202, 98),
-    "set_robust_list": (273, 99),
-    "rseq": (334, 293),
-    "gettid": (186, 178),
-    "sched_yield": (24, 124),
-    "sched_getaffinity": (204, 123),
-    "getcpu": (309, 168),
-    # Signals
-    "kill": (62, 129),
-    "tkill": (200, 130),
-    "tgkill": (234, 131),
-    "rt_sigaction": (13, 134),
-    "rt_sigprocmask": (14, 135),
-    "rt_sigreturn": (15, 139),
-    "sigaltstack": (131, 132),
-    "restart_syscall": (219, 128),
-    # Clocks
-    "clock_gettime": (228, 113),
-    "clock_getres": (229, 114),
-    "clock_nanosleep": (230, 115),
-    "nanosleep": (35, 101),
-    "gettimeofday": (96, 169),
-    "time": (201, None),
-    "times": (100, 153),
-    # What the process is and uses
-    "getpid": (39, 172),
-    "getppid": (110, 173),
-    "getuid": (102, 174),
-    "geteuid": (107, 175),
-    "getgid": (104, 176),
-    "getegid": (108, 177),
-    "getrusage": (98, 165),
-    "getrlimit": (97, 163),
-    "prlimit64": (302, 261),
-    "prctl": (157, 167),
-    "sysinfo": (99, 179),
-    "uname": (63, 160),
-    "getrandom": (318, 278),
-    # Newer forms with arguments in memory
-    "openat2": (437, 437),
-}
-"""Name -> number on x86-64, and on ARM64 where it exists there."""
+_TABLE: Final = "system_calls.txt"
 
 
-def numbers_of(processor: Processor) -> Mapping[str, int]:
-    """The system calls that a processor's kernel has, by name.
+class _SystemCall(NamedTuple):
+    """A line of the table: the number of a call, and how a worker may call it."""
+
+    number: int
+    use: str
+
+
+def _system_calls(processor: Processor) -> dict[str, _SystemCall]:
+    """The system calls of the table that a processor's kernel has, by name."""
+    column = 1 + list(_ARCHITECTURES).index(processor)
+    path = os.path.join(os.path.dirname(__file__), _TABLE)  # noqa: PTH118, PTH120 (no pathlib in a worker)
+    with open(path, encoding="ascii") as file:  # noqa: PTH123 (the same)
+        rows = [line.split() for line in file if line.strip() and not line.startswith("#")]
+    return {row[0]: _SystemCall(int(row[column]), row[3]) for row in rows if row[column] != "-"}
+
+
+def numbers_of(processor: Processor) -> dict[str, int]:
+    """The numbers of the system calls that a processor's kernel has, by name.
 
     >>> numbers_of("x86_64")["openat"], numbers_of("aarch64")["openat"], "open" in numbers_of("aarch64")
     (257, 56, False)
     """
-    if processor == "x86_64":
-        return MappingProxyType({name: number for name, (number, _) in _NUMBERS.items()})
-    return MappingProxyType({name: number for name, (_, number) in _NUMBERS.items() if number is not None})
+    return {name: call.number for name, call in _system_calls(processor).items()}

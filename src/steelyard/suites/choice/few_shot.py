@@ -23,12 +23,12 @@ from steelyard.errors import ConfigError
 from steelyard.normal_form import nfkc
 from steelyard.prompts.conversation import question_of
 from steelyard.prompts.sample_values import Example
+from steelyard.suites.choice.keys import LETTERS
 from steelyard.suites.choice.rows import ChoiceData, load_choice
 from steelyard.targets.examples import ExamplesForTarget
 from steelyard.types import Sample
 
 _RATIONALE: Final = "rationale"
-_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ def _plain(text: str) -> str:
 
 
 def _right(sample: Sample) -> set[str]:
-    return {_plain(sample.choices[_LETTERS.index(letter)]) for letter in str(sample.reference) if letter in _LETTERS}
+    return {_plain(sample.choices[LETTERS.index(letter)]) for letter in str(sample.reference) if letter in LETTERS}
 
 
 def groups_short_of(examples: FewShotExamples, groups: Counter[str]) -> list[str]:

@@ -141,12 +141,12 @@ def form_of_keys(reading: ChoiceTable) -> KeyForm | None:
     for row in reading.rows():
         value = cell_at(row.cells, reading.answer)
         key = "" if isinstance(value, list | Mapping) else render(value)
-        found = row_options(reading, row, []) if key else None
-        if found is None or not found.options:
+        options_read = row_options(reading, row, []) if key else None
+        if options_read is None or not options_read.options:
             continue
-        if isinstance(value, ClassName) or found.raw.labels:
+        if isinstance(value, ClassName) or options_read.raw.labels:
             return None
-        readings = key_readings(key, found.options, found.raw.texts, count_from=reading.count_from)
+        readings = key_readings(key, options_read.options, options_read.raw.texts, count_from=reading.count_from)
         forms = {named_by for named_by, _ in readings}
         if len(forms) == 1:
             if forms == {"letters"} or (form and form not in forms):

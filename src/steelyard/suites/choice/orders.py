@@ -28,11 +28,10 @@ from steelyard.normal_form import nfkc
 from steelyard.prompts.conversation import question_of
 from steelyard.prompts.passages import own_question
 from steelyard.replies.answer_key import alternatives, key_of_alternatives
+from steelyard.suites.choice.keys import LETTERS
 from steelyard.types import Sample
 
 Orders = Literal["as_given", "shuffled", "rotations"]
-
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +95,11 @@ def in_order(sample: Sample, arrangement: Sequence[int]) -> Sample:
     The order is kept in the metadata as the original letters in the order that is shown: with `CAB` what is shown as A
     is the dataset's C.
     """
-    order = "".join(_LETTERS[option] for option in arrangement)
+    order = "".join(LETTERS[option] for option in arrangement)
     reference = sample.reference
     if isinstance(reference, str):
         reference = key_of_alternatives(
-            "".join(sorted(_LETTERS[order.index(letter)] for letter in letters)) for letters in alternatives(reference)
+            "".join(sorted(LETTERS[order.index(letter)] for letter in letters)) for letters in alternatives(reference)
         )
     return replace(
         sample,
@@ -149,7 +148,7 @@ def has_own_order(question: str, options: Sequence[str]) -> bool:
     >>> has_own_order("Which?", ["Rome", "Oslo", "all of the above"]), has_own_order("Age?", ["18岁以上", "18岁以下"])
     (True, False)
     """
-    letters = _LETTERS[: len(options)]
+    letters = LETTERS[: len(options)]
     names = _named(letters)
     return any(_refers(nfkc(option).strip(), names) for option in options) or bool(
         names.by_question.search(nfkc(question))

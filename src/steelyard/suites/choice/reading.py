@@ -1,23 +1,27 @@
-"""Reads one row of a table as a question, and collects the row's defects."""
+"""Reads one row of a table as a question with what it is worth, and collects the row's defects."""
+
+# Why it is so, and what was rejected: docs/decisions/analysis-points.md
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from steelyard.data.columns import ColumnLayout
-from steelyard.data.group_levels import GroupLevels
 from steelyard.data.headers import Role
 from steelyard.data.parquet import ClassName
-from steelyard.data.rows import cluster_of, joined_cells, long_row
+from steelyard.data.rows import GroupLevels, cluster_of, joined_cells, long_row, open_table
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Defect, Row, Table, cell_at, column_letter, faults_of, is_blank, render
-from steelyard.data.unread_cells import notes_on_unread, with_unread
-from steelyard.data.unused_columns import TableColumns, UnusedColumns
+from steelyard.data.unread import TableColumns, UnusedColumns
+from steelyard.normal_form import nfkc
 from steelyard.prompts.conversation import flaw_in, messages_in, transcript_of
 from steelyard.prompts.passages import with_passage
+from steelyard.scorers.choice import DEDUCTION, POINTS
 from steelyard.suites.choice.keys import (
     LETTERS,
     MAX_OPTIONS,
@@ -32,10 +36,45 @@ from steelyard.suites.choice.keys import (
     read_key,
     says_several,
 )
-from steelyard.suites.choice.option_rows import OptionRows
-from steelyard.suites.choice.options import OptionTexts, cut_question, holds_key, options_of
-from steelyard.suites.choice.points import ROLES_OF_POINTS, points_in
+from steelyard.suites.choice.options import OptionRows, OptionTexts, cut_question, holds_key, options_of
 from steelyard.types import Message, Sample
+
+_NUMBER: Final = re.compile(
+    r"(?P<sign>[-+\u2212]?)(?P<number>\d{1,9}(?:\.\d{1,9})?)(?:/(?P<parts>[1-9]\d{0,5}))?"
+    r"(?: ?(?:分|点|점|points?|pts?|marks?)\.?)?",
+    re.IGNORECASE,
+)
+ROLES_OF_POINTS: Final = (POINTS, DEDUCTION)
+
+
+def points_in(value: Any, role: str) -> float:
+    """The number of points in a cell: `5`, `2.5`, `1/3`, `5分`, `5 points`; a blank deduction is 0.
+
+    Args:
+        value: the cell.
+        role: `points` or `deduction`.
+
+    Raises:
+        ValueError: it is blank, no number, or negative; the message says what to write.
+
+    >>> points_in("５分", "points"), points_in("1/4", "deduction"), points_in(None, "deduction")
+    (5.0, 0.25, 0.0)
+    """
+    text = nfkc(render(value)).strip()
+    if not text and role == DEDUCTION:
+        return 0.0
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        problem = f"{text!r:.60} is not a number of points" if text else "it is blank"
+        raise ValueError(f"{problem}; write a number such as 5, 2.5 or 1/3, and 0 for none")
+    number = float(Fraction(match["number"]) / int(match["parts"] or 1))
+    if match["sign"] in {"-", "\u2212"} and number:
+        raise ValueError(
+            f"{text} is negative; write {number:g}: a wrong answer is deducted that much"
+            if role == DEDUCTION
+            else f"{text} is negative; write 0 or more, and what a wrong answer costs in a column for the deduction"
+        )
+    return number
 
 
 def _key_likeness(text: str) -> float:
@@ -125,12 +164,12 @@ class ChoiceTable:
     answer: Column
     group: Column | None
     id: Column | None
-    kind: Column | None = None
+    kind: Column | None
+    unused: TableColumns
     count_from: int = 1
     copies: Mapping[int, Copy] = field(default_factory=dict)
     joined: bool = False
     form: KeyForm | None = None
-    unused: TableColumns | None = None
     several: bool = False
     levels: GroupLevels | None = None
 
@@ -150,7 +189,6 @@ class ChoiceTable:
     def sample(self, row: Row, question: ChoiceQuestion) -> Sample:
         """The sample of a sound row."""
         copy = self.copies.get(row.number, NOT_COPIED)
-        extra = {} if self.unused is None else self.unused.values(row)
         said = self.says_several(row, question)
         # How a reply is read follows from the exam and not from this question's key, which would give it away.
         several = {"several": True} if (self.several if said is None else said) else {}
@@ -161,7 +199,7 @@ class ChoiceTable:
             question.options,
             group=self._group_of(row),
             cluster=cluster_of(row, self.layout) or copy.cluster,
-            metadata={**extra, **self.table.origin, **several, **question.worth},
+            metadata={**self.unused.values(row), **self.table.origin, **several, **question.worth},
         )
         return with_passage(sample, question.passage) if question.passage else sample
 
@@ -193,19 +231,14 @@ def open_reading(
     A table that says the kind of its questions and no group is grouped by kind.
     """
     columns = layout.columns
-    files, unused = dataset
     options = columns.get("options", ())
-    table = with_unread(table, layout, options, files.unread_kinds)
-    unused.unread.extend(notes_on_unread(table, files.unread_kinds))
+    opened = open_table(table, layout, prefix, dataset, options=options)
     kind = layout.column("kind")
     group = layout.column("group") if columns.get("group") else kind
     question, answer = columns["question"][0], columns["answer"][0]
-    joined_table = table
+    joined_table = opened.table
     if len(options) == 1:
-        joined_table = OptionRows(question, options[0], answer, layout.header_row or 0).joined(table)
-    levels, columns_left = GroupLevels.of(files, table, layout), unused.of(table, layout)
-    if levels is not None:
-        columns_left.expect(levels.columns)
+        joined_table = OptionRows(question, options[0], answer, layout.header_row or 0).joined(opened.table)
     return ChoiceTable(
         _with_merged(joined_table, layout),
         layout,
@@ -216,9 +249,9 @@ def open_reading(
         group,
         layout.column("id"),
         kind,
-        joined=joined_table is not table,
-        unused=columns_left,
-        levels=levels,
+        opened.unused,
+        joined=joined_table is not opened.table,
+        levels=opened.levels,
     )
 
 
@@ -265,12 +298,14 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
     before = len(defects)
     if flaw := flaw_in(turns) if turns else "" if text else "the question is blank, or is not text":
         defects.append(reading.defect("blank question", row, reading.question, flaw))
-    found = row_options(reading, row, defects)
-    key = _key(reading, row, (found.options, found.raw), defects) if found.options else ""
+    options = row_options(reading, row, defects)
+    key = _key(reading, row, (options.options, options.raw), defects) if options.options else ""
     worth, passage = _worth(reading, row, defects), _passage(reading, row, defects)
     if len(defects) > before:
         return None
-    return ChoiceQuestion(found.stem or text, tuple(found.options), key, found.apart, tuple(turns), passage, worth)
+    return ChoiceQuestion(
+        options.stem or text, tuple(options.options), key, options.apart, tuple(turns), passage, worth
+    )
 
 
 def _passage(reading: ChoiceTable, row: Row, defects: list[Defect]) -> str:

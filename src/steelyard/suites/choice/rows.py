@@ -1,4 +1,7 @@
-"""Reads files into samples of the `choice` suite; all defects are reported in one pass, before any call."""
+"""Reads files into samples of the `choice` suite; all defects are reported in one pass, before any call.
+
+A column is no passage if it repeats the questions; a row may leave its passage to the row above.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,19 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import islice, pairwise, repeat
 from operator import itemgetter
 from sys import intern
 from typing import Final
 
 from steelyard.analysis.numbers import count_text
-from steelyard.data.columns import ColumnLayout, find_layout
+from steelyard.data.columns import HEAD_ROWS, ColumnLayout, find_layout
 from steelyard.data.load import id_prefixes, read_tables
-from steelyard.data.rows import about_selection
+from steelyard.data.rows import about_selection, joined_cells
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import MAX_DEFECTS, Column, Defect, Row, Table, is_blank, refuse, refuse_many
-from steelyard.data.unused_columns import OWN_KEYS, UnusedColumns
+from steelyard.data.table import MAX_DEFECTS, Column, Defect, Row, Table, cell_at, is_blank, refuse, refuse_many, render
+from steelyard.data.unread import OWN_KEYS, UnusedColumns, named_cells
 from steelyard.errors import ConfigError, DataError
 from steelyard.suites.choice.key_checks import (
     OptionCounts,
@@ -28,13 +31,12 @@ from steelyard.suites.choice.key_checks import (
     notes_on_rivals,
 )
 from steelyard.suites.choice.keys import LETTERS, MAX_OPTIONS
-from steelyard.suites.choice.passages import BlankPassages, without_repeated_question
-from steelyard.suites.choice.points import ROLES_OF_POINTS
 from steelyard.suites.choice.reading import (
     DOUBTFUL_KEY,
     NO_OPTIONS,
     NOT_COPIED,
     ROLES,
+    ROLES_OF_POINTS,
     ROLES_WITHOUT_OPTIONS,
     ChoiceQuestion,
     ChoiceTable,
@@ -44,6 +46,73 @@ from steelyard.suites.choice.reading import (
     row_options,
 )
 from steelyard.types import Sample
+
+_LEAST_LENGTH: Final = 6
+"""Characters from which a question that stands in a text is there for itself, and not by chance."""
+
+
+def without_repeated_question(table: Table, layout: ColumnLayout, files: SampleFiles) -> ColumnLayout:
+    """The layout without a passage column whose texts contain the questions.
+
+    Files for training have a column `text` with the whole prompt, often with the answer. A column that the user names
+    is kept.
+    """
+    if "passage" in files.columns or "passage" not in layout.columns:
+        return layout
+    repeats = list(_repeats(table, layout))
+    if not repeats or 2 * sum(repeats) < len(repeats):
+        return layout
+    columns = {role: places for role, places in layout.columns.items() if role != "passage"}
+    header = layout.describe()["passage"]
+    note = f"{table.title}: column {header:.40} contains the questions, so it is not read as their passage"
+    return replace(layout, columns=columns, notes=(*layout.notes, note))
+
+
+def _repeats(table: Table, layout: ColumnLayout) -> Iterator[bool]:
+    """Whether the passage contains the question, for the first rows that have both."""
+    for row in islice(layout.rows(table), HEAD_ROWS):
+        question, passage = (render(joined_cells(row, layout.columns[role])) for role in ("question", "passage"))
+        if passage and len(question) >= _LEAST_LENGTH:
+            yield question in passage
+
+
+@dataclass(slots=True)
+class BlankPassages:
+    """Questions whose passage is blank below one that has it: it may be written once for several.
+
+    A merged cell says so, and is filled; a blank of a CSV file does not. The parts of a joined question count too.
+
+    Args:
+        reading: the table.
+    """
+
+    reading: ChoiceTable
+    _total: int = 0
+    _blank: dict[Column, list[int]] = field(default_factory=dict)
+
+    def add(self, row: Row) -> None:
+        """Count a sound row."""
+        self._total += 1
+        columns = self.reading.layout.columns
+        joined = columns["question"] if len(columns["question"]) > 1 else ()
+        for column in (*columns.get("passage", ()), *joined):
+            if render(cell_at(row.cells, column)):
+                self._blank.setdefault(column, [])
+            elif column in self._blank:
+                self._blank[column].append(row.number)
+
+    def notes(self) -> Iterator[str]:
+        """A note for each column with such cells."""
+        table = self.reading.table
+        for column, rows in self._blank.items():
+            if rows:
+                cells = named_cells(table, [(number, column) for number in rows])
+                yield (
+                    f"{table.title}: {self.reading.layout.name_of(column)} is blank in {len(rows)} of {self._total} "
+                    f"questions, which are asked without it: {cells}; where the text above holds for them too, repeat "
+                    "it in each row, or merge its cells in a spreadsheet"
+                )
+
 
 _NUMBERED: Final = re.compile(r"#\d+\Z")
 _HEAD: Final = 50
@@ -226,9 +295,9 @@ def _has_questions(reading: ChoiceTable) -> bool:
     """Whether half of the first rows of a table without a column of options have options all the same."""
     defects: list[Defect] = []
     head = [row for row in islice(reading.rows(), _HEAD) if not is_blank(row)]
-    found = sum(bool(row_options(reading, row, defects).options) for row in head)
-    found += sum(defect.kind != NO_OPTIONS for defect in defects)
-    return 2 * found >= max(len(head), 1)
+    with_options = sum(bool(row_options(reading, row, defects).options) for row in head)
+    with_options += sum(defect.kind != NO_OPTIONS for defect in defects)
+    return 2 * with_options >= max(len(head), 1)
 
 
 def _notes_on_layouts(readings: Sequence[ChoiceTable]) -> Iterator[str]:
@@ -328,8 +397,7 @@ class _ChoiceCheck:
         self._blank = [BlankPassages(reading) for reading in readings]
         for index, reading in enumerate(readings):
             for row in reading.rows():
-                if reading.unused is not None:
-                    reading.unused.see(row)
+                reading.unused.see(row)
                 self._add(index, reading, row)
                 if len(self._found) > MAX_DEFECTS:
                     refuse_many([defect for *_, defect in self._found])
@@ -387,11 +455,7 @@ class _ChoiceCheck:
                 lost_positions.add(position)
                 self.bad.add((index, number))
                 self._found.append((index, number, defect))
-        self.keys = (
-            [key for position, key in enumerate(self.keys) if position not in lost_positions]
-            if lost_positions
-            else self.keys
-        )
+        self.keys = [key for position, key in enumerate(self.keys) if position not in lost_positions]
 
     def repeated(self) -> frozenset[int]:
         """Hashes that occur more than once."""
@@ -425,20 +489,20 @@ class _ChoiceCheck:
         self, reading: ChoiceTable, row: Row, question: ChoiceQuestion | None, defects: list[Defect]
     ) -> int:
         """Add the defects of a repeated question and id, unless duplicates are kept; returns the question's hash."""
-        mark, found = 0, list[Defect]()
+        mark, repeats = 0, list[Defect]()
         if question:
             # Options as a set: a repeated question in another order of options is still a repeated question.
             mark = hash(("".join(question.text.split()), question.passage, frozenset(question.options)))
             if earlier := self._place_before(mark, reading, row, reading.question):
-                found.append(
+                repeats.append(
                     reading.defect("duplicate question", row, reading.question, f"the same question as {earlier}")
                 )
         if own_id := reading.own_id(row):
             self.numbered |= {own_id} if _NUMBERED.search(own_id) else set()
             if earlier := self._place_before(hash((own_id,)), reading, row, reading.id):
                 message = f"the same id as {earlier}: {own_id[:40]!r}"
-                found.append(reading.defect("duplicate id", row, reading.id, message))
-        defects += [] if self._duplicates.keeps else found
+                repeats.append(reading.defect("duplicate id", row, reading.id, message))
+        defects += [] if self._duplicates.keeps else repeats
         return mark
 
     def _place_before(self, mark: int, reading: ChoiceTable, row: Row, column: Column | None) -> str:

@@ -1,28 +1,302 @@
 """Reads any table of inputs into samples of the `general` suite; all defects are reported in one pass.
 
-Every column without a role is a value of its row: prompts and scorers may name it, and it is kept with the sample.
+Which column is the input and which the expected output is decided by the headers, and by what the prompts name. Every
+column without a role is a value of its row: prompts and scorers may name it, and it is kept with the sample. Images and
+PDFs in messages are data URIs, or files under the dataset's folder, which become data URIs.
 """
+
+# Why it is so, and what was rejected: docs/decisions/suites-columns-of-any-table.md
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from base64 import b64encode
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import partial
+from itertools import islice
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from steelyard.building.row_values import values_of_row
+from steelyard.data.columns import HEAD_ROWS, ColumnLayout, find_layout
+from steelyard.data.headers import Role, fitting, normalized
 from steelyard.data.rows import OpenTable, RowDataset, cluster_of, open_tables, read_rows
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Defect, Row, is_blank_cell, list_in, render
-from steelyard.data.unused_columns import UnusedColumns
+from steelyard.data.table import Column, Defect, Row, Table, cell_at, is_blank, is_blank_cell, list_in, render
+from steelyard.data.unread import UnusedColumns
 from steelyard.errors import ConfigError
+from steelyard.files import read_regular, require_within
 from steelyard.prompts.conversation import flaw_in, messages_in
 from steelyard.scorers.row_checks import CHECKS
 from steelyard.suites.general.checks import checks_in, defects_of
-from steelyard.suites.general.images import with_images
-from steelyard.suites.general.roles import ROLES, Roles, places
-from steelyard.types import Sample
+from steelyard.types import Message, Sample
+
+_MOST_BYTES: Final = 20_000_000
+_PDF: Final = "application/pdf"
+_MAGIC: Final[Mapping[bytes, str]] = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+    b"%PDF-": _PDF,
+}
+_DATA: Final = re.compile(r"data:(image/(?:png|jpeg|gif|webp)|application/pdf);base64,[A-Za-z0-9+/=\s]+", re.ASCII)
+_IMAGE_PARTS: Final = frozenset({"image_url", "input_image"})
+
+
+def with_images(messages: Sequence[Message], folder: Path | None) -> list[Message]:
+    """The messages with every image and PDF as a data URI.
+
+    Args:
+        messages: those of a row.
+        folder: of the dataset's file; None where rows come from no file.
+
+    Raises:
+        ConfigError: an address on the web, a file outside of the folder, or one that is neither.
+    """
+    return [
+        {**message, "content": [_part(part, folder) for part in message["content"]]}
+        if isinstance(message.get("content"), list)
+        else message
+        for message in messages
+    ]
+
+
+def _part(part: Any, folder: Path | None) -> Any:
+    if not isinstance(part, Mapping):
+        return part
+    if part.get("type") in _IMAGE_PARTS:
+        given = part.get("image_url")
+        if isinstance(given, Mapping):
+            return {**part, "image_url": {**given, "url": _data_uri(given.get("url"), folder, "image")}}
+        return {**part, "image_url": _data_uri(given, folder, "image")}
+    file = part.get("file")
+    if part.get("type") != "file" or not isinstance(file, Mapping):
+        return part
+    address = file.get("file_data")
+    name = (
+        {} if not isinstance(address, str) or address.startswith("data:") else {"filename": PurePosixPath(address).name}
+    )
+    return {**part, "file": {**name, **file, "file_data": _data_uri(address, folder, "PDF")}}
+
+
+def _data_uri(address: Any, folder: Path | None, what: str) -> str:
+    """An image or PDF as a data URI.
+
+    Args:
+        address: path of a file, or a data URI already.
+        folder: of the dataset's file.
+        what: `image` or `PDF`.
+    """
+    if not isinstance(address, str) or not address.strip():
+        raise ConfigError(
+            f"the {what} has no address: write the path of a file under the dataset's folder, or a data URI"
+        )
+    if address.startswith("data:"):
+        data_uri = _DATA.fullmatch(address)
+        if data_uri and (data_uri[1] == _PDF) == (what == "PDF"):
+            return address
+        begins = "data:application/pdf;base64," if what == "PDF" else "data:image/png;base64, (or jpeg, gif, webp)"
+        raise ConfigError(f"the data URI of the {what} must begin with {begins}")
+    path = PurePosixPath(address)
+    if "://" in address or path.is_absolute() or folder is None:
+        raise ConfigError(
+            f"the {what} must be a file under the dataset's folder or a data URI, and nothing is downloaded: "
+            f"{address[:80]!r}"
+        )
+    file = folder / path
+    require_within(folder, file)
+    try:
+        content = read_regular(file, _MOST_BYTES)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"the {what} {address[:80]!r} cannot be read: {error}") from error
+    media = _media(content)
+    if media is None or (media == _PDF) != (what == "PDF"):
+        raise ConfigError(f"{address[:80]!r} is no {'PDF' if what == 'PDF' else 'PNG, JPEG, GIF or WebP image'}")
+    return f"data:{media};base64,{b64encode(content).decode()}"
+
+
+def _media(content: bytes) -> str | None:
+    """The media type of a file by its first bytes, whatever its name says; None for any other."""
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "image/webp"
+    return next((media for magic, media in _MAGIC.items() if content.startswith(magic)), None)
+
+
+INPUT: Final = Role("input", required=False, words="general_input", by_position=False, joins=True)
+EXPECTED: Final = Role("expected", required=False, words="general_expected", by_position=False)
+ROLES: Final = (
+    INPUT,
+    EXPECTED,
+    Role("id", required=False, words="general_id", by_position=False),
+    Role("group", required=False, words="general_group", by_position=False),
+    Role("cluster", required=False, words="general_cluster", by_position=False),
+    Role("contexts", required=False, words="general_contexts", by_position=False),
+    Role("checks", required=False, by_position=False),
+)
+_METADATA: Final = "metadata."
+_BY_ROLE: Final = frozenset({"input", "question", "transcript"})
+"""Placeholders for the input, whatever its header is."""
+_SECRET: Final = ("expected", "checks")
+"""Roles that no prompt may show: the answer would be given away."""
+
+
+def column_named(headers: Mapping[Column, str], name: str) -> Column | None:
+    """The column that a placeholder names: by its header as it is written, else without regard to case and marks.
+
+    >>> column_named({0: "Ticket text", 1: "label"}, "ticket_text"), column_named({0: "a"}, "b")
+    (0, None)
+    """
+    exact = next((column for column, header in headers.items() if header == name), None)
+    if exact is not None:
+        return exact
+    form = normalized(name)
+    return next((column for column, header in headers.items() if form and normalized(header) == form), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Finds the roles of a table's columns; what prompts name decides where headers leave a choice.
+
+    Args:
+        named: the placeholders of all prompts, in order; none where nothing but the input is sent. `metadata.NAME` is a
+            value of the row and never the input.
+    """
+
+    named: tuple[str, ...] = ()
+
+    def layout_of(self, table: Table, roles: Sequence[Role], files: SampleFiles) -> ColumnLayout:
+        """The columns of a table by role.
+
+        Raises:
+            ConfigError: no column for the input, two for one role, or a prompt that names the expected output.
+        """
+        layout = find_layout(table, roles, self._with_header(table, files))
+        if layout.header_row is None and not table.keyed and files.header == "auto":
+            first = next((row.number for row in islice(table, HEAD_ROWS) if not is_blank(row)), 1)
+            layout = find_layout(table, roles, replace(files, header=first))
+        return self._decided(table, layout, files)
+
+    def _with_header(self, table: Table, files: SampleFiles) -> SampleFiles:
+        """The files with the row of the header where one of the first rows has a name that a prompt uses."""
+        wanted = {normalized(name.removeprefix(_METADATA)) for name in self.named} - {""}
+        if table.keyed or files.header != "auto" or not wanted:
+            return files
+        for row in islice(table, HEAD_ROWS):
+            if wanted & {normalized(render(cell)) for cell in row.cells}:
+                return replace(files, header=row.number)
+        return files
+
+    def _decided(self, table: Table, layout: ColumnLayout, files: SampleFiles) -> ColumnLayout:
+        headers = {column: text for column, text in layout.headers.items() if text}
+        named = _columns_named(headers, (name.removeprefix(_METADATA) for name in self.named))
+        columns = dict(layout.columns)
+        if "expected" not in files.columns:
+            columns.pop("expected", None)
+            if (expected := _expected(table, _free(headers, columns, files.columns), named)) is not None:
+                columns["expected"] = (expected,)
+        if "input" not in files.columns:
+            free = _free(headers, columns, (*files.columns, *_SECRET))
+            asked = _columns_named(free, (name for name in self.named if not name.startswith(_METADATA)))
+            by_role = any(name in _BY_ROLE and column_named(headers, name) is None for name in self.named)
+            fits = fitting(free, INPUT)
+            columns["input"] = (_input(table, headers, free, fits if by_role and fits else asked),)
+            # A column that a prompt made the input has no other role, whatever its header says.
+            columns = {
+                role: kept
+                for role, found in columns.items()
+                if (kept := tuple(c for c in found if role == "input" or c not in columns["input"]))
+            }
+        decided = replace(layout, columns={role.name: columns[role.name] for role in ROLES if role.name in columns})
+        _refuse_shown(table, decided, named)
+        return decided
+
+
+def _free(
+    headers: Mapping[Column, str], columns: Mapping[str, tuple[Column, ...]], roles: Iterable[str]
+) -> dict[Column, str]:
+    """The columns that have none of these roles."""
+    given = {column for role in roles for column in columns.get(role, ())}
+    return {column: header for column, header in headers.items() if column not in given}
+
+
+def _expected(table: Table, free: Mapping[Column, str], named: Collection[Column]) -> Column | None:
+    fits = fitting(free, EXPECTED)
+    unnamed = [column for column in fits if column not in named]
+    if len(unnamed) > 1:
+        raise _two(table, "expected", [free[column] for column in unnamed])
+    # One that a prompt names stays the expected output, so that the prompt is refused.
+    return next(iter(unnamed or fits), None)
+
+
+def _columns_named(headers: Mapping[Column, str], names: Iterable[str]) -> tuple[Column, ...]:
+    columns = (column_named(headers, name) for name in names)
+    return tuple(dict.fromkeys(column for column in columns if column is not None))
+
+
+def _input(table: Table, headers: Mapping[Column, str], free: Mapping[Column, str], asked: Sequence[Column]) -> Column:
+    fits = fitting(free, INPUT)
+    if asked and not (len(asked) > 1 and asked == fits):
+        return next((column for column in fits if column in asked), asked[0])
+    if len(fits) > 1:
+        raise _two(table, "input", [free[column] for column in fits])
+    if not fits:
+        example = _longest(table, free)
+        raise ConfigError(
+            f"{table.title}: no column for the input; the columns found are {', '.join(headers.values()) or 'none'}. "
+            f"Name it in a prompt, as {{{{{example}}}}}, or with columns: {{input: {example}}} under samples (init and "
+            f"check take --columns input={example})"
+        )
+    return fits[0]
+
+
+def _longest(table: Table, free: Mapping[Column, str]) -> str:
+    """The header of the column with the longest cells in the first rows, most likely what is asked."""
+    rows = list(islice(table, HEAD_ROWS))  # the header is among them in a sheet
+    lengths = {
+        column: sum(len(render(cell_at(row.cells, column))) for row in rows) - len(header) * (not table.keyed)
+        for column, header in free.items()
+    }
+    return free[max(lengths, key=lambda column: lengths[column])] if free else "COLUMN"
+
+
+def _two(table: Table, role: str, headers: Sequence[str]) -> ConfigError:
+    in_prompt = f"name one in a prompt, as {{{{{headers[0]}}}}}, or " if role == "input" else ""
+    return ConfigError(
+        f"{table.title}: the columns {' and '.join(headers)} may each be the {role}; {in_prompt}write columns: "
+        f"{{{role}: {headers[0]}}} under samples"
+    )
+
+
+def _refuse_shown(table: Table, layout: ColumnLayout, named: Collection[Column]) -> None:
+    """Refuse a prompt that shows the expected output or the checks."""
+    for role in _SECRET:
+        for column in layout.columns.get(role, ()):
+            if column in named:
+                header = layout.headers.get(column, str(column))
+                what = "expected output" if role == "expected" else "check of each answer"
+                raise ConfigError(
+                    f"prompts: {{{{{header}}}}} is the {what} of {table.title}, so the answer would be given away; "
+                    f"where it is not, say what it is: columns: {{input: {header}}} under samples"
+                )
+
+
+def places(layout: ColumnLayout, kept: Mapping[Column, str]) -> Iterator[tuple[str, str]]:
+    """Yield (header, where a sample has its value) for every column that prompts and scorers may name.
+
+    Args:
+        layout: the columns by role.
+        kept: column -> its key of the metadata.
+    """
+    of_role = {"input": "question", "id": "id", "group": "group", "contexts": "contexts"}
+    for role, place in of_role.items():
+        for column in layout.columns.get(role, ()):
+            yield layout.headers.get(column, str(column)), place
+    for column, key in kept.items():
+        yield layout.headers.get(column, "") or key, f"metadata.{key}"
+
 
 _OWN_KEYS: Final = frozenset({"position", "source", "sheet", "passage", "sources", "predictions", "order", "several"})
 """Keys of metadata that mean something to other parts; a column of that name is kept as `NAME column`."""
@@ -70,11 +344,12 @@ def load_general(files: SampleFiles, *, named: tuple[str, ...] = ()) -> GeneralR
         DataError: a file cannot be read, rows have defects and `skip_bad` is off, or no sound row is left.
     """
     opened = open_tables(files, ROLES, layout_of=Roles(named).layout_of, unused=ValueColumns(_OWN_KEYS))
-    reader = _Reader({}, {path.name: path.parent for path in files.paths})
-    data = read_rows(files, ROLES, reader, opened=opened)
-    found = dict(place for table in opened[0] for place in places(table.layout, table.unused.kept))
+    # Images are below the folder of the row's file.
+    folders = {path.name: path.parent for path in files.paths}
+    data = read_rows(files, ROLES, partial(_sample, folders), opened=opened)
+    places_by_header = dict(place for table in opened[0] for place in places(table.layout, table.unused.kept))
     notes = (*data.notes, *_notes_on(data.samples))
-    return GeneralRows(replace(data, notes=notes, places=reader.ids), found, scorer_names(opened[0]))
+    return GeneralRows(replace(data, notes=notes), places_by_header, scorer_names(opened[0]))
 
 
 def scorer_names(tables: Iterable[OpenTable]) -> dict[str, str]:
@@ -90,52 +365,42 @@ def scorer_names(tables: Iterable[OpenTable]) -> dict[str, str]:
     return {header: role for header, role in headers if header and header not in known}
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Makes samples of rows: `ids` is id -> its place, `folders` table -> the folder of its file."""
-
-    ids: dict[str, str]
-    folders: Mapping[str, Path]
-
-    def __call__(
-        self, table: OpenTable, row: Row, position: int, noted: tuple[dict[str, str], list[Defect]]
-    ) -> Sample | None:
-        """The sample of a row; None where the row has defects, which are collected."""
-        return _sample(table, row, position, (self, noted[1]))
-
-    def asked(self, table: OpenTable, row: Row, defects: list[Defect]) -> Any:
-        """The input of a row: messages with their images, a text, or any other JSON value as it is."""
-        value = table.cell(row, "input")
-        if (messages := messages_in(value)) is not None:
-            try:
-                messages = with_images(messages, self.folders.get(table.table.name))
-            except ConfigError as error:
-                defects.append(table.defect("bad image", row, "input", error.message))
-            if flaw := flaw_in(messages):
-                defects.append(table.defect("blank input", row, "input", flaw))
-            return messages
-        if is_blank_cell(value):
-            defects.append(table.defect("blank input", row, "input", "the input is blank"))
-        return value if isinstance(value, list | dict) else render(value)
+def _asked(folder: Path | None, table: OpenTable, row: Row, defects: list[Defect]) -> Any:
+    """The input of a row: messages with their images, a text, or any other JSON value as it is."""
+    value = table.cell(row, "input")
+    if (messages := messages_in(value)) is not None:
+        try:
+            messages = with_images(messages, folder)
+        except ConfigError as error:
+            defects.append(table.defect("bad image", row, "input", error.message))
+        if flaw := flaw_in(messages):
+            defects.append(table.defect("blank input", row, "input", flaw))
+        return messages
+    if is_blank_cell(value):
+        defects.append(table.defect("blank input", row, "input", "the input is blank"))
+    return value if isinstance(value, list | dict) else render(value)
 
 
-def _sample(table: OpenTable, row: Row, position: int, noted: tuple[_Reader, list[Defect]]) -> Sample | None:
-    """The sample of a row; None where the row has defects, which are collected."""
-    reader, defects = noted
-    earlier_defects = len(defects)
-    asked = reader.asked(table, row, defects)
+def _sample(
+    folders: Mapping[str, Path],
+    table: OpenTable,
+    row: Row,
+    position: int,
+    ids: dict[str, str],
+    defects: list[Defect],
+) -> Sample:
+    asked = _asked(folders.get(table.table.name), table, row, defects)
     texts = _texts(table.cell(row, "contexts"))
     if texts is None:
         defects.append(table.defect("bad contexts", row, "contexts", "contexts is neither a text nor a list of texts"))
-    name = table.id_of(row, reader.ids, defects)
+    name = table.id_of(row, ids, defects)
     metadata: dict[str, Any] = {"position": position}
     if cluster := cluster_of(row, table.layout):
         metadata[table.layout.headers[table.layout.columns["cluster"][0]]] = cluster
     reference = expected_in(table.cell(row, "expected"))
     group = table.text(row, "group")
     sample = Sample(name, asked, reference, contexts=texts or (), group=group, cluster=cluster, metadata=metadata)
-    checked = _with_checks(table, row, sample, defects)
-    return None if len(defects) > earlier_defects else checked
+    return _with_checks(table, row, sample, defects)
 
 
 def _with_checks(table: OpenTable, row: Row, sample: Sample, defects: list[Defect]) -> Sample:

@@ -22,7 +22,7 @@ from steelyard.data.load import id_prefixes, read_tables
 from steelyard.data.rows import OpenTable, about_selection, cluster_of, long_row, notes_on_columns, open_table
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect, Row, Table, is_blank, refuse, refuse_many, render
-from steelyard.data.unused_columns import UnusedColumns
+from steelyard.data.unread import UnusedColumns
 from steelyard.errors import ConfigError, DataError, ScorerError, did_you_mean
 from steelyard.prompts.conversation import flaw_in, is_messages, messages_in, transcript_of
 from steelyard.sql.catalog import ddl_of, holds_rows

@@ -23,17 +23,13 @@ from steelyard.prompts.conversation import is_messages, search_text
 from steelyard.prompts.language import LanguageSetting, prompt_language
 from steelyard.prompts.template import load_template, names_of, render
 from steelyard.replies.answer_text import answer_of
-from steelyard.replies.sql import Wanted
 from steelyard.scorers.sql import ATTEMPTS
-from steelyard.scorers.sql_replies import SqlReply, check_form, sql_reply
-from steelyard.scorers.sql_runs import Bench, database_of
+from steelyard.scorers.sql_replies import SqlReply, sql_reply
+from steelyard.scorers.sql_runs import Bench, SqlSettings
 from steelyard.sql.changed_data import changes_data, without_count
-from steelyard.sql.clock import check_now
 from steelyard.sql.equality import CellEquality
-from steelyard.sql.results import LocalEngine, SqlFailure, SqlLimits
+from steelyard.sql.results import SqlFailure
 from steelyard.sql.sandbox import Sandbox
-from steelyard.sql.server_address import Server
-from steelyard.tables.databases import check_source
 from steelyard.targets.prompt import Prompt
 from steelyard.types import Asks, Message, Output, Sample, Target
 
@@ -55,13 +51,13 @@ _SAID: Final[Mapping[str, Mapping[str, str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class SelfCorrection:
+class SelfCorrection(SqlSettings):
     """A target that is told what came of its SQL, and may correct it.
 
     The reply is read and run as by the scorer `sql`. If nothing can be read, the engine fails, or no row is returned,
     the target is asked again with the conversation so far. It ends with the first statement that returns rows, with the
     same statement twice, or after the last attempt, whose reply is the output. `metadata["attempts"]` has each reply
-    with what was wrong with it. In the suite `text2sql` the keys from `form` on are those of `scoring`.
+    with what was wrong with it. In the suite `text2sql` the keys that it shares with `scoring` are those of `scoring`.
 
     Args:
         target: who is asked: a prompt, an endpoint, a function, an agent. What is no prompt gets the conversation as
@@ -70,13 +66,8 @@ class SelfCorrection:
         empty: whether a result without rows goes back as well.
         language: of what is said of an attempt; `auto` is that of the question.
         template: what is said, with `{{problem}}`; by default packaged, `en/correct_sql`.
-        form: as of the scorer `sql`.
-        key: likewise.
-        databases: likewise.
-        engine: likewise.
-        statements: as of the scorer `sql`: with `any`, a statement that changes data runs on a copy.
         limits: of each statement.
-        now: as of the scorer `sql`.
+        statements: as of the scorer `sql`: with `any`, a statement that changes data runs on a copy.
     """
 
     target: Target
@@ -84,13 +75,7 @@ class SelfCorrection:
     empty: bool = True
     language: LanguageSetting = "auto"
     template: Path | str = ""
-    form: Wanted = "auto"
-    key: str = ""
-    databases: Path | str | Mapping[str, Server] | None = None
-    engine: LocalEngine = "sqlite"
-    limits: SqlLimits = SqlLimits()
     statements: Literal["read", "any"] = "read"
-    now: str = ""
 
     def check(self) -> None:
         """Check the settings.
@@ -103,9 +88,7 @@ class SelfCorrection:
             raise ConfigError(f"target: a {type(self.target).__name__} cannot correct itself; name its own target")
         if self.template and names_of(load_template(self.template)) != {"problem"}:
             raise ConfigError("template: says what is wrong with {{problem}}, and has no other placeholder")
-        check_form(self.form, self.key)
-        check_source(self.databases)
-        check_now(self.now)
+        SqlSettings.check(self)
 
     def manifest(self) -> dict[str, Any]:
         """What is said of an attempt, in each language."""
@@ -167,7 +150,7 @@ class SelfCorrection:
             return ""
         if reply.problem:
             return said["format"].format(what=reply.problem)
-        place = database_of(sample, self.databases, self.engine, check_now(self.now))
+        place = self.database(sample)
         if place.problem and not reply.reading.create:
             return ""
         changes = self.statements == "any" and changes_data(reply.reading.query)

@@ -15,8 +15,9 @@ from steelyard.errors import ConfigError
 from steelyard.evaluation.objects import JudgedSuiteKeys, Suite
 from steelyard.registry import describe
 from steelyard.scorers.judges.judge import Judge, takes_model
-from steelyard.scorers.judges.of_sql import READING_KEYS, reading_as, settings_lacking
+from steelyard.scorers.judges.of_sql import reading_as
 from steelyard.scorers.sql import SqlAttempts, SqlResult
+from steelyard.scorers.sql_runs import settings_lacking
 from steelyard.session.secrets import Secrets, references
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.server_address import Server
@@ -157,7 +158,7 @@ def _as_asked(
     if view is not None:
         asked |= {name: replace(asked[name], view=view) for name in showing}  # type: ignore[type-var]
     return {
-        name: replace(target, target=asked[name], **settings_lacking(target, scoring, *READING_KEYS, "statements"))
+        name: replace(target, target=asked[name], **settings_lacking(target, scoring))
         if isinstance(target, SelfCorrection)
         else asked[name]
         for name, target in targets.items()

@@ -1,1 +1,0 @@
-"""Two or more targets answer the same questions: which of each pair is preferred?"""

@@ -1,1 +1,0 @@
-"""Questions about documents: is the answer right, and is it supported by what was retrieved?"""
