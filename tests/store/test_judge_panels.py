@@ -8,7 +8,7 @@ import pytest
 
 from steelyard import Judge, Label, Options, Prompt, Sample, Scripted, Store, compare, evaluate
 from steelyard.analysis.comparison.baseline import baseline_text
-from steelyard.analysis.judges.findings import with_jury
+from steelyard.analysis.judges.jury import with_jury
 from steelyard.analysis.summary.run_summary import with_juries
 from steelyard.errors import ConfigError
 from steelyard.evaluation import Suite, evaluate_suite

@@ -2,8 +2,8 @@
 
 import pytest
 
-from steelyard.analysis.judges.findings import jury_of
 from steelyard.analysis.judges.judged_score import JudgedScore
+from steelyard.analysis.judges.jury import jury_of
 
 
 def said(*verdicts):

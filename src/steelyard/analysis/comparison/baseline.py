@@ -31,7 +31,7 @@ from typing import Any, Final, get_args
 import numpy as np
 
 from steelyard.analysis.comparison.sample_scores import hashes_by_id
-from steelyard.analysis.judges.findings import with_jury
+from steelyard.analysis.judges.jury import with_jury
 from steelyard.analysis.run_data import RunCounts, RunData
 from steelyard.analysis.scores.score_columns import RowOutcome, ScoreRow
 from steelyard.analysis.summary.run_summary import summarize_run, with_juries

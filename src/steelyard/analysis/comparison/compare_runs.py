@@ -71,7 +71,7 @@ from steelyard.analysis.comparison.paired_scores import (
 from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.comparison.settings import setting_differences
 from steelyard.analysis.comparison.turn_differences import turn_differences
-from steelyard.analysis.judges.findings import with_jury
+from steelyard.analysis.judges.jury import with_jury
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_data import HoldsRunData, RunData, data_of
 from steelyard.analysis.scores.score_columns import by_appearance

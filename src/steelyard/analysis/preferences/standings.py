@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.judges.findings import with_jury
+from steelyard.analysis.judges.jury import with_jury
 from steelyard.analysis.judging_manifest import score_of, sides_of
 from steelyard.analysis.notebook import notebook_html
 from steelyard.analysis.numbers import count_text, level_text

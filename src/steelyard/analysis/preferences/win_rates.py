@@ -21,8 +21,8 @@ from itertools import islice
 from typing import Any, Final, Literal
 
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.judges.findings import with_jury
 from steelyard.analysis.judges.judged_score import favoured_place, place_interval, with_verdict
+from steelyard.analysis.judges.jury import with_jury
 from steelyard.analysis.judging_manifest import SIDES, score_of, sides_of
 from steelyard.analysis.preferences.preferences_values import (
     GroupPreference,
