@@ -87,7 +87,7 @@ def _verdict(
     from steelyard.analysis.run_data import data_of
     from steelyard.analysis.summary.run_summary import summarize_run
     from steelyard.errors import ConfigError
-    from steelyard.store.baselines import NoEarlierRunError
+    from steelyard.store.related_runs import NoEarlierRunError
 
     data = data_of(run)
     summary = summarize_run(data)
@@ -109,7 +109,7 @@ def _baseline(run: Run | RunData, baseline: Run | RunData | Path | str) -> RunDa
     from steelyard.analysis.run_data import RunData, data_of
     from steelyard.errors import ConfigError
     from steelyard.store import Store
-    from steelyard.store.baselines import find_baseline
+    from steelyard.store.related_runs import find_baseline
 
     if isinstance(baseline, Path) or (isinstance(baseline, str) and is_baseline_file(baseline)):
         return read_baseline(Path(baseline))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steelyard import ConfigError, Sample, evaluate
-from steelyard.building.build import Site, build
-from steelyard.building.plain_scorers import build_scorer
+from steelyard.building.build import Site, build, build_scorer
 from steelyard.building.read import parse
 from steelyard.registry import describe
 from steelyard.types import Scorer

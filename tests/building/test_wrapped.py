@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from steelyard import ConfigError, Sample, Scripted, Suite, evaluate
-from steelyard.building.plain_scorers import build_row_scorer, build_scorer
+from steelyard.building.build import build_row_scorer, build_scorer
 from steelyard.evaluation.dry_run import estimate
 from steelyard.evaluation.rescore import rescore
 from steelyard.registry import describe

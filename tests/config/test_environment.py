@@ -1,7 +1,7 @@
 import pytest
 
+from steelyard.building.keys import described
 from steelyard.building.read import parse
-from steelyard.building.scalars import described
 from steelyard.config.environment import environment, read_dotenv
 from steelyard.config.load import load
 from steelyard.errors import ConfigError

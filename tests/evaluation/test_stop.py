@@ -12,7 +12,7 @@ from steelyard.evaluation import RunConfig, RunHandle
 from steelyard.evaluation.decision import DrawnOrder
 from steelyard.evaluation.objects import StopWhen
 from steelyard.evaluation.rescore import rescore
-from steelyard.store.repair.verify import verify
+from steelyard.store.repair import verify
 from steelyard.targets.replay import Pair
 from steelyard.types import Output, Score
 

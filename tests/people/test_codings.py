@@ -28,7 +28,7 @@ from steelyard.people.draw import item_record
 from steelyard.plain_json import json_value
 from steelyard.report.coding_page import CodingPage
 from steelyard.store.delete import delete_runs
-from steelyard.store.repair.verify import verify
+from steelyard.store.repair import verify
 
 FORTY = [Sample(f"q{at}", f"What is {at} + {at}?", str(2 * at)) for at in range(40)]
 PATTERN = {"error_pattern": {"name": "late", "pattern": "late"}}

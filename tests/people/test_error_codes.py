@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard import ConfigError
-from steelyard.people.code_shares import trial_result
+from steelyard.people.code_scorer import trial_result
 from steelyard.people.error_codes import checked_text, folded, saturation
 from steelyard.people.events import Event
 

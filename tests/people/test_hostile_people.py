@@ -13,7 +13,7 @@ from steelyard.people.labels import add_labels, add_note, read_notes
 from steelyard.people.marks import MarkChange, mark_run
 from steelyard.plain_json import json_value
 from steelyard.report.coding_page import CodingPage
-from steelyard.store.repair.verify import verify
+from steelyard.store.repair import verify
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 HOSTILE = [

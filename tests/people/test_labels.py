@@ -9,7 +9,7 @@ from steelyard import ConfigError, ExactMatch, Label, Sample, Store, evaluate
 from steelyard.people.labels import MOST_CHARACTERS, add_labels, add_note, all_labels, read_notes
 from steelyard.store.delete import delete_runs
 from steelyard.store.labels import by_record
-from steelyard.store.repair.verify import verify
+from steelyard.store.repair import verify
 from steelyard.types import Remarks
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)

@@ -4,14 +4,14 @@ import threading
 
 import pytest
 from tests.store.outside import execute
-from tests.store.repair.test_verify import SAMPLES
 from tests.store.test_delete import run_over
+from tests.store.test_repair import SAMPLES
 from tests.store.test_store import new
 
 from steelyard import ConfigError, Store
 from steelyard.people.marks import MarkChange, RunMarks, baselines, checked_tag, mark_run, marks_of, read_marks
 from steelyard.store.delete import delete_runs
-from steelyard.store.repair.verify import verify
+from steelyard.store.repair import verify
 
 PIN, ARCHIVE = MarkChange(baseline=True), MarkChange(archived=True)
 

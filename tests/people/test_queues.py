@@ -31,7 +31,7 @@ from steelyard.people.queues import (
 )
 from steelyard.scorers import Contains
 from steelyard.store.delete import delete_runs
-from steelyard.store.repair.verify import verify
+from steelyard.store.repair import verify
 
 FORM = LabelForm("pass_fail", "contains", counted=True)
 DESIGN = QueueDesign("Is the answer right?", FORM, raters=2, overlap=1.0)

@@ -10,7 +10,7 @@ from steelyard import ConfigError, Label, Store, compare
 from steelyard.analysis.label_forms import LabelForm
 from steelyard.analysis.summary.people_labels import PeopleVerdicts
 from steelyard.people.labels import add_labels
-from steelyard.people.review_list import queue_of
+from steelyard.people.review import queue_of
 from steelyard.plain_json import json_value
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)

@@ -226,7 +226,7 @@ def test_nothing_that_looks_like_a_conversation_breaks_the_reading(messages, ask
 
 def test_a_resumed_record_moves_the_reported_tokens_once_and_deleting_takes_them_away(tmp_path):
     from steelyard.store.delete import delete_runs
-    from steelyard.store.repair.verify import verify
+    from steelyard.store.repair import verify
 
     def agent(sample):
         return {"messages": TURNS, "usage": {"input_tokens": 10, "output_tokens": 1}}

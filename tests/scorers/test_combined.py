@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steelyard import ConfigError, Sample, Score, evaluate
-from steelyard.building.plain_scorers import build_scorer
+from steelyard.building.build import build_scorer
 from steelyard.constraints import check_options
 from steelyard.scorers import AllOf, AnyOf, ChrF, ExactMatch, Not, Regex
 from steelyard.types import ScoreInfo

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from steelyard import ConfigError, Output, Sample, evaluate
-from steelyard.building.plain_scorers import build_row_scorer, build_scorer
+from steelyard.building.build import build_row_scorer, build_scorer
 from steelyard.constraints import check_options
 from steelyard.scorers import PythonTest
 from steelyard.scorers.python_test import code_in

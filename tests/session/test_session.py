@@ -12,8 +12,9 @@ from steelyard.models import Retry
 from steelyard.models.base import Request
 from steelyard.models.budget import Budget, BudgetMeter, Quota
 from steelyard.models.prices import Spent
+from steelyard.session.replies import journal_key
 from steelyard.session.secrets import Secrets
-from steelyard.session.session import Session, journal_key
+from steelyard.session.session import Session
 
 
 @contextlib.asynccontextmanager

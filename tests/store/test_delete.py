@@ -8,7 +8,7 @@ import time
 
 import pytest
 from tests.store.outside import execute
-from tests.store.repair.test_verify import REPLIES, SAMPLES, length
+from tests.store.test_repair import REPLIES, SAMPLES, length
 from tests.thorough import times
 
 from steelyard import Options, Prompt, Store, Suite, evaluate
@@ -20,7 +20,7 @@ from steelyard.models.scripted import Scripted
 from steelyard.plain_json import json_value
 from steelyard.store.database import schema
 from steelyard.store.delete import delete_runs, preview_deletion
-from steelyard.store.repair.verify import verify
+from steelyard.store.repair import verify
 
 OF_RUNS = ("run", "record", "score", "scoring_version", "stage", "checksum", "event", "stopping")
 

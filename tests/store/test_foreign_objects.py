@@ -12,8 +12,7 @@ from tests.store.outside import connection_to, execute
 from steelyard import ExactMatch, Sample, Store, evaluate
 from steelyard.errors import StoreError
 from steelyard.store.reading.search import delete_index, index_run, search_run
-from steelyard.store.repair.salvaged import salvage
-from steelyard.store.repair.verify import verify
+from steelyard.store.repair import salvage, verify
 from steelyard.store.run import Run
 
 PAGE = 4096

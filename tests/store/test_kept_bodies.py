@@ -21,7 +21,7 @@ from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.models.response import ResponseMap
 from steelyard.report.sections.costs import read_again_sentence
 from steelyard.store.journal import find_body
-from steelyard.store.repair.verify import verify
+from steelyard.store.repair import verify
 from steelyard.targets.http import HttpEndpoint
 
 SAMPLES = [Sample(f"q{n}", f"question {n}?", "B") for n in range(12)]

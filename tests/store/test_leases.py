@@ -12,7 +12,6 @@ from steelyard.errors import ModelError
 from steelyard.models.budget import Budget
 from steelyard.store import NewRun, Store
 from steelyard.store.delete import delete_runs, preview_deletion
-from steelyard.store.endpoint_limits import claim_call
 from steelyard.store.leases import (
     ELSEWHERE,
     EndLease,
@@ -32,7 +31,7 @@ from steelyard.store.leases import (
     stop_run,
 )
 from steelyard.store.run_rows import InsertRecord
-from steelyard.store.worker_rows import forget_plan
+from steelyard.store.worker_rows import claim_call, forget_plan
 from steelyard.types import Output
 
 SAMPLES = [Sample(f"q{n}", f"Question {n}?", "yes", group=f"g{n % 2}", metadata={"n": n}) for n in range(10)]

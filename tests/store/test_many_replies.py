@@ -16,7 +16,7 @@ from steelyard.session.replies import pack_reply
 from steelyard.store import NewRun
 from steelyard.store.database import postgres_connection, sqlite
 from steelyard.store.delete import delete_runs
-from steelyard.store.repair.verify import verify
+from steelyard.store.repair import verify
 from steelyard.types import Usage
 
 RECORDS, CALLS = 60, 40

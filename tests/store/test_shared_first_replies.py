@@ -4,14 +4,14 @@ import asyncio
 
 import pytest
 from tests.loopback import http, peer, said
-from tests.store.test_endpoint_limits import stores
+from tests.store.test_worker_rows import stores
 
 from steelyard.errors import ModelError
 from steelyard.models.limits import Limits, Retry
 from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.session.secrets import Secrets
 from steelyard.session.wire import HttpWire
-from steelyard.workers.shared_gates import SharedGates
+from steelyard.workers.shared_limits import SharedGates
 
 WORKERS = 6
 

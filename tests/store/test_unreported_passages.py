@@ -8,7 +8,7 @@ from steelyard import Judge, Output, Sample, Scripted, Store, evaluate
 from steelyard.analysis.gate.gate_results import judge_gate
 from steelyard.evaluation.rescore import rescore
 from steelyard.scorers import ClaimFaithfulness, Faithfulness
-from steelyard.store.repair.verify import verify
+from steelyard.store.repair import verify
 
 JUDGES = {
     "faithfulness": Faithfulness(Judge(Scripted(default="Verdict: YES"))),

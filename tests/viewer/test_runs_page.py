@@ -20,8 +20,8 @@ from steelyard.evaluation.evaluate import RunConfig
 from steelyard.models.scripted import Scripted
 from steelyard.people.marks import MarkChange, mark_run, read_marks
 from steelyard.scorers.choice import Choice
-from steelyard.store.list_figures import ListFigures
-from steelyard.store.repair.verify import verify
+from steelyard.store.ended_runs import ListFigures
+from steelyard.store.repair import verify
 from steelyard.viewer.run_figures import FigureCache
 
 

@@ -16,7 +16,7 @@ from steelyard.store import NewRun, Store
 from steelyard.store.leases import LEASE_S, LeaseHolder, add_leases, close_leases, open_leases, plan_portion
 from steelyard.types import Output
 from steelyard.workers.leased_run import LeasedRun
-from steelyard.workers.shared_concurrency import SharedConcurrency
+from steelyard.workers.shared_limits import SharedConcurrency
 from steelyard.workers.task import WorkerTask
 
 SAMPLES = [Sample(f"q{n}", f"Question {n}?", "yes") for n in range(8)]

@@ -17,8 +17,8 @@ from steelyard.evaluation import RunConfig, RunHandle, Suite, aevaluate_suite
 from steelyard.models.budget import Budget
 from steelyard.models.rate_limit import Rates, SharedRates
 from steelyard.store import NewRun, Store
-from steelyard.store.endpoint_limits import StorePace
 from steelyard.store.leases import LEASE_S
+from steelyard.store.worker_rows import StorePace
 from steelyard.workers import ProcessWorkers, processes
 
 pytestmark = pytest.mark.scale

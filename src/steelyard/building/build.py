@@ -2,7 +2,8 @@
 
 A class with options is a frozen dataclass and its fields are its keys. A model, target or scorer is written in one of
 three forms: `{name: {fields}}`; `{name: scalar, other: ...}`, where the scalar is the value of the field with that
-name, or else of the first field; or the bare name if there is nothing to set.
+name, or else of the first field; or the bare name if there is nothing to set. Scorers are also built from plain values:
+from Python dicts, and from cells of a dataset, which are not trusted.
 """
 
 # Why it is so, and what was rejected: docs/decisions/config-dataclasses.md
@@ -10,7 +11,7 @@ name, or else of the first field; or the bare name if there is nothing to set.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Final, get_origin
@@ -18,32 +19,39 @@ from typing import Any, Final, get_origin
 from steelyard.building.keys import (
     LEAVES,
     Key,
+    described,
     element_of,
     is_class,
     is_json,
     is_literal,
+    is_path,
     keys_of,
     keys_of_kind,
     kind_of,
+    leaf,
     members,
     scalar_key,
+    suits,
     value_of,
     words,
 )
 from steelyard.building.nodes import MappingEntry, Node, Problems, from_plain, plain
 from steelyard.building.row_values import WithRowValues, columns_in, refusal, refuse_columns, with_stand_ins
-from steelyard.building.scalars import described, is_path, leaf, suits
 from steelyard.building.wrapped import WRAPPER_KEYS, Adapted
 from steelyard.constraints import check_options, option_of
 from steelyard.errors import ConfigError, SteelyardError, boundary, did_you_mean
 from steelyard.prompts.template import looks_like_file, names_in, no_such_file, packaged_prompts
 from steelyard.registry import BUILT_IN, Kind, find, name_of, names
+from steelyard.sql.results import SqlLimits
+from steelyard.types import Scorer
 
 _MAY_BE_FOLDERS: Final = frozenset({"dataset", "databases"})
 """Keys that take a folder or a text. For other keys, a folder must not hide a packaged prompt of the same name."""
 
 _MAY_BE_NO_FILES: Final = frozenset({"dataset", "store", "prices", "databases"})
 """Keys whose text may name something other than a file, or a file whose reader reports its errors."""
+_LIMITS: Final = frozenset(field.name for field in fields(SqlLimits))
+"""Of time, rows and memory; patterns have one of time, by the same name as queries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -492,3 +500,58 @@ def _of_class(registered: Any, entries: Mapping[str, MappingEntry], node: Node, 
         problems.add("no keys are allowed here", entry.key)
     problems.raise_any()
     return _checked(registered, node, site) if isinstance(registered, type) else registered
+
+
+def build_scorer(given: Any, where: str, *, folder: Path | None = None) -> Scorer:
+    """A scorer from a name, a mapping as in a configuration, or a node of one; a function or object is one already.
+
+    Args:
+        given: what is written.
+        where: for messages: the argument, or the file.
+        folder: paths are resolved against it; None is the current one.
+
+    Raises:
+        ConfigError: one mistake with its place, or several as `ConfigErrors`.
+
+    >>> build_scorer({"regex": "a+", "name": "letters"}, "scorers[0]").score_infos[0].name
+    'letters'
+    """
+    if callable(given) and not isinstance(given, type):
+        scorer: Scorer = given
+        return scorer
+    node = given if isinstance(given, Node) else from_plain(given, where)
+    built: Scorer = build(Scorer, node, Site(folder or Path()))
+    return built
+
+
+def build_row_scorer(given: Any, where: str) -> Scorer:
+    """A scorer from a row of a dataset: without code, models, endpoints and files, and with limits as by default.
+
+    A judge among them has no model; the caller gives it the configuration's own.
+
+    Args:
+        given: a name, a mapping, or a node of it.
+        where: the row, for messages: `rows.jsonl, row 7`.
+
+    Raises:
+        ConfigError: a mistake, or something that a row may not hold.
+    """
+    node = given if isinstance(given, Node) else from_plain(given, where)
+    scorer: Scorer = build(Scorer, node, Site(Path(), stored=True))
+    check_limits(scorer)
+    return scorer
+
+
+def check_limits(described: Any) -> None:
+    """Refuse limits above the default ones in a scorer that strangers wrote: scoring would never end.
+
+    Raises:
+        ConfigError: which limit.
+    """
+    for field in fields(described):
+        value = getattr(described, field.name)
+        for part in value if isinstance(value, tuple) else (value,):
+            if is_dataclass(part):
+                check_limits(part)
+        if field.name in _LIMITS and value > field.default:
+            raise ConfigError(f"{field.name} is {value:g}, and a store may set {field.default:g} at most")

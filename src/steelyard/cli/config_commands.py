@@ -30,8 +30,8 @@ from steelyard.config.schema import json_schema
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, SteelyardError, bounded, did_you_mean
 from steelyard.escaping import visible
-from steelyard.evaluation.judge_calls import judge_calls
 from steelyard.evaluation.scorer_infos import prompt_hints
+from steelyard.evaluation.survey import judge_calls
 from steelyard.prompts.reply_schema import packaged_replies
 from steelyard.prompts.template import packaged_prompts, placeholders
 from steelyard.registry import describe

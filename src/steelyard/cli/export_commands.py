@@ -19,8 +19,8 @@ from steelyard.cli.salvage import save
 from steelyard.errors import ConfigError
 from steelyard.files import make_private_folder
 from steelyard.generate.dataset_additions import add_records
-from steelyard.people.label_files import labels_csv, labels_jsonl
 from steelyard.people.labels import all_labels
+from steelyard.people.sheets import labels_csv, labels_jsonl
 from steelyard.report.exports import records as rows
 from steelyard.report.exports.records import legacy_files, write_parquet
 from steelyard.report.exports.workbook import write_workbook

@@ -17,10 +17,16 @@ from steelyard.cli import options
 from steelyard.cli.options import named_runs, store_option
 from steelyard.cli.output import print_lines, write_text
 from steelyard.errors import ConfigError, DataError
-from steelyard.people.blind_record import BlindRecord, read_queue_sheet
-from steelyard.people.blind_record import queue_sheet as sheet_of
 from steelyard.people.draw import DrawMethod, DrawnItem, DrawnRecord, draw_records, item_record
-from steelyard.people.queue_values import LabelQueue, QueueDesign, QueueProgress, RaterVerdict
+from steelyard.people.queue_values import (
+    BlindRecord,
+    LabelQueue,
+    QueueDesign,
+    QueueProgress,
+    RaterVerdict,
+    read_queue_sheet,
+)
+from steelyard.people.queue_values import queue_sheet as sheet_of
 from steelyard.people.queues import (
     check_verdict,
     checked_rater,

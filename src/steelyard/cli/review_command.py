@@ -27,8 +27,7 @@ from steelyard.generate.review import Review, ReviewPlan, planned_suites
 from steelyard.generate.review import review as review_run
 from steelyard.generate.reviewer import Reviewer
 from steelyard.models.base import Model
-from steelyard.people.review_list import ReviewEntry, review_entries
-from steelyard.people.review_sheet import ReviewView, author_verdicts, sheet
+from steelyard.people.review import ReviewEntry, ReviewView, author_verdicts, review_entries, sheet
 from steelyard.report.record_lines import entry_lines, plain_entry, reason_counts, review_section
 from steelyard.report.render.markdown import markdown_page
 from steelyard.report.render.terminal import console, print_json, say, table

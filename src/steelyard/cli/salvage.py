@@ -21,7 +21,7 @@ from steelyard.store.database.address import Address, locate
 from steelyard.store.database.sqlite_locks import is_locked
 from steelyard.store.labels import by_record
 from steelyard.store.records import DAMAGED
-from steelyard.store.repair.salvaged import Salvaged, salvage
+from steelyard.store.repair import Salvaged, salvage
 
 _MOST_NAMED: Final = 20
 

@@ -20,8 +20,8 @@ from steelyard.plain_json import field_values
 from steelyard.report.render.terminal import console, print_json, say
 from steelyard.store import Run, Store
 from steelyard.store.delete import Deletion, delete_runs, preview_deletion
-from steelyard.store.repair.verify import Verification
-from steelyard.store.repair.verify import verify as verify_store
+from steelyard.store.repair import Verification
+from steelyard.store.repair import verify as verify_store
 
 _MOST_SHOWN: Final = 20
 _MOST_DAYS: Final = 36_500

@@ -24,11 +24,10 @@ from steelyard.cli.output import exit_code
 from steelyard.errors import ConfigError, DataError, did_you_mean
 from steelyard.evaluation import RunConfig, Suite
 from steelyard.evaluation.judge_panel import JudgesFile, answered_samples, canary_suite, judges_suite
-from steelyard.people.label_files import REQUIRED, read_labels
 from steelyard.people.labels import add_labels
 from steelyard.people.queues import checked_rater
-from steelyard.people.review_sheet import GivenBy, read_sheet, verdict_labels
-from steelyard.people.sheets import table_rows
+from steelyard.people.review import GivenBy, read_sheet, verdict_labels
+from steelyard.people.sheets import REQUIRED, read_labels, table_rows
 from steelyard.report.render.terminal import console, print_json, print_sections, say
 from steelyard.report.run_texts import unfinished
 from steelyard.report.section import Section, sentences

@@ -21,8 +21,8 @@ from steelyard.analysis.gate.gate_rules import (
     parse_rule,
 )
 from steelyard.analysis.scores.score_infos import jury_score, levels_in
+from steelyard.building.keys import described, existing
 from steelyard.building.nodes import MappingEntry, Node, Problems
-from steelyard.building.scalars import described, existing
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.evaluation import Suite
 from steelyard.evaluation.scorer_infos import jury_scores_of, scores_of_judges, turn_scores_of

@@ -13,9 +13,9 @@ from typing import Any, Final
 from steelyard.analysis.comparison.baseline import is_baseline_file
 from steelyard.analysis.gate.gate_rules import BASELINE
 from steelyard.building.build import Site, build
+from steelyard.building.keys import described
 from steelyard.building.nodes import MappingEntry, Node, Problems, from_plain, plain, texts
 from steelyard.building.read import read
-from steelyard.building.scalars import described
 from steelyard.config.environment import Environment, environment
 from steelyard.config.gate import check_gate, match_gate, with_baseline
 from steelyard.config.targets import check_names, expanded, without_tags

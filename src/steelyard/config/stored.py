@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.building.build import Site, build
+from steelyard.building.build import Site, build, check_limits
 from steelyard.building.nodes import from_plain
-from steelyard.building.plain_scorers import check_limits
 from steelyard.errors import ConfigError, boundary
 from steelyard.escaping import visible
 from steelyard.models.references import REFERENCE

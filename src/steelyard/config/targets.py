@@ -13,8 +13,8 @@ from itertools import product
 from math import prod
 from typing import Final
 
+from steelyard.building.keys import as_text, described
 from steelyard.building.nodes import MappingEntry, Node, Problems, from_plain, texts
-from steelyard.building.scalars import as_text, described
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.files import NOT_IN_FILE_NAMES
 from steelyard.normal_form import stream_safe

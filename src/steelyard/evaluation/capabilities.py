@@ -153,8 +153,8 @@ class ModelDescription:
         """
         if (filtered := filtered_reply(answer)) is not None:
             return filtered
-        found = _length_in(parse_json(answer), _MOST_DEPTH)
-        return Reply("", "" if found is None else f"{found:,} tokens")
+        length = _length_in(parse_json(answer), _MOST_DEPTH)
+        return Reply("", "" if length is None else f"{length:,} tokens")
 
 
 def _length_in(value: Any, depth: int) -> int | None:
@@ -164,7 +164,7 @@ def _length_in(value: Any, depth: int) -> int | None:
     for key, inner in value.items():
         if str(key).rpartition(".")[2] in _LENGTH_NAMES and type(inner) is int and inner > 0:
             return inner
-    return next((found for inner in value.values() if (found := _length_in(inner, depth - 1)) is not None), None)
+    return next((length for inner in value.values() if (length := _length_in(inner, depth - 1)) is not None), None)
 
 
 def _structured(reply: Reply) -> str:

@@ -24,9 +24,8 @@ from steelyard.models.refused_parameters import adjusted
 from steelyard.plain_json import field_values
 from steelyard.runner import Step
 from steelyard.session.parameter_findings import change_of, finding_digests
-from steelyard.session.replies import plain_output
+from steelyard.session.replies import Keys, plain_output
 from steelyard.session.reply_schemas import Finding, schema_digest
-from steelyard.session.session import Keys
 from steelyard.store import Store
 from steelyard.store.journal import find_reply
 from steelyard.targets.replay import Pair

@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import shutil
+import sys
 import threading
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+import time
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeVar, cast
+from typing import Any, Final, Literal, Protocol, TextIO, TypeVar, cast
 
+from steelyard.analysis.numbers import count_text, done_text
 from steelyard.analysis.scores.score_infos import headline_score
 from steelyard.errors import ConfigError, RunError, did_you_mean
-from steelyard.evaluation.executor import BegunEvaluation, Executor, RunHandle, is_executor
+from steelyard.escaping import visible
 from steelyard.evaluation.kept_replies import check_kept_replies
 from steelyard.evaluation.objects import Options, Suite, build_targets, with_references
-from steelyard.evaluation.progress_line import shown
-from steelyard.evaluation.running import Running, run_all
+from steelyard.evaluation.running import BegunEvaluation, Executor, RunHandle, Running, is_executor, run_all
 from steelyard.evaluation.sample_columns import with_checked_names
 from steelyard.evaluation.sides import check_stored, side_store, with_samples
 from steelyard.evaluation.stopping import hypotheses_of
@@ -40,9 +43,8 @@ from steelyard.session.secrets import Secrets, references
 from steelyard.session.session import Session
 from steelyard.sql.sandbox import Permit, Sandbox, permits_of
 from steelyard.store import NewRun, Run, RunWriter, Store
-from steelyard.store.call_notes import remember_calls
-from steelyard.store.list_figures import remember_figures
-from steelyard.store.progress import running_scores
+from steelyard.store.counters import running_scores
+from steelyard.store.ended_runs import remember_calls, remember_figures
 from steelyard.store.reading.search import index_run
 from steelyard.store.store import new_id
 from steelyard.types import Scorer
@@ -50,6 +52,9 @@ from steelyard.types import Scorer
 _OPTIONS: Final = frozenset(option.name for option in dataclasses.fields(Options))
 
 T = TypeVar("T")
+_FIRST_S: Final = 0.5
+"""An evaluation that takes less shows no line: most of those of a test or an example."""
+_REFRESH_S: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,3 +348,73 @@ def wait_for(work: Coroutine[Any, Any, T]) -> T:
         loop.call_soon_threadsafe(task.cancel)
         done.exception()
         raise
+
+
+@contextlib.asynccontextmanager
+async def shown(targets: Sequence[Progress]) -> AsyncIterator[None]:
+    """Show the progress of the targets on standard error while the block runs; elsewhere than there, show nothing.
+
+    Args:
+        targets: grows, and its entries change, during the run.
+    """
+    to = sys.stderr
+    if not _redraws(to):
+        yield
+        return
+    watch = asyncio.create_task(_watch(to, targets))
+    try:
+        yield
+    finally:
+        watch.cancel()
+        with contextlib.suppress(asyncio.CancelledError, OSError):  # the terminal may have been closed
+            await watch
+
+
+def _redraws(to: TextIO | None) -> bool:
+    """Whether a carriage return begins the line anew: in a terminal, and in the output of a notebook's cell."""
+    return to is not None and (to.isatty() or type(to).__module__.startswith("ipykernel."))
+
+
+async def _watch(to: TextIO, targets: Sequence[Progress]) -> None:
+    began, last = time.monotonic(), ""
+    await asyncio.sleep(_FIRST_S)
+    try:
+        while True:
+            last = _redraw(to, targets, began, last)
+            await asyncio.sleep(_REFRESH_S)
+    finally:
+        if last:
+            _redraw(to, targets, began, last)
+            print(file=to, flush=True)
+
+
+def _redraw(to: TextIO, targets: Sequence[Progress], began: float, last: str) -> str:
+    """Write the line over the `last` one."""
+    from rich.cells import cell_len, set_cell_size  # only where a line is shown
+
+    line = progress_text(targets, time.monotonic() - began)
+    width = shutil.get_terminal_size().columns - 1
+    line = line if cell_len(line) <= width else set_cell_size(line, width)
+    print(f"\r{line}{' ' * max(0, cell_len(last) - cell_len(line))}", end="", file=to, flush=True)
+    return line
+
+
+def progress_text(targets: Sequence[Progress], seconds: float) -> str:
+    """The progress of all targets in one line.
+
+    Args:
+        targets: those of one evaluation.
+        seconds: since it began.
+
+    >>> progress_text([Progress("gpt", 200, 50, errors=1)], 10.0)
+    'gpt: 50 of 200 (25 %), 1 error, 30 s left'
+    """
+    done, planned = sum(target.done for target in targets), sum(target.planned for target in targets)
+    here = done - sum(target.before for target in targets)
+    left = sum(target.planned - target.done for target in targets if not target.is_over)
+    name = visible(targets[0].target) if len(targets) == 1 else f"{len(targets)} targets"
+    parts = [f"{name}: {done:,} of {planned:,} ({done_text(done, planned)})"]
+    if errors := sum(target.errors for target in targets):
+        parts.append(count_text(errors, "error"))
+    parts.append(f"{left * seconds / here:,.0f} s left" if left and here else f"{seconds:,.0f} s")
+    return ", ".join(parts)

@@ -22,7 +22,7 @@ from steelyard.registry import NOT_A_SETTING
 from steelyard.replies.answer_text import answer_of
 from steelyard.scorers.judges.judge import judge_of, judged_by
 from steelyard.store import Run
-from steelyard.store.record_reader import RecordReader
+from steelyard.store.run import RecordReader
 from steelyard.types import INLINE, Asks, Output, Record, Sample, Scorer, StageInfo
 
 _INSTRUCTIONS: Final[Mapping[str, str]] = MappingProxyType(

@@ -12,9 +12,7 @@ from typing import Any, Final, NoReturn
 from steelyard.errors import ConfigError, ModelError, SteelyardError
 from steelyard.evaluation.objects import Suite
 from steelyard.models.base import Model, Request
-from steelyard.session.readings import Kept, read_again, read_again_key
-from steelyard.session.replies import unpack_reply
-from steelyard.session.session import Keys
+from steelyard.session.replies import Kept, Keys, read_again, read_again_key, unpack_reply
 from steelyard.store import Store
 from steelyard.store.journal import find_body
 from steelyard.targets.replay import Pair

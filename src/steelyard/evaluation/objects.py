@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,19 +22,21 @@ from steelyard.building.row_values import WithRowValues
 from steelyard.building.wrapped import rebound
 from steelyard.constraints import Seed, Share, Within, check_options
 from steelyard.errors import ConfigError, boundary, expect_number
-from steelyard.evaluation.sample_ids import with_ids
 from steelyard.models.base import ModelInfo, is_model
 from steelyard.models.budget import Budget
 from steelyard.models.limits import Retry
 from steelyard.models.litellm import cost_map
 from steelyard.models.prices import PriceTable, read_prices
 from steelyard.models.rate_limit import Rates
+from steelyard.plain_json import digest_of
 from steelyard.registry import name_of
 from steelyard.runner import Step
-from steelyard.scorers.judges.judge import judge_of
+from steelyard.scorers.judges.judge import Judge, SuiteJudges, judge_of
 from steelyard.targets.prompt import Prompt
 from steelyard.targets.replay import Pair
 from steelyard.types import Sample, Scorer, Target, WrapsScorers
+
+_ID_DIGITS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,3 +366,74 @@ def constant_prompts(suite: Suite) -> Iterator[tuple[str, str]]:
         judge = judge_of(scorer)
         if judge and (missing := ModelInfo.of(judge.model).without_question):
             yield "", f"judge: {missing}, so the judge would see no answer{hint}"
+
+
+def content_ids(contents: Iterable[Any]) -> Iterator[str]:
+    """Yield an id for each content, in order; equal ones are numbered: `3f...`, `3f...#2`.
+
+    Args:
+        contents: plain JSON values, or values that are described as such.
+
+    >>> first, second, third = content_ids([{"a": 1}, {"a": 2}, {"a": 1}])
+    >>> third == f"{first}#2" and first != second
+    True
+    """
+    seen: Counter[str] = Counter()
+    for content in contents:
+        digest = digest_of(content)[:_ID_DIGITS]
+        seen[digest] += 1
+        yield digest if seen[digest] == 1 else f"{digest}#{seen[digest]}"
+
+
+def with_ids(samples: Sequence[Sample]) -> Sequence[Sample]:
+    """The samples; those without an id get one of their content."""
+    missing = [sample for sample in samples if isinstance(sample, Sample) and not sample.id]
+    if not missing:
+        return samples
+    ids = content_ids(missing)
+    return tuple(
+        replace(sample, id=next(ids)) if isinstance(sample, Sample) and not sample.id else sample for sample in samples
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteKeys:
+    """Keys of every suite.
+
+    Args:
+        name: a title for reports; empty is the first file's name.
+        tags: per target, report columns.
+        options: concurrency, repeats, limits, budget.
+        gate: rules on the scores that decide the exit code, `{solve_rate: ">= 0.6"}`; `no_regression` compares runs
+            with a `baseline`.
+    """
+
+    name: str = ""
+    tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    options: Options = Options()
+    gate: Mapping[str, str | float | Mapping[str, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedSuiteKeys(SuiteKeys):
+    """Keys of a suite whose scorers may ask judges; its key `judge` is its own.
+
+    Args:
+        judges: several of them, by name, in place of `judge`: each scorer that has none of its own is asked of each.
+        jury: how the verdicts of judges with names become one when a run is read: `majority`, or `mean` (of
+            ratings); empty for no jury.
+    """
+
+    judges: Mapping[str, Judge] = field(default_factory=dict)
+    jury: Literal["", "majority", "mean"] = ""
+
+    def judges_with(self, judge: Judge) -> SuiteJudges:
+        """The judges that the keys name.
+
+        Args:
+            judge: that of the key `judge`.
+
+        Raises:
+            ConfigError: both `judge` and `judges` are set.
+        """
+        return SuiteJudges.given(judge, self.judges, self.jury)

@@ -26,9 +26,8 @@ from steelyard.plain_json import to_json
 from steelyard.prompts.sample_values import sample_values
 from steelyard.runner import Step
 from steelyard.session.parameter_findings import CHANGED_PARAMETERS, ParameterFindings, with_changes
-from steelyard.session.replies import EndpointNotes
+from steelyard.session.replies import EndpointNotes, Keys
 from steelyard.session.secrets import Secrets
-from steelyard.session.session import Keys
 from steelyard.session.wire import HttpWire
 from steelyard.types import Output, Reply, Sample, Usage
 

@@ -25,14 +25,13 @@ from steelyard.registry import describe
 from steelyard.runner import Step, distinct, with_calls
 from steelyard.scorers.judges.judge import with_stored_prompts
 from steelyard.session.parameter_findings import CHANGED_PARAMETERS, Changes, change_of, finding_digests
-from steelyard.session.readings import stored_reading
+from steelyard.session.replies import Keys, stored_reading
 from steelyard.session.reply_schemas import Finding, schema_digest
 from steelyard.session.secrets import Secrets, references
-from steelyard.session.session import Keys
 from steelyard.sql.sandbox import Permit, Sandbox
 from steelyard.store import Run, Store
+from steelyard.store.ended_runs import remember_figures
 from steelyard.store.journal import find_body, find_reply
-from steelyard.store.list_figures import remember_figures
 from steelyard.store.open_store import OpenStore
 from steelyard.store.reading.search import index_run
 from steelyard.store.records import DAMAGED

@@ -10,7 +10,7 @@ from pathlib import Path
 from steelyard.errors import ConfigError
 from steelyard.evaluation.objects import Suite
 from steelyard.store import Run, Store
-from steelyard.store.record_reader import OpenRunReader, RecordReader, samples_of
+from steelyard.store.run import OpenRunReader, RecordReader, samples_of
 from steelyard.targets.replay import BoundPair, Pair, PairSide
 from steelyard.types import Sample, Target
 

@@ -1,6 +1,7 @@
 """Checks before the first call: samples, targets, scorers, stopping rule, prices; then the manifest and the budget.
 
-The budget of an evaluation starts with what its earlier sessions spent, and ends the runs when its minutes are over.
+`judge_calls` says what the judges of a suite send beside their prompts. The budget of an evaluation starts with what
+its earlier sessions spent, and ends the runs when its minutes are over.
 """
 
 from __future__ import annotations
@@ -8,11 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import json
 import platform
 import sys
-from array import array
-from collections import Counter
-from collections.abc import AsyncIterator, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final
@@ -35,7 +35,7 @@ from steelyard.models.budget import Budget, BudgetMeter, Quota
 from steelyard.models.prices import PriceTable, priced_names
 from steelyard.plain_json import check_plain, to_json
 from steelyard.registry import describe
-from steelyard.runner import Step
+from steelyard.runner import Step, stage_name
 from steelyard.session.session import Session
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store import Store
@@ -69,7 +69,8 @@ def survey(samples: Iterable[Sample], *, unused: Collection[str] = (), read: Col
     Raises:
         DataError: an id occurs twice, an entry is not a Sample, or there are no samples.
     """
-    ids = _IdHashes()
+    ids: set[str] = set()
+    repeated: list[str] = []
     digest, columns = blake2b(digest_size=16), blake2b(digest_size=16)
     n = 0
     for n, sample in enumerate(samples, start=1):
@@ -78,10 +79,12 @@ def survey(samples: Iterable[Sample], *, unused: Collection[str] = (), read: Col
             packed = pack_sample(_without(sample, unused) if unused else sample)[0]
             if read:
                 columns.update(to_json([sample.metadata.get(name) for name in read]) + b"\0")
+        if sample.id in ids:
+            repeated.append(f"sample {n} has the id {sample.id!r} of an earlier one")
         ids.add(sample.id)
         digest.update(packed.to_bytes(8, "big", signed=True))
-    if twice := ids.twice():
-        raise DataError("ids of samples must be unique", list(_repeated(samples, twice)))
+    if repeated:
+        raise DataError("ids of samples must be unique", repeated)
     if not n:
         raise DataError("there are no samples to run")
     return Survey(n, digest.hexdigest(), columns.hexdigest() if read else "")
@@ -95,43 +98,6 @@ def survey_of(suite: Suite) -> Survey:
 def _without(sample: Sample, keys: Collection[str]) -> Sample:
     metadata = {key: value for key, value in sample.metadata.items() if key not in keys}
     return dataclasses.replace(sample, metadata=metadata)
-
-
-class _IdHashes:
-    """Hashes of ids, 8 bytes each: a set of 100,000 texts would double the memory of a run.
-
-    They are in 256 arrays by their lowest byte, so that a set of a 256th of them suffices to find those noted twice.
-    """
-
-    def __init__(self) -> None:
-        self._parts = [array("Q") for _ in range(256)]
-
-    def add(self, ident: str) -> None:
-        """Note an id."""
-        number = _id_hash(ident)
-        self._parts[number & 255].append(number)
-
-    def twice(self) -> set[int]:
-        """The hashes that were noted more than once."""
-        repeated: set[int] = set()
-        for part in self._parts:
-            if len(set(part)) < len(part):
-                repeated.update(number for number, n in Counter(part).items() if n > 1)
-        return repeated
-
-
-def _id_hash(ident: str) -> int:
-    return int.from_bytes(blake2b(ident.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
-
-
-def _repeated(samples: Iterable[Sample], twice: Container[int]) -> Iterator[str]:
-    """A message for each sample with the id of an earlier one; samples are read again, as only hashes were kept."""
-    ids: set[str] = set()
-    for n, sample in enumerate(samples, start=1):
-        if sample.id in ids:
-            yield f"sample {n} has the id {sample.id!r} of an earlier one"
-        elif _id_hash(sample.id) in twice:
-            ids.add(sample.id)
 
 
 def _check_sample(sample: Any) -> None:
@@ -441,3 +407,54 @@ async def _watch(budget: BudgetMeter, session: Session) -> None:
     while True:  # after one run has been ended, the next one begins, and has to be ended too
         session.halt(budget.out_of_time())
         await asyncio.sleep(_AGAIN_S)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCalls:
+    """What the judges of a suite send beside their prompts.
+
+    Args:
+        model: the name of the model that judges.
+        scorers: that ask it in this way.
+        parameters: of every call, the model's own included.
+        refusable: names of those that are left out where the endpoint refuses them.
+        overridden: parameters of the model in whose place the judge sends others.
+    """
+
+    model: str
+    scorers: tuple[str, ...]
+    parameters: Mapping[str, Any]
+    refusable: tuple[str, ...]
+    overridden: Mapping[str, Any]
+
+    def line(self) -> str:
+        """The same as a line of text."""
+        sent = ", ".join(f"{name} {_as_text(value)}" for name, value in self.parameters.items()) or "no parameters"
+        refusable = "; what the endpoint refuses of these is left out" if self.refusable else ""
+        if self.refusable and len(self.refusable) < len(self.parameters):
+            refusable = f"; {', '.join(self.refusable)} left out where the endpoint refuses them"
+        own = ", ".join(f"{name} {_as_text(value)}" for name, value in self.overridden.items())
+        instead = f" (in place of the model's own {own})" if own else ""
+        return f"judge {self.model} ({', '.join(self.scorers)}) sends {sent}{instead}{refusable}"
+
+
+def judge_calls(suite: Suite) -> list[JudgeCalls]:
+    """What the judges of a suite send, one entry for each model and set of parameters."""
+    found: dict[bytes, JudgeCalls] = {}
+    for scorer in suite.all_scorers:
+        for model, judge in calls_in(scorer):
+            if not callable(getattr(judge, "sent", None)):
+                continue
+            own, sent = ModelInfo.of(model).parameters, judge.sent()
+            refusable = tuple(name for name in sent if name in judge.optional())
+            overridden = {name: own[name] for name in own if sent.get(name, own[name]) != own[name]}
+            name = next(priced_names(model), type(model).__name__)
+            key = to_json([name, ModelInfo.of(model).address, {**own, **sent}, refusable])
+            before = found[key].scorers if key in found else ()
+            scorers = tuple(dict.fromkeys((*before, stage_name(scorer))))
+            found[key] = JudgeCalls(name, scorers, {**own, **sent}, refusable, overridden)
+    return list(found.values())
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.analysis.judges.findings import JuryVote
-from steelyard.building.plain_scorers import build_scorer
+from steelyard.building.build import build_scorer
 from steelyard.data.headers import Role, fitting
 from steelyard.data.sample_files import HeldFrame, SampleFiles
 from steelyard.errors import ConfigError
-from steelyard.evaluation.objects import Options, Suite
-from steelyard.evaluation.sample_ids import content_ids
+from steelyard.evaluation.objects import Options, Suite, content_ids
 from steelyard.models.base import Model, is_model
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.template import language_of

@@ -3,8 +3,8 @@
 events                            one table of who did what, when, to which record, and what they had seen
 labels, marks                     on a run and its records
 draw                              the records of a queue or an error analysis
-queues, blind_record              who labels which record, without what could influence them
-codings, error_codes, code_shares notes, their codes, and how often each occurs
+queues, queue_values              who labels which record, without what could influence them
+codings, error_codes, code_scorer notes, their codes, and how often each occurs
 dataset_drafts, named_datasets    changes of a dataset before they are saved as a new version
-*_sheet, label_files              the same work in a spreadsheet
+review, sheets, coding_sheet      what people should look at, and the same work in a spreadsheet
 """

@@ -15,6 +15,7 @@ import numpy as np
 from steelyard.analysis.judges.judged_score import judge_uncertainty
 from steelyard.errors import ConfigError
 from steelyard.people.events import Event, Topic
+from steelyard.plain_json import field_values
 from steelyard.stats.labels_needed import draw_by_chance, labelling_chances
 from steelyard.store.database import schema
 from steelyard.store.database.connection import Connection
@@ -173,18 +174,7 @@ def store_draw(
         StoreError: it could not be written.
     """
     ident, event = new_id(), Event("drawn", author, body)
-    rows = [
-        {
-            "run": item.run.num,
-            "no": item.no,
-            "sample": item.sample,
-            "repeat": item.repeat,
-            "needed": item.needed,
-            "weight": item.weight,
-            "stratum": item.stratum,
-        }
-        for item in items
-    ]
+    rows = [{**field_values(item), "run": item.run.num} for item in items]
 
     def change(batch: Batch) -> int:
         number = batch.connection.insert(schema.event, event.row(topic, ident))

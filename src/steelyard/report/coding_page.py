@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, percent_text
-from steelyard.people.code_shares import CodeShare, Rate, TrialResult, code_shares, trial_result
+from steelyard.people.code_scorer import CodeShare, Rate, TrialResult, code_shares, trial_result
 from steelyard.people.codings import Coding, read_coding
 from steelyard.people.error_codes import CodeScorer, CodingState, ErrorCode, saturation
 from steelyard.report.charts.plots import CurveChart

@@ -11,8 +11,7 @@ from steelyard.analysis.label_forms import NO_OPTION
 from steelyard.analysis.numbers import count_text
 from steelyard.analysis.retrieval_matches import WAYS
 from steelyard.escaping import cell_text
-from steelyard.people.review_list import ReviewEntry
-from steelyard.people.review_sheet import ReviewView
+from steelyard.people.review import ReviewEntry, ReviewView
 from steelyard.prompts.agent_messages import LEFT_OUT, MESSAGES, is_answered_conversation
 from steelyard.prompts.agent_messages import tool_call as plain_call
 from steelyard.prompts.conversation import input_text

@@ -18,8 +18,8 @@ from steelyard.analysis.scores.score_infos import RunningScore
 from steelyard.errors import ModelError, ScorerError, SteelyardError, StoreError, TargetError, boundary
 from steelyard.prompts.agent_messages import reported_usage
 from steelyard.runner.step import Step, distinct, with_calls
-from steelyard.session.replies import pack_output, plain_output, unpack_output
-from steelyard.session.session import Ask, Session, journal_key
+from steelyard.session.replies import journal_key, pack_output, plain_output, unpack_output
+from steelyard.session.session import Ask, Session
 from steelyard.types import Failure, Output, Record, Sample, Score, ScoreInfo
 
 _MOST_BACKLOG: Final = 1000
@@ -279,7 +279,7 @@ class Runner:
         failure: Failure | None = None
         stage = "target"
         try:
-            with self._session.deadlines.limit(self._work.sample_timeout_s):
+            async with asyncio.timeout(self._work.sample_timeout_s):
                 obtain = self._kept_output if self._keeps_outputs else self._call_target
                 output = await obtain(task, replies)
                 for step in self._scorers:

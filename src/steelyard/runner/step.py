@@ -14,8 +14,7 @@ from typing import Any, Final
 
 from steelyard.errors import ConfigError
 from steelyard.plain_json import to_json
-from steelyard.runner.declared import judge_name, score_infos, stage_info
-from steelyard.runner.scorer_parameters import bound_by_name
+from steelyard.runner.declared import bound_by_name, judge_name, score_infos, stage_info
 from steelyard.session.replies import plain_output
 from steelyard.session.session import Ask
 from steelyard.sql.sandbox import Sandbox

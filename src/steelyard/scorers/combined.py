@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Self
 
-from steelyard.building.plain_scorers import build_row_scorer
+from steelyard.building.build import build_row_scorer
 from steelyard.building.wrapped import WrapsOne, infos_of_part, judge_of_parts, prompts_of_parts, rebound, stage_of_part
 from steelyard.errors import ConfigError
 from steelyard.scorers.judges.judge import Judge, takes_model, with_judge

@@ -168,8 +168,8 @@ class KeySearch:
         for view in self._needles:
             text = view.of(seen)
             places = array("Q", compress(range(len(seen)), seen.translate(view.kept)))
-            found = _occurrences(text, self._needles[view] | (self._whole if view is EXACT else {}))
-            for start, end, key in chain(found, self._prefixed(text) if view is LETTERS else ()):
+            occurrences = _occurrences(text, self._needles[view] | (self._whole if view is EXACT else {}))
+            for start, end, key in chain(occurrences, self._prefixed(text) if view is LETTERS else ()):
                 last = places[end - 1] + 1
                 while last < len(data) and seen[last] == 0 != data[last]:  # the rest of an escape
                     last += 1

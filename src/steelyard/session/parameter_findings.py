@@ -24,7 +24,7 @@ from steelyard.models.budget import UNPROVEN
 from steelyard.models.refusals import Refusals
 from steelyard.models.refused_parameters import DROPPED, LIMITS, SAMPLING, adjusted, changes_for, refused_of
 from steelyard.plain_json import to_json
-from steelyard.session.replies import EndpointNotes
+from steelyard.session.replies import EndpointNotes, Keys
 from steelyard.types import Asks, Reply
 
 CHANGED_PARAMETERS: Final = "changed_parameters"
@@ -37,17 +37,6 @@ Call = Callable[[Model, Mapping[str, Any], Changes], Awaitable[Reply]]
 AnyAsk = TypeVar("AnyAsk", bound=Asks)
 
 
-class MakesKeys(Protocol):
-    """The keys of a sample in the journal; see `session.Keys`."""
-
-    @property
-    def draw(self) -> str:
-        """Empty unless a fresh draw was taken."""
-
-    def once(self, digest: bytes) -> bytes:
-        """The key of what is stored once for all samples."""
-
-
 class AsksForSample(Protocol):
     """What is known of whoever makes a call; see `session.Ask`."""
 
@@ -56,7 +45,7 @@ class AsksForSample(Protocol):
         """Names of the parameters that nobody asked for."""
 
     @property
-    def keys(self) -> MakesKeys:
+    def keys(self) -> Keys:
         """Of the sample in the journal."""
 
     @property

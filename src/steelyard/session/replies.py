@@ -1,37 +1,91 @@
-"""Converts replies, outputs and notes to and from the journal's bytes, and what a target returned to an `Output`."""
+"""Keys of the journal, replies, outputs and notes as its bytes, and what a target returned as an `Output`.
+
+Where the user configures how replies are read (`response:`), the answer's body is kept as it came, in the metadata of
+the reply as it was read first. The journal's key of a call does not depend on that mapping: under another one the body
+is read again, and that reading gets a row of its own, as records of earlier runs go on showing what they were scored
+by. A corrected mapping so costs no call.
+
+| row | key |
+|---|---|
+| the reply as first read, with its body | that of the call |
+| the same body, read under another mapping | `read_again_key` of that key and the mapping |
+| a body in which the first mapping found nothing | `unread_key` of that key |
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Any, Final
 
-from steelyard import fast_json
 from steelyard.errors import Attempt, ModelError
-from steelyard.models.base import KEPT, SENT
+from steelyard.models.base import KEPT, READ_AGAIN, SENT, Answer, Fault, Model, Request
+from steelyard.models.references import without_query
+from steelyard.models.refusals import MISMATCH
 from steelyard.plain_json import check_plain, from_json, to_json
 from steelyard.prompts.agent_messages import conversation_output, with_plain_conversation
 from steelyard.replies.answer_text import answer_of
 from steelyard.types import STOPPED, Output, Reply, Usage
 
+_FOR_ALL: Final = "\0every sample"
+"""In the journal's key, the sample of a call that is sent once for all samples; no dataset has such an id by chance."""
 _OF_JOURNAL: Final = frozenset({KEPT, SENT})
 _LONGEST_REASON: Final = 300
 _MOST_BYTES: Final = 32 << 20
 """Limit of one output: a larger one is a mistake of the target, and reading it back would fill the memory."""
 
 
+def journal_key(digest: bytes, sample: str, repeat: int, nth: int, draw: str) -> bytes:
+    """The journal's key of a call, 10 bytes: equal calls of one sample differ by repeat, draw and count.
+
+    Args:
+        digest: of the request.
+        sample: its id.
+        repeat: 0-based.
+        nth: how often this sample has sent the same request before, from 0.
+        draw: "" unless a fresh draw was taken.
+    """
+    tail = f"\0{sample}\0{repeat}\0{nth}\0{draw}".encode("utf-8", "surrogatepass")
+    return blake2b(digest + tail, digest_size=10).digest()
+
+
+class Keys:
+    """Makes the journal's keys of one sample, repeat and draw; counts equal requests."""
+
+    __slots__ = ("_counts", "_draw", "_repeat", "_sample")
+
+    def __init__(self, sample: str, repeat: int, draw: str) -> None:
+        self._sample = sample
+        self._repeat = repeat
+        self._draw = draw
+        self._counts: dict[bytes, int] = {}
+
+    @property
+    def draw(self) -> str:
+        """Empty unless a fresh draw was taken."""
+        return self._draw
+
+    def next(self, digest: bytes) -> bytes:
+        """The key of the next call with this request."""
+        nth = self._counts.get(digest, 0)
+        self._counts[digest] = nth + 1
+        return journal_key(digest, self._sample, self._repeat, nth, self._draw)
+
+    def once(self, digest: bytes) -> bytes:
+        """The key of the one call with this request for all samples and repeats."""
+        return journal_key(digest, _FOR_ALL, 0, 0, self._draw)
+
+
 def pack_reply(reply: Reply) -> bytes:
     """Encode a reply as a JSON list."""
-    if len(reply.attempts) < 2 and all(type(value) is str for value in reply.metadata.values()):
-        # Texts and counts, as most replies hold nothing else: what `fast_json` takes, it writes as `to_json` does.
-        usage = reply.usage
-        counts = _counts(usage)
-        body = (reply.text, reply.finish, counts, round(reply.latency, 3), 0, reply.metadata)
-        try:
-            return fast_json.dumps(body)
-        except TypeError:  # half of a surrogate pair, or a type of a model of the user's own
-            pass
-    return _pack_any(reply)
+    attempts = [
+        [attempt.fault, round(attempt.seconds, 3), round(attempt.waited, 3), attempt.message]
+        for attempt in reply.attempts
+    ]
+    # One attempt that was answered says no more than the latency does, and most replies have one: 0 saves its bytes.
+    several = attempts if len(attempts) > 1 else 0
+    return to_json([reply.text, reply.finish, _counts(reply.usage), round(reply.latency, 3), several, reply.metadata])
 
 
 def _counts(usage: Usage) -> list[int]:
@@ -40,19 +94,6 @@ def _counts(usage: Usage) -> list[int]:
     if usage.cache_read or usage.cache_write or usage.reasoning:
         return [*counts, usage.sent, int(usage.dense), usage.cache_read, usage.cache_write, usage.reasoning]
     return [*counts, usage.sent, *([1] if usage.dense else [])] if usage.sent else counts
-
-
-def _pack_any(reply: Reply) -> bytes:
-    """The same for a reply with several attempts, log probabilities, calls of tools or any other metadata."""
-    usage = _counts(reply.usage)
-    attempts = [
-        [attempt.fault, round(attempt.seconds, 3), round(attempt.waited, 3), attempt.message]
-        for attempt in reply.attempts
-    ]
-    # One attempt that was answered says no more than the latency does, and most replies have one: 0 saves its bytes.
-    several = attempts if len(attempts) > 1 else 0
-    body = [reply.text, reply.finish, usage, round(reply.latency, 3), several, reply.metadata]
-    return to_json(body)
 
 
 def unpack_reply(key: str, body: bytes, *, cached: bool = True) -> Reply:
@@ -176,3 +217,128 @@ class EndpointNotes:
     def words(self, error: ModelError) -> str:
         """What an endpoint said, in one line without secrets."""
         return " ".join(self._redact(str(error)).split())[:_LONGEST_REASON]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept of an answer.
+
+    Args:
+        reading: digest of the mapping under which it was read.
+        status: of HTTP.
+        body: the answer's body; None where it was too long.
+    """
+
+    reading: str
+    status: int
+    body: str | None
+
+    @classmethod
+    def of(cls, stored: bytes) -> Kept | None:
+        """From a stored reply; None where it has none: its mapping is fixed."""
+        match unpack_kept(stored):
+            case [str(reading), int(status), str() | None as body]:
+                return cls(reading, status, body)
+        return None
+
+
+def read_again_key(key: bytes, reading: str) -> bytes:
+    """The journal's key of the reading of a kept body under another mapping than at first."""
+    return blake2b(key + f"\0read as {reading}".encode(), digest_size=10).digest()
+
+
+def unread_key(key: bytes) -> bytes:
+    """The journal's key of an answer in which the mapping of its call found nothing."""
+    return blake2b(key + b"\0unread", digest_size=10).digest()
+
+
+def read_again(model: Model, request: Request, key: bytes, before: Reply, kept: Kept) -> Reply:
+    """The reply in a kept body, read as the model reads now.
+
+    Args:
+        model: with the present mapping.
+        request: of the call.
+        key: for the new reading.
+        before: the reply as it was read first.
+        kept: with a body.
+
+    Raises:
+        ModelError: nothing can be read in it. Asking again would cost a call, and give an answer of the same form.
+    """
+    body, ttft = (kept.body or "").encode("utf-8", "surrogatepass"), before.metadata.get("ttft")
+    answer = Answer(kept.status, {}, body, ttft if isinstance(ttft, float) else None)
+    try:
+        reply = model.read(answer)
+    except Fault as fault:
+        address = without_query(request.url)
+        message = f"{address}: {fault.message} (a kept reply; --fresh asks again)"
+        raise ModelError(message, kind=fault.kind) from fault
+    usage = reply.usage
+    if usage.estimated and not usage.input_tokens:
+        usage = Usage(request.input_tokens, usage.output_tokens, estimated=True)
+    cost = {name: before.metadata[name] for name in ("cost",) if name in before.metadata}
+    metadata = {**reply.metadata, **cost, READ_AGAIN: True}
+    return Reply(key.hex(), reply.text, reply.finish, usage, before.latency, before.attempts, True, metadata)
+
+
+def stored_reading(find: Callable[[bytes], bytes | None], model: Model, request: Request, key: bytes) -> Reply | None:
+    """The stored reply to a call as the model reads now; None where the journal has none. Nothing is stored.
+
+    Args:
+        find: the body under a key of the journal.
+        model: with the present mapping.
+        request: of the call.
+        key: of the call.
+
+    Raises:
+        ModelError: the kept body has nothing where the model reads now.
+    """
+    stored = find(key)
+    if stored is None:
+        return None
+    reply, kept = unpack_reply(key.hex(), stored), Kept.of(stored)
+    if kept is None or kept.reading == request.reading:
+        return reply
+    again = read_again_key(key, request.reading)
+    if (stored_again := find(again)) is not None:
+        return unpack_reply(again.hex(), stored_again)
+    return None if kept.body is None else read_again(model, request, again, reply, kept)
+
+
+def unread(model: Model, request: Request, error: ModelError) -> Reply | None:
+    """What is kept of an answer in which the mapping finds nothing; None where another error ended the call.
+
+    Args:
+        model: with a mapping.
+        request: of the call.
+        error: that ended it.
+    """
+    fault = error.__cause__
+    if not isinstance(fault, Fault) or fault.refusal != MISMATCH or fault.answer is None:
+        return None
+    return _with_body(model, Reply("", "", latency=error.attempts[-1].seconds), request, fault.answer)
+
+
+def read_unread(model: Model, request: Request, key: bytes, stored: bytes) -> Reply | None:
+    """The reply in a row of `unread`, with its body; None where the present mapping finds nothing there either.
+
+    Args:
+        model: with the present mapping.
+        request: of the call.
+        key: of the call.
+        stored: the row.
+    """
+    kept = Kept.of(stored)
+    if kept is None or kept.body is None or kept.reading == request.reading:
+        return None
+    try:
+        reply = read_again(model, request, key, unpack_reply(key.hex(), stored), kept)
+    except ModelError:
+        return None
+    answer = Answer(kept.status, {}, kept.body.encode("utf-8", "surrogatepass"))
+    return _with_body(model, reply, request, answer)
+
+
+def _with_body(model: Model, reply: Reply, request: Request, answer: Answer) -> Reply:
+    kept: Reply = model.with_body(reply, request, answer)  # type: ignore[attr-defined]  # one with a mapping has it
+    return kept

@@ -88,10 +88,10 @@ async def ask_for_schema(
     """
     if isinstance(ask, Falls):
         has_images = DECISIONS in schema and bool(images_in(messages))
-        found = await ask.either(partial(ask, model, messages), model, schema, free, has_images=has_images)
+        finding = await ask.either(partial(ask, model, messages), model, schema, free, has_images=has_images)
     else:
-        found = Finding(await ask(model, messages, **schema), "")
-    return _with_form(found.reply, _decision_form(found.refusal)) if DECISIONS in schema else marked(*found)
+        finding = Finding(await ask(model, messages, **schema), "")
+    return _with_form(finding.reply, _decision_form(finding.refusal)) if DECISIONS in schema else marked(*finding)
 
 
 def _decision_form(refusal: str) -> str:

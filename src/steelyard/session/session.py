@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
-from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any, Final, Protocol, Self
 
@@ -15,11 +14,24 @@ from steelyard.models.base import Model, ModelInfo, Request
 from steelyard.models.budget import Ledger, Quota
 from steelyard.models.limits import Limits, Retry
 from steelyard.models.refused_parameters import LIMIT_NAMES
-from steelyard.session.deadlines import Deadlines
 from steelyard.session.kept_requests import with_request
 from steelyard.session.parameter_findings import Call, Changes, ParameterFindings, with_changes
-from steelyard.session.readings import Kept, read_again, read_again_key, read_unread, unread, unread_key
-from steelyard.session.replies import EndpointNotes, pack_output, pack_reply, unpack_output, unpack_reply, without_kept
+from steelyard.session.replies import (
+    EndpointNotes,
+    Kept,
+    Keys,
+    journal_key,
+    pack_output,
+    pack_reply,
+    read_again,
+    read_again_key,
+    read_unread,
+    unpack_output,
+    unpack_reply,
+    unread,
+    unread_key,
+    without_kept,
+)
 from steelyard.session.reply_schemas import Finding, ReplySchemas, schema_digest
 from steelyard.session.secrets import Secrets
 from steelyard.session.wire import HttpWire
@@ -51,20 +63,6 @@ class Journal(Ledger, Protocol):
             model: its name.
             fault: kind of the failure, such as `rate_limit`.
         """
-
-
-def journal_key(digest: bytes, sample: str, repeat: int, nth: int, draw: str) -> bytes:
-    """The journal's key of a call, 10 bytes: equal calls of one sample differ by repeat, draw and count.
-
-    Args:
-        digest: of the request.
-        sample: its id.
-        repeat: 0-based.
-        nth: how often this sample has sent the same request before, from 0.
-        draw: "" unless a fresh draw was taken.
-    """
-    tail = f"\0{sample}\0{repeat}\0{nth}\0{draw}".encode("utf-8", "surrogatepass")
-    return blake2b(digest + tail, digest_size=10).digest()
 
 
 class Proofs:
@@ -130,9 +128,8 @@ class Session:
         self.journal = journal
         self.secrets = secrets
         self.sandbox = sandbox or Sandbox(resolve=secrets.resolve)
-        self.deadlines = Deadlines()
         self.limits = Limits(retry, concurrency, refusal=journal.store_error, quota=quota, retried=journal.retried)
-        self._wire = HttpWire(secrets, self.deadlines)
+        self._wire = HttpWire(secrets)
         self.proofs = Proofs()
         notes = EndpointNotes(journal.find, journal.commit, secrets.redact_text)
         self.schemas = ReplySchemas(notes)
@@ -145,7 +142,6 @@ class Session:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self.deadlines.close()
         await self._wire.close()
 
     def stop(self, reason: str) -> None:
@@ -254,7 +250,7 @@ class Session:
         return unpack_reply(again.hex(), packed)
 
     async def _send_and_keep(self, model: Model, request: Request, wire: HttpWire, sample: str, key: str) -> Reply:
-        """A new reply; a body in which the present mapping finds nothing is kept, see `readings`."""
+        """A new reply; a body in which the present mapping finds nothing is kept, see `replies`."""
         try:
             return await self.limits.call(model, request, wire, sample, key)
         except ModelError as error:
@@ -332,37 +328,6 @@ async def proving(ask: Asks, model: Any, feature: str) -> AsyncIterator[bool]:
 def ask_of_stage(ask: Asks, stage: str) -> Asks:
     """An Ask whose replies are counted under another stage; outside a session (in a dry run) the same one."""
     return ask.of_stage(stage) if isinstance(ask, Ask) else ask
-
-
-_FOR_ALL: Final = "\0every sample"
-"""In the journal's key, the sample of a call that is sent once for all samples; no dataset has such an id by chance."""
-
-
-class Keys:
-    """Makes the journal's keys of one sample, repeat and draw; counts equal requests."""
-
-    __slots__ = ("_counts", "_draw", "_repeat", "_sample")
-
-    def __init__(self, sample: str, repeat: int, draw: str) -> None:
-        self._sample = sample
-        self._repeat = repeat
-        self._draw = draw
-        self._counts: dict[bytes, int] = {}
-
-    @property
-    def draw(self) -> str:
-        """Empty unless a fresh draw was taken."""
-        return self._draw
-
-    def next(self, digest: bytes) -> bytes:
-        """The key of the next call with this request."""
-        nth = self._counts.get(digest, 0)
-        self._counts[digest] = nth + 1
-        return journal_key(digest, self._sample, self._repeat, nth, self._draw)
-
-    def once(self, digest: bytes) -> bytes:
-        """The key of the one call with this request for all samples and repeats."""
-        return journal_key(digest, _FOR_ALL, 0, 0, self._draw)
 
 
 class Ask:

@@ -8,19 +8,15 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, NamedTuple
 
+import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
 from steelyard.errors import ConfigError
 from steelyard.models.base import Answer, Fault, Request
 from steelyard.models.references import without_query
-from steelyard.session.deadlines import Deadlines
-from steelyard.session.late_certificates import late_certificates
 from steelyard.session.routes import Route, Routes, authority_hint
 from steelyard.session.secrets import Secrets, environment
-
-with late_certificates():
-    import aiohttp
 
 _CONNECT_S: Final = 15.0
 """Time limit of connecting. A model's own time limit is for long answers, not for a host that is down."""
@@ -29,7 +25,7 @@ _MOST_BYTES: Final = 32 << 20
 _OWN_HEADERS: Final = (("User-Agent", "steelyard"), ("Accept", "*/*"), ("Accept-Encoding", "identity"))
 """Compression is not requested: decompressing costs more than transferring the bytes on a fast network."""
 _CONNECTING: Final = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)
-"""aiohttp limits connecting only: for a whole attempt it would make a timer each, see `session.deadlines`."""
+"""aiohttp limits connecting only: the limit of a whole attempt is ours."""
 _MOST_DESTINATIONS: Final = 100
 """How many are cached: the address of a generic endpoint may contain values of each sample."""
 _TLS_SETTING: Final = re.compile(r" ssl:(?:<[^>]*>|\S+)")
@@ -55,12 +51,10 @@ class HttpWire:
 
     Args:
         secrets: resolved in addresses and header fields, redacted from answers.
-        deadlines: watch the time limits of attempts.
     """
 
-    def __init__(self, secrets: Secrets, deadlines: Deadlines | None = None) -> None:
+    def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
-        self._deadlines = deadlines or Deadlines()
         self._client: aiohttp.ClientSession | None = None
         self._destinations: dict[tuple[Any, ...], Destination] = {}
         self.routes = Routes(secrets, environment())
@@ -93,7 +87,7 @@ class HttpWire:
         key = (request.url, request.headers, request.proxy, request.ca_file)
         address, fields, options = self._destinations.get(key) or self._destination(request)
         try:
-            with self._deadlines.limit(request.timeout_s):
+            async with asyncio.timeout(request.timeout_s):
                 sent_at = time.monotonic() if request.watch else 0.0
                 response = await client.request(
                     request.method,

@@ -19,14 +19,14 @@ from steelyard.errors import StoreError
 from steelyard.models.budget import Budget
 from steelyard.models.prices import billionths
 from steelyard.session.replies import unpack_reply, unpack_sent
+from steelyard.store.counters import CountRetry
 from steelyard.store.database import schema
 from steelyard.store.database.backend import Lock
-from steelyard.store.endpoint_limits import claim_call
 from steelyard.store.open_store import OpenStore
-from steelyard.store.progress import CountRetry
 from steelyard.store.records import reply_bodies, unpacker_of
 from steelyard.store.run import Run
 from steelyard.store.run_rows import InsertRecord, end_run
+from steelyard.store.worker_rows import claim_call
 from steelyard.store.writer import Batch, Operation, Writer
 from steelyard.types import Record, Reply
 
@@ -238,7 +238,7 @@ class StoreJournal:
             body = await self.find(key)
             if ours or body is not None:
                 return body
-            await _sleep(_LOOK_AGAIN_S)
+            await asyncio.sleep(_LOOK_AGAIN_S)
 
     async def commit(self, key: bytes, body: bytes) -> bytes:
         """Store `body`; returns once it is on disk, with the stored body: another process's if that was first."""
@@ -311,10 +311,6 @@ class SeenKeys:
         for value in (first, second, third):
             bits[(value & mask) >> 3] |= 1 << (value & 7)
         return False
-
-
-async def _sleep(seconds: float) -> None:
-    await asyncio.sleep(seconds)
 
 
 def _ticket() -> Future[Any]:

@@ -7,34 +7,38 @@ token, after M. Kleppmann, "Designing Data-Intensive Applications", 2017, chapte
 clocks of workers may differ.
 
 Leases need row locks that other transactions skip (`SKIP LOCKED`), so the tables exist in PostgreSQL only, from the
-first run that has workers.
+first run that has workers. Rows that all workers change are changed by the store's writer (`SharedChange`), which
+gathers several changes into one transaction; all workers lock in one order, so that no two wait for each other.
 """
 
 # Why it is so, and what was rejected: docs/decisions/workers-leases.md
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from asyncio import get_running_loop
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 from steelyard.errors import ModelError
 from steelyard.plain_json import to_json
 from steelyard.store.database.connection import Connection
 from steelyard.store.open_store import OpenStore
 from steelyard.store.records import pack_sample, unpack_sample, unpacker_of
-from steelyard.store.shared_change import NOW
-from steelyard.store.writer import Batch, Operation
+from steelyard.store.writer import Batch, Operation, Writer
 from steelyard.types import OUTCOMES, Outcome, Sample
 
+T = TypeVar("T")
+
+NOW: Final = "CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)"
+"""The database's time in seconds since 1970: clocks of workers may differ."""
 _FORGET_PLANS: Final = """DELETE FROM planned_sample
     WHERE evaluation NOT IN (SELECT evaluation FROM run WHERE num NOT IN :runs)"""
 ELSEWHERE: Final = "found elsewhere"
 """Kind of an error whose reason another worker has."""
 LEASE_S: Final = 6.0
 """How long a lease is valid without renewal, in seconds."""
-
 _TAKE: Final = f"""UPDATE lease SET owner = :owner, generation = lease.generation + 1, until = {NOW} + {LEASE_S}
     FROM (SELECT run, lo, owner AS before FROM lease WHERE run = :run AND plan = :plan AND until < {NOW}
         ORDER BY lo LIMIT least(:n, greatest(1, (SELECT count(*) FROM (SELECT 1 FROM lease
@@ -87,6 +91,39 @@ _PORTION_BYTES: Final = 8_000_000
 """Samples are stored and leased in portions of about this size, however long they are: whoever plans a run holds one
 portion at a time, and a worker the samples of its leases."""
 _MOST_SAMPLES: Final = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class SharedChange(Operation):
+    """A change of rows that other workers change too.
+
+    Args:
+        locks: names the rows that it locks; changes of one transaction are made in this order.
+        change: makes it; what it returns answers the ticket.
+    """
+
+    rank: ClassVar[int] = 4
+    locks: bytes
+    change: Callable[[Batch], Any]
+
+    @classmethod
+    def apply(cls, batch: Batch, operations: Sequence[SharedChange]) -> Sequence[Any]:
+        """One after the other, in the order of what they lock."""
+        in_order = sorted(range(len(operations)), key=lambda at: operations[at].locks)
+        values = {at: operations[at].change(batch) for at in in_order}
+        return [values[at] for at in range(len(operations))]
+
+
+async def changed(writer: Writer, locks: bytes, change: Callable[[Batch], T]) -> T:
+    """Make a change of shared rows; its result once it is committed.
+
+    Raises:
+        StoreError: it could not be written.
+    """
+    ticket = get_running_loop().create_future()
+    writer.submit(SharedChange(locks, change, ticket=ticket))
+    answer: T = await ticket
+    return answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,21 +13,23 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from steelyard.errors import ConfigError, SteelyardError, StoreError, boundary
+from steelyard.errors import ConfigError, SteelyardError, StoreError, boundary, install_command
 from steelyard.store.database.address import Address, locate
 from steelyard.store.database.backend import (
     REPAIR_HINT,
+    ROWS,
     Backend,
     Durability,
     Lock,
-    Reserve,
     cause_of,
+    check_version,
+    create_tables,
     repair_commands,
     repair_hint,
 )
 from steelyard.store.database.connection import Connection, DatabaseError
-from steelyard.store.database.schema_version import ROWS, check_version, create_tables
 from steelyard.store.database.sqlite import SqliteConnection, SqliteFile
+from steelyard.store.database.sqlite_locks import ReserveFile
 from steelyard.store.database.sqlite_objects import listed_names
 from steelyard.store.row_recovery import recover_rows
 from steelyard.store.writer import Writer
@@ -50,7 +52,7 @@ class OpenStore:
         weakref.finalize(self, self._backend.close)
         self._writer: Writer | None = None
         self._starting = threading.Lock()
-        self._reserve: Reserve | None = None
+        self._reserve: ReserveFile | None = None
         if not self._backend.exists():
             if not create_missing:
                 raise ConfigError(f"there is no store at {self.path}: run something first, or name one with --store")
@@ -200,8 +202,11 @@ def open_backend(where: str | Path | None, *, durability: Durability = "normal")
     """
     location = locate(where)
     if isinstance(location, Address):
-        from steelyard.store.database.postgres import PostgresSchema  # with it psycopg
-
+        try:
+            from steelyard.store.database.postgres import PostgresSchema  # with it psycopg
+        except ImportError as error:
+            message = f"a store in PostgreSQL needs psycopg ({error}): {install_command('postgres')}"
+            raise ConfigError(message) from error
         return PostgresSchema(location, durability)
     return SqliteFile(location, durability, _recover)
 

@@ -26,8 +26,8 @@ from steelyard.errors import ConfigError, StoreError
 from steelyard.plain_json import from_json
 from steelyard.store.codec import Unpacker
 from steelyard.store.database import schema
+from steelyard.store.database.backend import ROWS, check_version
 from steelyard.store.database.checksums import sample_hash
-from steelyard.store.database.schema_version import ROWS, check_version
 from steelyard.store.database.sqlite_objects import acting_objects, altered_objects, listed_names
 
 Key = tuple[int, ...]

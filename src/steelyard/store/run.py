@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from steelyard.analysis.conditions import Condition
 from steelyard.analysis.run_data import RunData
@@ -22,8 +22,7 @@ from steelyard.store.reading.frame import to_frame
 from steelyard.store.reading.page_query import RecordOrder, place_of
 from steelyard.store.reading.pages import PageRequest, RecordPage, as_condition, read_page, repeats_of, searched_page
 from steelyard.store.reading.run_reading import all_records, label_state, read, records_of
-from steelyard.store.reading.search import SearchMatches
-from steelyard.store.reading.search_text import search_terms
+from steelyard.store.reading.search import SearchMatches, search_terms
 from steelyard.store.records import IN_ORDER, RECORDS, read_records, unpacker_of
 from steelyard.store.scores import (
     PlacedScore,
@@ -33,7 +32,12 @@ from steelyard.store.scores import (
     scored_names,
 )
 from steelyard.store.stored_run import StoredRun
-from steelyard.types import Label, Record, Remarks
+from steelyard.types import Label, Record, Remarks, Sample
+
+_AHEAD: Final = 200
+"""Records that are read together where a run is gone through in order."""
+_Block = dict[tuple[int, int], Record]
+"""Records by place and repeat."""
 
 
 class Run(StoredRun):
@@ -106,14 +110,14 @@ class Run(StoredRun):
             ConfigError: the run has no such score or group.
         """
         summary = self.summary()
-        found = summary.score(name, group)
-        if found is None:
+        score = summary.score(name, group)
+        if score is None:
             known = [score.name for score in summary.scores]
             what = (
                 f"group {group!r} of {name or summary.primary}" if group and name in {"", *known} else f"score {name!r}"
             )
             raise ConfigError(f"run {self.id} has no {what}{'' if group else did_you_mean(name, known)}")
-        return found
+        return score
 
     def remarks(self) -> Remarks:
         """Notes on the run, and the labels of its records that count."""
@@ -280,3 +284,75 @@ class Run(StoredRun):
         """The rows of one score with everything that its scorer kept, in order of samples and repeats."""
         with self._store.reading(self.id) as connection:
             yield from detailed_rows(connection, self, score)
+
+
+class RecordReader:
+    """Reads records by sample: samples in dataset order are read ahead in chunks, others one by one.
+
+    Args:
+        run: a run whose records are stored already; those of one that is still being written are passed to `add`.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._places = run.places()
+        self._block = -1
+        self._blocks: tuple[_Block, _Block] = ({}, {})
+        self._added: dict[tuple[str, int], Record] = {}
+
+    def add(self, record: Record) -> None:
+        """Add a record that may not be in the store yet."""
+        self._added[record.sample.id, record.repeat] = record
+
+    def drop(self, sample: str) -> None:
+        """Remove the added records of a sample."""
+        for key in [key for key in self._added if key[0] == sample]:
+            del self._added[key]
+
+    def __call__(self, sample: str, repeat: int) -> Record | None:
+        """The record of that sample; None where the run has none."""
+        added = self._added.get((sample, repeat))
+        if added is not None:
+            return added
+        no = self._places.get(sample)
+        if no is None:
+            return None
+        for block in self._blocks:
+            if (no, repeat) in block:
+                return block[no, repeat]
+        if no // _AHEAD != self._block + 1:
+            return self._read(no, no).get((no, repeat))
+        self._block += 1
+        # Workers are not quite in step: the block before is kept for those that are behind.
+        self._blocks = (self._blocks[1], self._read(self._block * _AHEAD, (self._block + 1) * _AHEAD - 1))
+        return self._blocks[1].get((no, repeat))
+
+    def _read(self, first: int, last: int) -> _Block:
+        return {(no, record.repeat): record for no, record in self._run.records_between(first, last)}
+
+
+class OpenRunReader:
+    """Reads records of a run that other processes write, each from the store when it is asked for.
+
+    Args:
+        run: still being written.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def __call__(self, sample: str, repeat: int) -> Record | None:
+        """The record of that sample; None where the run has none yet."""
+        return next((record for record in self._run.records_of([sample]) if record.repeat == repeat), None)
+
+
+def samples_of(runs: Iterable[Run]) -> list[Sample]:
+    """The samples that all of the runs have, by id, as the first run holds them and in its order."""
+    first, *rest = runs
+    other_places = [set(run.places()) for run in rest]
+    shared: dict[str, Sample] = {}
+    for record in first.records():
+        ident = record.sample.id
+        if ident not in shared and all(ident in places for places in other_places):
+            shared[ident] = record.sample
+    return list(shared.values())

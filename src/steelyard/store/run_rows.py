@@ -20,6 +20,14 @@ from steelyard.models.base import READ_AGAIN
 from steelyard.models.prices import billionths
 from steelyard.plain_json import to_json
 from steelyard.session.replies import unpack_reply
+from steelyard.store.counters import (
+    OF_RUN,
+    OF_STAGE,
+    REPORTED,
+    move_scores,
+    reported_counts,
+    scores_at,
+)
 from steelyard.store.database import schema
 from steelyard.store.database.backend import read_json
 from steelyard.store.database.checksums import (
@@ -36,7 +44,6 @@ from steelyard.store.database.checksums import (
 )
 from steelyard.store.database.connection import Connection, select_in
 from steelyard.store.leases import Lease, still_held
-from steelyard.store.progress import move_scores, scores_at
 from steelyard.store.records import (
     failure_kind,
     pack_keys,
@@ -49,12 +56,6 @@ from steelyard.store.records import (
 )
 from steelyard.store.stored_run import StoredRun
 from steelyard.store.unreported_passages import settle_unreported, settled
-from steelyard.store.usage import (
-    OF_RUN,
-    OF_STAGE,
-    REPORTED,
-    reported_counts,
-)
 from steelyard.store.writer import Batch, Operation
 from steelyard.types import Record, Reply, Score
 

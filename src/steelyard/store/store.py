@@ -15,14 +15,13 @@ from typing import Any, Final
 from steelyard.analysis.judging_manifest import JUDGES
 from steelyard.errors import ConfigError, StoreError, did_you_mean
 from steelyard.models.prices import Spent
+from steelyard.store.counters import Consumption, check_currency, consumption, set_currency
 from steelyard.store.database.backend import Durability, read_json
 from steelyard.store.database.connection import select_in
 from steelyard.store.journal import RunWriter, SeenKeys, StoreJournal
 from steelyard.store.open_store import OpenStore
-from steelyard.store.progress import Consumption, consumption
 from steelyard.store.run import Run
 from steelyard.store.run_rows import NewRun, add_scoring_version, begin_runs, reopen
-from steelyard.store.usage import check_currency, set_currency
 from steelyard.types import Score
 
 _ALPHABET: Final = "23456789abcdefghjkmnpqrstuvwxyz"

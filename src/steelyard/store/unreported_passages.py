@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from steelyard.plain_json import from_json
+from steelyard.store.counters import count_scores_again
 from steelyard.store.database.checksums import score_digest, update_checksum
-from steelyard.store.progress import count_scores_again
 from steelyard.store.records import score_row
 from steelyard.store.writer import Batch
 from steelyard.types import LACKS, NOTHING_RETRIEVED, PASSAGES, Score

@@ -22,8 +22,9 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 from steelyard.errors import StoreError
 from steelyard.store.codec import Packer, Unpacker, load_dictionary, save_dictionary
-from steelyard.store.database.backend import Backend, Reserve, cause_of, repair_hint
+from steelyard.store.database.backend import Backend, cause_of, repair_hint
 from steelyard.store.database.connection import Connection, DatabaseError
+from steelyard.store.database.sqlite_locks import ReserveFile
 
 _LATER_S: Final = 0.02
 """How long records wait for others to share a transaction: their replies are in the journal already, and a transaction
@@ -164,7 +165,7 @@ class Writer:
             nothing but what this process put there.
     """
 
-    def __init__(self, backend: Backend, reserve: Reserve | None) -> None:
+    def __init__(self, backend: Backend, reserve: ReserveFile | None) -> None:
         self._backend = backend
         self._reserve = reserve
         self._queue: deque[Operation] = deque()

@@ -19,9 +19,8 @@ from steelyard.data.rows import OpenTable, RowDataset, cluster_of, read_rows
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect, Row, origin_keys
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.evaluation.objects import Suite
+from steelyard.evaluation.objects import JudgedSuiteKeys, Suite
 from steelyard.evaluation.sides import CommonSamples
-from steelyard.evaluation.suite_keys import JudgedSuiteKeys
 from steelyard.prompts.template import refuse_file_names
 from steelyard.runner import stage_info
 from steelyard.scorers.judges.judge import Judge, SuiteJudges, takes_model

@@ -25,9 +25,8 @@ from steelyard.data.rows import OpenTable, RowDataset, cluster_of, open_tables, 
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect, Row, Table, list_in, origin_keys, render
 from steelyard.errors import ConfigError
-from steelyard.evaluation.objects import Suite
+from steelyard.evaluation.objects import JudgedSuiteKeys, Suite
 from steelyard.evaluation.scorer_infos import infos_of, scorer_stages
-from steelyard.evaluation.suite_keys import JudgedSuiteKeys
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.template import Language, language_of
 from steelyard.runner import judge_name

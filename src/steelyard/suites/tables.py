@@ -17,8 +17,7 @@ from steelyard.data.rows import OpenTable, RowDataset, cluster_of, open_tables, 
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Defect, cell_at, origin_keys, refuse_many
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.evaluation.objects import Suite
-from steelyard.evaluation.suite_keys import SuiteKeys
+from steelyard.evaluation.objects import Suite, SuiteKeys
 from steelyard.scorers.tables import TableMetrics
 from steelyard.tables.databases import database_ids
 from steelyard.tables.reading import is_missing, looks_like_table, plain_table, read_notation

@@ -30,8 +30,7 @@ from steelyard.models.prices import units
 from steelyard.report.progress import BudgetUse, budget_use, retry_text
 from steelyard.report.run_texts import one_line
 from steelyard.store import Run, Store
-from steelyard.store.progress import Consumption, running_scores
-from steelyard.store.usage import stage_costs
+from steelyard.store.counters import Consumption, running_scores, stage_costs
 from steelyard.store.worker_rows import WorkerRow, workers_of
 from steelyard.types import ScoreInfo
 from steelyard.viewer.pages import Pages

@@ -19,9 +19,8 @@ from steelyard.analysis.judges.findings import FEWEST
 from steelyard.analysis.judges.rater_agreement import label_agreement
 from steelyard.analysis.label_forms import CANNOT_TELL, NO_OPTION, label_form
 from steelyard.errors import ConfigError
-from steelyard.people.blind_record import BlindRecord
 from steelyard.people.draw import DrawnRecord, draw_records, item_record
-from steelyard.people.queue_values import LabelQueue, QueueDesign, RaterVerdict, Verdicts
+from steelyard.people.queue_values import BlindRecord, LabelQueue, QueueDesign, RaterVerdict, Verdicts
 from steelyard.people.queues import (
     checked_rater,
     count_by_rater,

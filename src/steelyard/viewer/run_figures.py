@@ -21,9 +21,8 @@ from steelyard.analysis.scores.score_infos import RunningScore, headline_score
 from steelyard.analysis.summary.run_summary import summarize_run
 from steelyard.errors import SteelyardError, StoreError
 from steelyard.store import Run
-from steelyard.store.list_figures import ListFigures, compute_figures, read_figures, store_figures
-from steelyard.store.progress import running_scores
-from steelyard.store.reading.latency import Latency
+from steelyard.store.counters import running_scores
+from steelyard.store.ended_runs import Latency, ListFigures, compute_figures, read_figures, store_figures
 
 PATIENCE_S: Final = 0.1
 """How long a page waits for figures that were never computed: enough for those of ten small runs."""

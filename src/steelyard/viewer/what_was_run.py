@@ -23,7 +23,7 @@ from steelyard.prompts.message_parts import without_files
 from steelyard.prompts.template import placeholders
 from steelyard.report.sample_evidence import speaker
 from steelyard.store import Run
-from steelyard.store.list_figures import money_of
+from steelyard.store.ended_runs import money_of
 from steelyard.types import Message, Record
 from steelyard.viewer.open_datasets import OpenDatasets
 from steelyard.viewer.pages import Pages

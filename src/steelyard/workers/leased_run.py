@@ -17,14 +17,14 @@ from steelyard.store.leases import (
     EndLease,
     Lease,
     LeaseHolder,
+    changed,
     done_in_range,
     leases_left,
     planned_range,
 )
 from steelyard.store.run_rows import InsertRecord
-from steelyard.store.shared_change import changed
 from steelyard.types import Record
-from steelyard.workers.shared_concurrency import SharedConcurrency
+from steelyard.workers.shared_limits import SharedConcurrency
 from steelyard.workers.task import WorkerTask
 
 _WORK_S: Final = 2.0

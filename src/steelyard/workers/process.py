@@ -33,13 +33,12 @@ from steelyard.session.secrets import Secrets, references
 from steelyard.session.session import Session
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store import Run, Store
-from steelyard.store.endpoint_limits import StorePace
 from steelyard.store.leases import LEASE_S, stop_run
+from steelyard.store.worker_rows import StorePace
 from steelyard.store.writer import Gathering
-from steelyard.workers.finishing import finish_abandoned, keep_minutes
+from steelyard.workers.leading import finish_abandoned, keep_minutes
 from steelyard.workers.leased_run import LeasedRun
-from steelyard.workers.shared_concurrency import SharedConcurrency
-from steelyard.workers.shared_gates import SharedGates
+from steelyard.workers.shared_limits import SharedConcurrency, SharedGates
 from steelyard.workers.task import STORE_FAILED, WorkerTask, other_versions, unpacked
 
 _MOST_TEXT: Final = 2000

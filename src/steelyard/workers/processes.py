@@ -15,10 +15,10 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from steelyard.errors import ConfigError, ModelError, StoreError
-from steelyard.evaluation.executor import BegunEvaluation, RunHandle
-from steelyard.evaluation.running import RESUMABLE
+from steelyard.evaluation.running import RESUMABLE, BegunEvaluation, RunHandle
 from steelyard.models.budget import used_up
 from steelyard.store import Run, RunWriter, Store
+from steelyard.store.counters import consumption, running_scores
 from steelyard.store.leases import (
     add_leases,
     close_leases,
@@ -29,12 +29,10 @@ from steelyard.store.leases import (
     plan_samples,
     sample_portions,
 )
-from steelyard.store.progress import consumption, running_scores
 from steelyard.store.store import new_id
 from steelyard.store.worker_rows import WorkerRow, divide_equally, forget_plan, forget_workers, workers_of
-from steelyard.workers.finishing import LedExecution, last_error
+from steelyard.workers.leading import STEP_S, LedExecution, StoppingLead, last_error
 from steelyard.workers.local_process import StartedWorker, StartsWorkers
-from steelyard.workers.stopping_lead import STEP_S, StoppingLead
 from steelyard.workers.task import STORE_FAILED, WorkerTask, most_workers, packed, without_samples
 
 T = TypeVar("T")

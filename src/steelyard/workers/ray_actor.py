@@ -18,7 +18,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final
 
 from steelyard.workers.process import Orders, serve
-from steelyard.workers.scoring_process import RangeScoring, refusal
+from steelyard.workers.scoring import RangeScoring, refusal
 from steelyard.workers.task import other_versions
 
 _HEAR_S: Final = 1.0
@@ -130,7 +130,7 @@ def score_range(search_path: Sequence[str], started_by: str, data: bytes, only_o
     Args:
         search_path: see `RayWorker`.
         started_by: see `process.serve`.
-        data: of `scoring_process.packed_task`.
+        data: of `scoring.packed_task`.
         only_on: see `RayWorker.start`.
         places: of the samples.
     """

@@ -23,15 +23,15 @@ from typing import Any, Final, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from steelyard.errors import ConfigError, ScorerError, expect_number, install_command
-from steelyard.evaluation.executor import BegunEvaluation, RunHandle
 from steelyard.evaluation.objects import Suite
 from steelyard.evaluation.rescore import ScoredRecords, ScoringTask
+from steelyard.evaluation.running import BegunEvaluation, RunHandle
 from steelyard.session.secrets import environment_set
 from steelyard.store.database.address import Address, has_password, locate
 from steelyard.workers.local_process import StartedWorker, search_path
 from steelyard.workers.processes import Leader
 from steelyard.workers.ray_actor import RayWorker, score_range
-from steelyard.workers.scoring_process import packed_task, scored_of
+from steelyard.workers.scoring import packed_task, scored_of
 from steelyard.workers.task import NAME_ONE, WorkerTask, check_shared, packed, versions
 
 _PORT: Final = 10001

@@ -21,7 +21,7 @@ from steelyard.models.budget import UNPROVEN, Budget
 from steelyard.models.prices import PriceTable
 from steelyard.sql.sandbox import Permit
 from steelyard.store.database.address import Address, locate
-from steelyard.store.database.schema_version import VERSION
+from steelyard.store.database.backend import VERSION
 from steelyard.store.worker_rows import share
 
 STORE_FAILED: Final = 75

@@ -12,7 +12,7 @@ from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
 from steelyard.scorers import Faithfulness
 from steelyard.store import Store
-from steelyard.store.repair.verify import verify
+from steelyard.store.repair import verify
 
 LIMIT = 512
 PASSAGE = "The fee for a guest card is nineteen euros, as the notice at the door says. " * 60

@@ -15,8 +15,8 @@ from steelyard.models import Retry
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
 from steelyard.scorers import Correctness, Guideline
+from steelyard.session.replies import Keys
 from steelyard.session.reply_schemas import schema_digest
-from steelyard.session.session import Keys
 from steelyard.store import Store
 
 FREE = "It is the capital, and no 2 is meant.\nRating: 4"

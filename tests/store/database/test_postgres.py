@@ -31,7 +31,7 @@ from steelyard.errors import StoreError
 from steelyard.store.database import schema
 from steelyard.store.database.address import has_password, locate
 from steelyard.store.database.postgres_connection import escape, unescape
-from steelyard.store.repair.verify import verify
+from steelyard.store.repair import verify
 
 NASTY = ["\0", "a\0b", "\x1a", "\x1a0\x1aD800", "易\0", "\u202e", "'; DROP TABLE run; --", "é" * 300]
 
@@ -73,6 +73,8 @@ def test_an_address_that_cannot_be_meant_is_refused(typed, said):
 
 def test_without_psycopg_the_line_that_installs_it_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
+    for module in ("postgres", "postgres_connection"):  # which a test before this one may have loaded
+        monkeypatch.delitem(sys.modules, f"steelyard.store.database.{module}", raising=False)
     with pytest.raises(ConfigError, match=r"needs psycopg .*pip install 'psycopg\[binary\]>="):
         Store("postgresql://h/db")
 

@@ -16,9 +16,15 @@ from steelyard.evaluation.rescore import rescore
 from steelyard.store.delete import delete_runs
 from steelyard.store.reading import search
 from steelyard.store.reading.page_query import number_of_place
-from steelyard.store.reading.search import index_run, search_run
-from steelyard.store.reading.search_text import has_terms, record_words, search_terms, words
-from steelyard.store.reading.server_search import find_on_server
+from steelyard.store.reading.search import (
+    find_on_server,
+    has_terms,
+    index_run,
+    record_words,
+    search_run,
+    search_terms,
+    words,
+)
 
 TEXTS = {
     "fr": "What is the capital of France?",
@@ -302,7 +308,7 @@ def test_a_server_finds_by_trigrams_what_a_scan_finds(with_trigrams, on_server, 
 
 
 def test_a_role_that_may_not_make_the_table_scans(with_trigrams, on_server, monkeypatch):
-    monkeypatch.setattr("steelyard.store.reading.server_search._insert", _unwritable_table)
+    monkeypatch.setattr("steelyard.store.reading.search._insert", _unwritable_table)
     run = evaluate(echo, SAMPLES, [ExactMatch()], store=on_server)
     assert find_on_server(run, ("tax",)) is None
     assert run.search("tax").total == 1

@@ -25,8 +25,8 @@ from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import SteelyardError
 from steelyard.report.section import Section, Sentence, Tone, sentences
 from steelyard.store import Run, Store
-from steelyard.store.baselines import check_baseline, find_baseline
 from steelyard.store.open_store import exists
+from steelyard.store.related_runs import check_baseline, find_baseline
 
 _MOST_ESSENTIAL: Final = 2
 """Rules that are shown everywhere; of more, only as many that do not hold."""

@@ -1,8 +1,14 @@
-"""Differences between the databases that can hold a store, and what a user is told where a database is damaged.
+"""Differences between the databases that can hold a store, the version of its tables, and messages about damage.
 
 `sqlite` and `postgres` implement the protocol `Backend`; everything else is SQL that both understand, see `connection`.
 A message about damage names the commands that help.
+
+All tables are created together with the number of their version, which says whether this release reads a store, and no
+release adds any later. The release that first changes the tables of a published one increases `VERSION`, and here is
+the place of the steps from each number to the next.
 """
+
+# Why it is so, and what was rejected: docs/decisions/store-one-sql.md
 
 from __future__ import annotations
 
@@ -13,8 +19,10 @@ from typing import Any, Final, Literal, Protocol
 
 from steelyard.errors import StoreError
 from steelyard.plain_json import from_json
+from steelyard.store.database import schema
 from steelyard.store.database.address import Address
 from steelyard.store.database.connection import Connection, DatabaseError
+from steelyard.store.database.sqlite_locks import ReserveFile
 
 Durability = Literal["normal", "full"]
 Purpose = Literal["snapshot", "latest", "writing"]
@@ -26,6 +34,11 @@ Transact = Callable[[Callable[[Connection], Any]], Any]
 REPAIR_HINT: Final = "`steelyard verify` lists what is wrong; `steelyard export --salvage` saves what can be read"
 _SIGNS_OF_DAMAGE: Final = ("malformed", "not a database", "disk I/O error", "corrupt", "decode", "has no column")
 """Words of SQLite, and of Python's driver, about a damaged file."""
+VERSION: Final = 1
+_NAME: Final = "tables"
+"""The row of `about` with the number. Stores of development releases have a row `schema` or `version` in its place."""
+ROWS: Final = f"SELECT name, value FROM about WHERE name IN ('{_NAME}', 'version', 'schema')"
+"""What `check_version` is given."""
 
 
 class Lock(Protocol):
@@ -39,13 +52,6 @@ class Lock(Protocol):
 
     def release(self) -> None:
         """Release the lock; a second call does nothing."""
-
-
-class Reserve(Protocol):
-    """Disk space reserved while a run is written, and freed on a full disk so that the last replies can be saved."""
-
-    def release(self) -> bool:
-        """Free the space; False if it was freed before."""
 
 
 class Backend(Protocol):
@@ -108,7 +114,7 @@ class Backend(Protocol):
     def tables(self, connection: Connection) -> set[str]:
         """Names of the store's tables."""
 
-    def reserve(self) -> Reserve | None:
+    def reserve(self) -> ReserveFile | None:
         """Reserve disk space while a run is written; None where the disk belongs to a server.
 
         Raises:
@@ -219,4 +225,36 @@ def repair_commands(where: Path | Address) -> str:
     return (
         f"\nSee what is wrong:\n  steelyard verify --store {store}\n"
         f"Save what can be read:\n  steelyard export --salvage --out salvaged.jsonl --store {store}"
+    )
+
+
+def create_tables(connection: Connection) -> None:
+    """Create the tables of an empty store with their indexes, and note their version."""
+    for table in schema.tables_of(connection.dialect):
+        for statement in table.definition(connection.dialect):
+            connection.execute(statement)
+    connection.execute(schema.insert_into(schema.about), {"name": _NAME, "value": f"{VERSION}"})
+
+
+def check_version(where: Path | Address, about: dict[str, str]) -> None:
+    """Refuse a store whose tables this release does not read.
+
+    Args:
+        where: the store.
+        about: the values of its rows, as `ROWS` reads them; not empty.
+
+    Raises:
+        StoreError: it is of another version; says what to do.
+    """
+    version = about.get(_NAME, "")
+    if version == f"{VERSION}":
+        return
+    if version.isdecimal() and int(version) > VERSION:
+        raise StoreError(
+            f"{where} has tables of version {version}, this release reads version {VERSION}: use the release that "
+            "wrote it, or a newer one; nothing was changed"
+        )
+    raise StoreError(
+        f"{where} was made by a development release, whose tables this release does not read: keep that release to "
+        "read it, or run again with another --store; nothing was changed"
     )

@@ -14,12 +14,11 @@ from contextlib import suppress
 from hashlib import blake2b
 from typing import ClassVar, Final, cast
 
-from steelyard.errors import ConfigError, StoreError, install_command
+from steelyard.errors import StoreError
 from steelyard.store.database.address import Address
 from steelyard.store.database.backend import Durability, Purpose, Transact, cause_of
 from steelyard.store.database.connection import Connection, DatabaseError
-from steelyard.store.database.postgres_connection import PostgresConnection, escape_texts
-from steelyard.store.database.postgres_pool import ConnectionPool, is_cut
+from steelyard.store.database.postgres_connection import ConnectionPool, PostgresConnection, escape_texts, is_cut
 from steelyard.store.database.schema import SEARCH_WORDS, tables_of
 
 _LEAST: Final = 12
@@ -77,9 +76,6 @@ class PostgresSchema:
         where: its address.
         durability: `full` waits for the server's disk at each commit; `normal` does not, so that a crash of the server
             (not of this process) may cost the last moments.
-
-    Raises:
-        ConfigError: psycopg is not installed.
     """
 
     shared: ClassVar[bool] = True
@@ -245,10 +241,6 @@ def _unreachable(error: DatabaseError, where: Address) -> StoreError:
 
 
 def _pool(where: Address, durability: Durability) -> ConnectionPool:
-    try:
-        import psycopg  # noqa: F401  # so that a missing driver is reported here, in our words
-    except ImportError as error:
-        raise ConfigError(f"a store in PostgreSQL needs psycopg ({error}): {install_command('postgres')}") from error
     settings = {
         "search_path": where.schema,
         "synchronous_commit": "on" if durability == "full" else "off",

@@ -486,4 +486,4 @@ def insert_or_add(table: StoredTable, keys: tuple[str, ...], columns: tuple[str,
 
 
 SEARCH_WORDS: Final = "search_words"
-"""A table that the end of the first large run makes in a PostgreSQL store, see `server_search`; no store needs it."""
+"""A table that the end of the first large run makes in a PostgreSQL store, see `reading.search`; no store needs it."""

@@ -11,18 +11,16 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from secrets import token_hex
 from typing import ClassVar, Final, Self, cast
 from urllib.parse import quote
 
 from steelyard.errors import StoreError
 from steelyard.files import make_private_folder, open_private
-from steelyard.posix import fcntl
 from steelyard.store.database.backend import Durability, Purpose, Transact
 from steelyard.store.database.connection import NO_VALUES, Connection, DatabaseError, Rows, Values
 from steelyard.store.database.file_watch import FileWatch, Recover, save
 from steelyard.store.database.schema import Dialect, StoredTable, insert_into
-from steelyard.store.database.sqlite_locks import OpenedFile, RunLock, is_locked, open_file
+from steelyard.store.database.sqlite_locks import OpenedFile, ReserveFile, RunLock, is_locked, open_file
 from steelyard.store.database.sqlite_objects import OBJECTS, acting_objects, altered_objects
 
 _BUSY_S: Final = 30.0
@@ -40,8 +38,6 @@ _LEAST_PORTIONS: Final = 50
 """Portions of steps that reading may take in an empty file."""
 _LIST: Final = re.compile(r"\bIN :(\w+)")
 """A list of values in a statement."""
-_RESERVE_BYTES: Final = 1 << 20
-"""1 MiB: the replies of some hundred calls in flight and the pages they touch."""
 
 
 class SqliteFile:
@@ -381,54 +377,3 @@ def _with_lists(statement: str, sizes: tuple[int, ...]) -> str:
     return _LIST.sub(
         lambda match: f"IN ({', '.join(f':{match[1]}_{number}' for number in range(next(remaining)))})", statement
     )
-
-
-class ReserveFile:
-    """A file of 1 MiB beside the store, locked by its process; files that killed processes left are removed.
-
-    Args:
-        store: the database file.
-
-    Raises:
-        StoreError: there is no room for it, so there is none for replies either.
-    """
-
-    def __init__(self, store: Path) -> None:
-        for leftover in store.parent.glob(f"{store.name}-reserve-*"):
-            _remove_unlocked(leftover)
-        self._path = store.parent / f"{store.name}-reserve-{os.getpid()}-{token_hex(4)}"
-        self._handle = -1
-        try:
-            self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Noise, since a file system that compresses keeps no space for zeros.
-            unwritten = memoryview(os.urandom(_RESERVE_BYTES))
-            while unwritten:
-                unwritten = unwritten[os.write(self._handle, unwritten) :]
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                self.release()
-            raise StoreError(f"no room for the store: {error.strerror} ({self._path.parent})") from error
-
-    def release(self) -> bool:
-        """Free the space; False if it was freed before."""
-        if self._handle < 0:
-            return False
-        self._path.unlink(missing_ok=True)
-        os.close(self._handle)
-        self._handle = -1
-        return True
-
-
-def _remove_unlocked(path: Path) -> None:
-    try:
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        path.unlink(missing_ok=True)
-    except OSError:
-        return
-    finally:
-        os.close(handle)

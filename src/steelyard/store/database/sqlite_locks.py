@@ -1,9 +1,10 @@
-"""The lock of a run in a store that is a file. It belongs to the file itself (its inode), whatever name it has.
+"""The lock of a run in a store that is a file, and the space that is reserved beside it.
 
-On Linux it is an open-file-description lock (fcntl(2), F_OFD_SETLK) on bytes of the database far behind its end, which
-SQLite's own locks, classic ones below 2**31, do not touch. Its length is the process's number: that is how a second
-writer learns who the first is, even through another name. Elsewhere Python has no such locks: there it is a classic
-lock on the same bytes of a file beside the database.
+The lock belongs to the file itself (its inode), whatever name it has. On Linux it is an open-file-description lock
+(fcntl(2), F_OFD_SETLK) on bytes of the database far behind its end, which SQLite's own locks, classic ones below 2**31,
+do not touch. Its length is the process's number: that is how a second writer learns who the first is, even through
+another name. Elsewhere Python has no such locks: there it is a classic lock on the same bytes of a file beside the
+database.
 
 A process loses all its classic locks on a file, those of SQLite too, when it closes any descriptor of it. So a process
 has one descriptor of a store's file, which is closed after all its connections and locks, as SQLite's own are.
@@ -13,6 +14,7 @@ has one descriptor of a store's file, which is closed after all its connections 
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import os
@@ -22,6 +24,7 @@ import sys
 import threading
 from functools import cache
 from pathlib import Path
+from secrets import token_hex
 from typing import Final
 
 from steelyard.errors import StoreError
@@ -40,6 +43,10 @@ _PID_BITS: Final = 22
 _RUN_BITS: Final = 39
 _SHARED_BYTES: Final = (0x40000002, 510)
 """Where each connection of SQLite to a database with a log holds a shared lock (SQLite's os.h, SHARED_FIRST)."""
+
+
+_RESERVE_BYTES: Final = 1 << 20
+"""1 MiB: the replies of some hundred calls in flight and the pages they touch."""
 
 
 class OpenedFile:
@@ -237,3 +244,54 @@ def _opened(path: Path, flags: int) -> int:
 def _first_byte(run: str) -> int:
     digest = int.from_bytes(hashlib.sha256(run.encode()).digest()[:8], "big")
     return _FIRST_BYTE + ((digest >> (64 - _RUN_BITS)) << _PID_BITS)
+
+
+class ReserveFile:
+    """A file of 1 MiB beside the store, locked by its process; files that killed processes left are removed.
+
+    Args:
+        store: the database file.
+
+    Raises:
+        StoreError: there is no room for it, so there is none for replies either.
+    """
+
+    def __init__(self, store: Path) -> None:
+        for leftover in store.parent.glob(f"{store.name}-reserve-*"):
+            _remove_unlocked(leftover)
+        self._path = store.parent / f"{store.name}-reserve-{os.getpid()}-{token_hex(4)}"
+        self._handle = -1
+        try:
+            self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Noise, since a file system that compresses keeps no space for zeros.
+            unwritten = memoryview(os.urandom(_RESERVE_BYTES))
+            while unwritten:
+                unwritten = unwritten[os.write(self._handle, unwritten) :]
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self.release()
+            raise StoreError(f"no room for the store: {error.strerror} ({self._path.parent})") from error
+
+    def release(self) -> bool:
+        """Free the space; False if it was freed before."""
+        if self._handle < 0:
+            return False
+        self._path.unlink(missing_ok=True)
+        os.close(self._handle)
+        self._handle = -1
+        return True
+
+
+def _remove_unlocked(path: Path) -> None:
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink(missing_ok=True)
+    except OSError:
+        return
+    finally:
+        os.close(handle)

@@ -99,15 +99,15 @@ def read_page(run: StoredRun, request: PageRequest, against: StoredRun | None = 
         if request.among is not None:
             query.restrict_to(request.among)
         stretch = Stretch(order, limit, forward, beside, request.skip)
-        found, total = query.stretch(stretch, counted=request.counted and not is_all)
+        in_direction, total = query.stretch(stretch, counted=request.counted and not is_all)
         if request.counted and is_all:
             total = run.done
         end = request.n
-        while order.by_sample and end < len(found) and found[end][0] == found[end - 1][0]:
+        while order.by_sample and end < len(in_direction) and in_direction[end][0] == in_direction[end - 1][0]:
             end += 1
-        places = found[:end] if forward else found[:end][::-1]
+        places = in_direction[:end] if forward else in_direction[:end][::-1]
         records = _records_at(connection, run, places)
-    has_more = len(found) > end
+    has_more = len(in_direction) > end
     first, last = (cursor(places[0]), cursor(places[-1])) if places else ("", "")
     if not forward:
         return RecordPage(records, tuple(places), total, after=last, before=first if has_more else "")

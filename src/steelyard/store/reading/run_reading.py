@@ -17,6 +17,7 @@ from steelyard.analysis.stopping import Stopping
 from steelyard.errors import StoreError
 from steelyard.plain_json import from_json
 from steelyard.session.replies import unpack_reply
+from steelyard.store.counters import framework_usage, stage_costs
 from steelyard.store.database.connection import Connection, portions
 from steelyard.store.labels import current_labels, newest_label, run_row
 from steelyard.store.open_store import OpenStore
@@ -33,7 +34,6 @@ from steelyard.store.records import (
 )
 from steelyard.store.run_rows import read_stopping
 from steelyard.store.stored_run import StoredRun, read_manifest
-from steelyard.store.usage import framework_usage, stage_costs
 from steelyard.types import Label, Record, Reply, Sample
 
 _LOOKED_THROUGH: Final = 5000

@@ -14,8 +14,7 @@ from typing import Any, Final, get_args
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError, expect_number
-from steelyard.evaluation.objects import Suite
-from steelyard.evaluation.suite_keys import SuiteKeys
+from steelyard.evaluation.objects import Suite, SuiteKeys
 from steelyard.models.base import ModelInfo
 from steelyard.prompts.sample_values import SHOW_OPTIONS, own_question
 from steelyard.prompts.template import placeholders

@@ -17,8 +17,7 @@ from steelyard.data.headers import normalized
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.evaluation.objects import Suite
-from steelyard.evaluation.suite_keys import JudgedSuiteKeys
+from steelyard.evaluation.objects import JudgedSuiteKeys, Suite
 from steelyard.files import NOT_IN_FILE_NAMES
 from steelyard.models.base import Model, ModelInfo
 from steelyard.models.openai_compatible import OpenAICompatible

@@ -12,8 +12,7 @@ from steelyard.constraints import check_options
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError
-from steelyard.evaluation.objects import Suite
-from steelyard.evaluation.suite_keys import JudgedSuiteKeys
+from steelyard.evaluation.objects import JudgedSuiteKeys, Suite
 from steelyard.registry import describe
 from steelyard.scorers.judges.judge import Judge, takes_model
 from steelyard.scorers.judges.of_sql import reading_as

@@ -10,8 +10,8 @@ from tests.thorough import times
 from steelyard import Store, evaluate
 from steelyard.evaluation.rescore import rescore
 from steelyard.store.delete import delete_runs
-from steelyard.store.list_figures import compute_figures, read_figures, remember_figures, store_figures
-from steelyard.store.repair.verify import verify
+from steelyard.store.ended_runs import compute_figures, read_figures, remember_figures, store_figures
+from steelyard.store.repair import verify
 
 BROKEN = RuntimeError("no")
 REPLIES = ["says A", "says B", "A or B", "no", BROKEN, "maybe A", "mumbles", "says A"]

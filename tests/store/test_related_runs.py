@@ -8,7 +8,7 @@ import pytest
 
 from steelyard import ExactMatch, Sample, Store, evaluate
 from steelyard.errors import ConfigError
-from steelyard.store.baselines import NoEarlierRunError, check_baseline, find_baseline
+from steelyard.store.related_runs import NoEarlierRunError, check_baseline, find_baseline
 
 
 @dataclass

@@ -16,7 +16,7 @@ from steelyard.evaluation.rescore import rescore
 from steelyard.models.scripted import Scripted
 from steelyard.people.labels import add_labels, add_note
 from steelyard.store.records import unpacker_of
-from steelyard.store.repair.verify import verify
+from steelyard.store.repair import verify
 from steelyard.store.run_rows import NewRun
 
 SAMPLES = [Sample(f"q{n}", f"Question {n}?", str(n), group="ab"[n % 2], cluster=f"c{n % 7}") for n in range(120)]

@@ -8,10 +8,10 @@ import psycopg
 import pytest
 from tests.servers import SERVER
 
-from steelyard.store.database import postgres_pool
+from steelyard.store.database import postgres_connection
 from steelyard.store.database.address import locate
 from steelyard.store.database.connection import DatabaseError
-from steelyard.store.database.postgres_pool import ConnectionPool
+from steelyard.store.database.postgres_connection import ConnectionPool
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_two_connections_are_kept_and_further_ones_closed(pool):
 
 @pytest.mark.parametrize("trusted_s", [10.0, 0.0])
 def test_a_connection_that_the_server_has_ended_is_not_taken(pool, server, monkeypatch, trusted_s):
-    monkeypatch.setattr(postgres_pool, "_TRUSTED_S", trusted_s)
+    monkeypatch.setattr(postgres_connection, "_TRUSTED_S", trusted_s)
     pool.give_back(driver := pool.take())
     assert pool.take() is driver
     pool.give_back(driver)
@@ -71,8 +71,8 @@ def test_a_connection_that_broke_while_it_was_used_is_not_kept(pool, server):
 
 
 def test_readers_beyond_the_most_wait_and_are_told(pool, monkeypatch):
-    monkeypatch.setattr(postgres_pool, "_WAIT_S", 0.05)
-    taken = [pool.take() for _ in range(postgres_pool._MOST_OPEN)]
+    monkeypatch.setattr(postgres_connection, "_WAIT_S", 0.05)
+    taken = [pool.take() for _ in range(postgres_connection._MOST_OPEN)]
     with pytest.raises(DatabaseError, match="22 connections were in use for 0 s"):
         pool.take()
     pool.give_back(taken.pop())
@@ -83,6 +83,6 @@ def test_readers_beyond_the_most_wait_and_are_told(pool, monkeypatch):
 
 def test_a_server_that_refuses_costs_no_place(server):  # likewise
     nobody = ConnectionPool({**locate(SERVER).url.libpq(), "dbname": "no_such_database"}, lambda _: None)
-    for _ in range(postgres_pool._MOST_OPEN + 1):
+    for _ in range(postgres_connection._MOST_OPEN + 1):
         with pytest.raises(DatabaseError, match="no_such_database"):
             nobody.take()

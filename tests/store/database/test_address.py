@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.store.database.server_url import ServerUrl
+from steelyard.store.database.address import ServerUrl
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from steelyard import ExactMatch, Sample, evaluate
 from steelyard.errors import DataError
-from steelyard.people.label_files import read_labels
+from steelyard.people.sheets import read_labels
 
 
 def test_a_label_is_of_the_repeat_that_its_row_names_and_else_of_the_first(tmp_path):

@@ -9,8 +9,8 @@ from steelyard import ExactMatch, Sample, Store, evaluate
 from steelyard.errors import StoreError
 from steelyard.store.database import schema
 from steelyard.store.database.address import locate
-from steelyard.store.database.schema_version import VERSION
-from steelyard.store.repair.salvaged import salvage
+from steelyard.store.database.backend import VERSION
+from steelyard.store.repair import salvage
 
 
 def fill(where):
