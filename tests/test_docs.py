@@ -346,8 +346,7 @@ def test_the_changelog_says_what_this_version_can_do_and_cannot():
     heads = re.findall(r"^### (.+)$", section, re.MULTILINE)
     assert heads[0] == "Added"
     assert "Known limits" in heads
-    suites = {path.name for path in (ROOT / "src/steelyard/suites").iterdir() if (path / "suite.py").exists()}
-    assert [name for name in sorted(suites) if f"- `{name}`" not in section] == []
+    assert [name for name in names("suite") if f"- `{name}`" not in section] == []
 
 
 def test_the_readme_opens_with_demo_and_test():
