@@ -11,6 +11,7 @@ together, where the original compares each column for itself.
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -459,16 +460,43 @@ def _digest(file: Path, size: int, _mtime_ns: int) -> bytes:
 
 _CONDITION: Final = "condition_cols"
 _IGNORE: Final = "ignore_order"
+READ_COLUMNS: Final = frozenset({_CONDITION, _IGNORE})
+"""Columns of a dataset that are followed although they have no role."""
 
 
 def golds_of(sample: Sample, engine: EngineName) -> Iterator[Sample]:
     """The sample once for each query that is accepted as its answer; once as it is where it has none or one."""
     reference = sample.reference
     queries = gold_queries(reference, engine) if isinstance(reference, str) else ()
+    conditions = _conditions(sample, len(queries))
+    if conditions is not None:
+        for query, columns in zip(queries, conditions, strict=True):
+            yield replace(sample, reference=query, metadata={**sample.metadata, _CONDITION: columns})
+        return
     if len(queries) < 2 and (not queries or "{" not in str(reference)):
         yield sample
         return
     yield from (replace(sample, reference=query) for query in queries)
+
+
+def _conditions(sample: Sample, golds: int) -> list[Any] | None:
+    """The columns that count of each gold, where the dataset lists them gold by gold; None where it does not."""
+    value = _written(sample.metadata.get(_CONDITION))
+    if not isinstance(value, list) or not value or not all(isinstance(columns, list) for columns in value) or not golds:
+        return None
+    if len(value) not in {1, golds}:
+        raise DataError(f"sample {sample.id}: {_CONDITION} lists the columns of {len(value)} queries, of {golds}")
+    return value * golds if len(value) == 1 else value
+
+
+def _written(value: Any) -> Any:
+    """What a cell of a spreadsheet says in JSON; any other value as it is."""
+    if not isinstance(value, str) or not value.strip().startswith("["):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
 
 
 def best_of_golds(by_gold: Sequence[Sequence[Score]]) -> list[Score]:
@@ -505,7 +533,7 @@ def ignores_order(sample: Sample) -> bool:
 
 def condition_columns(sample: Sample, reference: ResultTable) -> ResultTable | None:
     """The columns of the reference's result that count; None where the dataset says nothing of columns."""
-    value: Any = sample.metadata.get(_CONDITION)
+    value = _written(sample.metadata.get(_CONDITION))
     if value is None or value == "":
         return None
     columns = value if isinstance(value, list) else [value]
@@ -525,4 +553,6 @@ def accept_extra_columns(verdict: ResultVerdict) -> ResultVerdict:
     """The verdict where further columns of the prediction do not count against it."""
     if verdict.kind != "columns_extra":
         return verdict
+    if "same_but_order" in verdict.flags:
+        return replace(verdict, reason=f"{verdict.reason}, in another order")
     return replace(verdict, right=True, reason=f"all columns that count are there; {verdict.reason}")

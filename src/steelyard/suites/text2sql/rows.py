@@ -25,7 +25,7 @@ from steelyard.data.table import Defect, Row, Table, is_blank, refuse, refuse_ma
 from steelyard.data.unread import UnusedColumns
 from steelyard.errors import ConfigError, DataError, ScorerError, did_you_mean
 from steelyard.prompts.conversation import flaw_in, is_messages, messages_in, transcript_of
-from steelyard.scorers.golds import READ_COLUMNS
+from steelyard.scorers.sql_runs import READ_COLUMNS
 from steelyard.sql.catalog import ddl_of, holds_rows
 from steelyard.sql.golds import joined_golds
 from steelyard.sql.results import Database, EngineName, LocalEngine
