@@ -184,6 +184,27 @@ def test_a_json_array_is_a_dataset_and_a_json_object_a_configuration(tmp_path):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"question":{"0":"One?","1":"Two?"},"answer":{"0":"1","1":"2"}}',
+        '{"0":{"question":"One?","answer":"1"},"1":{"question":"Two?","answer":"2"}}',
+        '{"columns":["question","answer"],"index":[0],"data":[["One?","1"]]}',
+    ],
+)
+def test_a_data_frame_that_is_written_by_columns_is_named_as_one(command, tmp_path, content):
+    (tmp_path / "frame.json").write_text(content, encoding="utf-8")
+    error = str(command("check", tmp_path / "frame.json").exception)
+    assert "looks like a data frame of pandas" in error
+    assert 'orient="records", lines=True' in error
+
+
+def test_a_json_object_that_holds_rows_is_checked_as_a_dataset(command, tmp_path):
+    rows = '{"version": "1.1", "data": [{"question": "One?", "answer": "1"}]}'
+    (tmp_path / "rows.json").write_text(rows, encoding="utf-8")
+    assert "1 sample, suite general" in command("check", tmp_path / "rows.json").output
+
+
 def test_check_of_what_is_not_there_is_the_users_mistake(command, tmp_path):
     for name in ("none.yaml", "none.csv", "none.json"):
         assert isinstance(command("check", tmp_path / name).exception, ConfigError | DataError)

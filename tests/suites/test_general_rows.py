@@ -79,6 +79,11 @@ def test_without_an_input_the_error_says_what_to_write(read):
         read("body,channel\nb,c\n")
 
 
+def test_without_an_input_no_id_is_proposed_however_long_it_is(read):
+    with pytest.raises(ConfigError, match=r"as \{\{body\}\}"):
+        read("id,body\n0123456789abcdef0123456789abcdef,b\n")
+
+
 def test_a_title_above_the_header_is_passed_over_where_a_prompt_names_a_column(read):
     rows = read("Tickets of May,\nbody,label\nb,l\n", "body")
     assert [sample.input for sample in rows.data.samples] == ["b"]

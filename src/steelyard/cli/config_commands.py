@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
@@ -40,7 +41,10 @@ from steelyard.scorers.reference_checks import ReferenceFinding
 
 _RENAMED: Final = {"gitignore": ".gitignore"}
 """Name in the package -> name that is written: a .gitignore in the package would hide files of it from git."""
-_PEEK_BYTES: Final = 4096
+_CONFIGURATION_KEYS: Final = frozenset({"suite", "samples", "endpoint", "models", "prompts", "targets", "scorers"})
+"""Every configuration has one of them; a JSON object without them holds rows (`{"data": [...]}`, a data frame)."""
+_LONGEST_CONFIGURATION: Final = 1_000_000
+"""Bytes above which a JSON file is a dataset, without being read to find out."""
 _MOST_BYTES: Final = 5_000_000
 _REPLIES: Final = "replies/"
 """Prefix of the names of packaged JSON schemas of replies."""
@@ -270,12 +274,18 @@ def _header(text: str) -> Literal["auto", "none"] | int:
 
 
 def is_configuration(file: Path) -> bool:
-    """Whether `file` is a configuration and not a dataset: by its suffix; a JSON file if it is not an array."""
+    """Whether `file` is a configuration and not a dataset: by its suffix; a JSON file by its outermost keys."""
     suffix = file.suffix.lower()
     if suffix != ".json" or not file.is_file():
         return suffix in SUFFIXES
-    with file.open("rb") as opened:
-        return not opened.read(_PEEK_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
+    if file.stat().st_size > _LONGEST_CONFIGURATION:
+        return False
+    content = file.read_bytes()
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return not content.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
+    return isinstance(value, dict) and (not value or not _CONFIGURATION_KEYS.isdisjoint(value))
 
 
 def _print_lines(lines: Iterator[str]) -> None:

@@ -42,6 +42,10 @@ MAX_COLUMNS: Final = 16_384
 
 _FINETUNE_KEYS: Final = frozenset({"queries", "corpus", "relevant_docs"})
 """Keys of an `EmbeddingQAFinetuneDataset` of llama-index-core."""
+_FRAME_ADVICE: Final = (
+    'it looks like a data frame of pandas that is written by columns; write it with to_json("rows.jsonl", '
+    'orient="records", lines=True)'
+)
 _DELIMITERS: Final = (",", ";", "\t")
 _SNIFFED: Final = 20_000
 """Number of characters of a line that are used to detect its delimiter."""
@@ -85,7 +89,8 @@ def read_json_list(path: Path) -> Table:
     value = _parse(content, path.name)
     value = _finetune_rows(path.name, value) if _is_finetune_set(value) else _rows_in(value)
     if not isinstance(value, list):
-        raise DataError(f"{path.name}: expected a list of objects, but it holds {_kind(value)}")
+        kind = _kind(value) + (f"; {_FRAME_ADVICE}" if _is_frame(value) else "")
+        raise DataError(f"{path.name}: expected a list of objects, but it holds {kind}")
     rows = []
     for number, entry in enumerate(value, start=1):
         if not isinstance(entry, dict):
@@ -100,6 +105,16 @@ def _rows_in(value: Any) -> Any:
         return value
     lists = [rows for rows in value.values() if isinstance(rows, list) and rows and isinstance(rows[0], dict)]
     return lists[0] if len(lists) == 1 else value
+
+
+def _is_frame(value: Any) -> bool:
+    """Whether a JSON value is a data frame as `to_json` of pandas writes it: by columns, by index, or split."""
+    if not isinstance(value, dict) or not value:
+        return False
+    if {"columns", "index", "data"} <= value.keys():
+        return True
+    keys = [entry.keys() if isinstance(entry, dict) else None for entry in value.values()]
+    return bool(keys[0]) and all(each == keys[0] for each in keys)
 
 
 def _is_finetune_set(value: Any) -> bool:

@@ -27,6 +27,8 @@ _DEEPEST_COMPARED: Final = 50
 _MISSING: Final = object()
 _ROUNDING: Final = 1e-9
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DECIMAL_COMMA: Final = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+,\d++|0,\d++|\d+,(?!\d{3}(?!\d))\d++)(?![.,]\d)")
+"""A number whose comma can only be the decimal one; 1,234 may be either, and is read as English has it."""
 _YEAR_FIRST: Final = re.compile(r"(?<!\d)(\d{4})\s?[-/.年]\s?(\d{1,2})\s?[-/.月]\s?(\d{1,2})(?:\s?日|(?=\D|\Z))")
 _YEAR_LAST: Final = re.compile(r"(?<!\d)(\d{1,2})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{4})(?=\D|\Z)")
 _IN_WORDS: Final = re.compile(
@@ -46,9 +48,10 @@ class JsonFields:
 
     Args:
         compare: by field, how it is compared. `exact`: equal JSON, texts without blanks around them, 5 is 5.0. A
-            number: the allowed relative error; `{abs: 0.01}`: the absolute one; `number`: none, but 1,234.50 as text
-            is 1234.5. `date`: the same day, in any unambiguous notation. `text`: without case, punctuation and further
-            blanks. `list`: equal texts and numbers in order; `set`: in any order.
+            number: the allowed relative error; `{abs: 0.01}`: the absolute one; `number`: none, but 1,234.50 and
+            1.234,50 as text are 1234.5, and 847,77 is 847.77. `date`: the same day, in any unambiguous notation.
+            `text`: without case, punctuation and further blanks. `list`: equal texts and numbers in order; `set`: in
+            any order.
         default: the rule of the other fields.
         extra: whether a field that is not expected fails `json_fields`.
         fields: names that have a score of their own. Empty: those of the dataset.
@@ -181,7 +184,9 @@ def _is_number(value: Any) -> bool:
 def _number(value: Any) -> float | None:
     if _is_number(value):
         return float(value)
-    numbers = numbers_in(value) if isinstance(value, str) else []
+    if not isinstance(value, str):
+        return None
+    numbers = numbers_in(value, decimal_comma=len(_DECIMAL_COMMA.findall(value)) == 1)
     return float(numbers[0].value) if len(numbers) == 1 else None
 
 

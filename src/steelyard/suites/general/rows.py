@@ -127,10 +127,11 @@ def _media(content: bytes) -> str | None:
 
 INPUT: Final = Role("input", required=False, words="general_input", by_position=False, joins=True)
 EXPECTED: Final = Role("expected", required=False, words="general_expected", by_position=False)
+_ID: Final = Role("id", required=False, words="general_id", by_position=False)
 ROLES: Final = (
     INPUT,
     EXPECTED,
-    Role("id", required=False, words="general_id", by_position=False),
+    _ID,
     Role("group", required=False, words="general_group", by_position=False),
     Role("cluster", required=False, words="general_cluster", by_position=False),
     Role("contexts", required=False, words="general_contexts", by_position=False),
@@ -253,7 +254,8 @@ def _input(table: Table, headers: Mapping[Column, str], free: Mapping[Column, st
 
 
 def _longest(table: Table, free: Mapping[Column, str]) -> str:
-    """The header of the column with the longest cells in the first rows, most likely what is asked."""
+    """The header of the column with the longest cells in the first rows, most likely what is asked; never an id."""
+    free = {column: header for column, header in free.items() if column not in fitting(free, _ID)}
     rows = list(islice(table, HEAD_ROWS))  # the header is among them in a sheet
     lengths = {
         column: sum(len(render(cell_at(row.cells, column))) for row in rows) - len(header) * (not table.keyed)
