@@ -225,15 +225,17 @@ def _lead(compared: Comparison) -> str:
     if len(compared.pairs) < 2:
         return ""
     named = (
-        ("better", {"better"}),
-        ("worse", {"worse"}),
-        ("not decided", {"no_evidence", "inconclusive"}),
-        ("not comparable", {"none"}),
+        ("{} {} better", {"better"}),
+        ("{} {} worse", {"worse"}),
+        ("not decided for {}", {"no_evidence", "inconclusive"}),
+        ("not comparable: {}", {"none"}),
     )
     parts = []
     for words, verdicts in named:
         targets = [pair.other_target for pair in compared.pairs if pair.verdict in verdicts]
-        parts += [f"{', '.join(targets)} {'is' if len(targets) == 1 else 'are'} {words}"] if targets else []
+        if targets:
+            verb = "are" if len(targets) > 1 else "is"
+            parts.append(words.format(", ".join(targets), verb))
     return f"Against {compared.baseline.target}, {'; '.join(parts)}."
 
 

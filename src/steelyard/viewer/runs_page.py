@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -66,7 +66,7 @@ class RunGroup:
         suite: its title.
         score: the headline of its runs.
         rows: of the page.
-        history: that headline in the suite's last runs, oldest first.
+        history: that headline in the last runs of its newest target, oldest first.
         words: what its newest evaluation ran: `2 prompts × 3 models`; "" where it ran one target.
         compared: ids of these runs.
         baseline: headline of the pinned baseline; None where none is pinned or it is not on the page.
@@ -188,7 +188,9 @@ def _state_words(run: Run, state: str) -> str:
 
 def _group(suite: str, rows: list[RunRow], listed: Sequence[MarkedRun]) -> RunGroup:
     """The rows of a suite, with the history of its headline and the comparison of its newest evaluation."""
-    runs = [marked.run for marked in listed if marked.run.suite == suite and marked.state == "finished"][:_HISTORY]
+    ended = (marked.run for marked in listed if marked.run.suite == suite and marked.state == "finished")
+    # A line through several targets would look like a change over time.
+    runs = list(islice((run for run in ended if run.target == rows[0].run.target), _HISTORY))
     figures = stored_figures(runs)
     score = next((row.figures.score for row in rows if row.figures and row.figures.score), "")
     past = (figures[run.id] for run in reversed(runs) if run.id in figures)

@@ -147,10 +147,12 @@ def _stopped(pair: Preferences, stopping: Stopping) -> str:
     else:
         name, other = (pair.first, pair.second) if verdict == "A" else (pair.second, pair.first)
         head = f"{name} is preferred to {other} {where}"
+    low, high = stopping.interval
+    whose, limits = (pair.second, (1 - high, 1 - low)) if verdict == "B" else (pair.first, (low, high))
     could = f" {_detectable(pair)}" if verdict == "cannot_tell" else ""
     return (
-        f"{head} (anytime-valid {level_text(stopping.level)} confidence sequence of the share of {pair.first}, a tie "
-        f"or disagreement as half: {percent_limits(stopping.interval)}; {stopping.extent}).{could} {stopping.promise}"
+        f"{head} (anytime-valid {level_text(stopping.level)} confidence sequence of the share of {whose}, a tie "
+        f"or disagreement as half: {percent_limits(limits)}; {stopping.extent}).{could} {stopping.promise}"
     )
 
 
