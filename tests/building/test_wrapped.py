@@ -39,7 +39,7 @@ def test_keys_that_every_scorer_takes_may_stand_in_a_negated_one():
         output='{"city": "Lyon", "capital": "Paris"}',
     )
     assert {name: score.value for name, score in found.items()} == {"not_contains": 1.0, "not_exact_match": 0.0}
-    with pytest.raises(ConfigError, match="there is no scorer 'contain'|unknown key 'contain'"):
+    with pytest.raises(ConfigError, match=r"there is no scorer .contain.|unknown key .contain."):
         build_scorer({"not": {"contain": "x", "of": "city"}}, "a")
 
 

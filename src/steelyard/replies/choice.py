@@ -27,11 +27,13 @@ from steelyard.replies.choice_letters import (
     is_close_only,
     is_elsewhere,
     is_in_option,
+    is_named_wrong,
     is_range,
     is_word,
     judged,
     numbered,
 )
+from steelyard.replies.choice_sorted import all_but, sorted_options
 from steelyard.replies.clean import clean, fold
 from steelyard.replies.evidence import DECLARES, REJECTED, SAYS, Candidate, Strength, decide, is_against, phrases
 from steelyard.replies.grammar import FLAGS, expanded, languages_in, pattern, words
@@ -103,7 +105,9 @@ def _lone_letters(page: ChoicePage) -> Iterator[tuple[int, int]]:
 
 def _speaks_against(page: ChoicePage, start: int, end: int) -> bool:
     """Whether the words around a letter deny it, or call its option wrong."""
-    if is_against(page.text, start) or page.is_rejected((page.text[start],), end):
+    if is_against(page.text, start) or is_named_wrong(page, start):
+        return True
+    if page.is_rejected((page.text[start],), end):
         return True
     return is_close_only(page.text, start, end)
 
@@ -151,7 +155,7 @@ _DENIES: Final = re.compile(
     r"(?:\b(?:not|cannot be)|n't|不是|并非)\s{0,2}(?:the\s)?(?:options?\s|选项)?\(?[A-Z](?![A-Za-z])"
 )
 """Where an option is denied, a sentence on another (`It is not A. The nucleus stores DNA.`) is not an answer yet."""
-_EXPLICIT: Final = frozenset({"json", "leading", "declared", "announced", "concluded", "judged"})
+_EXPLICIT: Final = frozenset({"json", "leading", "declared", "announced", "concluded", "judged", "sorted"})
 """Rules whose letters the reply names as its answer; the others infer it."""
 
 
@@ -462,10 +466,12 @@ __all__ = ["RULES", "ChoiceReading", "read_choice"]
 
 RULES: Final[tuple[Callable[[ChoicePage], Candidate | None], ...]] = (
     _json,
+    sorted_options,
     declared_letters,
     _declared_text,
     _shown,
     numbered,
+    all_but,
     _none_of_them,
     _all_of_them,
     _final_text,
