@@ -32,6 +32,17 @@ def test_two_scorers_of_one_kind_stand_side_by_side_under_two_names():
     assert {name: score.value for name, score in found.items()} == {"has_a": 1.0, "has_b": 1.0}
 
 
+def test_keys_that_every_scorer_takes_may_stand_in_a_negated_one():
+    found = scores(
+        {"not": {"contains": "Paris", "of": "city"}},
+        {"not": {"exact_match": {"ignore_case": True}, "value": "lyon", "of": "city"}},
+        output='{"city": "Lyon", "capital": "Paris"}',
+    )
+    assert {name: score.value for name, score in found.items()} == {"not_contains": 1.0, "not_exact_match": 0.0}
+    with pytest.raises(ConfigError, match=r"there is no scorer .contain.|unknown key .contain."):
+        build_scorer({"not": {"contain": "x", "of": "city"}}, "a")
+
+
 def test_a_name_is_that_of_the_first_score_and_begins_the_others():
     scorer = build_scorer({"tool_calls": {"expected": ["add"]}, "name": "adds"}, "a")
     assert [info.name for info in scorer.score_infos] == ["adds", "adds_tool_recall", "adds_tool_precision"]

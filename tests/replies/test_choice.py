@@ -444,9 +444,11 @@ def test_every_rule_has_its_name_in_the_documentation():
         "only_text",
         "all_of_them",
         "final_values",
+        "sorted",
+        "all_but",
     }
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []
-    assert len(RULES) == 14
+    assert len(RULES) == 16
 
 
 @pytest.mark.parametrize(
@@ -487,3 +489,80 @@ def test_the_option_that_is_left_or_fits_best_is_the_answer(reply, letters):
 @pytest.mark.parametrize("reply", ['{"A": 0.1, "B": 0.9}', '{"A": "no", "B": "yes"}'])
 def test_the_first_key_of_an_object_is_no_answer(reply):
     assert read_choice(reply, ["Iron", "Glass"]).letters == ()
+
+
+@pytest.mark.parametrize(
+    ("reply", "letters"),
+    [
+        ("My initial answer was A. After reconsidering, my answer is C.", ("C",)),
+        ("Initial answer: A\nFinal answer: C", ("C",)),
+        ("I initially chose A. After reconsidering, I choose C.", ("C",)),
+        ("At first I thought the answer was A, but the answer is C.", ("C",)),
+        ("The answer is A. Looking closer, the answer is C.", ("C",)),
+        ("My answer was A, but I changed it to C.", ("C",)),
+        ("我最初的答案是A。仔细一想，答案是C。", ("C",)),
+        ("初步答案：A。最终答案：C。", ("C",)),
+        ("一开始我选A，后来改选C。", ("C",)),
+        ("My initial answer was A.", ()),
+        ("我最初的答案是A。", ()),
+        ("My first choice is C.", ("C",)),
+        ("根据之前的分析，答案是C。", ("C",)),
+    ],
+)
+def test_a_first_thought_is_no_answer(reply, letters):
+    assert read_choice(reply, GASES).letters == letters
+
+
+@pytest.mark.parametrize(
+    ("reply", "letters"),
+    [
+        ("答案是A吗？不是，答案是B", ("B",)),
+        ("选A吗？不，选C。", ("C",)),
+        ("答案是A还是B呢？应该选B。", ("B",)),
+        ("答案是A吗？不是。", ()),
+        ("答案是A吗？是的。", ("A",)),
+    ],
+)
+def test_a_letter_that_is_asked_about_is_no_answer(reply, letters):
+    assert read_choice(reply, GASES).letters == letters
+
+
+@pytest.mark.parametrize(
+    ("reply", "letters"),
+    [
+        ("答案：A C D。解析：三者均可。", ("A", "C", "D")),
+        ("故选 A B D，因为C错误。", ("A", "B", "D")),
+        ("A C D。解析：这些都对。", ("A", "C", "D")),
+        ("Answer: A C D. Explanation: these hold.", ("A", "C", "D")),
+        ("The correct answers are A C D because they are gases.", ("A", "C", "D")),
+        ("Answer: B A noble gas is inert.", ("B",)),
+        ("答案：A C E。解析：略。", ()),
+    ],
+)
+def test_letters_parted_by_blanks_are_all_read_where_text_follows(reply, letters):
+    assert read_choice(reply, GASES, several=True).letters == letters
+    assert len(letters) < 2 or read_choice(reply, GASES).status == "several"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "答案不可能是A",
+        "答案不太可能是A。",
+        "不可能选A。",
+        "The answer can't possibly be A.",
+        "The answer is unlikely to be A.",
+        "Wrong answer: D",
+        "Wrong answers: B, D",
+        "Incorrect: D",
+        "错误答案是D",
+        "排除：D",
+    ],
+)
+def test_a_letter_named_as_wrong_or_impossible_is_no_answer(reply):
+    assert read_choice(reply, GASES).letters == ()
+
+
+def test_a_letter_named_as_wrong_is_the_answer_where_that_is_asked_for():
+    assert read_choice("Wrong answer: D", GASES, question="Which statement is incorrect?").letters == ("D",)
+    assert read_choice("错误答案是D", GASES, question="下列说法错误的是").letters == ("D",)

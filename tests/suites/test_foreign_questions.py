@@ -7,6 +7,7 @@ import pytest
 
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, DataError
+from steelyard.suites.general.rows import load_general
 from steelyard.suites.rag import load_rag
 
 FOREIGN = Path(__file__).parent / "foreign"
@@ -62,6 +63,16 @@ def test_goldens_of_deepeval_have_their_context_as_what_should_be_found():
     assert (first.input, first.reference, first.contexts) == ("How long is a loan?", "Fourteen days.", ())
     assert first.metadata["sources"] == [{"text": "A loan lasts fourteen days."}]
     assert second.contexts == ("The fee is two euros.",)
+
+
+@pytest.mark.parametrize("name", ["deepeval_saved.csv", "deepeval_saved.jsonl"])
+def test_goldens_that_deepeval_saved_with_bars_have_each_passage(name):
+    first, second = loaded(name)
+    sources = ["Refunds within 30 days.", "No refunds on sale items."]
+    assert first.metadata["sources"] == [{"text": text} for text in sources]
+    assert (first.input, first.contexts) == ("What is the refund window?", ())
+    assert second.contexts == ("Customer pays return shipping.", "Other")
+    assert load_general(SampleFiles(FOREIGN / name)).data.samples[0].contexts == tuple(sources)
 
 
 def test_a_folder_of_beir_has_its_judged_queries_with_the_relevant_passages():

@@ -451,9 +451,7 @@ def own_entries(name: str, node: Node, keys: Mapping[str, Key], registered: Any 
     inner = node.entries[name]
     siblings = {key: entry for key, entry in node.entries.items() if key != name}
     scalar = scalar_key(name, keys, registered)
-    # `not: {contains: ...}`: below the name stands the scorer itself.
-    is_value = scalar is not None and kind_of(scalar.hint) and not set(inner.node.entries) & set(keys)
-    if isinstance(inner.node.value, Mapping) and not (is_value and inner.node.entries):
+    if isinstance(inner.node.value, Mapping) and not _is_part(inner.node.entries, scalar, keys):
         return {**inner.node.entries, **_siblings_of_mapping(name, inner.node.entries, siblings, keys)}
     if inner.node.value is None:
         return siblings  # `- correctness:` with its options in the lines below, no deeper than the name
@@ -474,6 +472,14 @@ def own_entries(name: str, node: Node, keys: Mapping[str, Key], registered: Any 
     ):
         inner = MappingEntry(inner.key, inner.node.with_value((inner.node,)))  # one text of a list
     return {scalar.name: inner, **siblings}
+
+
+def _is_part(inside: Mapping[str, MappingEntry], scalar: Key | None, keys: Collection[str]) -> bool:
+    """Whether below a name stands the scorer or model itself, as in `not: {contains: ..., of: answer}`."""
+    kind = kind_of(scalar.hint) if scalar else None
+    known = set(inside) & set(keys)
+    taken_by_all = set(WRAPPER_KEYS) if kind == "scorer" else set()
+    return kind is not None and known <= taken_by_all and known != set(inside)
 
 
 def _siblings_of_mapping(

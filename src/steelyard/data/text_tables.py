@@ -42,6 +42,9 @@ MAX_COLUMNS: Final = 16_384
 
 _FINETUNE_KEYS: Final = frozenset({"queries", "corpus", "relevant_docs"})
 """Keys of an `EmbeddingQAFinetuneDataset` of llama-index-core."""
+_PASSAGES: Final = ("context", "retrieval_context")
+_GOLDEN: Final = frozenset({"input", "actual_output", "expected_output", *_PASSAGES})
+"""Columns of the goldens that DeepEval saves; in CSV and JSON lines it joins the passages of a row by bars."""
 _FRAME_ADVICE: Final = (
     'it looks like a data frame of pandas that is written by columns; write it with to_json("rows.jsonl", '
     'orient="records", lines=True)'
@@ -66,6 +69,25 @@ def read_json_lines(path: Path) -> Table:
     if text.line_ends > MAX_ROWS:
         raise _too_long(path.name)
     return Table(path.name, lambda: _objects(text), "line", keyed=True)
+
+
+def _golden(entry: dict[str, Any]) -> dict[str, Any]:
+    """An object of a row; passages that DeepEval joined by bars as a list."""
+    if not entry.keys() >= _GOLDEN:
+        return entry
+    return entry | {key: entry[key].split("|") for key in _PASSAGES if isinstance(entry[key], str)}
+
+
+def _goldens(rows: Iterator[Row]) -> Iterator[Row]:
+    """The rows of a CSV file; passages that DeepEval joined by bars as lists."""
+    columns: list[int] = []
+    for position, row in enumerate(rows):
+        cells: list[Any] = list(row.cells)
+        if position == 0 and set(cells) >= _GOLDEN:
+            columns = [cells.index(key) for key in _PASSAGES]
+        elif columns:
+            cells = [cell.split("|") if column in columns and cell else cell for column, cell in enumerate(cells)]
+        yield Row(row.number, cells)
 
 
 def _too_long(name: str) -> DataError:
@@ -161,7 +183,7 @@ def _objects(text: TextFile) -> Iterator[Row]:
         entry = _parse(line, location)
         if not isinstance(entry, dict):
             raise DataError(f"{location}: expected an object, but it is {_kind(entry)}")
-        yield Row(number, entry)
+        yield Row(number, _golden(entry))
 
 
 def _parse(text: str, location: str) -> Any:
@@ -240,7 +262,7 @@ def read_delimited(path: Path) -> Table:
     notes = [f"{path.name}: read as {text.encoding.upper()}"] if text.encoding == "gb18030" else []
     if delimiter != "," and path.suffix.lower() != ".tsv":
         notes.append(f"{path.name}: cells are separated by {'tabs' if delimiter == chr(9) else delimiter}")
-    return Table(path.name, lambda: _cells_of_lines(text, delimiter), "line", notes=tuple(notes))
+    return Table(path.name, lambda: _goldens(_cells_of_lines(text, delimiter)), "line", notes=tuple(notes))
 
 
 def delimiter_of(text: TextFile) -> str:

@@ -20,6 +20,7 @@ from steelyard.replies.evidence import (
     DECLARES,
     LEADS,
     REJECTED,
+    WRONG_ANSWER,
     Candidate,
     Strength,
     decide,
@@ -65,10 +66,11 @@ _GROUP: Final = re.compile(
     re.IGNORECASE,
 )
 """One answer's letters: `B`, `A, C and D`, `ABD`, `A.B.D`, `b)`, `a, c`."""
-_JOINT: Final = re.compile(
+JOINT: Final = re.compile(
     rf"{_LETTER}(?:{_TAIL}\s{{0,2}}{_LINK}\s{{0,2}}{_HEAD}{_LETTER}){{0,25}}|{_CAPITALS}", re.IGNORECASE
 )
 """The letters of which one thing is said: `A, B and C are`."""
+_SPACED: Final = re.compile(r"(?:[ \t]{1,3}[A-Z](?![A-Za-z0-9'’]|\.[A-Z]))+")
 _NEXT: Final = re.compile(rf"{_TAIL}[\s.,;]{{0,3}}{_LINK}\s{{0,2}}{_HEAD}(?P<letter>{_LETTER})", re.IGNORECASE)
 _SENTENCE_ENDS: Final = re.compile(r"[)\]\"']{0,2}(?:\.\s{1,3}(?=[A-Z\"“(])|[。](?=\S)|\.?\n)")
 """Behind the last letter of a list: what follows is another sentence, where it is not that option's text."""
@@ -113,6 +115,7 @@ _RANGE: Final = re.compile(r"[)\]]?\s?(?:[-–—]|to|through)\s?[(\[]?[A-Z](?![
 _RANGE_BEFORE: Final = re.compile(r"(?<![A-Za-z])[A-Z][)\]]?\s?(?:[-–—]|to|through)\s?[(\[]?$")
 
 _CLOSE_WITHIN: Final = 40
+_NAMED_WRONG_WITHIN: Final = 60
 _CLOSEST: Final = re.compile(r"\b(?:closest|nearest)\b", FLAGS)
 _STILL_WRONG: Final = re.compile(
     r"[^.!?\n]{0,20}\b(?:but|yet|though|although|however)\b[^.!?\n]{0,60}?"
@@ -240,7 +243,7 @@ def _candidates(page: ChoicePage, begin: int, stop: int) -> list[Candidate]:
             # Only the last one and those with which the reply opens can be the answer.
             if has_answer and not opens_with(start):
                 continue
-            if not lead.before(page.text, start):
+            if not lead.before(page.text, start) or is_named_wrong(page, start):
                 continue
             letters, last = _group(page, start, end, stop)
             if letters and _stands(page, lead.strength, letters, start, last):
@@ -254,8 +257,8 @@ def _candidates(page: ChoicePage, begin: int, stop: int) -> list[Candidate]:
 def _without_retracted(page: ChoicePage, candidates: Sequence[Candidate], stop: int) -> list[Candidate]:
     """The candidates but those of which a correction behind them calls a letter wrong: `Sorry, no: A is wrong`."""
     corrections = [match.start() for match in phrases("page", "correction", page.text, stop)]
-    for match in islice(_JOINT.finditer(page.text, corrections[0], stop), MOST_MENTIONS):
-        letters = set(_letters(match.group()))
+    for match in islice(JOINT.finditer(page.text, corrections[0], stop), MOST_MENTIONS):
+        letters = set(letters_of(match.group()))
         if not letters or not REJECTED.match(page.text, page.behind(match.group()[-1].upper(), match.end())):
             continue
         begin = max((start for start in corrections if start <= match.start()), default=0)
@@ -304,7 +307,7 @@ def is_in_option(page: ChoicePage, start: int) -> bool:
 
 def _group(page: ChoicePage, start: int, end: int, stop: int) -> tuple[tuple[str, ...], int]:
     """The letters at `start`..`end`, with those joined to them behind a text: `B (carbon) or C (neon)`."""
-    letters = _letters(page.text[start:end])
+    letters = letters_of(page.text[start:end])
     if len(letters) > 1 and not page.several and page.text[start:end] in page.options:
         return (), end  # `AB` among blood groups is the text of one option
     if not letters or is_word(page.text, start, end) or (len(letters) > 1 and page.text[start + 1] == "."):
@@ -312,6 +315,8 @@ def _group(page: ChoicePage, start: int, end: int, stop: int) -> tuple[tuple[str
         return (letters if letters and page.several and page.text[start + 1 : start + 2] == "." else ()), end
     if page.behind(letters[0], start + 1) > start + 1:
         letters, end = letters[:1], start + 1  # of `C, I and II only` the C alone, where that is the text of C
+    else:
+        letters, end = _with_spaced(page, letters, end, stop)
     while len(letters) < len(page.labels) and letters[-1] in page.labels:
         bracket = _BRACKET.match(page.text, end)
         behind = bracket.end() if bracket else page.behind(letters[-1], end)
@@ -327,6 +332,18 @@ def _group(page: ChoicePage, start: int, end: int, stop: int) -> tuple[tuple[str
     return tuple(sorted(letters)), end
 
 
+def _with_spaced(page: ChoicePage, letters: tuple[str, ...], end: int, stop: int) -> tuple[tuple[str, ...], int]:
+    """The letters with those that follow with nothing but blanks between, as in `A C D. They are rocks`."""
+    spaced = _SPACED.match(page.text, end, stop)
+    if spaced is None or not _CLOSED.match(page.text, spaced.end()):
+        return letters, end
+    all_letters = (*letters, *spaced.group().split())
+    is_text = page.behind(all_letters[-1], spaced.end()) > spaced.end()
+    if is_text or list(all_letters) != sorted(set(all_letters)):
+        return letters, end
+    return all_letters, spaced.end()
+
+
 def _with_last(page: ChoicePage, letters: tuple[str, ...], end: int, stop: int) -> tuple[tuple[str, ...], int]:
     """The letters with the last of their list, where it ends a sentence: `A and C. B is wrong`."""
     joined = _NEXT.match(page.text, end, stop) if page.several else None
@@ -338,7 +355,8 @@ def _with_last(page: ChoicePage, letters: tuple[str, ...], end: int, stop: int) 
     return (*letters, joined["letter"]), joined.end()
 
 
-def _letters(group: str) -> tuple[str, ...]:
+def letters_of(group: str) -> tuple[str, ...]:
+    """The letters of a group; () where it is a word in capitals."""
     if len(group) == 1:
         return (group.upper(),)
     if group[0].islower():
@@ -528,6 +546,12 @@ def asks_for_wrong(page: ChoicePage) -> bool:
     return pattern("choice", "asks_for_wrong").search(fold(page.question)) is not None
 
 
+def is_named_wrong(page: ChoicePage, start: int) -> bool:
+    """Whether the letter at `start` is named as a wrong answer, and none was asked for: `Wrong answer: D`."""
+    before = max(0, start - _NAMED_WRONG_WITHIN)
+    return WRONG_ANSWER.search(page.text, before, start) is not None and not asks_for_wrong(page)
+
+
 def called_wrong(page: ChoicePage) -> frozenset[str]:
     """The letters of which the reply says that they are wrong."""
     return frozenset(_verdicts(page)[1])
@@ -540,8 +564,8 @@ def _verdicts(page: ChoicePage) -> tuple[_Spans, _Spans]:
     """The letters called right and those called wrong, each with where that is said."""
     right: _Spans = {}
     wrong: _Spans = {}
-    for match in islice(_JOINT.finditer(page.text), MOST_MENTIONS):
-        letters = _letters(match.group())
+    for match in islice(JOINT.finditer(page.text), MOST_MENTIONS):
+        letters = letters_of(match.group())
         if not letters or not set(letters) <= set(page.labels):
             continue
         behind = page.behind(letters[-1], match.end())

@@ -24,7 +24,8 @@ _BETWEEN: Final = (
 _NOT_WITHIN_A_WORD: Final = r"(?!(?<=\w)[a-z0-9_])"
 """Stated once in front instead of in every phrase, which makes a search twice as fast."""
 _NEGATED: Final = re.compile(
-    rf"(?:\bnot|n't|\bcannot|\bnever)\s(?:\w{{1,12}}\s)?{expanded('<be>', 'en')}|不[是能应选]|无法|没有", FLAGS
+    rf"(?:\bnot|n't|\bcannot|\bnever)\s(?:\w{{1,12}}\s)?{expanded('<be>', 'en')}|不[是能应选]|不[太大]?可能|无法|没有",
+    FLAGS,
 )
 _NOT: Final = re.compile(r"\bnot\b|n't\b|\bcannot\b|\bnever\b", FLAGS)
 _TURNED: Final = re.compile(r"的|而是|\bbut\b", FLAGS)
@@ -62,7 +63,13 @@ def _around(words: Around, languages: tuple[str, ...]) -> re.Pattern[str]:
 
 
 _DENIED: Final = Around("denied", behind=r"[ \t]*\Z")
-_AGAINST: Final = Around("against", behind=r"[\s\"'(]{0,3}(?:选项|options?\s)?\(?\Z")
+_JOINED: Final = r"[\s\"'(]{0,3}(?:选项|options?\s)?(?:\(?(?-i:[A-Z])\)?(?:、|和|或|及|\s?(?:and|or|&)\s)){0,5}\(?\Z"
+"""Between such words and a letter: others that are joined to it."""
+_AGAINST: Final = Around("against", behind=_JOINED)
+WRONG_ANSWER: Final = Around(
+    "wrong_answer", behind=r"[\s(]{0,3}(?:\(?(?-i:[A-Z])\)?(?:,|、|和|或|及|\s?(?:and|or|&)\s)\s?){0,9}\(?\Z"
+)
+"""Before an answer: it is named as a wrong one."""
 _CONDITION: Final = Around("condition", behind=r"[ \t]*\Z")
 REJECTED: Final = Around("rejected", before=r"[)\]}\"':.\s]{0,3}")
 """Behind an answer: it is called wrong, or holds under a condition alone."""

@@ -95,8 +95,9 @@ def load_rag(files: SampleFiles) -> RowDataset:
 
 def _layout(table: Table, roles: Sequence[Role], files: SampleFiles) -> ColumnLayout:
     """The columns of a table; a golden of DeepEval calls its sources `context`, the passages `retrieval_context`."""
-    keys = {str(key) for row in islice(table, 1) for key in row.cells} if table.keyed else set()
-    if keys >= _GOLDEN and not {"source", "contexts"} & files.columns.keys():
+    keys = {str(key) for row in islice(table, 1) for key in row.cells}
+    needed = _GOLDEN if table.keyed else _GOLDEN | {"retrieval_context"}
+    if keys >= needed and not {"source", "contexts"} & files.columns.keys():
         renamed = {"source": "context"} | ({"contexts": "retrieval_context"} if "retrieval_context" in keys else {})
         files = replace(files, columns={**files.columns, **renamed})
     return find_layout(table, roles, files)

@@ -311,6 +311,29 @@ tests:
     assert rows[0]["checks"][-1] == {"guideline": "kind"}
 
 
+def test_an_assertion_by_a_file_of_code_is_named_and_the_others_are_taken_over(convert):
+    _, rows, notes = convert(
+        BASE
+        + """
+tests:
+  - vars: {question: a}
+    assert:
+      - {type: contains, value: x}
+      - {type: javascript, value: "file://checks/length.js:short"}
+      - {type: llm-rubric, value: "file://rubric.mjs"}
+"""
+    )
+    assert [next(iter(check)) for check in rows[0]["checks"]] == ["contains"]
+    assert "promptfooconfig.yaml:9: javascript: file://checks/length.js:short is code" in notes
+    assert "promptfooconfig.yaml:10: llm-rubric: file://rubric.mjs is code" in notes
+
+
+def test_a_threshold_that_a_guideline_cannot_have_is_named(convert):
+    test = "tests: [{vars: {question: a}, assert: [{type: llm-rubric, value: kind%s}]}]"
+    assert "its threshold is left out" in convert(BASE + test % ", threshold: 0.8")[2]
+    assert "its threshold is left out" not in convert(BASE + test % "")[2]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

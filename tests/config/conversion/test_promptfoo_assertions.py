@@ -112,6 +112,12 @@ def test_options_of_a_negated_scorer_stand_together():
     assert scorer == {"not": {"levenshtein": {"most_edits": 5, "value": "x"}}}
 
 
+def test_a_negated_scorer_of_a_part_of_json_may_stand_in_a_row():
+    scorer = check(type="not-equals", value="6", transform="JSON.parse(output).answer").scorer
+    assert scorer == {"not": {"exact_match": "6", "of": '"answer"'}}
+    assert row_scorers([scorer])
+
+
 def test_a_negated_expression_fails_where_the_output_is_no_json_as_the_exception_does_there():
     scorer = check(type="not-javascript", value="JSON.parse(output).n > 3").scorer
     assert scorer["json_schema"]["schema"]["properties"] == {"n": {"type": "number", "maximum": 3}}

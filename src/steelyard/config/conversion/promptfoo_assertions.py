@@ -22,6 +22,7 @@ from steelyard.config.conversion.javascript import NotReadError, Term, is_anchor
 from steelyard.config.conversion.templates import as_text, filled
 from steelyard.errors import ConfigError
 
+_CODE_FILE: Final = r"file://.*\.(py|[cm]?[jt]s)(:[\w.]+)?"
 _PREFIXES: Final = MappingProxyType(
     {"javascript:": "javascript", "fn:": "javascript", "eval:": "javascript", "python:": "python"}
     | {"grade:": "llm-rubric", "llm-rubric:": "llm-rubric"}
@@ -97,7 +98,8 @@ def check_of(assertion: Node, values: Mapping[str, Any], foreign: ForeignFiles, 
         scorer = {"not": _folded(scorer)}
     if given.get("metric"):
         scorer = {**_as_mapping(scorer), "name": filled(str(given["metric"]), values)}
-    return Check(scorer, given.get("weight") != 0, kind == "python", rule.get("deviation", ""))
+    deviation = rule.get("deviation", "") or (rule.get("threshold_deviation", "") if "threshold" in given else "")
+    return Check(scorer, given.get("weight") != 0, kind == "python", deviation)
 
 
 def _as_mapping(scorer: Any) -> dict[str, Any]:
@@ -139,6 +141,8 @@ def similarity_in(scorer: Any) -> dict[str, Any] | None:
 
 def _value(value: Any, values: Mapping[str, Any], foreign: ForeignFiles, at: Node) -> Any:
     if isinstance(value, str) and value.startswith("file://"):
+        if re.fullmatch(_CODE_FILE, value):
+            raise UnconvertedError(f"{value} is code, which is not run. Instead: a function, or a command")
         value = foreign.value(value, at)
     if isinstance(value, str):
         return filled(value, values)
@@ -327,7 +331,7 @@ def assertion_of_cell(text: str) -> dict[str, Any]:
     prefix = next((prefix for prefix in _PREFIXES if text.startswith(prefix)), "")
     if prefix:
         return {"type": _PREFIXES[prefix], "value": text.removeprefix(prefix).strip()}
-    if match := re.fullmatch(r"file://.*\.(py|[cm]?[jt]s)(:\w+)?", text):
+    if match := re.fullmatch(_CODE_FILE, text):
         return {"type": "python" if match[1] == "py" else "javascript", "value": text}
     types = "|".join(map(re.escape, sorted(_table(), key=len, reverse=True)))
     match = re.fullmatch(rf"((?:not-)?({types}))(?:\((\d+(?:\.\d+)?)\))?(?::(.*))?", text, re.DOTALL)
