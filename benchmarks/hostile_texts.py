@@ -17,7 +17,8 @@ from steelyard.data.documents_html import html_text
 from steelyard.normal_form import nfkc
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_pattern import read_by_pattern
-from steelyard.replies.choice import read_choice, read_confidence
+from steelyard.replies.answer_text import read_confidence
+from steelyard.replies.choice import read_choice
 from steelyard.replies.citations import read_citations
 from steelyard.replies.jsonlike import read_json, read_plain_json
 from steelyard.replies.judge_reply import Scale

@@ -2,7 +2,7 @@
 
 import pytest
 
-from steelyard.replies.choice import read_confidence
+from steelyard.replies.answer_text import read_confidence
 
 
 @pytest.mark.parametrize(

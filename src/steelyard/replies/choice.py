@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, Final, Literal
 
-from steelyard.normal_form import nfkc
 from steelyard.replies.choice_letters import (
+    JOINT,
     LONE,
     MOST_MENTIONS,
     NAMED,
@@ -31,12 +31,12 @@ from steelyard.replies.choice_letters import (
     is_range,
     is_word,
     judged,
+    letters_of,
     numbered,
 )
-from steelyard.replies.choice_sorted import all_but, sorted_options
 from steelyard.replies.clean import clean, fold
 from steelyard.replies.evidence import DECLARES, REJECTED, SAYS, Candidate, Strength, decide, is_against, phrases
-from steelyard.replies.grammar import FLAGS, expanded, languages_in, pattern, words
+from steelyard.replies.grammar import FLAGS, expanded, languages_in, pattern, source, words
 from steelyard.replies.jsonlike import JsonValue, json_objects, plain_key
 from steelyard.replies.options import (
     SENTENCE_END,
@@ -462,16 +462,104 @@ def _only_text(page: ChoicePage) -> Candidate | None:
     return Candidate((page.labels[quote.option],), quote.start, quote.end, Strength.MENTIONED, "only_text")
 
 
+# Replies that sort the options into right and wrong ones: `A ✓ B ✗`, `[x] A`, `正确的有A、C，错误的有B、D`,
+# `All except D`. Which of them are the answer depends on what the question asks for.
+
+_RIGHT_MARK: Final = r"[✅✔✓☑√]|\[[xX✓√]\]"
+_WRONG_MARK: Final = r"[❌✗✘❎×☐]|\[ ?\]"
+_BETWEEN_MARKS: Final = r"[ \t\n,;、。.|•·*-]{0,8}"
+_MARKED_LABEL: Final = r"(?:选项|[Oo]ption )?\(?(?P<letter>[A-Z])(?![A-Za-z0-9])(?:选项|项)?[).:、]{0,2}"
+_MARK_BEFORE: Final = re.compile(
+    rf"{_BETWEEN_MARKS}(?:(?P<right>{_RIGHT_MARK})|{_WRONG_MARK})\ufe0f?[ \t]{{0,2}}{_MARKED_LABEL}"
+)
+_UNMARKED: Final = re.compile(_BETWEEN_MARKS + _MARKED_LABEL)
+_MARK_BEHIND: Final = re.compile(
+    rf"[.。]?[ \t]{{0,3}}[(:]?(?:(?P<right>{_RIGHT_MARK}|对|正确)|{_WRONG_MARK}|错误?)\ufe0f?\)?"
+)
+_MARKS_END: Final = re.compile(r"[^\w\n]*(?:\n|\Z)")
+
+_RIGHT_ONES: Final = rf"{source('choice', 'right_ones')}\s?\(?(?P<right>{JOINT.pattern})\)?(?:选项|项)?"
+_WRONG_ONES: Final = rf"{source('choice', 'wrong_ones')}\s?\(?(?P<wrong>{JOINT.pattern})\)?(?:选项|项)?"
+_THEN: Final = r"[\s,;。.]{1,4}(?:(?:and|while|but|the|而|但)\s?){0,2}"
+_HEADINGS: Final = (
+    re.compile(rf"{_RIGHT_ONES}{_THEN}{_WRONG_ONES}", FLAGS),
+    re.compile(rf"{_WRONG_ONES}{_THEN}{_RIGHT_ONES}", FLAGS),
+)
+_ALL_BUT: Final = tuple(
+    re.compile(
+        rf"{source('choice', 'all_but', (language,))}\s?\(?(?P<others>{JOINT.pattern})\)?(?:选项|项)?"
+        rf"{source('choice', 'all_but_behind', (language,))}(?=[.。,;!\n]|\s*\Z)",
+        FLAGS,
+    )
+    for language in ("en", "zh")
+)
+_CALLS_WRONG: Final = re.compile(r"wrong|incorrect|false|错|不", re.IGNORECASE)
+
+
+def _sorted_options(page: ChoicePage) -> Candidate | None:
+    """The options marked as right in a reply that marks each it names, or set against the wrong ones by headings."""
+    return _marked(page, _MARK_BEFORE, None) or _marked(page, _UNMARKED, _MARK_BEHIND) or _under_headings(page)
+
+
+def _marked(page: ChoicePage, entry: re.Pattern[str], mark_behind: re.Pattern[str] | None) -> Candidate | None:
+    """The options of a reply that opens with marked ones; None where one has no mark, or letters follow them."""
+    is_right: dict[str, bool] = {}
+    end = 0
+    while (label := entry.match(page.text, end)) is not None and label["letter"] not in is_right:
+        behind = page.behind(label["letter"], label.end())
+        mark = label if mark_behind is None else mark_behind.match(page.text, behind)
+        if mark is None:
+            break
+        is_right[label["letter"]] = mark["right"] is not None
+        end = max(behind, mark.end())
+    if not is_right or not _MARKS_END.match(page.text, end):
+        return None
+    right = [letter for letter, chosen in is_right.items() if chosen]
+    return _asked_for(page, right, is_right.keys() - set(right), (0, end))
+
+
+def _under_headings(page: ChoicePage) -> Candidate | None:
+    if next(phrases("choice", "wrong_ones", page.text), None) is None:
+        return None
+    for headings in _HEADINGS:
+        if (match := headings.search(page.text)) is not None:
+            return _asked_for(page, letters_of(match["right"]), letters_of(match["wrong"]), match.span())
+    return None
+
+
+def _all_but(page: ChoicePage) -> Candidate | None:
+    """`All except D`, `除D外都对`: the other options, where several may be right."""
+    matches = (phrase.search(page.text) for phrase in _ALL_BUT)
+    match = next(filter(None, matches), None) if page.several else None
+    if match is None:
+        return None
+    named = letters_of(match["others"])
+    others = [letter for letter in page.labels if letter not in named]
+    right, wrong = (named, others) if _CALLS_WRONG.search(match.group()) else (others, named)
+    return _asked_for(page, right, wrong, match.span(), "all_but")
+
+
+def _asked_for(
+    page: ChoicePage, right: Collection[str], wrong: Collection[str], span: tuple[int, int], rule: str = "sorted"
+) -> Candidate | None:
+    """The right ones or the wrong ones, where all are options and no letters are named behind `span`."""
+    chosen = wrong if asks_for_wrong(page) else right
+    named = {*right, *wrong}
+    if not chosen or not named <= set(page.labels) or set(right) & set(wrong) or page.names_options(span[1]):
+        return None
+    return Candidate(tuple(sorted(chosen)), *span, Strength.CONCLUDED, rule)
+
+
 __all__ = ["RULES", "ChoiceReading", "read_choice"]
 
 RULES: Final[tuple[Callable[[ChoicePage], Candidate | None], ...]] = (
     _json,
-    sorted_options,
+    _sorted_options,
     declared_letters,
     _declared_text,
     _shown,
     numbered,
-    all_but,
+    _all_but,
     _none_of_them,
     _all_of_them,
     _final_text,
@@ -483,38 +571,3 @@ RULES: Final[tuple[Callable[[ChoicePage], Candidate | None], ...]] = (
     _final_values,
 )
 """The rules, in the order in which they are tried."""
-
-
-_OF_CONFIDENCE: Final = ("onfiden", "ONFIDEN", "ertainty", "置信", "信心", "把握", "确信")
-"""Parts of the words that name a confidence: most replies have none, and are then not searched."""
-_STATED: Final = re.compile(
-    r"(?:confidence(?: (?:level|score))?|certainty|置信度|置信水平|信心(?:程度|指数)?|把握(?:程度)?|确信度)"
-    r"[\"'*_ ]{0,4}(?::|=|is|为|是|约)[\"'*_ ]{0,4}(?:about |approximately |约)?"
-    r"(?P<number>\d{1,3}(?:\.\d{1,6})?)(?P<percent> ?%)?"
-    r"(?![\d.]\d|\d| ?/| ?(?:to|of|out of)\b)",
-    re.IGNORECASE,
-)
-_CONFIDENT_END: Final = 4_000
-"""Characters of the reply's end that are searched: a confidence stands with the answer."""
-
-
-def read_confidence(text: str) -> float | None:
-    """The last confidence that a reply states, as a probability; None where it states none, or one above 100 %.
-
-    A number with a percent sign, and one above 1, is in percent: `85` is 0.85.
-
-    >>> read_confidence("B. Confidence: 85%"), read_confidence('{"answer": "B", "confidence": 0.6}')
-    (0.85, 0.6)
-    >>> read_confidence("答案：B，置信度：90％"), read_confidence("Confidence: 150 %"), read_confidence("B")
-    (0.9, None, None)
-    """
-    if not any(word in text for word in _OF_CONFIDENCE):
-        return None
-    match = None
-    for match in _STATED.finditer(nfkc(text[-_CONFIDENT_END:])):  # noqa: B007  # the last one is wanted
-        pass
-    if match is None:
-        return None
-    number = float(match["number"])
-    value = number / 100 if match["percent"] or number > 1 else number
-    return value if value <= 1 else None

@@ -18,8 +18,8 @@ from steelyard.prompts.conversation import question_of
 from steelyard.prompts.sample_values import option_label
 from steelyard.replies.answer_key import OR, Credit, credit_of, points_of
 from steelyard.replies.answer_pattern import compile_answer_pattern, read_by_pattern
-from steelyard.replies.answer_text import text_of
-from steelyard.replies.choice import ChoiceReading, read_choice, read_confidence
+from steelyard.replies.answer_text import read_confidence, text_of
+from steelyard.replies.choice import ChoiceReading, read_choice
 from steelyard.replies.clean import fold
 from steelyard.replies.other_tools import RULES
 from steelyard.types import INLINE, LACKS, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
