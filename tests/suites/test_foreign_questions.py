@@ -79,7 +79,7 @@ def test_a_golden_with_a_blank_text_of_passages_has_none(tmp_path):
     golden = {"input": "Who?", "actual_output": "", "expected_output": "Ann", "context": "", "retrieval_context": ""}
     (tmp_path / "goldens.jsonl").write_text(json.dumps(golden), encoding="utf-8")
     (sample,) = load_general(SampleFiles(tmp_path / "goldens.jsonl")).data.samples
-    assert (sample.contexts, sample.metadata["retrieval_context"]) == ((), "")
+    assert sample.contexts == ()
 
 
 def test_a_folder_of_beir_has_its_judged_queries_with_the_relevant_passages():
