@@ -429,7 +429,12 @@ class TestFiles:
 
 @pytest.mark.parametrize(
     "text",
-    ["Die Säge wird wöchentlich geölt und die Tür täglich geprüft.", "naïve", "Ação e informação são úteis"],
+    [
+        "Die Säge wird wöchentlich geölt und die Tür täglich geprüft.",
+        "naïve",
+        "Ação e informação são úteis",
+        "une idée créée",
+    ],
 )
 def test_western_text_of_one_byte_a_letter_is_not_read_as_chinese(tmp_path, text):
     path = tmp_path / "notes.txt"
@@ -440,7 +445,13 @@ def test_western_text_of_one_byte_a_letter_is_not_read_as_chinese(tmp_path, text
 
 @pytest.mark.parametrize(
     "text",
-    ["繁體中文字的測試，請說明兩者的差異。", "朱镕基总理", "在Python中用print函数输出abc变量的值", "选项A的b和c是x值"],
+    [
+        "繁體中文字的測試，請說明兩者的差異。",
+        "朱镕基总理",
+        "在Python中用print函数输出abc变量的值",
+        "选项A的b和c是x值",
+        "设a和b，x与y",
+    ],
 )
 def test_chinese_text_beside_letters_is_read_as_gb18030(tmp_path, text):
     path = tmp_path / "notes.txt"

@@ -84,7 +84,7 @@ def test_each_file_is_a_table_of_one_database(sandbox, shop):
 )
 def test_a_csv_is_read_as_it_is_written(sandbox, shop, text, first):
     (shop / "t.csv").write_bytes(text)
-    assert rows(sandbox, shop, "SELECT id, name FROM t") == first
+    assert rows(sandbox, shop, "FROM t") == first
 
 
 @pytest.mark.parametrize(
@@ -94,6 +94,7 @@ def test_a_csv_is_read_as_it_is_written(sandbox, shop, text, first):
         ("t.csv", b"Prices of 2024\nid,name\n1,a\n", "t.csv: line 2: 2 values, where the header names 1 columns"),
         ("t.csv", b'id,name\n1,"a\n2,b\n', "t.csv: line 2: a quotation mark that is not closed"),
         ("t.csv", "id,name\n1,é\n".encode("latin-1"), "t.csv: line 2: it is neither UTF-8 nor UTF-16"),
+        ("t.csv", b"\xfe\xff" + "id,name\n1,a\n".encode("utf-16-be"), "t.csv: it is big-endian UTF-16"),
         ("t.csv", b"", "t.csv: its first line is blank"),
         ("t.jsonl", b'{"a": 1}\n{"a":\n', "t.jsonl: Invalid Input Error: Malformed JSON"),
         ("t.jsonl", b'{"a":' * 100_000, "t.jsonl: Invalid Input Error"),

@@ -234,6 +234,20 @@ def test_table_is_left_out_with_its_partition(sandbox):
     assert set(sandbox_left_out(sandbox, script)) == {"ev", "ev_2024"}
 
 
+def test_rows_with_default_get_the_numbers_of_their_order(sandbox):
+    script = """
+CREATE TABLE `t` (`id` int NOT NULL AUTO_INCREMENT, `n` varchar(9) DEFAULT 'q', PRIMARY KEY (`id`)) ENGINE=InnoDB;
+INSERT INTO `t` VALUES (DEFAULT, 'a'), (5, 'b'), (DEFAULT, DEFAULT), (9, 'c'), (DEFAULT, 'd');
+"""
+    assert rows(sandbox, "sqlite", script, "SELECT id, n FROM t ORDER BY id") == [
+        ("1", "a"),
+        ("5", "b"),
+        ("6", "q"),
+        ("9", "c"),
+        ("10", "d"),
+    ]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_dump_of_sql_server_is_built(sandbox, engine):
     assert rows(sandbox, engine, TSQL, 'SELECT Id, Name, Paid, Twice + 0 FROM "Cust Order" ORDER BY Id') == [

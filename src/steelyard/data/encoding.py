@@ -4,7 +4,9 @@ Order: a byte order mark, then strict UTF-8, then GB18030 (which includes GBK an
 this order was right for every file of a set of UTF-8, UTF-8 with mark, GBK, GB18030 and UTF-16. One trap is avoided:
 damaged UTF-8 is often valid GB18030 and would be read as nonsense, so a file whose first eight non-ASCII characters are
 valid UTF-8 counts as damaged UTF-8 (GBK text meets this condition by chance less than once in a million). So is a
-Western text of one byte a letter: `wöche` in Windows-1252 would become a Chinese character behind the w.
+Western text of one byte a letter: `wöche` in Windows-1252 would become a Chinese character behind the w. And so is a
+text whose two-byte characters nearly all begin with the bytes 81 to 9F: in GB18030 these begin rare characters, in
+Shift-JIS kana and the common kanji.
 """
 
 from __future__ import annotations
@@ -28,9 +30,11 @@ _SURE: Final = 8
 """Non-ASCII characters in valid UTF-8 before the first bad byte that make a file damaged UTF-8, not GB18030.
 
 Of 1,147 Chinese replies of models, written in GB18030, none had more than 3."""
-_PAIR: Final = re.compile(rb"([\x81-\xfe][\x40-\x7e]|(?<=[a-z])[\x81-\xfe][\x80-\xfe](?=[a-z]))|[\x81-\xfe][\x80-\xfe]")
+_PAIR: Final = re.compile(rb"([\x81-\xfe][\x40-\x7e]|(?<=[a-z])[\xdf-\xfe]{2}(?=[a-z]))|[\x81-\xfe][\x80-\xfe]")
 """A character of two bytes in GB18030; in the group those that are rare in Chinese and usual in Western text: the
-second byte is an ASCII letter, or small letters stand on both sides."""
+second byte is an ASCII letter, or two accented small letters stand between plain ones."""
+_LEAD: Final = re.compile(rb"([\x81-\x9f])[\x40-\xfe]|[\xa0-\xfe][\x40-\xfe]")
+"""A character of two bytes; in the group its first byte where that is usual in Shift-JIS and rare in GB18030."""
 _MARKS: Final = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -176,7 +180,7 @@ def _examine(path: Path, stamp: tuple[int, int]) -> TextFile:
     damage = _damage(path, encoding)
     if damage and not marked and _good_characters(path, damage[0]) < _SURE:
         encoding = "gb18030"
-        damage = _damage(path, encoding) or (damage if _is_western(path) else None)
+        damage = _damage(path, encoding) or (damage if _is_western(path) or _is_shift_jis(path) else None)
     if damage:
         what = {"utf-8": "damaged UTF-8", "gb18030": "neither UTF-8 nor GB18030"}.get(encoding, f"damaged {encoding}")
         raise DataError(f"{_location(path, damage[0])}: {what} (byte 0x{damage[1]:02x}); save the file as UTF-8")
@@ -216,6 +220,13 @@ def _is_western(path: Path) -> bool:
             if pairs := _PAIR.findall(chunk):
                 return 2 * sum(map(bool, pairs)) > len(pairs)
     return False
+
+
+def _is_shift_jis(path: Path) -> bool:
+    """Whether nearly all characters of two bytes, of enough of them, begin as those of Shift-JIS do."""
+    with path.open("rb") as stream:
+        leads = _LEAD.findall(stream.read(_CHUNK))
+    return len(leads) >= _SURE and 10 * sum(map(bool, leads)) > 9 * len(leads)
 
 
 def _line_ends(path: Path) -> int:

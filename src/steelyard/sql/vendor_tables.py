@@ -14,6 +14,8 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 import sqlglot
@@ -388,9 +390,21 @@ class _Translator:
         if table is None:
             # Of a table that is not built.
             return
+        verb = "INSERT OR REPLACE" if tree.meta.get("replaces") else "INSERT"
+        verb = "INSERT OR IGNORE" if tree.args.get("ignore") else verb
+        # In the order in which they are written: a row without its number gets the one behind the last.
+        for columns, rows in groupby(self._inserted(tree, table), key=itemgetter(0)):
+            if columns is None:
+                count = len(list(rows))
+                for target in self._with_parents(table):
+                    target.rows += [f"{verb} INTO {target.written} DEFAULT VALUES"] * count
+            else:
+                self._fill(table, verb, columns, [f"({', '.join(values)})" for _, values in rows])
+
+    def _inserted(self, tree: exp.Insert, table: TranslatedTable) -> Iterator[tuple[Sequence[str] | None, list[str]]]:
+        """The rows of an INSERT: columns, () for all of them, None where all are left to DEFAULT; and values."""
         is_named = isinstance(tree.this, exp.Schema)
         named = [part.name for part in tree.this.expressions] if is_named else list(table.kinds)
-        rows: dict[tuple[str, ...], list[str]] = {}
         for row in tree.expression.expressions:
             cells = row.expressions if isinstance(row, exp.Tuple) else [row]
             if len(cells) != len(named):
@@ -400,13 +414,8 @@ class _Translator:
             columns = [named[at] for at in filled]
             values = [self._cell(cells[at], table.kinds.get(named[at].casefold(), "")) for at in filled]
             table.count(columns, values)
-            rows.setdefault(tuple(columns) if is_named or len(filled) < len(cells) else (), []).append(
-                f"({', '.join(values)})"
-            )
-        verb = "INSERT OR REPLACE" if tree.meta.get("replaces") else "INSERT"
-        verb = "INSERT OR IGNORE" if tree.args.get("ignore") else verb
-        for listed, values_of_rows in rows.items():
-            self._fill(table, verb, listed, values_of_rows)
+            is_whole = not is_named and len(filled) == len(cells)
+            yield (() if is_whole else tuple(columns) or None), values
 
     def _fill(self, table: TranslatedTable, verb: str, columns: Sequence[str], rows: list[str]) -> None:
         names = f" ({', '.join(map(_quoted, columns))})" if columns else ""

@@ -11,6 +11,7 @@ most frequent there, types are those that every row has, dates are ISO dates, an
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from collections.abc import Sequence
@@ -110,7 +111,10 @@ def _csv_reader(connection: DuckDBPyConnection, path: str) -> str:
     quoted = _text(path)
     with open(path, "rb") as opened:  # noqa: PTH123 (no pathlib in a worker)
         head = opened.read(_HEAD_BYTES)
-    encoding = "utf-16" if head[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8"
+    if head.startswith(codecs.BOM_UTF16_BE):
+        # DuckDB would read it with the bytes of each character the other way round.
+        raise _UnreadableTable("it is big-endian UTF-16; save it as UTF-8")
+    encoding = "utf-16" if head.startswith(codecs.BOM_UTF16_LE) else "utf-8"
     lines = head.decode(encoding, "replace").removeprefix("\ufeff").splitlines()
     if not lines or not lines[0].strip():
         raise _UnreadableTable("its first line is blank; it has to hold the names of the columns")
