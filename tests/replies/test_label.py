@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.replies.families import assert_read_as_meant, stored
 
-from steelyard.replies.label import read_label
+from steelyard.replies.label import read_label, read_one
 
 LETTERS = ("A", "B", "C", "D", "E")
 CORRECT = ("correct", "partially correct", "incorrect")
@@ -82,3 +82,41 @@ def test_what_stands_in_the_middle_of_a_very_long_reply_changes_nothing(piece):
     short, long = (piece * (count // len(piece)) + "\n\nVerdict: poor" for count in (24_000, 1_000_000))
     labels = (*LETTERS, *LEVELS)
     assert outcome(read_label(short, labels)) == outcome(read_label(long, labels))
+
+
+NUMBERS = ("1", "2", "3", "4", "5")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "4 stars",
+        "4 out of 5",
+        "4.0",
+        "4/5",
+        "4 / 5.",
+        "**4/5**",
+        "4.0/5",
+        "4 Stars.",
+        "Rating: 4/5",
+        "I rate it 4 out of 5.",
+        "The rating is 4 stars out of 5.",
+        '{"rating": "4/5"}',
+        '{"rating": 4.0}',
+        "4星",
+        "4分（满分5分）",
+        "评分：4分",
+    ],
+)
+def test_a_number_as_label_may_be_counted_or_set_against_the_highest(text):
+    assert read_label(text, NUMBERS).label == "4"
+    assert read_one(text, NUMBERS)[0] == "4"
+
+
+@pytest.mark.parametrize("text", ["4.5", "4.5 stars", "4/10", "4 out of 50", "4.05", "4 or 5", "4-5", "4%", "4/5/2024"])
+def test_another_number_is_no_label(text):
+    assert read_one(text, NUMBERS)[0] == ""
+
+
+def test_two_numbers_with_a_stroke_between_are_both_where_no_third_is_a_label():
+    assert read_one("0/1", ("0", "1"))[0] == ""

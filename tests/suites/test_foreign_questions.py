@@ -75,6 +75,13 @@ def test_goldens_that_deepeval_saved_with_bars_have_each_passage(name):
     assert load_general(SampleFiles(FOREIGN / name)).data.samples[0].contexts == tuple(sources)
 
 
+def test_a_golden_with_a_blank_text_of_passages_has_none(tmp_path):
+    golden = {"input": "Who?", "actual_output": "", "expected_output": "Ann", "context": "", "retrieval_context": ""}
+    (tmp_path / "goldens.jsonl").write_text(json.dumps(golden), encoding="utf-8")
+    (sample,) = load_general(SampleFiles(tmp_path / "goldens.jsonl")).data.samples
+    assert sample.contexts == ()
+
+
 def test_a_folder_of_beir_has_its_judged_queries_with_the_relevant_passages():
     samples = loaded("beir")
     assert [(sample.id, sample.input) for sample in samples] == [("q1", "How long is a loan?"), ("q2", "What is it?")]

@@ -75,7 +75,7 @@ def _golden(entry: dict[str, Any]) -> dict[str, Any]:
     """An object of a row; passages that DeepEval joined by bars as a list."""
     if not entry.keys() >= _GOLDEN:
         return entry
-    return entry | {key: entry[key].split("|") for key in _PASSAGES if isinstance(entry[key], str)}
+    return entry | {key: entry[key].split("|") for key in _PASSAGES if isinstance(entry[key], str) and entry[key]}
 
 
 def _goldens(rows: Iterator[Row]) -> Iterator[Row]:
@@ -133,7 +133,7 @@ def _is_frame(value: Any) -> bool:
     """Whether a JSON value is a data frame as `to_json` of pandas writes it: by columns, by index, or split."""
     if not isinstance(value, dict) or not value:
         return False
-    if {"columns", "index", "data"} <= value.keys():
+    if {"columns", "data"} <= value.keys():
         return True
     keys = [entry.keys() if isinstance(entry, dict) else None for entry in value.values()]
     return bool(keys[0]) and all(each == keys[0] for each in keys)

@@ -132,9 +132,19 @@ def _tokens(labels: tuple[str, ...]) -> _Tokens:
     longest = sorted(labels, key=len, reverse=True)
     loose = "(?:" + "|".join(r"[\s_-]{1,4}".join(map(re.escape, label.split())) for label in longest) + ")"
     parts = rf"{_OR}{loose}|\s(?:in|on|for)\s[^.;\n]{{1,40}}?\b(?:and|but)\b[^.;\n]{{0,12}}?\b{loose}"
-    token = "(?:" + "|".join(map(_whole, longest)) + ")"
-    whole_word, anywhere, offered = (re.compile(part, FLAGS) for part in (token, loose, parts))
+    token = "(?P<label>" + "|".join(map(_whole, longest)) + ")"
+    named = f"(?P<label>{loose})"
+    if len(labels) > 2 and all(label.isascii() and label.isdigit() for label in labels):  # not of `0/1`, which are two
+        named += _number_behind(max(labels, key=int))
+        token = rf"(?<![A-Za-z0-9.-]){named}(?![A-Za-z0-9-]|\.\d)"
+    whole_word, anywhere, offered = (re.compile(part, FLAGS) for part in (token, named, parts))
     return _Tokens(whole_word, anywhere, offered, len(longest[0]) == 1)
+
+
+def _number_behind(highest: str) -> str:
+    """What may follow a label that is a number: `4.0`, `4/5`, `4 out of 5`, `4 stars`, `4分`."""
+    out_of = rf"\s?(?:/|\b(?:out )?of\b)\s?{highest}(?:\.0)?"
+    return rf"(?:\.0{{1,2}})?(?:{out_of})?(?:[\s-]?(?:stars?|points?|[星分]))?(?:{out_of})?"
 
 
 def _whole(label: str) -> str:
@@ -147,10 +157,11 @@ def _whole(label: str) -> str:
 
 def _in_objects(reply: JudgeReply, tokens: _Tokens) -> Iterator[Candidate]:
     def said(_key: str, value: Any) -> str:
-        if isinstance(value, bool) or not isinstance(value, str | int):
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
             return ""
         text = fold(str(value)).strip(" \n\t\"'([.!。])")
-        return plain_label(text) if tokens.loose.fullmatch(text) else ""
+        match = tokens.loose.fullmatch(text)
+        return plain_label(match["label"]) if match else ""
 
     return reply.in_objects(_TIERS, said)
 
@@ -182,10 +193,10 @@ def _in_text(reply: JudgeReply, tokens: _Tokens) -> Iterator[Candidate]:
     label_matches = [match for match in label_matches if not _is_aside(text, match)]
     marked = at_both_ends(tokens.loose, text, _MOST) if _MARKS.search(text) else []
     opened = [match for match in label_matches if _opens(text, match)]
-    if opened and opened[0].start() < _REACH and len({plain_label(match.group()) for match in opened}) == 1:
+    if opened and opened[0].start() < _REACH and len({plain_label(match["label"]) for match in opened}) == 1:
         start, end = opened[0].span()
         if _OPENING.match(text, 0, start) and not tokens.offered.match(text, end):
-            yield Candidate(plain_label(opened[0].group()), start, end, Strength.CONCLUDED, "opening", (0, end))
+            yield Candidate(plain_label(opened[0]["label"]), start, end, Strength.CONCLUDED, "opening", (0, end))
     for matches, forms in ((marked, _forms()[:1]), (label_matches, _forms()[1:])):
         for match in matches:
             candidate = _stated(text, match, forms, tokens)
@@ -198,7 +209,7 @@ def _not_offered(matches: Sequence[re.Match[str]], text: str) -> list[re.Match[s
     joined = {
         match.start()
         for pair in pairwise(matches)
-        if plain_label(pair[0].group()) != plain_label(pair[1].group())
+        if plain_label(pair[0]["label"]) != plain_label(pair[1]["label"])
         and _NAMED_AGAIN.fullmatch(text, pair[0].end(), pair[1].start())
         for match in pair
     }
@@ -249,7 +260,7 @@ def _stated(text: str, match: re.Match[str], forms: Sequence[VerdictForm], token
             continue
         if form.name == "named" and tokens.are_letters:
             continue
-        candidate = form.candidate(text, start, end, plain_label(match.group()))
+        candidate = form.candidate(text, start, end, plain_label(match["label"]))
         if candidate is not None:
             concludes = pattern("label", "concluding").search(text, max(0, start - _CONCLUDED_WITHIN), start)
             if form.name == "sentence" and concludes:
@@ -265,6 +276,7 @@ _END: Final = 20_000
 """Characters at the end of a reply in which a hedge is looked for."""
 _SEPARATORS: Final = re.compile(r"\s{0,3}(?:[,;/|+&、，；\n]|\band\b|\bor\b|和|或|与)\s{0,3}", re.IGNORECASE)
 _LEAD: Final = re.compile(r"\A[^:=\n]{1,30}[:=]\s{0,3}")
+_AROUND: Final = " .!\"'*`()[]"
 _NUMBER: Final = re.compile(r"\A\s{0,3}(?:\d{1,2}[.)]|[-•])\s{1,3}")
 """In front of an entry of a list."""
 _ALSO: Final = re.compile(
@@ -310,6 +322,9 @@ def _names_several(text: str, labels: Sequence[str]) -> bool:
     """Whether a reply is a list of labels and nothing else; a longer text than all of them is none."""
     if len(text) > _BESIDE + sum(len(label) + _BESIDE for label in labels):
         return False
-    entries = [_NUMBER.sub("", part) for part in _SEPARATORS.split(_LEAD.sub("", text))]
-    parts = {plain_label(entry.strip(" .!\"'*`()[]")) for entry in entries}
+    listed = _LEAD.sub("", text)
+    if _tokens(tuple(_known(tuple(labels)))).loose.fullmatch(listed.strip(_AROUND)):
+        return False  # `4/5`
+    entries = [_NUMBER.sub("", part) for part in _SEPARATORS.split(listed)]
+    parts = {plain_label(entry.strip(_AROUND)) for entry in entries}
     return len(parts) > 1 and parts <= {plain_label(label) for label in labels}
