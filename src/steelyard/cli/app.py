@@ -9,7 +9,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from importlib.resources import files
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
@@ -39,7 +39,7 @@ def _headings() -> Mapping[str, Mapping[str, Sequence[str]]]:
     description: a list of commands imports none of them. A command of two words (`data show`) is put into a group named
     by the first, whose line `_GROUPS` has; its function is `data_show`.
     """
-    text = files("steelyard.cli").joinpath("commands.json").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("commands.json").read_text(encoding="utf-8")  # `files` loads tempfile
     headings: Mapping[str, Mapping[str, Sequence[str]]] = json.loads(text)
     return headings
 

@@ -21,7 +21,6 @@ from steelyard.config.load import Loaded
 from steelyard.constraints import check_options
 from steelyard.errors import ConfigError
 from steelyard.evaluation import RunConfig
-from steelyard.evaluation.choice_readings import changed_readings, with_reading
 from steelyard.evaluation.objects import with_chosen
 from steelyard.evaluation.rescore import ScoresElsewhere
 from steelyard.evaluation.rescore import rescore as score_again
@@ -255,6 +254,8 @@ def rescore(
 
     The replies of judges are taken from the journal.
     """
+    from steelyard.evaluation.choice_readings import changed_readings, with_reading  # a run has no use for it
+
     with Store(store) as opened:
         stored = named_run(opened, run)
         scorers, environment = scorers_of(stored, config, no_env=no_env, trust_store=trust_store)
