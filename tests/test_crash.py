@@ -83,11 +83,13 @@ def journal_size(folder):
 
 
 def held_up(process):
-    """Seconds that its threads have waited for a processor: on a busy machine, what kept it from storing a reply."""
+    """Seconds that its threads have waited for a processor and anybody for a disk: what keeps it from storing a reply."""
     waited = 0
     for thread in Path("/proc", str(process.pid), "task").glob("*/schedstat"):  # nothing where the system does not tell
         with contextlib.suppress(OSError):  # the thread has ended
             waited += int(thread.read_text().split()[1])
+    with contextlib.suppress(OSError):  # the system does not tell
+        waited += 1000 * int(Path("/proc/pressure/io").read_text().partition("total=")[2].split()[0])
     return waited / 1e9
 
 
