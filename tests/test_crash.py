@@ -83,7 +83,7 @@ def journal_size(folder):
 
 
 def held_up(process):
-    """Seconds that its threads have waited for a processor, and anybody for a disk: what keeps a reply from the store."""
+    """Seconds that its threads waited for a processor, and anybody for a disk: what keeps a reply from the store."""
     waited = 0
     for thread in Path("/proc", str(process.pid), "task").glob("*/schedstat"):  # nothing where the system does not tell
         with contextlib.suppress(OSError):  # the thread has ended
