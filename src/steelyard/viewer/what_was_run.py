@@ -86,7 +86,7 @@ def run_facts(run: Run, summary: RunSummary) -> list[str]:
     counts = summary.counts
     tokens = counts.input_tokens + counts.output_tokens
     models = (settings.get("model"), settings.get("body.model"), run.tags.get("model"))
-    kind = {"baseline": "classical baseline"}.get(settings.get("target", ""), settings.get("target"))  # not the run's
+    kind = {"baseline": "no model"}.get(settings.get("target", ""), settings.get("target"))  # not the run's
     target = " ".join(filter(None, (settings.get("method"), kind)))
     prompt = run.tags.get("prompt", "")
     facts = (
