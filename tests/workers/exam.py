@@ -83,8 +83,8 @@ class Exam:
         return []
 
     def pids(self):
-        """Processes of the workers that were seen in the last three seconds."""
-        return [int(re.match(r"pid (\d+)", row.place)[1]) for row in self.workers() if row.silent_s < 3]
+        """Processes of the workers that were seen in the last three seconds; one that begins has none yet."""
+        return [int(re.match(r"pid (\d+)", row.place)[1]) for row in self.workers() if row.place and row.silent_s < 3]
 
     def until(self, holds, seconds=120):
         deadline = time.monotonic() + seconds
