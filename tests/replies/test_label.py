@@ -51,6 +51,26 @@ def test_a_cut_off_reply_without_a_label_is_truncated():
     assert read_label("The answer names the", TWO, finish="length").kind == "truncated"
 
 
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("满分5分，给4分", ""),
+        ("满分为5分，得4分", ""),
+        ("满分5分，得分：4", "4"),
+        ("我会给它3分（满分为5分）。", ""),
+        ("采用5分制，得分：4", "4"),
+        ("5점 만점에 4점", ""),
+        ("Max score: 5", ""),
+        ("Max score: 5. Score: 4", "4"),
+        ("Score: 4\nOut of a maximum of 5.", "4"),
+        ("得分：5", "5"),
+        ("Score: 5 out of 5", "5"),
+    ],
+)
+def test_the_best_mark_that_there_is_is_not_the_one_given(text, label):
+    assert read_label(text, ["1", "2", "3", "4", "5"]).label == label
+
+
 @pytest.mark.parametrize("labels", [(), ("a", "A"), ("a", " "), ("Ａ", "a")])
 def test_labels_that_cannot_be_told_apart_are_refused(labels):
     with pytest.raises(ValueError, match="labels differ"):

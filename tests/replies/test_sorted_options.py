@@ -32,7 +32,23 @@ ASKS_FOR_WRONG = "下列说法错误的是"
 def test_options_marked_or_headed_as_right_are_the_answer(reply):
     assert read_choice(reply, STONES, several=True).letters == ("A", "C")
     assert read_choice(reply, STONES).status == "several"
-    assert read_choice(reply, STONES, question=ASKS_FOR_WRONG, several=True).letters == ("B", "D")
+    are_boxes = reply[:1] in "[-☑"  # a ticked box is what is chosen, whatever was asked for
+    asked_for_wrong = read_choice(reply, STONES, question=ASKS_FOR_WRONG, several=True)
+    assert asked_for_wrong.letters == (("A", "C") if are_boxes else ("B", "D"))
+
+
+@pytest.mark.parametrize("reply", ["[ ] A", "☐ A", "( ) A", "A [ ]", "Answer: [ ] A"])
+@pytest.mark.parametrize("question", ["", "Which is right?", ASKS_FOR_WRONG])
+def test_an_empty_box_is_no_answer(reply, question):
+    assert read_choice(reply, STONES, question=question).status == "unparsed"
+
+
+@pytest.mark.parametrize("reply", ["错误的是D", "不正确的是D。", "不符合题意的是D", "✗ D", "The incorrect one is D"])
+def test_a_letter_named_as_wrong_is_the_answer_only_where_the_wrong_one_is_asked_for(reply):
+    assert read_choice(reply, STONES).status == "unparsed"
+    assert read_choice(reply, STONES, question="下列说法正确的是").status == "unparsed"
+    for question in ("下列说法错误的是", "下列不正确的是", "哪一项是不对的选项?", "Which is incorrect?"):
+        assert read_choice(reply, STONES, question=question).letters == ("D",)
 
 
 @pytest.mark.parametrize(

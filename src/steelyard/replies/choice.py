@@ -470,11 +470,11 @@ _WRONG_MARK: Final = r"[❌✗✘❎×☐]|\[ ?\]"
 _BETWEEN_MARKS: Final = r"[ \t\n,;、。.|•·*-]{0,8}"
 _MARKED_LABEL: Final = r"(?:选项|[Oo]ption )?\(?(?P<letter>[A-Z])(?![A-Za-z0-9])(?:选项|项)?[).:、]{0,2}"
 _MARK_BEFORE: Final = re.compile(
-    rf"{_BETWEEN_MARKS}(?:(?P<right>{_RIGHT_MARK})|{_WRONG_MARK})\ufe0f?[ \t]{{0,2}}{_MARKED_LABEL}"
+    rf"{_BETWEEN_MARKS}(?P<box>(?=[\[☐☑]))?(?:(?P<right>{_RIGHT_MARK})|{_WRONG_MARK})\ufe0f?[ \t]{{0,2}}{_MARKED_LABEL}"
 )
 _UNMARKED: Final = re.compile(_BETWEEN_MARKS + _MARKED_LABEL)
 _MARK_BEHIND: Final = re.compile(
-    rf"[.。]?[ \t]{{0,3}}[(:]?(?:(?P<right>{_RIGHT_MARK}|对|正确)|{_WRONG_MARK}|错误?)\ufe0f?\)?"
+    rf"[.。]?[ \t]{{0,3}}[(:]?(?P<box>(?=[\[☐☑]))?(?:(?P<right>{_RIGHT_MARK}|对|正确)|{_WRONG_MARK}|错误?)\ufe0f?\)?"
 )
 _MARKS_END: Final = re.compile(r"[^\w\n]*(?:\n|\Z)")
 
@@ -504,18 +504,21 @@ def _sorted_options(page: ChoicePage) -> Candidate | None:
 def _marked(page: ChoicePage, entry: re.Pattern[str], mark_behind: re.Pattern[str] | None) -> Candidate | None:
     """The options of a reply that opens with marked ones; None where one has no mark, or letters follow them."""
     is_right: dict[str, bool] = {}
-    end = 0
+    end, are_boxes = 0, False
     while (label := entry.match(page.text, end)) is not None and label["letter"] not in is_right:
         behind = page.behind(label["letter"], label.end())
         mark = label if mark_behind is None else mark_behind.match(page.text, behind)
         if mark is None:
             break
         is_right[label["letter"]] = mark["right"] is not None
+        are_boxes = mark["box"] is not None
         end = max(behind, mark.end())
     if not is_right or not _MARKS_END.match(page.text, end):
         return None
     right = [letter for letter, chosen in is_right.items() if chosen]
-    return _asked_for(page, right, is_right.keys() - set(right), (0, end))
+    wrong = is_right.keys() - set(right)
+    # A ticked box is what is chosen, whatever was asked for.
+    return _chosen(page, right, wrong, (0, end)) if are_boxes else _asked_for(page, right, wrong, (0, end))
 
 
 def _under_headings(page: ChoicePage) -> Candidate | None:
@@ -542,12 +545,16 @@ def _all_but(page: ChoicePage) -> Candidate | None:
 def _asked_for(
     page: ChoicePage, right: Collection[str], wrong: Collection[str], span: tuple[int, int], rule: str = "sorted"
 ) -> Candidate | None:
-    """The right ones or the wrong ones, where all are options and no letters are named behind `span`."""
-    chosen = wrong if asks_for_wrong(page) else right
-    named = {*right, *wrong}
-    if not chosen or not named <= set(page.labels) or set(right) & set(wrong) or page.names_options(span[1]):
+    return _chosen(page, *((wrong, right) if asks_for_wrong(page) else (right, wrong)), span, rule)
+
+
+def _chosen(
+    page: ChoicePage, chosen: Collection[str], others: Collection[str], span: tuple[int, int], rule: str = "sorted"
+) -> Candidate | None:
+    """The chosen ones, where all are options and no letters are named behind `span`."""
+    if not chosen or not {*chosen, *others} <= set(page.labels) or set(chosen) & set(others):
         return None
-    return Candidate(tuple(sorted(chosen)), *span, Strength.CONCLUDED, rule)
+    return None if page.names_options(span[1]) else Candidate(tuple(sorted(chosen)), *span, Strength.CONCLUDED, rule)
 
 
 __all__ = ["RULES", "ChoiceReading", "read_choice"]

@@ -21,6 +21,7 @@ from steelyard.replies.evidence import (
     LEADS,
     REJECTED,
     WRONG_ANSWER,
+    WRONG_ONE,
     Candidate,
     Strength,
     decide,
@@ -150,7 +151,8 @@ _JUDGED: Final = re.compile(
     re.IGNORECASE,
 )
 _MARKED: Final = re.compile(r"^[ \t•-]{0,6}(?:[✅✔✓☑]|(?P<wrong>[❌✗✘❎]))\ufe0f?[ \t]{0,2}[(\[]?\Z", re.MULTILINE)
-"""In front of a letter: the line is marked as right or wrong."""
+_UNMARKED: Final = re.compile(r"(?:(?P<empty>[☐□]|\[ ?\]|\( ?\))|[❌✗✘❎])\ufe0f?[ \t]{0,2}[(\[]?\Z")
+"""In front of a letter: its line is marked as right or wrong; an empty box, or the mark of what is wrong."""
 _WALKED: Final = re.compile(
     r":\s[^.!?\n]{1,120}\b(?:is|are|was|were) (?:incorrect|wrong|not (?:correct|right|true))[.;,] ?\(?[A-Z]\)?[:.)]\s"
 )
@@ -547,17 +549,24 @@ def asks_for_wrong(page: ChoicePage) -> bool:
 
 
 def is_named_wrong(page: ChoicePage, start: int) -> bool:
-    """Whether the letter at `start` is named as a wrong answer, and none was asked for: `Wrong answer: D`."""
+    """Whether the letter at `start` has an empty box, or is named as wrong and none was asked for: `错误的是D`."""
     before = max(0, start - _NAMED_WRONG_WITHIN)
-    return WRONG_ANSWER.search(page.text, before, start) is not None and not asks_for_wrong(page)
+    if (mark := _UNMARKED.search(page.text, before, start)) and mark["empty"]:
+        return True
+    if asks_for_wrong(page) or re.search(r"\b(?:EXCEPT|NOT)\b", page.question):
+        return False
+    if mark or WRONG_ANSWER.search(page.text, before, start):
+        return True
+    one = WRONG_ONE.search(page.text, before, start)  # words in front may repeat the question: `下列说法不正确的是C`
+    return one is not None and bool(page.question.strip() or not re.search(r"\w", page.text[: one.start()]))
+
+
+_Spans = dict[str, tuple[int, int]]
 
 
 def called_wrong(page: ChoicePage) -> frozenset[str]:
     """The letters of which the reply says that they are wrong."""
     return frozenset(_verdicts(page)[1])
-
-
-_Spans = dict[str, tuple[int, int]]
 
 
 def _verdicts(page: ChoicePage) -> tuple[_Spans, _Spans]:

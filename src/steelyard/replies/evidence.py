@@ -66,10 +66,10 @@ _DENIED: Final = Around("denied", behind=r"[ \t]*\Z")
 _JOINED: Final = r"[\s\"'(]{0,3}(?:选项|options?\s)?(?:\(?(?-i:[A-Z])\)?(?:、|和|或|及|\s?(?:and|or|&)\s)){0,5}\(?\Z"
 """Between such words and a letter: others that are joined to it."""
 _AGAINST: Final = Around("against", behind=_JOINED)
-WRONG_ANSWER: Final = Around(
-    "wrong_answer", behind=r"[\s(]{0,3}(?:\(?(?-i:[A-Z])\)?(?:,|、|和|或|及|\s?(?:and|or|&)\s)\s?){0,9}\(?\Z"
-)
-"""Before an answer: it is named as a wrong one."""
+_LISTED: Final = r"[\s(]{0,3}(?:\(?(?-i:[A-Z])\)?(?:,|、|和|或|及|\s?(?:and|or|&)\s)\s?){0,9}\(?\Z"
+WRONG_ANSWER: Final = Around("wrong_answer", behind=_LISTED)
+WRONG_ONE: Final = Around("wrong_one", behind=_LISTED)
+"""Before an answer: it is named as a wrong one; the second may also repeat what was asked for."""
 _CONDITION: Final = Around("condition", behind=r"[ \t]*\Z")
 REJECTED: Final = Around("rejected", before=r"[)\]}\"':.\s]{0,3}")
 """Behind an answer: it is called wrong, or holds under a condition alone."""

@@ -58,6 +58,15 @@ _JOINT: Final = re.compile(r"(?<=[^\W_])[\s_-]{1,4}(?=[^\W_])")
 _MARKS: Final = re.compile(r"\[\[|【|boxed|<[a-z]|\[RESULT\]")
 _SUPPOSABLE: Final = frozenset({"labelled", "named", "sentence"})
 """Forms that a condition in front of them takes back."""
+_TOP_BEFORE: Final = re.compile(
+    r"(?:满分|最高|最多|上限)(?:分[数值]?)?(?:为|是|:)?\s?\Z"
+    r"|\bout of (?:an? )?(?:(?:possible|total|max(?:imum)?) )?(?:of )?\Z"
+    r"|\bmax(?:imum|\.)?(?: (?:score|points?|rating|mark))?(?: (?:is|of)|:)?\s\Z"
+    r"|\bscale (?:of|from \d{1,3} to|\d{1,3}\s?-)\s\Z",
+    FLAGS,
+)
+_TOP_BEHIND: Final = re.compile(r"\s?(?:分?\s?(?:制|满分)|점?\s?만점|点?満点)")
+"""Around a number: it is the best one that there is."""
 _FIRST_LINE: Final = frozenset({"line", "labelled", "named", "opening"})
 """Forms in which a line gives a label and nothing else."""
 _MOST: Final = 25
@@ -190,7 +199,7 @@ def _in_text(reply: JudgeReply, tokens: _Tokens) -> Iterator[Candidate]:
     """What the reply gives in words; one that begins with a label and goes through the others gives none by that."""
     text = reply.text
     label_matches = _not_offered(at_both_ends(tokens.token, text, _MOST), text)
-    label_matches = [match for match in label_matches if not _is_aside(text, match)]
+    label_matches = [match for match in label_matches if not _is_aside(text, match) and not _is_top(text, match)]
     marked = at_both_ends(tokens.loose, text, _MOST) if _MARKS.search(text) else []
     opened = [match for match in label_matches if _opens(text, match)]
     if opened and opened[0].start() < _REACH and len({plain_label(match["label"]) for match in opened}) == 1:
@@ -223,6 +232,15 @@ def _is_aside(text: str, match: re.Match[str]) -> bool:
         pattern("label", "denied_behind").match(text, match.end()) is not None
         or pattern("label", "other_heading").search(text, start, match.start()) is not None
     )
+
+
+def _is_top(text: str, match: re.Match[str]) -> bool:
+    """Whether a label is a number that only says how high the scale goes: `满分5分，给4分`."""
+    if not match["label"].isdigit():
+        return False
+    if _TOP_BEHIND.match(text, match.end("label")):
+        return True
+    return _TOP_BEFORE.search(text, max(0, match.start() - _WEAKENED_WITHIN), match.start()) is not None
 
 
 def _contradicts_first_line(best: Candidate, candidates: Sequence[Candidate], text: str) -> bool:
