@@ -97,6 +97,29 @@ def test_gb18030_is_said_in_a_note(tmp_path):
     assert read_tables(SampleFiles(tmp_path / "a.csv"))[1] == ("a.csv: read as GB18030",)
 
 
+@pytest.mark.parametrize(
+    ("encoding", "name", "text"),
+    [
+        ("shift_jis", "Shift-JIS", "問題,答え\n日本の首都として正しいものはどれですか,東京\n"),
+        ("euc_jp", "EUC-JP", "問題,答え\n日本の首都として正しいものはどれですか,東京\n"),
+        ("big5", "Big5", "題目,答案\n下列何者是臺灣最高的山峰?關於原子結構的敘述,何者正確\n"),
+        ("euc_kr", "EUC-KR", "문제,정답\n다음 중 우리나라의 수도로 옳은 것은 무엇인가,서울\n"),
+    ],
+)
+def test_other_encodings_of_east_asia_are_named_and_not_read_as_nonsense(tmp_path, encoding, name, text):
+    (tmp_path / "a.csv").write_bytes(text.encode(encoding))
+    with pytest.raises(DataError, match=f"but perhaps {name} .*; save the file as UTF-8"):
+        read_tables(SampleFiles(tmp_path / "a.csv"))
+
+
+@pytest.mark.parametrize(
+    "text", ["題目,答案\n下列何者是臺灣最高的山峰,玉山\n", "题目,答案\n日语单词「です」的意思是什么,是\n"]
+)
+def test_traditional_chinese_and_some_kana_in_gb18030_are_read(tmp_path, text):
+    (tmp_path / "a.csv").write_bytes(text.encode("gb18030"))
+    assert rows(tmp_path / "a.csv")[1][1] == text.splitlines()[1].split(",")
+
+
 def test_damaged_utf8_is_not_taken_for_gb18030(tmp_path):
     good = "题目,答案\n乾卦象征什么东西,天\n".encode()
     (tmp_path / "a.csv").write_bytes(good + "坤卦".encode()[:-1])
