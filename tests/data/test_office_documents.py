@@ -114,6 +114,21 @@ class TestWord:
         text = read_document(word(tmp_path / "a.docx", body, **notes)).text
         assert text == "In a box.\n\nBefore.\n\nouter inner x\n\nExcept on Sunday."
 
+    def test_what_is_not_read_is_named_and_an_empty_header_is_nothing(self, tmp_path):
+        kinds = [("header", "h1.xml"), ("header", "h2.xml"), ("comments", "c.xml"), ("image", "media/a.png")]
+        parts = {
+            "word/_rels/document.xml.rels": rels(*kinds, ("footer", "f.xml"), ("image", "missing.png")),
+            "word/h1.xml": f"<w:hdr {W}>{line('House rules, 2024')}</w:hdr>",
+            "word/h2.xml": f"<w:hdr {W}>{line('')}</w:hdr>",
+            "word/f.xml": f"<w:ftr {W}><w:p/></w:ftr>",
+            "word/c.xml": f"<w:comments {W}>{line('Is it so?')}</w:comments>",
+            "word/media/a.png": "x",
+        }
+        read = read_document_set(word(tmp_path / "a.docx", line("Two euros."), **parts))
+        assert read.documents[0].text == "Two euros."
+        assert read.notes == ("a.docx: its comments, headers, pictures were not read",)
+        assert read_document_set(word(tmp_path / "b.docx", line("Two euros."))).notes == ()
+
 
 class TestPresentations:
     def test_a_slide_is_a_page_and_its_title_a_heading(self, tmp_path):

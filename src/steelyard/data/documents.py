@@ -13,7 +13,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -30,8 +30,8 @@ _SECONDS: Final = 120.0
 _WHY: Final = {"encrypted": "cannot be opened", "damaged": "is damaged", "large": "is too large"}
 
 
-def read_office(path: Path, *, timeout_s: float = _SECONDS) -> tuple[str, tuple[int, ...]]:
-    """The text of a document or presentation, and the offsets at which the slides begin; none of a document.
+def read_office(path: Path, *, timeout_s: float = _SECONDS) -> tuple[str, tuple[int, ...], str]:
+    """The text of a document or presentation, the offsets at which its slides begin, and what is not read of it.
 
     Args:
         path: an existing file.
@@ -41,21 +41,23 @@ def read_office(path: Path, *, timeout_s: float = _SECONDS) -> tuple[str, tuple[
         DataError: it is encrypted, damaged, too large or too slow to read.
     """
     (result,) = json_lines_of(_OFFICE_READER, path, _MEMORY_BYTES, timeout_s)[-1:] or (None,)
-    if isinstance(result, dict):
-        raise DataError(f"{path.name} {_WHY[result['error']]}: {result['message']}")
-    if not isinstance(result, list):
+    if not isinstance(result, dict):
         raise DataError(f"{path.name} could not be read: nothing arrived")
+    if "error" in result:
+        raise DataError(f"{path.name} {_WHY[result['error']]}: {result['message']}")
+    pages = result["pages"]
+    unread = ", ".join(result["unread"])
     if path.suffix.lower() == ".docx":
-        return "\n\n".join(result), ()
+        return "\n\n".join(pages), (), unread
     text, starts = "", []
-    for page in result:
+    for page in pages:
         gap = "\n\n" if text and page else ""
         starts.append(len(text) + len(gap))
         text += gap + page
     # A slide without text has the offset of the next one, as a page of a PDF has.
-    for at in range(len(result) - 2, -1, -1):
-        starts[at] = starts[at] if result[at] else starts[at + 1]
-    return text, tuple(starts)
+    for at in range(len(pages) - 2, -1, -1):
+        starts[at] = starts[at] if pages[at] else starts[at + 1]
+    return text, tuple(starts), unread
 
 
 MAX_DOCUMENT_BYTES: Final = 64_000_000
@@ -82,11 +84,13 @@ class Document:
         name: its file's name, with parent folders if several files have the same name.
         text: its text; passages refer to its character offsets.
         pages: offset at which each page begins, ascending; empty without pages.
+        unread: what it holds beside its text and is not read, such as `charts, headers`.
     """
 
     name: str
     text: str
     pages: tuple[int, ...] = ()
+    unread: str = ""
 
     def page_at(self, offset: int) -> int | None:
         r"""The 1-based page of a character; None without pages.
@@ -113,7 +117,7 @@ class DocumentSet:
 
     Args:
         documents: in order.
-        notes: files of a folder that were not read, and pages without text; each with the reason.
+        notes: files of a folder and parts of documents that were not read, and pages without text.
     """
 
     documents: tuple[Document, ...]
@@ -200,7 +204,7 @@ def read_document_set(paths: Path | Iterable[Path]) -> DocumentSet:
     if not files:
         raise ConfigError(f"there is no document to read; documents are {', '.join(SUFFIXES)}")
     read = [
-        Document(name, document.text, document.pages)
+        replace(document, name=name)
         for name, document in zip(_names(list(files)), map(_read, files.values()), strict=True)
     ]
     empty = {
@@ -215,7 +219,9 @@ def read_document_set(paths: Path | Iterable[Path]) -> DocumentSet:
     notes = [note for path in paths if path.is_dir() and (note := _note_on_others(path))]
     notes += [f"{name} was not read: it {reason}" for name, reason in empty.items()]
     documents = tuple(document for document in read if document.name not in empty)
-    return DocumentSet(documents, (*notes, *filter(None, map(_note_on_pages, documents))))
+    notes += filter(None, map(_note_on_pages, documents))
+    notes += [f"{document.name}: its {document.unread} were not read" for document in documents if document.unread]
+    return DocumentSet(documents, tuple(notes))
 
 
 def _note_on_others(folder: Path) -> str:

@@ -1,7 +1,8 @@
 """Reads the text of Word documents and presentations (.docx, .pptx) in a process of its own.
 
-Both are zip archives of XML parts. Only text is read: pictures, comments, headers and footers, deleted text and links
-to other places are not. It writes one JSON value: the texts of the pages (one of a document, one for each slide), or
+Both are zip archives of XML parts. Only text is read, that of footnotes, text boxes and speakers' notes too: pictures,
+comments, headers and footers, charts, deleted text and links to other places are not. It writes one JSON value: the
+`pages` (the texts, one of a document, one for each slide) and what is `unread`, such as `["headers"]`, or
 `{"error": kind, "message": text}`.
 
 Source: ECMA-376 part 1, 17.3 (paragraphs and runs), 17.4 (tables), 17.9 (numbering), 19.3 (slides), 21.1.2 (text in
@@ -37,6 +38,11 @@ _HEADING: Final = re.compile(r"(?:heading|título|überschrift|标题|見出し)
 _TITLES: Final = frozenset({"title", "ctrTitle"})
 _NO_CONTENT: Final = frozenset({"sldNum", "dt", "ftr", "hdr"})
 """Placeholders of a slide for its number, date, footer and header."""
+_UNREAD: Final[Mapping[str, str]] = {
+    "header": "headers", "footer": "footers", "comments": "comments", "chart": "charts", "diagramData": "diagrams",
+    "image": "pictures", "aFChunk": "embedded files", "package": "embedded files", "oleObject": "embedded files",
+}  # fmt: skip
+"""Kinds of relationships to parts that are not read, and what these are called."""
 _MOST_LEVEL: Final = 6
 _LIST: Final = -1
 
@@ -46,7 +52,8 @@ def main(path: str, memory_bytes: int, cpu_s: int) -> None:
     limit(memory_bytes, cpu_s)
     try:
         with zipfile.ZipFile(path) as archive:
-            result: Any = list(_pages(_OfficeParts(archive)))
+            parts = _OfficeParts(archive)
+            result: Any = {"pages": list(_pages(parts)), "unread": parts.unread()}
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError, RuntimeError) as error:
         with open(path, "rb") as file:  # noqa: PTH123  # the process imports as little as it can
             is_old = file.read(4) == _OLD_OFFICE
@@ -74,6 +81,7 @@ class _OfficeParts:
         self._archive = archive
         self._names = frozenset(names)
         self._bytes = self._characters = 0
+        self._unread: dict[str, str] = {}
 
     def walk(self, name: str, walk: Walk) -> None:
         """Walk through one part; nothing happens where there is none of that name."""
@@ -99,10 +107,28 @@ class _OfficeParts:
                 kind, target = about.get("Type", "").rpartition("/")[2], about.get("Target", "")
                 folder = "" if target.startswith("/") else posixpath.dirname(part)
                 found[about.get("Id", "")] = kind, posixpath.normpath(posixpath.join(folder, target.lstrip("/")))
+                if kind in _UNREAD:
+                    self._unread[found[about.get("Id", "")][1]] = kind
 
         folder, name = posixpath.split(part)
         self.walk(posixpath.join(folder, "_rels", f"{name}.rels"), Walk(start))
         return found
+
+    def unread(self) -> list[str]:
+        """What the pages refer to and that is not read, sorted; headers and footers only where they have text."""
+        return sorted(
+            {
+                _UNREAD[kind]
+                for part, kind in self._unread.items()
+                if part in self._names and (kind not in {"header", "footer"} or _part_text(self, part, {}))
+            }
+        )
+
+
+def _part_text(parts: _OfficeParts, name: str, levels: Mapping[str, int]) -> str:
+    reader = _TextReader(parts, levels)
+    parts.walk(name, Walk(reader.start, reader.end, reader.text))
+    return reader.result()
 
 
 def _pages(parts: _OfficeParts) -> Iterator[str]:
@@ -117,13 +143,8 @@ def _pages(parts: _OfficeParts) -> Iterator[str]:
 
 def _word_text(parts: _OfficeParts, main_part: str) -> str:
     levels = _heading_styles(parts, posixpath.join(posixpath.dirname(main_part), "styles.xml"))
-    texts = []
     notes = [part for kind, part in parts.targets(main_part).values() if kind in {"footnotes", "endnotes"}]
-    for name in (main_part, *notes):
-        reader = _TextReader(parts, levels)
-        parts.walk(name, Walk(reader.start, reader.end, reader.text))
-        texts.append(reader.result())
-    return "\n\n".join(filter(None, texts))
+    return "\n\n".join(filter(None, (_part_text(parts, name, levels) for name in (main_part, *notes))))
 
 
 def _heading_styles(parts: _OfficeParts, name: str) -> dict[str, int]:
@@ -164,12 +185,7 @@ def _slides(parts: _OfficeParts, main_part: str) -> Iterator[str]:
         raise _TooLargeError(f"{len(order):,} slides; at most {MAX_SLIDES:,} are read, each once")
     for slide in order:
         notes = [part for kind, part in parts.targets(slide).values() if kind == "notesSlide"]
-        texts = []
-        for name in (slide, *notes[:1]):
-            reader = _TextReader(parts, {})
-            parts.walk(name, Walk(reader.start, reader.end, reader.text))
-            texts.append(reader.result())
-        yield "\n\n".join(filter(None, texts))
+        yield "\n\n".join(filter(None, (_part_text(parts, name, {}) for name in (slide, *notes[:1]))))
 
 
 def _value(about: Mapping[str, Any], key: str = "val") -> str:
