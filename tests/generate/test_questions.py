@@ -66,6 +66,11 @@ def test_chinese_questions_are_read_after_a_preamble():
         ("请说明冬季观测与夏季有哪些不同。", ""),
         ("Rain?", "too_short"),
         ("多高？", "too_short"),
+        ("Interest rate?", "too_short"),
+        ("Why not?", "too_short"),
+        ("Почему?", "too_short"),
+        ("ما هو؟", "too_short"),
+        ("요금은?", "too_short"),
         ("The gauge is thirty centimetres high.", "no_question"),
         ("A. thirty centimetres above ground", "no_question"),
         ("雨量筒安装在庭院之中。", "no_question"),
@@ -89,6 +94,8 @@ QUESTIONS = """
 대출 기간은 며칠입니까? | 전동 공구는 며칠 동안 빌릴 수 있나요 | 열쇠는 누가 보관하는가 | 연장 절차를 설명하시오.
 ระยะเวลายืมกี่วัน | เครื่องมือไฟฟ้ายืมได้กี่วัน? | ใครเก็บกุญแจ | ต้องชาร์จแบตเตอรี่หรือไม่
 כמה זמן נמשכת ההשאלה? | የኪራይ ጊዜው ስንት ቀን ነው፧
+Ücret nedir? | Kim yazar? | Ile kosztuje? | Kuka kirjoitti? | Mennyibe kerül? | Ποιος έγραψε;
+Кто автор? | Сколько стоит? | מי המחבר? | כמה עולה? | من المؤلف؟ | किसने लिखा? | 누가 썼나? | 수도는 어디인가?
 Wie lange dauert eine Ausleihe? | ¿Cuánto dura el préstamo? | Süre kaç gün?
 """
 STATEMENTS = """

@@ -30,6 +30,11 @@ _WITHOUT_BLANKS: Final = re.compile(
 )
 """Letters of Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese, which write no blanks between words, and of
 Korean, which writes a question in one or two."""
+_OF_TWO_WORDS: Final = re.compile(
+    r"(?:kim|ne|nerede|hangi|niye|kto|ile|gdzie|kiedy|czy|jak[aie]?|kdo|kolik|kdy|kuka|miten|milloin|paljonko|montako"
+    r"|mennyi|hol|mikor|apa|siapa|berapa|kapan|tko|gdje|koliko)\s",
+    re.IGNORECASE,
+)
 _WIDE: Final = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
 _MARKS: Final = "?？؟¿՞፧᥅⁇⁈⁉‽⸮꘏꛷﹖︖\u037e\U00011143"
 _MARK: Final = re.compile(rf"[{_MARKS}]|(?<=[\u0370-\u03ff\u1f00-\u1fff])[;；]")
@@ -273,13 +278,20 @@ def defect_of(question: str) -> str:
     >>> defect_of("雨量筒的口沿离地多高？"), defect_of("根据文本，雨量筒多高？")
     ('', 'refers_to_text')
     """
-    if len(_WITHOUT_BLANKS.findall(question)) < _LEAST_LETTERS and len(question.split()) < _LEAST_WORDS:
+    if len(_WITHOUT_BLANKS.findall(question)) < _LEAST_LETTERS and len(question.split()) < _least_words(question):
         return "too_short"
     if _weight(question) > _MOST_TOKENS:
         return "too_long"
     if not _asks(question):
         return "no_question"
     return pointing_of(question)
+
+
+def _least_words(question: str) -> int:
+    """Two where a question needs no article and no "is": `Кто автор?`, `Ücret nedir?`; three in English."""
+    letters = [sign for sign in question if sign.isalpha()]
+    is_foreign = not "".join(letters).isascii() or _OF_TWO_WORDS.match(question)
+    return _LEAST_WORDS - 1 if is_foreign and len(letters) > _LEAST_LETTERS else _LEAST_WORDS
 
 
 def pointing_of(question: str) -> Pointing:
