@@ -65,9 +65,17 @@ async def decided_parts(bench: Bench, database: Database, query: str, reference:
         if part.random:
             return [DecidedPart(part.text, part)]
         tables = [table for variant in part.variants if (table := await bench.table(database, variant)) is not None]
-        if len(tables) == len(part.variants) and await bench.compare(tables[0], tables[1], partial(differ, *tables)):
+        if len(tables) == len(part.variants) and await _any_differs(bench, tables):
             found.append(DecidedPart(part.text, part, () if part.probes else tables))
     return found
+
+
+async def _any_differs(bench: Bench, tables: Sequence[ResultTable]) -> bool:
+    first, *others = tables
+    for other in others:
+        if await bench.compare(first, other, partial(differ, first, other)):
+            return True
+    return False
 
 
 async def judge_open(

@@ -129,25 +129,29 @@ def bare_elsewhere(query: str, engine: EngineName) -> OpenPart | None:
     """Bare columns of inner queries, of HAVING, and of an ORDER BY that decides what a LIMIT returns; None without any.
 
     The variants are the query with the smallest and the largest value of each group, and no results that it may return:
-    columns of one row are taken from two. `SELECT DISTINCT` is read as a GROUP BY of all that it returns.
+    columns of one row are taken from two. Groups that tie in an ORDER BY are ordered further, upwards and downwards.
+    `SELECT DISTINCT` is read as a GROUP BY of all that it returns.
 
     >>> bare_elsewhere("SELECT name FROM (SELECT team, name FROM p GROUP BY team) AS q", "sqlite").variants[1]
     'SELECT name FROM (SELECT team, MAX(name) AS name FROM p GROUP BY team) AS q'
     >>> bare_elsewhere("SELECT DISTINCT team FROM p ORDER BY points LIMIT 1", "sqlite").variants[0]
-    'SELECT team FROM p GROUP BY team ORDER BY MIN(points) LIMIT 1'
+    'SELECT team FROM p GROUP BY team ORDER BY MIN(points), 1 ASC LIMIT 1'
     """
     tree = syntax_of(query, engine)
     if engine != "sqlite" or tree is None:
         return None
     try:
-        (columns, least), (_, most) = (_with_extremes(tree, extreme) for extreme in (exp.Min, exp.Max))
+        found = [
+            _with_extremes(tree, extreme, falls=falls) for falls in (False, True) for extreme in (exp.Min, exp.Max)
+        ]
     except _UNFORESEEN:
         return None
-    return OpenPart(_text(columns), (least, most), probes=True) if columns else None
+    columns = found[0][0]
+    return OpenPart(_text(columns), tuple(dict.fromkeys(query for _, query in found)), probes=True) if columns else None
 
 
-def _with_extremes(tree: exp.Expr, extreme: type[exp.Min | exp.Max]) -> tuple[list[str], str]:
-    """The bare columns, and the query with an extreme of each."""
+def _with_extremes(tree: exp.Expr, extreme: type[exp.Min | exp.Max], *, falls: bool) -> tuple[list[str], str]:
+    """The bare columns, and the query with an extreme of each; groups that tie in it rise or fall."""
     copy = tree.copy()
     columns: list[str] = []
     for select in list(copy.find_all(exp.Select)):
@@ -159,6 +163,10 @@ def _with_extremes(tree: exp.Expr, extreme: type[exp.Min | exp.Max]) -> tuple[li
             changed = extreme(this=node.copy())
             is_listed = node.parent is select and node.arg_key == "expressions"
             node.replace(exp.alias_(changed, node.alias_or_name, quoted=False) if is_listed else changed)
+        if (order := select.args.get("order")) is not None and order.find(extreme):
+            for number in range(1, len(select.expressions) + 1):
+                key = exp.Literal.number(number)
+                order.append("expressions", exp.Ordered(this=key, desc=falls, nulls_first=not falls))
     return columns, copy.sql(dialect="sqlite", unsupported_level=ErrorLevel.IGNORE) if columns else ""
 
 

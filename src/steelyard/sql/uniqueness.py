@@ -60,7 +60,7 @@ _RANDOM: Final = frozenset({"RANDOM", "RANDOMBLOB", "UUID", "GEN_RANDOM_UUID", "
 _SAMPLES: Final = frozenset({"TABLESAMPLE", "SAMPLE"})
 _TEXTS: Final = frozenset({"GROUP_CONCAT", "STRING_AGG", "LISTAGG"})
 _ONE_VALUE: Final = frozenset({"ANY_VALUE", "FIRST", "LAST", "ARBITRARY"})
-_OF_EQUALS: Final = frozenset({"ARG_MAX", "ARG_MIN", "ARGMAX", "ARGMIN", "MAX_BY", "MIN_BY", "MODE"})
+_OF_EQUALS: Final = frozenset({"ARG_MAX", "ARG_MIN", "ARGMAX", "ARGMIN", "MAX_BY", "MIN_BY", "MODE", "APPROX_TOP_K"})
 _GATHERING: Final = (
     _TEXTS
     | _ONE_VALUE
@@ -74,6 +74,7 @@ _GATHERING: Final = (
 _AGGREGATES: Final = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX", "TOTAL", "GROUP_CONCAT", "STRING_AGG"})
 _ORDERS_AGGREGATES: Final = (3, 44)
 """The version of SQLite that knows ORDER BY within an aggregate."""
+_MACROS: Final = frozenset({"JSON_GROUP_ARRAY", "JSON_GROUP_OBJECT"})
 _COMPARISONS: Final = frozenset("=<>")
 _ORDERED_WITHIN: Final = frozenset({"ORDER", "OVER", "WITHIN"})
 """What decides the order of an aggregate: within its brackets, or behind them."""
@@ -85,7 +86,7 @@ class OpenPart:
 
     Args:
         text: what it is and where, for a person.
-        variants: two whole queries, both of which return what the query may return.
+        variants: two or more whole queries, each of which returns what the query may return.
         unlimited: the query without its LIMIT, where it has no ORDER BY: it may return any of these rows; "" otherwise.
         random: whether the engine draws: then a variant says nothing about another result.
         probes: whether the variants only show that there are other results, and are none themselves.
@@ -93,7 +94,7 @@ class OpenPart:
     """
 
     text: str
-    variants: tuple[str, str]
+    variants: tuple[str, ...]
     unlimited: str = ""
     random: bool = False
     probes: bool = False
@@ -355,6 +356,13 @@ class _QueryReader:
         separator = next((at for at in ends if inside[at].word == "SEPARATOR"), None)
         cut = self._tokens[closing].start if separator is None else inside[separator].start
         head, tail = self._query[:cut], f" {self._query[cut:]}" if separator is not None else self._query[cut:]
+        if self._engine == "duckdb" and name in _MACROS:  # which take no ORDER BY
+            start, tail = self._query[: self._tokens[index].start], self._query[self._tokens[closing].end :]
+            variants = tuple(
+                f"{start}to_json(list({argument} ORDER BY {argument} {way})){tail}" for way in ("ASC", "DESC")
+            )
+            gathered = self._gathered(index, inside, commas)
+            return OpenPart(text, (variants[0], variants[1]), probes=True, gathered=gathered)
         if self._engine != "sqlite" or sqlite3.sqlite_version_info >= _ORDERS_AGGREGATES:
             lead = "," if is_ordered else " ORDER BY"
             variants = tuple(f"{head}{lead} {argument} {way}{tail}" for way in ("ASC", "DESC"))
