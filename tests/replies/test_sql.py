@@ -56,6 +56,30 @@ def test_replies_of_a_family_are_read_as_meant():
     assert_read_as_meant(stored("sql"), LEAST, lambda row: said(row) == meant(row), text="reply")
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN UPDATE SET b = 1",
+        "merge into t as x using (SELECT 1 AS a) AS s on x.a = s.a when matched then delete;",
+        "TABLE staff",
+        "TABLE hr.staff ORDER BY age LIMIT 2;",
+        "UNPIVOT t ON a, b INTO NAME n VALUE v",
+        "REPLACE INTO t VALUES (1, 2)",
+        "CALL pragma_version()",
+        "TRUNCATE TABLE t;",
+        "VALUES (1, 2), (3, 4)",
+        "FROM t",
+    ],
+)
+def test_a_statement_without_select_is_read_as_a_whole_reply(statement):
+    assert query(statement) == statement
+
+
+@pytest.mark.parametrize("text", ["Merge into one table and count.", "TABLE customers\nid, name", "Table staff"])
+def test_a_sentence_or_a_heading_is_no_statement(text):
+    assert query(text) is None
+
+
 # Forms that published prompts ask for.
 
 

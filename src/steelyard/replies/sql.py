@@ -53,6 +53,8 @@ _WRITES: Final = (
     r"(?:insert\s++(?:or|into)|replace\s++into|update\s++\S++\s++set|delete\s++from|from\s++[\w.\"]++\s++select|"
     r"(?:create|drop|alter)\s++(?:or|temp|temporary|table|view|index|unique|trigger|virtual|database|schema|sequence|"
     rf"macro|function|user|role|type)|{_as_written('sql_statement')})\b"
+    r"|merge\s++into\s++\S++\s++(?:(?!using\b)\w++\s++){0,2}using\b"
+    r"|(?-i:TABLE)\s++[^\W\d][\w.]*+(?=\s*+(?:;|\Z|order\s++by\b|limit\b))"
 )
 _COMMENTS: Final = r"(?:\s++|--[^\n]*+(?:\n|\Z)|/\*(?s:.*?)(?:\*/|\Z))*+"
 _ANY: Final = re.compile(rf"{_COMMENTS}(?:{_READS}|{_WRITES})", re.IGNORECASE)
