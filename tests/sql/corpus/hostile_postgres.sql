@@ -135,3 +135,8 @@ IMPORT FOREIGN SCHEMA x FROM SERVER y INTO z
 SELECT 1 AS  $$, pg_sleep(30) AS b $$
 SELECT 1 AS ﻿$x$, pg_advisory_lock(1) AS b﻿$x$
 SELECT 1 AS  $$, pg_advisory_lock(1) AS b $$
+SELECT * FROM json_to_record('{}') WITH ORDINALITY AS (a int), pg_sleep(30) AS (x int)
+WITH a AS (SELECT 1), pg_sleep(x) AS (SELECT 1) SELECT x FROM pg_sleep(30) AS t(x)
+WITH a AS (SELECT 1), b(x) AS (SELECT pg_sleep(30)) SELECT * FROM b
+SELECT (WITH a AS (SELECT 1), pg_sleep(x) AS (SELECT 1) SELECT x FROM pg_sleep), pg_sleep(30)
+WITH a AS (SELECT 1), pg_sleep(pg_sleep(30)) AS (SELECT 1) SELECT 1

@@ -104,3 +104,4 @@ SELECT "/*M! x" FROM staff
 WITH sleep (day, hours) AS (SELECT 1, 2) SELECT hours FROM sleep
 WITH RECURSIVE benchmark (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM benchmark WHERE i < 3) SELECT i FROM benchmark
 SELECT 1.5, 1e3, 1.e-1, .5, 0x4142
+WITH a AS (SELECT 1 AS x), sleep(y) AS (SELECT 2) SELECT x, y FROM a, sleep

@@ -158,15 +158,44 @@ def _check_comments(text: str, tokens: Sequence[QueryToken], engine: ServerEngin
 
 def _forbidden(tokens: Sequence[QueryToken], engine: ServerEngine, functions: Collection[str]) -> str:
     """What of a statement does more than read; "" for nothing."""
-    before = ""
+    before, parts = "", _parts_of_with(tokens)
     for token, following in pairwise(tokens):
         is_called = following.text == "(" and following.kind == "mark" and before not in _NAMES_A_TABLE
-        if is_called and (name := _name(token)) in functions:
+        if is_called and token.start not in parts and (name := _name(token)) in functions:
             return f"the function {name}"
         if engine == "mysql" and (token.word, following.word) in _MYSQL_PAIRS:
             return f"{token.word} {following.word}{_MYSQL_PAIRS[token.word, following.word]}"
         before = token.word
     return _locking(tokens) or (_escaped(tokens) if engine == "postgres" else "")
+
+
+def _parts_of_with(tokens: Sequence[QueryToken]) -> set[int]:
+    """Where the names of a WITH begin that have a list of columns, as `b` in `WITH a AS (...), b(x) AS (...)`.
+
+    Only of a WITH that begins the statement or a bracket: others, as in WITH ORDINALITY, have calls behind a comma.
+    """
+    texts = [token.word or token.text for token in tokens]
+    closing: dict[int, int] = {}
+    opened: list[int] = []
+    for at, text in enumerate(texts):
+        if text == "(":
+            opened.append(at)
+        elif text == ")" and opened:
+            closing[opened.pop()] = at
+    starts: set[int] = set()
+    for at, text in enumerate(texts):
+        if text != "WITH" or texts[at - 1 : at] not in ([], ["("]):
+            continue
+        name = at + 1 + (texts[at + 1 : at + 2] == ["RECURSIVE"])
+        while name < len(tokens):
+            after = closing.get(name + 1, name) + 1  # the list of columns
+            begins = re.match(r"AS (?:(?:NOT )?MATERIALIZED )?\(", " ".join(texts[after : after + 4]))
+            if begins is None:
+                break
+            starts.add(tokens[name].start)
+            end = closing.get(after + begins.group().count(" "), len(tokens))
+            name = end + 2 if texts[end + 1 : end + 2] == [","] else len(tokens)
+    return starts
 
 
 def _locking(tokens: Sequence[QueryToken]) -> str:
