@@ -11,6 +11,7 @@ from tests.report.judging_suite import pairwise_runs
 from steelyard.analysis.preferences.win_rates import preferences
 from steelyard.analysis.stopping import Stopping
 from steelyard.report.charts.chart import SharePart
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.render.terminal import bar_lines, console, print_sections
 from steelyard.report.sections.conclusion import conclusion_section
 from steelyard.report.sections.preferences import preferences_section
@@ -31,7 +32,7 @@ def three(tmp_path_factory):
 
 
 def shown(capfd, *found, in_full=False):
-    sections = [preferences_section(found), conclusion_section((), None, (), preferred=found)]
+    sections = [preferences_section(found), conclusion_section(PageRuns((), ()), None, preferred=found)]
     print_sections(console(), sections, in_full=in_full)
     return capfd.readouterr().out
 

@@ -10,6 +10,7 @@ from steelyard import Budget, OpenAICompatible, Options, Prompt, Sample, Suite
 from steelyard.evaluation import RunConfig
 from steelyard.evaluation.evaluate import aevaluate_suite
 from steelyard.models.prices import Price, PriceTable
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.sections.costs import costs_section
 from steelyard.store import Store
 from steelyard.targets import SimulatedUser
@@ -55,7 +56,7 @@ def test_calls_tokens_and_money_of_user_and_target_are_told_apart():
     assert (user.calls, user.input_tokens, user.output_tokens) == (2 * (TURNS - 1), 40 * (TURNS - 1), 2 * (TURNS - 1))
     assert (target.cost, user.cost) == ("0.000132 CNY", "0.0012 CNY")
     assert asked == target.calls + user.calls
-    rows = [[cell.text for cell in row] for row in costs_section([run.summary()], ["t"]).table.rows]
+    rows = [[cell.text for cell in row] for row in costs_section(PageRuns([run.summary()], ["t"])).table.rows]
     assert rows == [
         ["t", "target", "6", "0", "120", "6", "0", "0.000132 CNY"],
         ["t", "simulated_user", "4", "0", "80", "4", "0", "0.0012 CNY"],

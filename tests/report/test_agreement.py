@@ -11,6 +11,7 @@ from steelyard import Judge, Label, Sample, Scripted, Store, evaluate
 from steelyard.analysis.numbers import MISSING
 from steelyard.people.labels import add_labels
 from steelyard.report.page import ReportContent, report_sections
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
 from steelyard.report.render.terminal import print_sections
@@ -42,7 +43,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture
 def section(run):
-    return agreement_section([run.summary()], ["target"])
+    return agreement_section(PageRuns([run.summary()], ["target"]))
 
 
 def terminal(section):
@@ -99,7 +100,7 @@ def test_pages_and_json_have_the_section_after_the_scores(run):
 
 def test_a_run_of_one_judge_has_no_such_section(tmp_path):
     alone = evaluate(lambda sample: "x", SAMPLES, [judge("", LARGE)], store=tmp_path / "s.db")
-    assert not agreement_section([alone.summary()], ["target"])
+    assert not agreement_section(PageRuns([alone.summary()], ["target"]))
     assert alone.summary().raters.agreement == ()
 
 
@@ -124,6 +125,6 @@ def test_agreement_by_group_has_an_interval_from_30_labels_on(tmp_path):
     ]
     with Store(tmp_path / "s.db") as store:
         add_labels(store, run, said)
-    cells = rows(held_to_people_section([run.with_labels().summary()], ["target"]), "agreement by group")
+    cells = rows(held_to_people_section(PageRuns([run.with_labels().summary()], ["target"])), "agreement by group")
     assert cells["a"][:3] == ["40", "90.0 %", "76.9 to 96.0"]  # Wilson of 36 of 40
     assert cells["b"][:3] == ["5", MISSING, MISSING]

@@ -8,6 +8,7 @@ from tests.report.sections_read import every, notes, part, rows
 from steelyard import Sample, Score, ScoreInfo, Suite, compare, evaluate_suite
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.report.page import ReportContent, all_sections, report_sections
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
 from steelyard.report.section import section_json
@@ -48,27 +49,27 @@ def runs(tmp_path_factory):
     return evaluate_suite(suite, how=RunConfig(store=folder / "store.db"))
 
 
-def sections(runs):
-    return [run.summary() for run in runs], [run.target for run in runs]
+def shown_as(runs):
+    return PageRuns.of([run.summary() for run in runs])
 
 
 def test_a_rate_stands_with_its_count_and_a_mean_with_its_n(runs):
-    summaries, labels = sections(runs[:1])
-    table = targets_section(summaries, labels, "solved").parts[0].table
+    single = shown_as(runs[:1])
+    table = targets_section(single, "solved").parts[0].table
     heads = [column.title for column in table.columns]
     count = table.rows[0][heads.index("count")]
     assert count.text == "6 of 9"
-    every_score = rows(scores_section(summaries, labels), "Every score")
+    every_score = rows(scores_section(single), "Every score")
     assert every_score["Solved"][3] == "6 of 9"
     assert every_score["Overlap"][3] == "9"
-    several = rows(scores_section(*sections(runs)), "Scores by run")
+    several = rows(scores_section(shown_as(runs)), "Scores by run")
     assert "6 of 9" in several["Solved"][1]
     assert "n 9" in several["Overlap"][1]
 
 
 def test_scores_that_apply_to_no_record_are_one_line_and_no_row_chart_or_table(runs):
     for shown in (runs[:1], runs):
-        section = scores_section(*sections(shown))
+        section = scores_section(shown_as(shown))
         assert NOTE in notes(section)
         tables = [found.table for found in every(section) if found.table]
         names = {row[0].text for table in tables for row in table.rows} | {found.title for found in every(section)}
@@ -91,7 +92,7 @@ def test_a_comparison_names_scores_without_a_pair_in_one_line(runs):
 
 def test_every_score_is_shown_by_group_and_not_the_headline_alone(runs):
     content = ReportContent.of(runs[:1])
-    by_group = further_groups_section(*sections(runs[:1]), "solved")
+    by_group = further_groups_section(shown_as(runs[:1]), "solved")
     assert rows(by_group, "Overlap per group")["odd"][0] == "40.0 %"  # (1 + 3 + 5 + 7) / 40
     assert rows(by_group, "Overlap per group")["even"][0] == "40.0 %"  # (0 + 2 + 4 + 6 + 8) / 50
     assert "Overlap per group" in html_report(runs[:1])
@@ -102,9 +103,9 @@ def test_every_score_is_shown_by_group_and_not_the_headline_alone(runs):
 
 
 def test_a_terminal_shows_the_groups_of_the_scores_that_were_asked_for(runs):
-    summaries, labels = sections(runs[:1])
-    [hidden] = further_groups_section(summaries, labels, "solved").parts
-    [shown] = further_groups_section(summaries, labels, "solved", on_terminal=("overlap",)).parts
+    single = shown_as(runs[:1])
+    [hidden] = further_groups_section(single, "solved").parts
+    [shown] = further_groups_section(single, "solved", on_terminal=("overlap",)).parts
     assert (hidden.level, shown.level) == ("page", "essential")
 
 
@@ -118,5 +119,5 @@ def test_a_share_that_is_1_throughout_one_group_is_no_count(tmp_path):
     runs = evaluate_suite(
         Suite("s", "custom", samples, {"a": lambda _: "x"}, (share,)), how=RunConfig(store=tmp_path / "share.db")
     )
-    by_group = rows(groups_section(*sections(runs), "share"), "category")
+    by_group = rows(groups_section(shown_as(runs), "share"), "category")
     assert [by_group[name][3] for name in ("full", "partly")] == ["2", "3"]

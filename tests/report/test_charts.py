@@ -17,6 +17,7 @@ from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.charts.canvas import SIZE, AxisScale, shape, width_of, wrapped
 from steelyard.report.charts.chart import ChartPoint, MatrixChart, RowChart, SequenceChart, TimelineChart, TimelinePoint
 from steelyard.report.charts.svg import drawing, svg
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.sections.comparison import difference_chart
 from steelyard.report.sections.scores import group_chart, groups_section
 from steelyard.report.sections.targets import rate_chart
@@ -44,7 +45,9 @@ def texts(chart, **width):
 
 def test_groups_beyond_those_of_a_readable_chart_are_a_table_only():
     few, many = (
-        groups_section([summary(n=2, groups=tuple(f"g{no}" for no in range(groups)))], ["model"], "solve_rate")
+        groups_section(
+            PageRuns([summary(n=2, groups=tuple(f"g{no}" for no in range(groups)))], ["model"]), "solve_rate"
+        )
         for groups in (60, 61)
     )
     assert (len(few.table.rows), few.chart is None) == (60, False)

@@ -7,6 +7,7 @@ import pytest
 from steelyard import Sample, Suite, evaluate_suite
 from steelyard.evaluation.objects import Options
 from steelyard.plain_json import json_value
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
 from steelyard.report.sections.classification import classification_section
@@ -53,7 +54,7 @@ def test_repeats_are_resampled_with_their_samples(tmp_path):
 
 
 def test_the_section_has_all_runs_side_by_side_and_each_label(runs):
-    section = classification_section([run.summary() for run in runs], ["a", "always bug"])
+    section = classification_section(PageRuns([run.summary() for run in runs], ["a", "always bug"]))
     over_all, *of_runs = section.parts
     assert [[cell.text for cell in row] for row in over_all.table.rows][-3:] == [
         ["Cohen's kappa", "0.71", "0.00"],
@@ -70,7 +71,7 @@ def test_the_section_has_all_runs_side_by_side_and_each_label(runs):
 def test_few_references_of_a_label_leave_the_means_without_interval(tmp_path):
     samples = [Sample(f"{label}-{no}", "?", label) for no in range(9) for label in LABELS]
     (run,) = evaluate_suite(Suite("S", "custom", samples, {"a": answer}, (LabelMatch(),)), store=tmp_path / "f.db")
-    section = classification_section([run.summary()], ["a"])
+    section = classification_section(PageRuns([run.summary()], ["a"]))
     assert section.parts[0].table.rows[0][1].more == ()
     assert section.parts[0].notes[0].text == (
         "macro F1 and balanced accuracy have an interval only with 10 references of every label: "

@@ -9,6 +9,7 @@ from tests.store.exam_run import exam_runs, question
 
 from steelyard import Label, Store, compare
 from steelyard.people.labels import add_labels
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
 from steelyard.report.sections.changed_scores import labels_section
@@ -50,7 +51,7 @@ def labelled(runs, **labels_by_target):
 
 
 def section(runs, *labels):
-    return exam_section([run.summary() for run in runs], labels or [run.target for run in runs])
+    return exam_section(PageRuns([run.summary() for run in runs], labels or [run.target for run in runs]))
 
 
 def test_a_line_per_figure_and_a_cell_per_run(runs):
@@ -99,7 +100,9 @@ def test_a_run_that_is_no_exam_has_no_section(make_runs):
     (run,) = make_runs({"one": lambda sample: "x"}, n=6, scorers=(ExactMatch(),))
     assert 'id="exam-title"' not in html_report([run])
     assert "mean of the 3 groups" in html_report([run]), "any score with groups has both averages"
-    assert macro_sentences([run.summary()], ["one"], "exact_match")[0].startswith("one: mean of the 3 groups 0.0 %")
+    assert macro_sentences(PageRuns([run.summary()], ["one"]), "exact_match")[0].startswith(
+        "one: mean of the 3 groups 0.0 %"
+    )
 
 
 def test_what_people_decided_is_told_per_run_and_authors_are_inert(tmp_path):
@@ -107,7 +110,7 @@ def test_what_people_decided_is_told_per_run_and_authors_are_inert(tmp_path):
     at, hostile = datetime(2026, 3, 1, tzinfo=UTC), "<script>alert(1)</script>\x1b[2J|`x`"
     labelled_runs = labelled(runs, steady=[("q0@1", "answer", "A", hostile, at), ("q1@2", "answer", "B", "ann", at)])
     summaries = [run.summary() for run in labelled_runs]
-    section = labels_section(summaries, ["steady", "always A"])
+    section = labels_section(PageRuns(summaries, ["steady", "always A"]))
     first, second = notes(section, "fact")
     warnings = [text for text in notes(section, "warning") if "Nobody" in text]
     assert "1 by ann" in first
@@ -123,7 +126,7 @@ def test_what_people_decided_is_told_per_run_and_authors_are_inert(tmp_path):
 def test_no_warning_where_nothing_was_decided_or_every_queue_was_seen(tmp_path):
     runs = runs_in(tmp_path)
     summaries = [run.summary() for run in labelled(runs)]
-    assert not any("Nobody" in text for text in notes(labels_section(summaries, ["a", "b"])))
+    assert not any("Nobody" in text for text in notes(labels_section(PageRuns(summaries, ["a", "b"]))))
     seen = [
         replace(
             summary,
@@ -132,7 +135,7 @@ def test_no_warning_where_nothing_was_decided_or_every_queue_was_seen(tmp_path):
         for summary in summaries
         if summary.raters.labelled
     ]
-    assert not any("Nobody" in text for text in notes(labels_section(seen, ["a", "b"])))
+    assert not any("Nobody" in text for text in notes(labels_section(PageRuns(seen, ["a", "b"]))))
 
 
 def test_the_page_is_drawn_without_a_complaint(runs, in_browser):

@@ -11,6 +11,7 @@ from steelyard.cli.outcome import evaluate_runs, print_outcome
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.plain_json import json_value
 from steelyard.report.charts.svg import svg
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
 from steelyard.report.sections.regressions import changed_samples
@@ -65,7 +66,7 @@ def test_a_score_that_a_failed_record_lacks_is_an_error_of_each_announced_score(
 
 
 def section(runs):
-    return scores_section([run.summary() for run in runs], [run.target for run in runs])
+    return scores_section(PageRuns([run.summary() for run in runs], [run.target for run in runs]))
 
 
 def test_verdicts_have_counts_and_shares_a_column_per_run(runs):

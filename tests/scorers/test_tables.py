@@ -13,6 +13,7 @@ import pytest
 from steelyard import evaluate
 from steelyard.errors import ConfigError
 from steelyard.evaluation.objects import check_parts
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.sections.scores import scores_section
 from steelyard.scorers.tables import TableMetrics
 from steelyard.sql.results import SqlLimits
@@ -423,7 +424,7 @@ def test_intervals_and_bounds_of_the_order_stay_on_its_declared_scale(tmp_path):
 
 def test_a_chart_has_the_order_on_its_own_axis(tmp_path):
     summary = order_run(tmp_path).summary()
-    charts = [section.chart for section in scores_section([summary], ["run"]).parts if section.chart]
+    charts = [section.chart for section in scores_section(PageRuns([summary], ["run"])).parts if section.chart]
     [chart] = [chart for chart in charts if chart.domain == (-1.0, 1.0)]
     assert chart.rows == ("Tuple order",)
     [point] = chart.points

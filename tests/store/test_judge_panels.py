@@ -16,6 +16,7 @@ from steelyard.evaluation.judge_panel import JudgesFile, answered_samples, canar
 from steelyard.people.labels import add_labels
 from steelyard.plain_json import json_value
 from steelyard.report.page import ReportContent, report_sections
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.render.markdown import markdown_report
 from steelyard.report.sections.gate import gate_of
 from steelyard.report.sections.judge_panel import checks_section, panel_parts
@@ -94,7 +95,7 @@ def test_the_labels_of_a_judges_run_are_those_of_the_answers_that_it_judges(judg
     panel = next(each for each in stored.summary().raters.panels if each.thing == "correct")
     heads = [section.table.columns[0].title for section in panel_parts(panel)]
     assert heads == ["judge", "agrees with people more often"]
-    (part,) = checks_section([stored.summary()], [""]).parts
+    (part,) = checks_section(PageRuns([stored.summary()], [""])).parts
     assert (part.title, part.table.columns[0].title) == ("correct", "check")
     assert [judge.name for judge in panel.judges] == ["four", "five", "jury"]
     assert panel.judges[0].right.value == 1.0

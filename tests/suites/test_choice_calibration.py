@@ -13,6 +13,7 @@ from steelyard.analysis.gate.gate_results import judge_gate
 from steelyard.analysis.gate.gate_rules import parse_rule
 from steelyard.constraints import check_options
 from steelyard.errors import DataError
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
 from steelyard.report.sections.classification import calibration_section
@@ -43,7 +44,7 @@ def test_stated_confidences_are_compared_with_what_was_right(run):
     # Each bin has four answers, three of them right.
     assert figures.ece == pytest.approx((0.15 + 0.15) / 2)
     assert figures.brier == pytest.approx((3 * 0.16 + 0.36 + 3 * 0.01 + 0.81) / 8)
-    table = rows(calibration_section([run.summary()], ["m"]), "calibration")
+    table = rows(calibration_section(PageRuns([run.summary()], ["m"])), "calibration")
     assert table["calibration error (ECE)"] == ["15.0 %"]
     assert table["Brier score"][0].startswith("0.2100, ")
     assert run.summary().json_fields()["calibrations"] == (found,)
@@ -68,7 +69,7 @@ def test_without_confidences_there_is_no_section_and_a_gate_cannot_be_decided(tm
     said = {name: reply[:1] if name < "q5" else reply for name, reply in SAID.items()}
     run = runs_of(tmp_path, EXAM, {"m": said})[0]
     assert run.summary().details.calibrations == ()
-    assert not calibration_section([run.summary()], ["m"])
+    assert not calibration_section(PageRuns([run.summary()], ["m"]))
     (result,) = judged(run, ece="<= 0.2")
     assert (result.state, "fewer than half of its answers have a confidence" in result.sentence) == ("undecided", True)
 

@@ -12,6 +12,7 @@ from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import DataError
 from steelyard.evaluation.evaluate import RunConfig, evaluate_suite
 from steelyard.people.labels import add_labels
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.sections.exam import exam_section
 from steelyard.scorers.choice import Choice
 from steelyard.suites.choice.reading import points_in
@@ -46,7 +47,7 @@ def test_the_points_of_all_stand_beside_the_rate(runs):
     summaries = [run.summary() for run in runs]
     assert [summary.primary for summary in summaries] == ["solve_rate", "solve_rate"]
     assert [summary.score("points").headline.value for summary in summaries] == pytest.approx([7 / 10, 1 / 10])
-    section = exam_section(summaries, ["m", "n"])
+    section = exam_section(PageRuns(summaries, ["m", "n"]))
     table = rows(section, "More about this rate")
     assert [cell.split(",")[0] for cell in table["points"]] == ["7 of 10", "1 of 10"]
     assert table["points deducted"] == ["1, 1 wrong answer", "1, 1 wrong answer"]

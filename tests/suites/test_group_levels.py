@@ -12,6 +12,7 @@ from steelyard import ConfigError, compare
 from steelyard.analysis.gate.gate_results import judge_gate
 from steelyard.config.load import load
 from steelyard.data.sample_files import SampleFiles
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.sections.conclusion import relative_gains
 from steelyard.report.sections.exam import levels_section
 from steelyard.suites.choice.rows import load_choice
@@ -60,7 +61,7 @@ def test_averages_by_level_are_means_of_the_means_of_groups(runs):
 
 def test_the_section_and_the_json_have_every_level(runs):
     summaries = [run.summary() for run in runs]
-    table = rows(levels_section(summaries, ["a", "b"], "solve_rate"), "Solve rate by level")
+    table = rows(levels_section(PageRuns(summaries, ["a", "b"]), "solve_rate"), "Solve rate by level")
     figures = {name: [cell.split(",")[0] for cell in cells] for name, cells in table.items()}
     assert figures == {
         "micro, over questions": ["71.4 %", "28.6 %"],
@@ -73,7 +74,7 @@ def test_the_section_and_the_json_have_every_level(runs):
     }
     levels = summaries[0].json_fields()["levels"]["solve_rate"]
     assert [level.level for level in levels] == ["category", "subject"]
-    assert not levels_section([], [], "solve_rate")
+    assert not levels_section(PageRuns([], []), "solve_rate")
 
 
 @pytest.mark.parametrize(

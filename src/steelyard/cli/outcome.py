@@ -198,7 +198,7 @@ def _names(runs: Sequence[Run]) -> list[str]:
 
 def _wrong_of_best(content: ReportContent) -> tuple[int, str]:
     """How many samples the best run got wrong, and its target; 0 where the score has no right or wrong."""
-    scores = [(content.summaries[at].score(content.score), content.labels[at]) for at in content.scored]
+    scores = [(summary.score(content.score), label) for label, summary in content.scored]
     rates = [(passed, score.headline.n, name) for score, name in scores if score and (passed := passed_count(score))]
     if not rates or len(rates) < len(scores):
         return 0, ""

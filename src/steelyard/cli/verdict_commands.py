@@ -28,6 +28,7 @@ from steelyard.people.labels import add_labels
 from steelyard.people.queues import checked_rater
 from steelyard.people.review import GivenBy, read_sheet, verdict_labels
 from steelyard.people.sheets import REQUIRED, read_labels, table_rows
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.render.terminal import console, print_json, print_sections, say
 from steelyard.report.run_texts import unfinished
 from steelyard.report.section import Section, sentences
@@ -347,5 +348,6 @@ def _print_judges(judged: Run, runs: Sequence[Run], store: str | None, *, as_jso
         print_json(plain)
         return
     forms = Section("", notes=tuple(sentences(reply_form_texts(summary))))
-    print_sections(console(), [forms, checks_section([summary], [""]), panels_section([summary], [""])])
+    runs_shown = PageRuns([summary], ("",))
+    print_sections(console(), [forms, checks_section(runs_shown), panels_section(runs_shown)])
     typer.echo(f"\nverdicts of all judges: steelyard show {runs[0].id}{store_option(store)}", err=True)

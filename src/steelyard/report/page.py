@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from steelyard.analysis.comparison.comparison_values import Comparison
 from steelyard.analysis.gate.gate_results import GateVerdict
 from steelyard.analysis.judging_manifest import JUDGES, is_judging, only_answers
 from steelyard.analysis.summary.run_summary_values import RunSummary
-from steelyard.report.run_texts import run_labels
-from steelyard.report.section import (
-    Section,
-    Sentence,
-    sentences,
-)
+from steelyard.report.page_runs import PageRuns, run_labels
+from steelyard.report.section import Section, Sentence, sentences
 from steelyard.report.sections.changed_scores import labels_section
 from steelyard.report.sections.classification import calibration_section, classification_section
 from steelyard.report.sections.comparison import comparison_section, methods_section
@@ -147,10 +143,35 @@ class ReportContent:
         return run_labels(self.summaries)
 
     @property
-    def scored(self) -> list[int]:
-        """Indices of the runs in tables of scores: neither judging runs nor those that they judge."""
-        manifests = [run.manifest for run in self.runs]
-        return [at for at, manifest in enumerate(manifests) if not is_judging(manifest) and not only_answers(manifest)]
+    def all_runs(self) -> PageRuns:
+        """Every run."""
+        return PageRuns(self.summaries, self.labels)
+
+    @property
+    def scored(self) -> PageRuns:
+        """The runs in tables of scores: neither judging runs nor those that they judge."""
+        return self._those(lambda manifest: not _has_no_scores(manifest))
+
+    @property
+    def unscored(self) -> PageRuns:
+        """The others."""
+        return self._those(_has_no_scores)
+
+    @property
+    def compared(self) -> PageRuns:
+        """The runs of the comparison, the baseline first; those with scores where they are not compared.
+
+        A comparison may include judging runs on request, which have no score of their own.
+        """
+        if self.comparison is None:
+            return self.scored
+        summaries = (self.comparison.baseline, *self.comparison.others)
+        names = dict(zip((summary.run for summary in self.summaries), self.labels, strict=True))
+        return PageRuns(summaries, tuple(names[summary.run] for summary in summaries))
+
+    def _those(self, chosen: Callable[[Mapping[str, Any]], bool]) -> PageRuns:
+        of_runs = [each for run, each in zip(self.runs, self.all_runs, strict=True) if chosen(run.manifest)]
+        return PageRuns([summary for _, summary in of_runs], tuple(label for label, _ in of_runs))
 
     @property
     def only_judges(self) -> bool:
@@ -162,12 +183,16 @@ class ReportContent:
         """The score that the page is about; "" where there is none."""
         if self.comparison:
             return self.comparison.score
-        return next((self.summaries[at].primary for at in self.scored if self.summaries[at].primary), "")
+        return next((summary.primary for summary in self.scored.summaries if summary.primary), "")
 
     @property
     def title(self) -> str:
         """The titles of all suites."""
         return " · ".join(dict.fromkeys(summary.suite for summary in self.summaries))
+
+
+def _has_no_scores(manifest: Mapping[str, Any]) -> bool:
+    return is_judging(manifest) or only_answers(manifest)
 
 
 def report_sections(content: ReportContent, medium: Medium, *, chance: float | None = None) -> tuple[Section, ...]:
@@ -193,23 +218,15 @@ def all_sections(content: ReportContent) -> tuple[Section, ...]:
 
 def _sections(content: ReportContent, chance: float | None, included: Container[str]) -> list[Section]:
     """Every section, in the order of a page; those that need records are empty unless they are in `included`."""
-    scored, labels, score = content.scored, content.labels, content.score
-    summaries = [content.summaries[at] for at in scored]
-    names = [labels[at] for at in scored]
-    by_run = dict(zip((summary.run for summary in content.summaries), labels, strict=True))
-    comparison = content.comparison
-    # A comparison may include judging runs on request, which have no score of their own.
-    concluded = [comparison.baseline, *comparison.others] if comparison else summaries
-    alone = len(scored) == len(content.runs)
-    others = [at for at in range(len(content.runs)) if at not in scored]
+    runs, scored, score, comparison = content.all_runs, content.scored, content.score, content.comparison
+    alone = len(scored) == len(runs)
     reasons = [run.reason for run in content.runs]
     return [
         _wrong_results(content) if "wrong_results" in included else Section(""),
-        alarms_section(content.summaries, reasons, score, content.comparison),
+        alarms_section(runs.summaries, reasons, score, comparison),
         conclusion_section(
-            summaries,
-            content.comparison,
-            [by_run[summary.run] for summary in concluded],
+            content.compared,
+            comparison,
             preferred=content.pairwise.preferences,
             standings=content.pairwise.standings,
             saved=saved_calls(content.summaries),
@@ -219,34 +236,33 @@ def _sections(content: ReportContent, chance: float | None, included: Container[
         gate_section(content.gate),
         standings_section(content.pairwise.standings),
         preferences_section(content.pairwise.preferences),
-        answers_section([(labels[at], content.summaries[at]) for at in others]),
+        answers_section(content.unscored),
         targets_section(
-            summaries,
-            names,
+            scored,
             score,
             chance=chance,
-            remarks=_remarks(content, scored),
-            baseline=content.comparison.baseline.run if content.comparison else "",
+            remarks=_remarks(content),
+            baseline=comparison.baseline.run if comparison else "",
         ),
-        scores_section(summaries, names),
-        further_histograms_section(summaries, names),
-        pass_rates_section(summaries, names),
-        turns_section(content.summaries, labels),
-        agreement_section(content.summaries, labels),
-        held_to_people_section(content.summaries, labels),
-        checks_section(content.summaries, labels),
-        panels_section(content.summaries, labels),
+        scores_section(scored),
+        further_histograms_section(scored),
+        pass_rates_section(scored),
+        turns_section(runs),
+        agreement_section(runs),
+        held_to_people_section(runs),
+        checks_section(runs),
+        panels_section(runs),
         _regressions(content) if "regressions" in included else Section(""),
-        _behind_grid(costs_section(content.summaries, labels), comparison, folded=False),
-        labels_section(content.summaries, labels),
-        exam_section(summaries, names),
-        levels_section(summaries, names, score),
-        calibration_section(summaries, names),
-        classification_section(summaries, names),
-        groups_section(summaries, names, score, alone=alone),
-        further_groups_section(summaries, names, score, on_terminal=content.group_scores),
-        breakdowns_section(summaries, names, score, alone=alone),
-        _comparison(content, names),
+        _behind_grid(costs_section(runs), comparison, folded=False),
+        labels_section(runs),
+        exam_section(scored),
+        levels_section(scored, score),
+        calibration_section(scored),
+        classification_section(scored),
+        groups_section(scored, score, alone=alone),
+        further_groups_section(scored, score, on_terminal=content.group_scores),
+        breakdowns_section(scored, score, alone=alone),
+        _comparison(content),
         methods_section(comparison) if "methods" in included else Section(""),
     ]
 
@@ -265,10 +281,11 @@ def _regressions(content: ReportContent) -> Section:
     return _behind_grid(regressions_section(content.runs, content.comparison), content.comparison)
 
 
-def _comparison(content: ReportContent, names: Sequence[str]) -> Section:
+def _comparison(content: ReportContent) -> Section:
     if content.comparison is None:
         return Section("", key="comparison")
-    return _behind_grid(comparison_section(content.comparison, content.runs, names), content.comparison)
+    labels = content.compared.labels
+    return _behind_grid(comparison_section(content.comparison, content.runs, labels), content.comparison)
 
 
 def _behind_grid(section: Section, comparison: Comparison | None, *, folded: bool = True) -> Section:
@@ -276,9 +293,9 @@ def _behind_grid(section: Section, comparison: Comparison | None, *, folded: boo
     return replace(section, level="detail", folded=folded) if comparison and comparison.grid else section
 
 
-def _remarks(content: ReportContent, scored: Sequence[int]) -> list[Sentence]:
+def _remarks(content: ReportContent) -> list[Sentence]:
     """Remarks on each run, shown below the table of targets."""
     several = len(content.runs) > 1
-    remarks = [remark for at in scored for remark in run_remarks(content.summaries[at], several=several)]
+    remarks = [remark for summary in content.scored.summaries for remark in run_remarks(summary, several=several)]
     cached = cached_sentence(content.summaries, [run.replies for run in content.runs])
     return [*remarks, *sentences([cached, read_again_sentence(content.summaries)])]

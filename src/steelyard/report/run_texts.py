@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Protocol
 
@@ -11,7 +10,7 @@ from steelyard.analysis.comparison.comparison_values import Comparison
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, score_phrase, score_title, value_text
 from steelyard.analysis.scores.score_summary_values import Consistency, ScoreSummary
 from steelyard.analysis.summary.run_summary_values import RunSummary
-from steelyard.report.section import Section, TableCell, non_empty
+from steelyard.report.section import TableCell
 from steelyard.stats.intervals import Interval
 from steelyard.store import Run
 
@@ -114,14 +113,6 @@ def one_line(text: str, most: int) -> str:
     if len(line) <= most:  # a short text, or one that begins with blanks
         line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
-
-
-def run_labels(summaries: Sequence[RunSummary]) -> tuple[str, ...]:
-    """The name of each run on a page: its target, and its id as well where a target has several runs."""
-    times = Counter(summary.target for summary in summaries)
-    return tuple(
-        summary.target if times[summary.target] == 1 else f"{summary.target} ({summary.run})" for summary in summaries
-    )
 
 
 def below_figure(summary: RunSummary) -> str:
@@ -248,23 +239,3 @@ def figure_cells(figure: Figure | None, *, share: bool, strong: bool = False) ->
     """A figure and its interval in cells of their own."""
     value, limits = (figure.value, figure.interval) if figure else (None, None)
     return value_cell(value, share=share, strong=strong), TableCell(interval_text(limits, share=share) or MISSING)
-
-
-def section_of_runs(
-    title: str,
-    key: str,
-    runs: tuple[Sequence[RunSummary], Sequence[str]],
-    parts_of: Callable[[RunSummary, str], Iterable[Section]],
-) -> Section:
-    """The parts of each run in one section; empty where no run has any.
-
-    Args:
-        title: of the section.
-        key: of the section.
-        runs: their summaries, and what the page calls each.
-        parts_of: (summary, text that is added to headings where there are several runs) -> its parts.
-    """
-    several = len(runs[0]) > 1
-    named = zip(*runs, strict=True)
-    parts = [part for summary, label in named for part in parts_of(summary, f" ({label})" if several else "")]
-    return Section(title, parts=non_empty(parts), key=key)

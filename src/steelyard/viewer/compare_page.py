@@ -20,7 +20,7 @@ from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.report.charts.plots import MOST_LINKED, ScatterChart, ScatterPoint
-from steelyard.report.run_texts import run_labels
+from steelyard.report.page_runs import run_labels
 from steelyard.report.section import Section
 from steelyard.report.sections.comparison import comparison_section, methods_section, settings_section
 from steelyard.report.sections.conclusion import difference_text

@@ -17,6 +17,7 @@ from steelyard.analysis.judges.judge_checks import (
 )
 from steelyard.analysis.judges.judged_score import JudgedScore
 from steelyard.analysis.run_data import LabelDraw
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.sections.judge_panel import checks_section
 from steelyard.stats import wilson
 from steelyard.types import ScoreInfo
@@ -144,7 +145,7 @@ class Checked:
 
 def test_every_figure_is_a_row_and_every_other_check_has_its_reason():
     checks = judge_checks([checked("a", [4.0] * 40, []), checked("b", [None] * 40, [])], {})
-    (part,) = checks_section([Checked(RaterFindings(checks=checks))], [""]).parts
+    (part,) = checks_section(PageRuns([Checked(RaterFindings(checks=checks))], [""])).parts
     assert [[cell.text for cell in row] for row in part.table.rows] == [
         ["scale use", "a", "100.0 %", "91.2 to 100.0", "40"],
     ]
@@ -161,9 +162,9 @@ def test_checks_of_several_runs_stand_apart_and_without_a_figure_there_is_no_sec
     some = judge_checks([checked("a", [4.0] * 40, [])], {})
     none = judge_checks([checked("b", [None] * 40, [])], {})
     with_figures, without = (Checked(RaterFindings(checks=checks)) for checks in (some, none))
-    section = checks_section([with_figures, without, with_figures], ["first", "second", "third"])
+    section = checks_section(PageRuns([with_figures, without, with_figures], ["first", "second", "third"]))
     assert [part.title for part in section.parts] == ["first", "third"]
-    assert not checks_section([without], [""])
+    assert not checks_section(PageRuns([without], [""]))
 
 
 def of_pairs(ways, clusters=None, verdicts=None):

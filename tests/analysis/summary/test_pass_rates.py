@@ -7,6 +7,7 @@ from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.analysis.scores.score_infos import plain_infos
 from steelyard.analysis.summary.repeats_and_turns import pass_rates
 from steelyard.analysis.summary.run_summary import summarize_run
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.sections.repeats_and_turns import pass_rates_section
 from steelyard.types import ScoreInfo
 
@@ -56,12 +57,12 @@ def test_a_rating_passes_by_its_threshold_and_without_one_not_at_all():
 
 
 def test_a_run_that_asked_once_has_no_section():
-    assert not pass_rates_section([summarize_run(run([1.0], [0.0]))], ["t"])
+    assert not pass_rates_section(PageRuns([summarize_run(run([1.0], [0.0]))], ["t"]))
 
 
 def test_the_section_has_both_rates_with_intervals_for_each_k():
     summary = summarize_run(run(*[[1.0, 0.0], [1.0, 1.0]] * 10))
-    section = pass_rates_section([summary], ["glm"])
+    section = pass_rates_section(PageRuns([summary], ["glm"]))
     texts = [[cell.text for cell in row] for row in section.table.rows]
     assert [row[:3] for row in texts] == [["glm", "1", "75.0 %"], ["glm", "2", "100.0 %"]]
     assert texts[1][4] == "50.0 %"

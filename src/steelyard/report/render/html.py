@@ -27,6 +27,7 @@ from steelyard.report.charts.canvas import LEAST_WIDE, SvgDrawing
 from steelyard.report.charts.chart import ShareBar
 from steelyard.report.charts.svg import Drawable, drawing
 from steelyard.report.page import BEFORE_SAMPLES, ReportContent, report_sections
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.sample_choice import PAGE_SIZE, PageSize, SampleKind
 from steelyard.report.sample_table import collect_samples
 from steelyard.report.section import PageLink, SampleLink, Section, SectionTable, TableCell, TableColumn
@@ -42,7 +43,6 @@ from dataclasses import replace
 
 from steelyard.analysis.preferences.preferences_values import Preferences
 from steelyard.analysis.preferences.standings import Standings
-from steelyard.report.run_texts import run_labels
 from steelyard.report.section import non_empty
 from steelyard.report.sections.comparison import comparison_section
 from steelyard.report.sections.conclusion import conclusion_section
@@ -106,13 +106,13 @@ def html_report(
         size: how many samples the page holds, and by which seed they are drawn.
     """
     content = ReportContent.of(runs, comparison, gate, pairwise)
-    scores = [content.summaries[at].score(content.score) for at in content.scored]
-    share = bool(scores) and all(score is None or score.is_share for score in scores)
+    scored = content.scored
+    share = len(scored) > 0 and scored.is_share(content.score)
     pairs = {pair.other: pair for pair in comparison.pairs} if comparison else {}
     samples = collect_samples(runs, content.labels, score=content.score, share=share, pairs=pairs, size=size)
     facts = [
         RunFacts(label, summary, json.dumps(run.manifest, ensure_ascii=False, indent=2), tuple(run.remarks().notes))
-        for run, summary, label in zip(runs, content.summaries, content.labels, strict=True)
+        for run, (label, summary) in zip(runs, content.all_runs, strict=True)
     ]
     sections = report_sections(content, "html", chance=samples.chance)
     first = [section for section in sections if section.key in BEFORE_SAMPLES]
@@ -319,6 +319,9 @@ def _hash(text: str) -> str:
 _PAGE: Final = '{% from "section.html.j2" import section %}{% for part in sections %}{{ section(part, 4) }}{% endfor %}'
 
 
+_NO_RUNS: Final = PageRuns((), ())
+
+
 def notebook_html(value: RunSummary | Comparison | Preferences | Standings) -> str:
     """The HTML of a value, as `_repr_html_` returns it."""
     sections = [_without_charts(section) for section in non_empty(_sections(value))]
@@ -327,19 +330,17 @@ def notebook_html(value: RunSummary | Comparison | Preferences | Standings) -> s
 
 def _sections(value: RunSummary | Comparison | Preferences | Standings) -> Sequence[Section]:
     if isinstance(value, RunSummary):
-        names, score = [f"{value.suite}: {value.target}, run {value.run}"], value.primary
-        remarks = tuple(run_remarks(value, several=False))
-        targets = targets_section([value], names, score, remarks=remarks)
-        return alarms_section([value], [""], score, None), targets, scores_section([value], names)
+        runs, score = PageRuns([value], (f"{value.suite}: {value.target}, run {value.run}",)), value.primary
+        targets = targets_section(runs, score, remarks=tuple(run_remarks(value, several=False)))
+        return alarms_section([value], [""], score, None), targets, scores_section(runs)
     if isinstance(value, Preferences):
-        return conclusion_section([], None, [], preferred=[value]), preferences_section([value])
+        return conclusion_section(_NO_RUNS, None, preferred=[value]), preferences_section([value])
     if isinstance(value, Standings):
-        return conclusion_section([], None, [], standings=value), standings_section(value)
+        return conclusion_section(_NO_RUNS, None, standings=value), standings_section(value)
     if value.grid is not None:
         return (grid_section(value.grid),)
-    summaries = [value.baseline, *value.others]
-    labels = run_labels(summaries)
-    return conclusion_section(summaries, value, labels), comparison_section(value, (), labels)
+    runs = PageRuns.of([value.baseline, *value.others])
+    return conclusion_section(runs, value), comparison_section(value, (), runs.labels)
 
 
 def _without_charts(section: Section) -> Section:

@@ -28,6 +28,7 @@ from steelyard.analysis.preferences.preferences_wording import shared_notes
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.page import ReportContent
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.render.terminal import aligned, lines_of_text, print_sections, say
 from steelyard.report.run_texts import SAME_QUESTION, applies, one_line, passed_count
 from steelyard.report.section import Section, Sentence, Tone, sentences
@@ -109,16 +110,13 @@ def _parts(content: ReportContent, width: int, *, compared: bool) -> Iterator[Se
     """Rates, verdicts, warnings, the gate, and details of two runs that are compared."""
     comparison = content.comparison
     grid = comparison.grid if comparison and len(comparison.pairs) > 1 else None  # two cells are one difference
-    scored = [content.summaries[at] for at in content.scored]
-    names = [content.labels[at] for at in content.scored]
-    if comparison and compared:
-        scored, names = [comparison.baseline, *comparison.others], list(content.labels)
+    runs = content.compared if compared else content.scored
     if grid is None:
-        yield from map(Sentence, _rows(scored, names, content.score, comparison, width, compared=compared))
+        yield from map(Sentence, _rows(runs, content.score, comparison, width, compared=compared))
     else:
         yield grid_section(grid)
     if comparison and grid is None and len(comparison.pairs) <= _MOST_APART:
-        for pair, name in zip(comparison.pairs, names[1:], strict=True):
+        for pair, name in zip(comparison.pairs, runs.labels[1:], strict=True):
             yield from _verdict(pair, name if len(comparison.pairs) > 1 else "", other=name)
     yield from _cut_inputs(content)
     if comparison and comparison.all_pairs:
@@ -126,8 +124,8 @@ def _parts(content: ReportContent, width: int, *, compared: bool) -> Iterator[Se
     yield from _preferences(content) if not compared else ()
     groups = comparison.only_groups if comparison else ()
     yield from sentences([f"Only samples of {' and '.join(groups)}." if groups else ""])
-    yield labels_section(content.summaries, content.labels)
-    yield from sentences(own_decisions(scored, comparison))
+    yield labels_section(content.all_runs)
+    yield from sentences(own_decisions(runs.summaries, comparison))
     reasons = [run.reason for run in content.runs]
     yield alarms_section(content.summaries, reasons, content.score, comparison)
     yield gate_section(content.gate)
@@ -140,20 +138,12 @@ def _parts(content: ReportContent, width: int, *, compared: bool) -> Iterator[Se
         yield from map(Sentence, _details(content, comparison.pairs[0], width))
 
 
-def _rows(
-    summaries: Sequence[RunSummary],
-    names: Sequence[str],
-    score: str,
-    comparison: Comparison | None,
-    width: int,
-    *,
-    compared: bool,
-) -> Iterator[str]:
+def _rows(runs: PageRuns, score: str, comparison: Comparison | None, width: int, *, compared: bool) -> Iterator[str]:
     """A line per run: how many of how many, the rate, its interval, replies that could not be read, errors."""
     many = comparison is not None and len(comparison.pairs) > _MOST_APART
     pairs = {pair.other: pair for pair in comparison.pairs} if comparison and many else {}
     rows = []
-    for summary, name in zip(summaries, names, strict=True):
+    for name, summary in runs:
         mark, _ = _MARKS.get(pairs[summary.run].verdict, _UNDECIDED) if summary.run in pairs else ("", "")
         figures = _figures(summary.score(score), summary, with_interval=not compared)
         figures = [figures[1], figures[0], *figures[2:]] if compared else figures
@@ -169,8 +159,8 @@ def _rows(
     yield from (line if many else f"  {line}" for line in lines)
     if len(rows) > len(shown):
         yield f"  and {len(rows) - len(shown)} more: --full"
-    if len(summaries) == 1:
-        yield from _labelled("also", _also(summaries[0]), width)
+    if len(runs) == 1:
+        yield from _labelled("also", _also(runs.summaries[0]), width)
 
 
 def _figures(score: ScoreSummary | None, summary: RunSummary, *, with_interval: bool) -> list[str]:

@@ -7,25 +7,21 @@ from collections.abc import Mapping, Sequence
 from steelyard.analysis.numbers import MISSING, count_text, score_phrase, signed_text, value_text
 from steelyard.analysis.scores.score_summary_values import LabelEffect
 from steelyard.analysis.summary.run_summary_values import RunSummary
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.section import Section, SectionTable, TableColumn, columns_of, sentences, text_row
 
 
-def labels_section(summaries: Sequence[RunSummary], names: Sequence[str]) -> Section:
-    """How many records of each run people decided, who, and how far that moved its score; empty without labels counted.
-
-    Args:
-        summaries: of the runs, those of labelled runs with `labelled`.
-        names: what the page calls the runs.
-    """
-    runs = [
-        (name, labelled)
-        for name, summary in zip(names, summaries, strict=True)
-        if (labelled := summary.raters.labelled) is not None
-    ]
-    facts = [_decided(name, labelled) for name, labelled in runs]
+def labels_section(runs: PageRuns) -> Section:
+    """How many records of each run people decided, who, and how far that moved its score; empty without labels."""
+    counted = [(label, summary.raters.labelled) for label, summary in runs if summary.raters.labelled is not None]
+    facts = [_decided(label, labelled) for label, labelled in counted]
     return Section(
         "Labels of people",
-        notes=(*sentences(facts, "fact"), *sentences(_skewed(runs), "warning"), *sentences(_uncounted(runs), "note")),
+        notes=(
+            *sentences(facts, "fact"),
+            *sentences(_skewed(counted), "warning"),
+            *sentences(_uncounted(counted)),
+        ),
         key="labels",
     )
 

@@ -10,6 +10,7 @@ from steelyard.analysis.numbers import MISSING, count_text, interval_text, score
 from steelyard.analysis.summary.classification import Classification, ScoreCalibration
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.charts.chart import ChartPoint, RowChart
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.run_texts import figure_cell, value_cell
 from steelyard.report.section import (
     Level,
@@ -21,7 +22,6 @@ from steelyard.report.section import (
     columns_of,
     non_empty,
     number_cell,
-    run_columns,
     sentences,
 )
 from steelyard.stats.classification import LEAST_REFERENCES, Calibration, ClassificationFigures
@@ -38,13 +38,13 @@ _FIGURES: Final[tuple[tuple[str, Callable[[ClassificationFigures], tuple[float |
 )
 
 
-def classification_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
+def classification_section(runs: PageRuns) -> Section:
     """All of it for the first score with classes that a run has; empty where none has one."""
-    score = next((report.score for summary in summaries for report in summary.details.classifications), "")
-    reports = [_report_of(summary, score) for summary in summaries]
-    named = [(label, report) for label, report in zip(labels, reports, strict=True) if report is not None]
+    score = next((report.score for summary in runs.summaries for report in summary.details.classifications), "")
+    reports = [_report_of(summary, score) for summary in runs.summaries]
+    named = [(label, report) for label, report in zip(runs.labels, reports, strict=True) if report is not None]
     level: Level = "essential" if len(named) <= 1 else "detail" if len(named) <= _MOST_ON_TERMINAL else "page"
-    parts = [_over_all(reports, labels)] if score else []
+    parts = [_over_all(runs, reports)] if score else []
     for label, report in named:
         of_run = f": {label}" if len(named) > 1 else ""
         parts += [_by_class(report, of_run, level), _confusion(report, of_run, level)]
@@ -55,12 +55,11 @@ def _report_of(summary: RunSummary, score: str) -> Classification | None:
     return next((report for report in summary.details.classifications if report.score == score), None)
 
 
-def _over_all(reports: Sequence[Classification | None], labels: Sequence[str]) -> Section:
+def _over_all(runs: PageRuns, reports: Sequence[Classification | None]) -> Section:
     rows = [(TableCell(name), *(_figure(report, figure) for report in reports)) for name, figure in _FIGURES]
     rows.insert(-1, (TableCell("Cohen's kappa"), *map(_kappa, reports)))
     rows.append((TableCell("replies without a label"), *(_unread(report) for report in reports)))
-    columns = run_columns(labels)
-    return Section("", SectionTable(columns, tuple(rows), "With 95 % CI"), notes=tuple(_notes(reports)))
+    return Section("", SectionTable(runs.columns(), tuple(rows), "With 95 % CI"), notes=tuple(_notes(reports)))
 
 
 def _figure(
@@ -148,27 +147,19 @@ _CALIBRATION_FIGURES: Final = (
 """Title of a line, the name of its figure, and whether it is shown in percent."""
 
 
-def calibration_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
-    """All of it, for each score of which a run has confidences; empty where none has any.
-
-    Args:
-        summaries: of the runs.
-        labels: what the page calls them.
-    """
-    scores = dict.fromkeys(found.score for summary in summaries for found in summary.details.calibrations)
-    return Section(
-        "Calibration", parts=non_empty(_of_score(score, summaries, labels) for score in scores), key="calibration"
-    )
+def calibration_section(runs: PageRuns) -> Section:
+    """All of it, for each score of which a run has confidences; empty where none has any."""
+    scores = dict.fromkeys(found.score for summary in runs.summaries for found in summary.details.calibrations)
+    return Section("Calibration", parts=non_empty(_of_score(score, runs) for score in scores), key="calibration")
 
 
-def _of_score(score: str, summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
-    found = [_found(summary, score) for summary in summaries]
+def _of_score(score: str, runs: PageRuns) -> Section:
+    found = [_found(summary, score) for summary in runs.summaries]
     rows = tuple(
         (TableCell(name), *(_calibration_cell(one, figure, share=share) for one in found))
         for name, figure, share in _CALIBRATION_FIGURES
     )
-    columns = run_columns(labels)
-    known = [(label, one) for label, one in zip(labels, found, strict=True) if one is not None]
+    known = [(label, one) for label, one in zip(runs.labels, found, strict=True) if one is not None]
     without = [
         f"{label}: {count_text(one.without, 'answer')} without a confidence left out"
         for label, one in known
@@ -177,10 +168,10 @@ def _of_score(score: str, summaries: Sequence[RunSummary], labels: Sequence[str]
     caption = "ECE over ten bins of equal width, which is above 0 by chance even for perfect confidences"
     return Section(
         f"{score_title(score)}: calibration",
-        SectionTable(columns, rows, caption),
+        SectionTable(runs.columns(), rows, caption),
         notes=tuple(sentences(without)),
         parts=tuple(_diagram(label, one.figures) for label, one in known),
-        level="essential" if len(summaries) == 1 else "detail",
+        level="essential" if len(runs) == 1 else "detail",
     )
 
 

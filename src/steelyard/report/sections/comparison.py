@@ -20,7 +20,8 @@ from steelyard.analysis.numbers import (
     value_text,
 )
 from steelyard.report.charts.chart import ChartPoint, RowChart
-from steelyard.report.run_texts import VERDICT_WORDS, one_line, run_labels, value_cell
+from steelyard.report.page_runs import run_labels
+from steelyard.report.run_texts import VERDICT_WORDS, one_line, value_cell
 from steelyard.report.section import (
     Level,
     LinkedOutcome,

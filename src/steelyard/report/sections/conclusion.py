@@ -21,6 +21,7 @@ from steelyard.analysis.preferences.preferences_values import Preferences, Prefe
 from steelyard.analysis.preferences.preferences_wording import leaves_side_open, shared_notes
 from steelyard.analysis.preferences.standings import Standings
 from steelyard.analysis.summary.run_summary_values import RunSummary
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.run_texts import VERDICT_WORDS, below_figure
 from steelyard.report.section import ConclusionState, KeyFigure, Section, sentences
 
@@ -29,9 +30,8 @@ _MOST_LARGE: Final = 3
 
 
 def conclusion_section(
-    summaries: Sequence[RunSummary],
+    runs: PageRuns,
     comparison: Comparison | None,
-    labels: Sequence[str],
     *,
     preferred: Sequence[Preferences] = (),
     standings: Standings | None = None,
@@ -40,14 +40,13 @@ def conclusion_section(
     """The conclusions of a page.
 
     Args:
-        summaries: of the runs that have scores.
-        comparison: of these runs, the baseline first; None where they are not compared.
-        labels: what the page calls these runs.
+        runs: those that have scores; where they are compared those of the comparison, the baseline first.
+        comparison: None where they are not compared.
         preferred: which of two targets is preferred, pair by pair.
         standings: the ranking of all targets; None where there is only one pair.
         saved: how many calls were not sent as a rule ended the runs.
     """
-    figures = pair_figures(comparison, labels) if comparison else run_figures(summaries, labels)
+    figures = pair_figures(comparison, runs.labels) if comparison else run_figures(runs)
     is_grid = comparison is not None and comparison.grid is not None
     figures = () if is_grid else figures  # the grid has its own conclusion
     large = preference_figures(preferred) if len(preferred) <= _MOST_LARGE else ()
@@ -57,19 +56,17 @@ def conclusion_section(
         *sentences([f"Only samples of {' and '.join(groups)}." if groups else ""]),
         *sentences([standings.sentence if standings else ""], "conclusion"),
         *sentences(lines, "conclusion", level="page"),
-        *sentences([*own_decisions(summaries, comparison), saved], "conclusion"),
-        *sentences(relative_gains(comparison, labels) if comparison and not is_grid else (), "fact"),
+        *sentences([*own_decisions(runs.summaries, comparison), saved], "conclusion"),
+        *sentences(relative_gains(comparison, runs.labels) if comparison and not is_grid else (), "fact"),
         *sentences([*shared, *(standings.notes if standings else ())], "warning"),
         *sentences(comparison.notes if comparison and not is_grid else (), level="detail"),
     )
     return Section("Result", notes=notes, figures=(*large, *figures), key="conclusion")
 
 
-def run_figures(summaries: Sequence[RunSummary], labels: Sequence[str]) -> tuple[KeyFigure, ...]:
+def run_figures(runs: PageRuns) -> tuple[KeyFigure, ...]:
     """The headline of every run with its 95 % CI, but not of runs with a stopping rule: they have sentences."""
-    return tuple(
-        run_figure(summary, label) for label, summary in zip(labels, summaries, strict=True) if not summary.stopping
-    )
+    return tuple(run_figure(summary, label) for label, summary in runs if not summary.stopping)
 
 
 def run_figure(summary: RunSummary, label: str) -> KeyFigure:

@@ -7,16 +7,14 @@ from collections.abc import Sequence
 from steelyard.analysis.model_calls import StageCost
 from steelyard.analysis.numbers import count_text, money_text
 from steelyard.analysis.summary.run_summary_values import RunSummary
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.section import Section, SectionTable, TableCell, columns_of, text_row
 
 
-def costs_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
+def costs_section(runs: PageRuns) -> Section:
     """Calls, tokens and cost per stage; empty where no scorer asked a model."""
-    stages = [
-        (label, stage) for label, summary in zip(labels, summaries, strict=True) for stage in summary.calls.stages
-    ]
-    if not any(summary.calls.judged_stages for summary in summaries):
-        stages = []
+    has_more = any(summary.calls.judged_stages for summary in runs.summaries)
+    stages = [(label, stage) for label, summary in runs for stage in summary.calls.stages if has_more]
     from_cache = any(stage.cached_tokens for _, stage in stages)
     priced = any(stage.cost for _, stage in stages)
     columns = columns_of(

@@ -25,6 +25,7 @@ from steelyard.analysis.numbers import (
 from steelyard.analysis.scores.score_summary_values import GroupLevel, ScoreSummary
 from steelyard.analysis.summary.exam_values import Exam, LetterBias
 from steelyard.analysis.summary.run_summary_values import RunSummary
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.run_texts import figure_cell, value_cell
 from steelyard.report.section import (
     Level,
@@ -33,7 +34,6 @@ from steelyard.report.section import (
     TableCell,
     columns_of,
     non_empty,
-    run_columns,
     sentences,
     text_row,
 )
@@ -50,42 +50,33 @@ _MOST_ON_TERMINAL: Final = 2
 _NO_FIGURE: Final = TableCell("")
 
 
-def exam_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
-    """The details of the rates of an exam; empty where none of the runs is one.
-
-    Args:
-        summaries: of the runs.
-        labels: what the page calls them.
-    """
-    score = _exam_score(summaries)
+def exam_section(runs: PageRuns) -> Section:
+    """The details of the rates of an exam; empty where none of the runs is one."""
+    score = _exam_score(runs)
     rates = Section(
         "More about this rate",
         SectionTable(
-            run_columns(labels),
-            tuple(_rate_rows(summaries)) if score else (),
+            runs.columns(),
+            tuple(_rate_rows(runs.summaries)) if score else (),
             "With 95 % CI; rotations, repeats and paraphrases of a question count as one",
         ),
         # A summary of several runs has to fit a screen.
-        level="essential" if len(summaries) == 1 else _detail_level(summaries),
+        level="essential" if len(runs) == 1 else _detail_level(runs),
     )
     return Section(
         f"More about the {score_phrase(score)}",
         key="exam",
-        parts=non_empty([rates, _letters(summaries, labels), _other_rules(summaries, labels)]),
+        parts=non_empty([rates, _letters(runs), _other_rules(runs)]),
     )
 
 
-def _detail_level(summaries: Sequence[RunSummary]) -> Level:
-    return "detail" if len(summaries) <= _MOST_ON_TERMINAL else "page"
+def _detail_level(runs: PageRuns) -> Level:
+    return "detail" if len(runs) <= _MOST_ON_TERMINAL else "page"
 
 
-def _pairs(labels: Sequence[str], summaries: Sequence[RunSummary]) -> Iterator[tuple[str, RunSummary]]:
-    return zip(labels, summaries, strict=True)
-
-
-def _exam_score(summaries: Sequence[RunSummary]) -> str:
+def _exam_score(runs: PageRuns) -> str:
     """The exam score that a page is about; "" where no run has one."""
-    return next((summary.exam.score for summary in summaries if summary.exam), "")
+    return next((summary.exam.score for summary in runs.summaries if summary.exam), "")
 
 
 def _rate_rows(summaries: Sequence[RunSummary]) -> Iterator[tuple[TableCell, ...]]:
@@ -228,13 +219,9 @@ _FIGURES: Final[tuple[tuple[str, Callable[[RunSummary, Exam], TableCell]], ...]]
 """Title of a line, and its cell for a run; a cell without text means that the run has no such figure."""
 
 
-def _letters(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
+def _letters(runs: PageRuns) -> Section:
     """Recall by the letter of the key: a table per run that has two letters as key or more."""
-    biases = [
-        (label, summary.exam.letters)
-        for label, summary in _pairs(labels, summaries)
-        if summary.exam and summary.exam.letters
-    ]
+    biases = [(label, summary.exam.letters) for label, summary in runs if summary.exam and summary.exam.letters]
     cautions = dict.fromkeys(bias.caution for _, bias in biases if bias.caution)
     return Section(
         "Position bias",
@@ -243,7 +230,7 @@ def _letters(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
             *sentences(cautions, "warning"),
         ),
         parts=tuple(_letter_table(label, bias) for label, bias in biases),
-        level=_detail_level(summaries),
+        level=_detail_level(runs),
     )
 
 
@@ -269,13 +256,14 @@ def position_sentence(bias: LetterBias) -> str:
     return f"{verdict}: {spread} ({bias.test} {p_equals(bias.p)})."
 
 
-def _other_rules(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
+def _other_rules(runs: PageRuns) -> Section:
     """The same replies scored by the suite's own rule and by those of other tools; empty where the suite names none."""
+    summaries = runs.summaries
     other_rules = dict.fromkeys(
         name for summary in summaries for name in summary.details.also_scored if name != _BUILT_IN
     )
-    scored = [name for name in other_rules if any(summary.score(name) for summary in summaries)]
-    own = _exam_score(summaries) or next((summary.primary for summary in summaries if summary.primary), "")
+    scored = [name for name in other_rules if runs.scores(name)]
+    own = _exam_score(runs) or next((summary.primary for summary in summaries if summary.primary), "")
     rows = [
         (
             TableCell(_OTHER_RULES.get(name, score_title(name)) if name in other_rules else "Steelyard"),
@@ -285,8 +273,8 @@ def _other_rules(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sect
     ]
     return Section(
         "As other tools would read it",
-        SectionTable(run_columns(labels), tuple(rows), "The same replies by other tools' rules"),
-        level=_detail_level(summaries),
+        SectionTable(runs.columns(), tuple(rows), "The same replies by other tools' rules"),
+        level=_detail_level(runs),
     )
 
 
@@ -298,10 +286,10 @@ def _rule_cell(score: ScoreSummary | None) -> TableCell:
     return figure_cell(score.headline, share=score.is_share, more=more)
 
 
-def macro_sentences(summaries: Sequence[RunSummary], labels: Sequence[str], name: str) -> list[str]:
+def macro_sentences(runs: PageRuns, name: str) -> list[str]:
     """Both averages of a score with groups, a sentence per run; exams have them in their own table."""
     texts = []
-    for label, summary in _pairs(labels, summaries):
+    for label, summary in runs:
         score = summary.score(name)
         if score and score.macro and not any(exam.score == name for exam in summary.details.exams):
             share = score.is_share
@@ -311,21 +299,15 @@ def macro_sentences(summaries: Sequence[RunSummary], labels: Sequence[str], name
     return texts
 
 
-def levels_section(summaries: Sequence[RunSummary], labels: Sequence[str], score: str) -> Section:
-    """Averages by level of the page's score, and of points; empty where groups have one level.
-
-    Args:
-        summaries: of the runs.
-        labels: what the page calls them.
-        score: the page's.
-    """
-    points = [summary.exam.points.score for summary in summaries if summary.exam and summary.exam.points]
-    parts = [_averages(summaries, labels, name) for name in dict.fromkeys([score, *points])]
+def levels_section(runs: PageRuns, score: str) -> Section:
+    """Averages by level of the page's score, and of points; empty where groups have one level."""
+    points = [summary.exam.points.score for summary in runs.summaries if summary.exam and summary.exam.points]
+    parts = [_averages(runs, name) for name in dict.fromkeys([score, *points])]
     return Section("Averages by level", parts=non_empty(parts), key="levels")
 
 
-def _averages(summaries: Sequence[RunSummary], labels: Sequence[str], score: str) -> Section:
-    of_runs = [summary.details.levels.get(score, ()) for summary in summaries]
+def _averages(runs: PageRuns, score: str) -> Section:
+    of_runs = [summary.details.levels.get(score, ()) for summary in runs.summaries]
     levels = next((found for found in of_runs if found), ())
     if not levels:
         return Section("")
@@ -343,10 +325,8 @@ def _averages(summaries: Sequence[RunSummary], labels: Sequence[str], score: str
                 rows.append(_row(f"{name}: macro over {levels[-1].level}", macros))
     caption = "With 95 % CI; macro averages give each group the same weight, micro averages each question"
     # A summary of several runs has to fit a screen.
-    shown: Level = "essential" if len(summaries) == 1 else "detail"
-    return Section(
-        f"{score_title(score)} by level", SectionTable(run_columns(labels), tuple(rows), caption), level=shown
-    )
+    shown: Level = "essential" if len(runs) == 1 else "detail"
+    return Section(f"{score_title(score)} by level", SectionTable(runs.columns(), tuple(rows), caption), level=shown)
 
 
 def _groups(levels: Sequence[GroupLevel], depth: int) -> Sequence[ScoreSummary]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, Protocol
 
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.judges.findings import FEWEST, Agreement, JudgeAgreement, RaterPair
 from steelyard.analysis.numbers import count_text, interval_text, points_text, score_phrase, signed_text, value_text
-from steelyard.analysis.summary.run_summary_values import RunSummary
-from steelyard.report.run_texts import Figure, figure_cell, figure_cells, section_of_runs, value_cell
+from steelyard.report.page_runs import PageRuns
+from steelyard.report.run_texts import Figure, figure_cell, figure_cells, value_cell
 from steelyard.report.section import (
     RecordLink,
     Section,
@@ -19,6 +19,7 @@ from steelyard.report.section import (
     TableCell,
     TableColumn,
     columns_of,
+    non_empty,
     sentences,
     text_row,
 )
@@ -41,19 +42,15 @@ _COEFFICIENTS: Final = {
 }
 
 
-def held_to_people_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
-    """Each labelled score of every run, compared with people's labels; empty where nobody labelled a score.
-
-    Args:
-        summaries: of the runs.
-        labels: what the page calls each run.
-    """
-
-    def parts_of(summary: RunSummary, of_run: str) -> Iterator[Section]:
-        for agreement in summary.raters.held_to_people:
-            yield from held_to_people_parts(agreement, summary.run, of_run)
-
-    return section_of_runs("Does the judge agree with people?", "held_to_people", (summaries, labels), parts_of)
+def held_to_people_section(runs: PageRuns) -> Section:
+    """Each labelled score of every run, compared with people's labels; empty where nobody labelled a score."""
+    parts = [
+        part
+        for of_run, summary in runs.headed()
+        for agreement in summary.raters.held_to_people
+        for part in held_to_people_parts(agreement, summary.run, of_run)
+    ]
+    return Section("Does the judge agree with people?", parts=non_empty(parts), key="held_to_people")
 
 
 def held_to_people_parts(agreement: JudgeAgreement, run: str, of_run: str = "") -> Iterator[Section]:
@@ -254,19 +251,15 @@ _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 """Heads of the coefficients of a pair, in their order; the weights of the weighted kappa are quadratic."""
 
 
-def agreement_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
-    """The raters of each run and how far they agree; empty where no two rated the same thing.
-
-    Args:
-        summaries: of the runs.
-        labels: what the page calls each run.
-    """
-
-    def parts_of(summary: RunSummary, of_run: str) -> Iterator[Section]:
-        for agreement in summary.raters.agreement:
-            yield from rater_sections(agreement, of_run)
-
-    return section_of_runs("Agreement of raters", "agreement", (summaries, labels), parts_of)
+def agreement_section(runs: PageRuns) -> Section:
+    """The raters of each run and how far they agree; empty where no two rated the same thing."""
+    parts = [
+        part
+        for of_run, summary in runs.headed()
+        for agreement in summary.raters.agreement
+        for part in rater_sections(agreement, of_run)
+    ]
+    return Section("Agreement of raters", parts=non_empty(parts), key="agreement")
 
 
 def rater_sections(agreement: Agreement, of_run: str = "") -> list[Section]:

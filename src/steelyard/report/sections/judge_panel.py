@@ -21,7 +21,8 @@ from steelyard.analysis.numbers import (
     value_text,
 )
 from steelyard.analysis.summary.run_summary_values import RunSummary
-from steelyard.report.run_texts import figure_cell, section_of_runs
+from steelyard.report.page_runs import PageRuns
+from steelyard.report.run_texts import figure_cell
 from steelyard.report.section import (
     Section,
     SectionTable,
@@ -29,6 +30,7 @@ from steelyard.report.section import (
     TableCell,
     TableColumn,
     columns_of,
+    non_empty,
     sentences,
     text_row,
 )
@@ -43,19 +45,15 @@ _VOTES: Final = {
 }
 
 
-def panels_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
-    """The panel of each run; empty where no run has several judges of one score.
-
-    Args:
-        summaries: of the runs.
-        labels: what the page calls each run.
-    """
-
-    def parts_of(summary: RunSummary, of_run: str) -> Iterator[Section]:
-        for panel in summary.raters.panels:
-            yield from panel_parts(panel, of_run)
-
-    return section_of_runs("Judges compared", "panels", (summaries, labels), parts_of)
+def panels_section(runs: PageRuns) -> Section:
+    """The panel of each run; empty where no run has several judges of one score."""
+    parts = [
+        part
+        for of_run, summary in runs.headed()
+        for panel in summary.raters.panels
+        for part in panel_parts(panel, of_run)
+    ]
+    return Section("Judges compared", parts=non_empty(parts), key="panels")
 
 
 def panel_parts(panel: JudgePanel, of_run: str = "") -> Iterator[Section]:
@@ -71,19 +69,10 @@ def panel_parts(panel: JudgePanel, of_run: str = "") -> Iterator[Section]:
         yield Section(f"{name}: judge against judge{of_run}", _differences(panel), notes=tuple(_conclusions(panel)))
 
 
-def checks_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
-    """What changes the verdicts of each run's judges apart from the answer; empty where no run has such figures.
-
-    Args:
-        summaries: of the runs.
-        labels: what the page calls each run.
-    """
-    return section_of_runs(
-        "Checks of the judges",
-        "judge_checks",
-        (summaries, labels),
-        lambda summary, of_run: _checks(summary.raters.checks, of_run),
-    )
+def checks_section(runs: PageRuns) -> Section:
+    """What changes the verdicts of each run's judges apart from the answer; empty where no run has such figures."""
+    parts = [part for of_run, summary in runs.headed() for part in _checks(summary.raters.checks, of_run)]
+    return Section("Checks of the judges", parts=non_empty(parts), key="judge_checks")
 
 
 def _checks(checks: Sequence[JudgeCheck], of_run: str) -> Iterator[Section]:

@@ -30,6 +30,7 @@ from steelyard.analysis.preferences.standings import Standings
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.charts.chart import ChartPoint, RowChart, SequenceChart, ShareBar, SharePart
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.run_texts import kind_text
 from steelyard.report.section import (
     Level,
@@ -307,12 +308,8 @@ def _group_row(group: GroupPreference) -> tuple[TableCell, ...]:
     return text_row(group.group, *counts, rate, interval, p_text(group.p), left_out)
 
 
-def answers_section(runs: Sequence[tuple[str, RunSummary]]) -> Section:
-    """Runs that answered, or judged answers: they have no mean of their own, which is no error.
-
-    Args:
-        runs: the name of each on the page, and its summary.
-    """
+def answers_section(runs: PageRuns) -> Section:
+    """Runs that answered, or judged answers: they have no mean of their own, which is no error."""
     columns = columns_of(
         *("target", "done", TableColumn("errors"), "tokens in / out"),
         *(TableColumn(title, level="page") for title in ("cached", "seconds")),
@@ -322,12 +319,12 @@ def answers_section(runs: Sequence[tuple[str, RunSummary]]) -> Section:
     unparsed = [
         f"{summary.target}: unreadable verdicts: "
         + ", ".join(f"{n} {kind_text(kind)}" for kind, n in summary.records.unparsed_kinds.items())
-        for _, summary in runs
+        for summary in runs.summaries
         if summary.records.unparsed_kinds
     ]
     caption = "Runs that answered or judged; they have no scores of their own"
     table = SectionTable(columns, rows, caption)
-    forms = [f"{summary.target}: {text}" for _, summary in runs for text in reply_form_texts(summary)]
+    forms = [f"{summary.target}: {text}" for summary in runs.summaries for text in reply_form_texts(summary)]
     return Section("Answers", table, notes=tuple(sentences([*unparsed, *forms])), key="answers")
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.numbers import interval_text, score_phrase, score_title
 from steelyard.analysis.scores.score_summary_values import ScoreSummary, TurnSummary
-from steelyard.analysis.summary.run_summary_values import RunSummary
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.run_texts import value_cell
 from steelyard.report.section import (
     Section,
@@ -22,14 +22,9 @@ from steelyard.report.section import (
 )
 
 
-def pass_rates_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
-    """pass@k and pass^k of each run; empty where no run asked its samples several times.
-
-    Args:
-        summaries: of the runs.
-        labels: what the page calls each run.
-    """
-    of_runs = [(label, rate) for label, run in zip(labels, summaries, strict=True) for rate in run.details.pass_rates]
+def pass_rates_section(runs: PageRuns) -> Section:
+    """pass@k and pass^k of each run; empty where no run asked its samples several times."""
+    of_runs = [(label, rate) for label, summary in runs for rate in summary.details.pass_rates]
     columns = columns_of("target", "k", "pass@k", "95 % CI", "pass^k", "95 % CI", "samples")
     rows = tuple(
         (
@@ -57,15 +52,10 @@ _MOST_TURNS: Final = 12
 """Turn numbers that a table shows; few conversations have more."""
 
 
-def turns_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
-    """The rates over all turns of each run; empty where no run has scores of turns.
-
-    Args:
-        summaries: of the runs.
-        labels: what the page calls each run.
-    """
+def turns_section(runs: PageRuns) -> Section:
+    """The rates over all turns of each run; empty where no run has scores of turns."""
     by_score: dict[str, list[tuple[str, TurnSummary]]] = {}
-    for summary, label in zip(summaries, labels, strict=True):
+    for label, summary in runs:
         for turns in summary.details.turns:
             by_score.setdefault(turns.score.name, []).append((label, turns))
     parts = []

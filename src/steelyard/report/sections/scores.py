@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from steelyard.analysis.conditions import quoted_name
@@ -15,15 +14,14 @@ from steelyard.analysis.summary.contingency import ContingencyTable
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.data.table import origin_keys
 from steelyard.report.charts.chart import ChartPoint, ConditionLink, RowChart
+from steelyard.report.page_runs import PageRuns, run_labels
 from steelyard.report.run_texts import (
     SAME_QUESTION,
-    applies,
     bounds_text,
     count_cell,
     is_rate,
     left_out_text,
     passed_count,
-    run_labels,
     value_cell,
 )
 from steelyard.report.section import (
@@ -35,12 +33,11 @@ from steelyard.report.section import (
     TableColumn,
     columns_of,
     non_empty,
-    run_columns,
     sentences,
     text_row,
 )
 from steelyard.report.sections.exam import macro_sentences
-from steelyard.report.sections.targets import all_shares, mean_point, score_domain
+from steelyard.report.sections.targets import mean_point
 
 _MOST_CHARTED: Final = 60
 """Groups up to which they have a chart: the 57 subjects of MMLU. Above, charts take most of a page of many MB."""
@@ -58,48 +55,41 @@ _RARE: Final = ("not applicable", "errors")
 _NOTHING: Final = TableCell(MISSING)
 
 
-def scores_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
+def scores_section(runs: PageRuns) -> Section:
     """Means, verdicts and contingency tables of all scores and the first histogram, where a run has any."""
     return Section(
         "Scores",
         parts=non_empty(
             [
-                _overview(summaries, labels),
-                *_verdicts(summaries, labels),
-                *_contingency_tables(summaries, labels),
-                *_scale_charts(summaries),
-                *[*_histograms(summaries, labels)][:1],
+                _overview(runs),
+                *_verdicts(runs),
+                *_contingency_tables(runs),
+                *_scale_charts(runs),
+                *[*_histograms(runs)][:1],
             ]
         ),
         key="scores",
     )
 
 
-def _overview(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
+def _overview(runs: PageRuns) -> Section:
     """Every score's mean: with its counts for one run, a column per run for several; empty for a single score."""
-    all_names = list(dict.fromkeys(score.name for summary in summaries for score in summary.own_scores))
+    all_names = runs.own_scores
     if len(all_names) < 2:
         return Section("")
-    names = [name for name in all_names if _applies_to_any(summaries, name)]
+    names = [name for name in all_names if runs.applies(name)]
     not_applicable = [score_phrase(name) for name in all_names if name not in names]
     notes = sentences([f"not applicable to any record: {', '.join(not_applicable)}"] if not_applicable else [])
-    if len(summaries) == 1:
-        scores = [score for score in summaries[0].own_scores if score.name in names]
+    if len(runs) == 1:
+        scores = [score for score in runs.summaries[0].own_scores if score.name in names]
         table = _merged_rows(_counts_table("score", scores, named=True), [score.name for score in scores])
         return Section("Every score", table, notes=tuple(notes))
-    shares = {name: all_shares(summaries, name) for name in names}
-    rows = tuple(
-        (
-            TableCell(score_title(name)),
-            *_mean_cells([summary.score(name) for summary in summaries], share=shares[name]),
-        )
-        for name in names
-    )
+    rows = tuple((TableCell(score_title(name)), *_mean_cells(runs, name)) for name in names)
     caption = "Means with 95 % CI; n is the number of records in each"
-    columns = run_columns(labels, "score")
+    table = _merged_rows(SectionTable(runs.columns("score"), rows, caption), names)
     # People compare scores whose verdicts have names; for others a chart would add nothing.
-    chart = score_chart(summaries) if any(summary.details.labels for summary in summaries) else None
-    return Section("Scores by run", _merged_rows(SectionTable(columns, rows, caption), names), chart, tuple(notes))
+    chart = score_chart(runs.summaries) if any(summary.details.labels for summary in runs.summaries) else None
+    return Section("Scores by run", table, chart, tuple(notes))
 
 
 def _merged_rows(table: SectionTable, names: Sequence[str]) -> SectionTable:
@@ -123,46 +113,43 @@ def _merged_rows(table: SectionTable, names: Sequence[str]) -> SectionTable:
     return replace(table, rows=tuple(rows))
 
 
-def _applies_to_any(summaries: Sequence[RunSummary], score: str) -> bool:
-    """Whether a score applies to a record of any run; otherwise tables and charts would be empty."""
-    return any(applies(found_score) for summary in summaries if (found_score := summary.score(score)) is not None)
-
-
-def _scale_charts(summaries: Sequence[RunSummary]) -> list[Section]:
+def _scale_charts(runs: PageRuns) -> list[Section]:
     """A chart per scale other than a share's, such as -1 to 1 of a correlation, which the bars of shares leave out."""
-    names = dict.fromkeys(score.name for summary in summaries for score in summary.own_scores)
+    names = runs.own_scores
+    with_histogram = {name for summary in runs.summaries for name in summary.details.spreads}  # have their own charts
     by_scale: dict[tuple[float, float], list[str]] = {}
     for name in names:
-        domain = None if all_shares(summaries, name) else score_domain(summaries, name)
-        # Scores with a histogram have a chart of their own.
-        if domain is not None and len(names) > 1 and not any(name in summary.details.spreads for summary in summaries):
+        domain = None if runs.is_share(name) else runs.domain(name)
+        if domain is not None and len(names) > 1 and name not in with_histogram:
             by_scale.setdefault(domain, []).append(name)
-    return [Section("", chart=scale_chart(summaries, scores, scale)) for scale, scores in by_scale.items()]
+    return [Section("", chart=_scale_chart(runs, scores, scale)) for scale, scores in by_scale.items()]
 
 
-def scale_chart(summaries: Sequence[RunSummary], scores: Sequence[str], scale: tuple[float, float]) -> RowChart:
+def _scale_chart(runs: PageRuns, scores: Sequence[str], scale: tuple[float, float]) -> RowChart:
     """The means of scores on one declared scale, with their 95 % confidence intervals: a row per score.
 
     Args:
-        summaries: one per run, at least one.
+        runs: at least one.
         scores: names of scores that have this scale in every run.
         scale: lowest and highest value, both ends of the axis.
     """
     points = []
     for row, name in enumerate(scores):
-        for series, summary in enumerate(summaries):
+        for series, summary in enumerate(runs.summaries):
             score = summary.score(name)
             points.append(mean_point(row, series, score.headline if score else None, share=False))
     words = "; ".join(f"{score_title(scores[point.row])}: {point.text}" for point in points)
     title = f"Means on a scale from {scale[0]:g} to {scale[1]:g}, 95 % CI"
-    runs = run_labels(summaries) if len(summaries) > 1 else ()
-    return RowChart(title, words, tuple(map(score_title, scores)), tuple(points), series=runs, domain=scale)
+    labels = runs.labels if len(runs) > 1 else ()
+    return RowChart(title, words, tuple(map(score_title, scores)), tuple(points), series=labels, domain=scale)
 
 
-def _mean_cells(scores: Sequence[ScoreSummary | None], *, share: bool) -> Iterator[TableCell]:
+def _mean_cells(runs: PageRuns, name: str) -> Iterator[TableCell]:
     """A cell of one score per run."""
-    rate = is_rate(scores)
-    yield from (_NOTHING if score is None else _mean_cell(score, share=share, rate=rate) for score in scores)
+    share, rate = runs.is_share(name), is_rate(runs.scores(name))
+    for summary in runs.summaries:
+        score = summary.score(name)
+        yield _NOTHING if score is None else _mean_cell(score, share=share, rate=rate)
 
 
 def _mean_cell(score: ScoreSummary, *, share: bool, rate: bool) -> TableCell:
@@ -210,16 +197,17 @@ def _counts_row(score: ScoreSummary, *, named: bool, rate: bool) -> tuple[TableC
     )
 
 
-def _verdicts(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Iterator[Section]:
+def _verdicts(runs: PageRuns) -> Iterator[Section]:
     """Per score whose verdicts have names: how many records got each, and their share."""
+    summaries = runs.summaries
     for score in dict.fromkeys(name for summary in summaries for name in summary.details.labels):
-        if not _applies_to_any(summaries, score):
+        if not runs.applies(score):
             continue
         rows = tuple(
             (TableCell(verdict), *(_verdict_cell(summary, score, verdict) for summary in summaries))
             for verdict in verdict_names(summaries, score)
         )
-        table = SectionTable(run_columns(labels), rows, "Records, and their share")
+        table = SectionTable(runs.columns(), rows, "Records, and their share")
         yield Section(f"{score_title(score)}: verdicts per run", table, verdict_chart(summaries, score))
 
 
@@ -247,8 +235,9 @@ def _counted_cell(n: int, share: float) -> TableCell:
     return TableCell(f"{n:,}", (value_text(share, share=True),), value=share)
 
 
-def _contingency_tables(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Iterator[Section]:
+def _contingency_tables(runs: PageRuns) -> Iterator[Section]:
     """Per pair of scores with two values: how many records are in each of the four cells."""
+    summaries = runs.summaries
     pairs = dict.fromkeys(
         (table.rows_score, table.columns_score) for summary in summaries for table in summary.details.contingency_tables
     )
@@ -264,7 +253,7 @@ def _contingency_tables(summaries: Sequence[RunSummary], labels: Sequence[str]) 
             rows.append((TableCell("one of the two not scored"), *left_out))
         title = f"{score_title(first.rows_score)} against {score_phrase(first.columns_score)}"
         caption = "Records in which both are scored, and their share"
-        yield Section(title, SectionTable(run_columns(labels), tuple(rows), caption))
+        yield Section(title, SectionTable(runs.columns(), tuple(rows), caption))
 
 
 def _contingency_of(summary: RunSummary, pair: tuple[str, str]) -> ContingencyTable | None:
@@ -280,10 +269,11 @@ def _contingency_cell(table: ContingencyTable | None, at: int) -> TableCell:
     return _counted_cell(n, n / table.n) if table.n else TableCell(f"{n:,}", (MISSING,))
 
 
-def _histograms(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Iterator[Section]:
+def _histograms(runs: PageRuns) -> Iterator[Section]:
     """Per score with a histogram: records per value, and below those without a value."""
+    summaries = runs.summaries
     for score in dict.fromkeys(name for summary in summaries for name in summary.details.spreads):
-        if not _applies_to_any(summaries, score):
+        if not runs.applies(score):
             continue
         histograms = [summary.details.spreads.get(score) for summary in summaries]
         rows = [
@@ -297,15 +287,15 @@ def _histograms(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Itera
         shown = tuple(row for row in rows if row[0].text not in _RARE or _any_count(row[1:]))
         yield Section(
             f"{score_title(score)}: how often each value was given",
-            SectionTable(run_columns(labels), shown, "Records, and their share of those scored", layout="histogram"),
+            SectionTable(runs.columns(), shown, "Records, and their share of those scored", layout="histogram"),
             histogram_chart(summaries, score),
             notes=tuple(_between_values(summaries, score)),
         )
 
 
-def further_histograms_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
+def further_histograms_section(runs: PageRuns) -> Section:
     """All histograms but the first, which a comment shows at its end."""
-    return Section("", parts=tuple(_histograms(summaries, labels))[1:], key="further_histograms")
+    return Section("", parts=tuple(_histograms(runs))[1:], key="further_histograms")
 
 
 def _between_values(summaries: Sequence[RunSummary], score: str) -> Iterator[Sentence]:
@@ -361,86 +351,68 @@ def _any_count(cells: Sequence[TableCell]) -> bool:
     return any(cell.text not in {"0", MISSING} for cell in cells)
 
 
-def groups_section(
-    summaries: Sequence[RunSummary], labels: Sequence[str], score: str, *, alone: bool = True
-) -> Section:
+def groups_section(runs: PageRuns, score: str, *, alone: bool = True) -> Section:
     """The page's score by category.
 
     Args:
-        summaries: of the runs that have scores.
-        labels: what the page calls them.
+        runs: those that have scores.
         score: the page's.
         alone: whether the page shows no other run.
     """
-    section = _groups_of(summaries, labels, score)
-    notes = tuple(sentences(macro_sentences(summaries, labels, score), level="page")) if section else ()
-    level: Level = "page" if len(summaries) > 1 or not alone else "essential"
+    section = _groups_of(runs, score)
+    notes = tuple(sentences(macro_sentences(runs, score), level="page")) if section else ()
+    level: Level = "page" if len(runs) > 1 or not alone else "essential"
     return replace(section, notes=notes, key="groups", level=level)
 
 
-def further_groups_section(
-    summaries: Sequence[RunSummary], labels: Sequence[str], score: str, *, on_terminal: Collection[str] = ()
-) -> Section:
+def further_groups_section(runs: PageRuns, score: str, *, on_terminal: Collection[str] = ()) -> Section:
     """All scores except the page's, by category.
 
     Args:
-        summaries: of the runs that have scores.
-        labels: what the page calls them.
+        runs: those that have scores.
         score: the page's.
         on_terminal: the scores that a terminal shows too.
     """
-    names = dict.fromkeys(name for summary in summaries for name in summary.groups)
-    further = [name for name in names if name != score and _applies_to_any(summaries, name)]
-    parts = [
-        replace(
-            _groups_of(summaries, labels, name),
-            folded=True,
-            level="essential" if name in on_terminal else "page",
-        )
-        for name in further
-    ]
-    own = _groups_of(summaries, labels, score).table if score in SAME_QUESTION else None
-    shown = {name: part for name, part in zip(further, parts, strict=True) if not _repeats(name, part.table, own)}
-    same = [score_phrase(name) for name in further if name not in shown]
+    names = dict.fromkeys(name for summary in runs.summaries for name in summary.groups)
+    own = _groups_of(runs, score).table if score in SAME_QUESTION else None
+    shown, same = [], []
+    for name in names:
+        if name == score or not runs.applies(name):
+            continue
+        part = _groups_of(runs, name)
+        if own is not None and name in SAME_QUESTION and part.table is not None and part.table.rows == own.rows:
+            same.append(score_phrase(name))
+        else:
+            shown.append(replace(part, folded=True, level="essential" if name in on_terminal else "page"))
     notes = sentences([f"As {score_phrase(score)}, in every group: {', '.join(same)}"] if same else [], level="page")
-    return Section(
-        "Further scores per group", notes=tuple(notes), parts=non_empty(shown.values()), key="further_groups"
-    )
+    return Section("Further scores per group", notes=tuple(notes), parts=non_empty(shown), key="further_groups")
 
 
-def _repeats(name: str, table: SectionTable | None, own: SectionTable | None) -> bool:
-    """Whether a table by groups has the same figures as that of the page's score."""
-    return name in SAME_QUESTION and table is not None and own is not None and table.rows == own.rows
-
-
-def _groups_of(summaries: Sequence[RunSummary], labels: Sequence[str], score: str) -> Section:
-    table = _group_table(summaries, labels, score, "category", [summary.groups.get(score, ()) for summary in summaries])
-    chart = group_chart(summaries, score=score) if 0 < len(table.rows) <= _MOST_CHARTED else None
+def _groups_of(runs: PageRuns, score: str) -> Section:
+    table = _group_table(runs, score, "category", [summary.groups.get(score, ()) for summary in runs.summaries])
+    chart = group_chart(runs.summaries, score=score) if 0 < len(table.rows) <= _MOST_CHARTED else None
     return Section(f"{score_title(score)} per group", table, chart)
 
 
-def breakdowns_section(
-    summaries: Sequence[RunSummary], labels: Sequence[str], score: str, *, alone: bool = True
-) -> Section:
+def breakdowns_section(runs: PageRuns, score: str, *, alone: bool = True) -> Section:
     """Scores by the breakdown keys of the suite, including file and sheet of the dataset.
 
     Args:
-        summaries: of the runs that have scores.
-        labels: what the page calls them.
+        runs: those that have scores.
         score: the page's, which comes first and is not folded.
         alone: whether the page shows no other run, so that a terminal shows every breakdown.
     """
-    single = len(summaries) == 1 and alone
-    keys = list(dict.fromkeys(key for summary in summaries for key in summary.details.breakdowns))
+    single = len(runs) == 1 and alone
+    keys = list(dict.fromkeys(key for summary in runs.summaries for key in summary.details.breakdowns))
     origins = set(origin_keys(keys))
     parts = []
     for key in keys:
-        by_score = [summary.details.breakdowns.get(key, {}) for summary in summaries]
+        by_score = [summary.details.breakdowns.get(key, {}) for summary in runs.summaries]
         broken_down = dict.fromkeys(name for scores in by_score for name in scores)
-        names = sorted(filter(partial(_applies_to_any, summaries), broken_down), key=lambda name: name != score)
+        names = sorted(filter(runs.applies, broken_down), key=lambda name: name != score)
         by_name = []
         for name in names:
-            table = _group_table(summaries, labels, name, key, [scores.get(name, ()) for scores in by_score])
+            table = _group_table(runs, name, key, [scores.get(name, ()) for scores in by_score])
             is_origin = key in origins and name == score
             by_name.append(
                 Section(
@@ -454,15 +426,9 @@ def breakdowns_section(
     return Section("Breakdowns", parts=non_empty(parts), key="breakdowns")
 
 
-def _group_table(
-    summaries: Sequence[RunSummary],
-    labels: Sequence[str],
-    score: str,
-    head: str,
-    groups_of: Sequence[Sequence[ScoreSummary]],
-) -> SectionTable:
+def _group_table(runs: PageRuns, score: str, head: str, groups_of: Sequence[Sequence[ScoreSummary]]) -> SectionTable:
     """One score by groups, in order of first appearance: with all counts for one run, a column per run for several."""
-    if len(summaries) == 1:
+    if len(runs) == 1:
         return _counts_table(head, groups_of[0], named=False)
     by_name = [{group.group: group for group in groups} for groups in groups_of]
     names = dict.fromkeys(name for groups in by_name for name in groups)
@@ -470,7 +436,7 @@ def _group_table(
     cells = {name: [_group_cell(groups.get(name), rate=rate) for groups in by_name] for name in names}
     rows = tuple((TableCell(name), *of_runs) for name, of_runs in cells.items())
     caption = f"{score_title(score)}: means with 95 % CI, and their n"
-    return SectionTable(run_columns(labels, head), rows, caption)
+    return SectionTable(runs.columns(head), rows, caption)
 
 
 def _group_cell(score: ScoreSummary | None, *, rate: bool) -> TableCell:
@@ -490,7 +456,8 @@ def group_chart(summaries: Sequence[RunSummary], *, score: str = "") -> RowChart
     )
     if not groups:
         return None
-    share = all_shares(summaries, score)
+    runs = PageRuns.of(summaries)
+    share = runs.is_share(score)
     points, words = [], []
     for row, group in enumerate(groups):
         for series, summary in enumerate(summaries):
@@ -502,8 +469,8 @@ def group_chart(summaries: Sequence[RunSummary], *, score: str = "") -> RowChart
         "; ".join(words),
         tuple(groups),
         tuple(points),
-        series=run_labels(summaries),
-        domain=score_domain(summaries, score),
+        series=runs.labels,
+        domain=runs.domain(score),
     )
 
 
@@ -537,8 +504,8 @@ def score_chart(summaries: Sequence[RunSummary]) -> RowChart | None:
 
     None where fewer than two scores are shares of something in every run.
     """
-    names = dict.fromkeys(score.name for summary in summaries for score in summary.own_scores)
-    scores = [name for name in names if all_shares(summaries, name) and _applies_to_any(summaries, name)]
+    runs = PageRuns.of(summaries)
+    scores = [name for name in runs.own_scores if runs.is_share(name) and runs.applies(name)]
     if len(scores) < 2:
         return None
     cells = []

@@ -11,6 +11,7 @@ from steelyard.analysis.numbers import MISSING, count_text, interval_text, mean_
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.charts.chart import ChartPoint, RowChart
+from steelyard.report.page_runs import PageRuns
 from steelyard.report.run_texts import (
     applies,
     below_figure,
@@ -24,7 +25,6 @@ from steelyard.report.run_texts import (
     left_out_text,
     matching_warnings,
     one_line,
-    run_labels,
     unfinished,
     unreadable_text,
     value_cell,
@@ -77,8 +77,7 @@ def alarms_section(
 
 
 def targets_section(
-    summaries: Sequence[RunSummary],
-    labels: Sequence[str],
+    runs: PageRuns,
     score: str,
     *,
     chance: float | None = None,
@@ -88,35 +87,35 @@ def targets_section(
     """The headline of every run that has scores.
 
     Args:
-        summaries: of these runs.
-        labels: what the page calls them.
+        runs: those runs.
         score: the page's.
         chance: the score of guessing; None if unknown.
         remarks: remarks on the runs.
         baseline: id of the run that the others are compared with; "" where none is.
     """
-    if not summaries:
+    if not runs:
         return Section("Targets", key="targets")
-    scored = [score_of for summary in summaries if (score_of := summary.score(score)) is not None]
-    chart = rate_chart(summaries, score=score, chance=chance if score == "solve_rate" else None) if scored else None
+    scored = runs.scores(score)
+    guessing = chance if score == "solve_rate" else None
+    chart = rate_chart(runs.summaries, score=score, chance=guessing) if scored else None
     methods = dict.fromkeys(score_of.note for score_of in scored if score_of.note)
     table = Section(
         "",
-        _table(summaries, labels, score, baseline),
+        _table(runs, score, baseline),
         chart,
         notes=(*remarks, *sentences((f"{text}." for text in methods), level="page")),
     )
     decisions = [
         Section("", chart=sequence_chart(summary.stopping, name=f"{summary.target}, {summary.stopping.score}"))
-        for summary in summaries
+        for summary in runs.summaries
         if summary.stopping
     ]
     return Section("Targets", parts=non_empty([table, *decisions]), key="targets")
 
 
-def _table(summaries: Sequence[RunSummary], labels: Sequence[str], score: str, baseline: str) -> SectionTable:
-    scored = [score_of for summary in summaries if (score_of := summary.score(score)) is not None]
-    tags = list(dict.fromkeys(tag for summary in summaries for tag in summary.tags))
+def _table(runs: PageRuns, score: str, baseline: str) -> SectionTable:
+    scored = runs.scores(score)
+    tags = list(dict.fromkeys(tag for summary in runs.summaries for tag in summary.tags))
     over_all = any(score_of.over == "all" for score_of in scored)
     # A share such as token F1 is a mean: only a score that is 0 or 1 is an accuracy, and only there errors are wrong.
     rate = is_rate(scored)
@@ -149,7 +148,7 @@ def _table(summaries: Sequence[RunSummary], labels: Sequence[str], score: str, b
             *_figures(summary, summary.score(score), rate=rate, with_answered=differ),
             *text_row(summary.tokens_text, f"{summary.counts.from_journal:,}", f"{summary.counts.seconds:.1f}"),
         )
-        for label, summary in zip(labels, summaries, strict=True)
+        for label, summary in runs
     )
     return SectionTable(columns, rows, f"{score_title(score)} per target")
 
@@ -227,8 +226,8 @@ def rate_chart(summaries: Sequence[RunSummary], *, score: str = "", chance: floa
         chance: the score of guessing, in the score's unit (0.25 for four options); None draws no line.
     """
     score = score or summaries[0].primary
-    share = all_shares(summaries, score)
-    names = run_labels(summaries)
+    runs = PageRuns.of(summaries)
+    share = runs.is_share(score)
     points = [
         mean_point(at, at, summarized.headline if (summarized := summary.score(score)) else None, share=share)
         for at, summary in enumerate(summaries)
@@ -237,26 +236,12 @@ def rate_chart(summaries: Sequence[RunSummary], *, score: str = "", chance: floa
     means = [mean_text(scored.headline, share=share) if (scored := run.score(score)) else MISSING for run in summaries]
     return RowChart(
         f"{score_title(score)} with 95 % CI",
-        "; ".join(f"{name}: {mean}" for name, mean in zip(names, means, strict=True)),
-        names,
+        "; ".join(f"{label}: {mean}" for label, mean in zip(runs.labels, means, strict=True)),
+        runs.labels,
         tuple(points),
-        domain=score_domain(summaries, score),
+        domain=runs.domain(score),
         lines=() if chance is None else ((factor * chance, f"chance {value_text(chance, share=share)}"),),
     )
-
-
-def all_shares(summaries: Sequence[RunSummary], name: str) -> bool:
-    """Whether a score is a share in every run that has it: runs side by side have one unit."""
-    return all(score.is_share for summary in summaries if (score := summary.score(name)) is not None)
-
-
-def score_domain(summaries: Sequence[RunSummary], name: str) -> tuple[float, float] | None:
-    """Ends of an axis: those of a share or of the runs' common scale; None if the data decide."""
-    if all_shares(summaries, name):
-        return 0, 100
-    scales = {score.scale for summary in summaries if (score := summary.score(name)) is not None}
-    scale = scales.pop() if len(scales) == 1 else None
-    return (scale.low, scale.high) if scale else None
 
 
 def mean_point(row: int, series: int, mean: Mean | None, *, share: bool) -> ChartPoint:
