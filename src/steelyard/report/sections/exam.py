@@ -7,7 +7,7 @@ macro_sentences      both averages of a score with groups that is not an exam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from steelyard.analysis.intervals import Mean
@@ -23,7 +23,7 @@ from steelyard.analysis.numbers import (
     value_text,
 )
 from steelyard.analysis.scores.score_summary_values import GroupLevel, ScoreSummary
-from steelyard.analysis.summary.exam_values import Exam, LetterBias
+from steelyard.analysis.summary.exam_values import Exam, ExamPoints, LetterBias, Repeats, Rotations
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.page_runs import PageRuns
 from steelyard.report.run_texts import figure_cell, value_cell
@@ -47,7 +47,6 @@ _BUILT_IN: Final = "built_in_rule"
 """The score by the built-in rule alone, where a pattern of the suite's own decides."""
 _MOST_ON_TERMINAL: Final = 2
 """Runs whose intervals fit 80 characters side by side; more are on the page."""
-_NO_FIGURE: Final = TableCell("")
 
 
 def exam_section(runs: PageRuns) -> Section:
@@ -84,139 +83,85 @@ def _rate_rows(summaries: Sequence[RunSummary]) -> Iterator[tuple[TableCell, ...
     exams = [summary.exam for summary in summaries if summary.exam]
     orders = max((exam.rotations.orders for exam in exams if exam.rotations), default=0)
     repeats = max((exam.repeats.repeats for exam in exams if exam.repeats), default=0)
-    for title, figure in _FIGURES:
-        cells = [figure(summary, summary.exam) if summary.exam else _NO_FIGURE for summary in summaries]
-        if any(cell.text for cell in cells):
+    of_runs = [dict(_figures(summary, summary.exam)) if summary.exam else {} for summary in summaries]
+    for title in next(filter(None, of_runs)):
+        cells = [figures.get(title) for figures in of_runs]
+        if any(cells):
             name = TableCell(title.format(orders=orders, repeats=repeats))
-            yield (name, *(cell if cell.text else TableCell(MISSING) for cell in cells))
+            yield (name, *(cell or TableCell(MISSING) for cell in cells))
 
 
-def _score(summary: RunSummary, exam: Exam) -> ScoreSummary | None:
-    return summary.score(exam.score)
+_Figure = tuple[str, TableCell | None]
+"""Title of a line, and its cell; None where the run has no such figure."""
 
 
-def _micro(summary: RunSummary, exam: Exam) -> TableCell:
-    score = _score(summary, exam)
-    return figure_cell(score.headline, share=True) if score else _NO_FIGURE
+def _figures(summary: RunSummary, exam: Exam) -> Iterator[_Figure]:
+    """Every line of one run, with or without a figure, in their order."""
+    score, built_in = summary.score(exam.score), summary.score(_BUILT_IN)
+    yield "all questions", _share(score.headline if score else None)
+    yield from _point_figures(exam.points)
+    differ = exam.queue.get("rules_differ", 0)
+    read_differently = f"{count_text(differ, 'reply')} read differently" if differ else ""
+    yield "by the built-in rule alone", _share(built_in.headline if built_in else None, read_differently)
+    yield from _other_means(score)
+    yield "expected by guessing", None if exam.chance is None else value_cell(exam.chance, share=True)
+    yield "above guessing (0 = guessing, 100 = all right)", _share(exam.corrected)
+    several = score is not None and score.headline.n != exam.questions
+    yield "independent questions", TableCell(f"{exam.questions:,}") if several else None
+    yield from _rotation_figures(exam.rotations)
+    yield from _repeat_figures(exam.repeats)
+    kinds = tuple(f"{n:,} {kind.replace('_', ' ')}" for kind, n in exam.queue.items())
+    yield "to check by hand", TableCell(count_text(sum(exam.queue.values()), "reply"), kinds) if kinds else None
 
 
-def _macro(summary: RunSummary, exam: Exam) -> TableCell:
-    score = _score(summary, exam)
-    return figure_cell(score.macro, share=True) if score and score.macro else _NO_FIGURE
+def _point_figures(points: ExamPoints | None) -> Iterator[_Figure]:
+    gained = deducted = empty = None
+    if points is not None:
+        share = f"{value_text(points.share.value, share=True)}, {interval_text(points.share.interval, share=True)}"
+        gained = TableCell(f"{points.gained:g} of {points.possible:g}", (share,), value=points.share.value)
+        if points.wrong:
+            answers = count_text(points.wrong, "wrong answer")
+            deducted = TableCell(f"{points.deducted:g}", (answers,), value=points.deducted)
+        if points.empty:
+            empty = TableCell(count_text(points.empty, "reply"), value=points.empty)
+    yield "points", gained
+    yield "points deducted", deducted
+    yield "empty: no points, none deducted", empty
 
 
-def _points(_: RunSummary, exam: Exam) -> TableCell:
-    points = exam.points
-    if points is None:
-        return _NO_FIGURE
-    share = f"{value_text(points.share.value, share=True)}, {interval_text(points.share.interval, share=True)}"
-    return TableCell(f"{points.gained:g} of {points.possible:g}", (share,), value=points.share.value)
+def _other_means(score: ScoreSummary | None) -> Iterator[_Figure]:
+    macro = answered = highest = None
+    if score is not None:
+        macro = _share(score.macro)
+        if score.answered.n != score.headline.n:
+            answered = _share(score.answered, f"n {score.answered.n:,}")
+        if score.missing_bounds:
+            highest = value_cell(score.missing_bounds.high, share=score.is_share)
+    yield "mean of the categories", macro
+    yield "accuracy (answered)", answered
+    yield "if unreadable replies were all right", highest
 
 
-def _deducted(_: RunSummary, exam: Exam) -> TableCell:
-    points = exam.points
-    if points is None or not points.wrong:
-        return _NO_FIGURE
-    answers = count_text(points.wrong, "wrong answer")
-    return TableCell(f"{points.deducted:g}", (answers,), value=points.deducted)
+def _rotation_figures(rotations: Rotations | None) -> Iterator[_Figure]:
+    incomplete = rotations.incomplete if rotations else 0
+    yield "all {orders} orders right", _share(rotations.all_right if rotations else None)
+    yield "most frequent of {orders} orders", _majority(rotations)
+    yield "questions with a failed order", TableCell(f"{incomplete:,}") if incomplete else None
 
 
-def _empty(_: RunSummary, exam: Exam) -> TableCell:
-    empty = exam.points.empty if exam.points else 0
-    return TableCell(count_text(empty, "reply"), value=empty) if empty else _NO_FIGURE
+def _repeat_figures(repeats: Repeats | None) -> Iterator[_Figure]:
+    off = repeats.off if repeats else None
+    yield "answer differs in {repeats} repeats", _share(repeats.flipped if repeats else None)
+    yield "repeats off the most frequent", None if off is None else value_cell(off, share=True)
+    yield "most frequent of {repeats} repeats", _majority(repeats)
 
 
-def _built_in(summary: RunSummary, exam: Exam) -> TableCell:
-    score = summary.score(_BUILT_IN)
-    if score is None:
-        return _NO_FIGURE
-    n = exam.queue.get("rules_differ", 0)
-    return figure_cell(score.headline, share=True, more=f"{count_text(n, 'reply')} read differently" if n else "")
+def _share(mean: Mean | None, more: str = "") -> TableCell | None:
+    return figure_cell(mean, share=True, more=more) if mean else None
 
 
-def _answered(summary: RunSummary, exam: Exam) -> TableCell:
-    score = _score(summary, exam)
-    if score is None or score.answered.n == score.headline.n:
-        return _NO_FIGURE
-    return figure_cell(score.answered, share=True, more=f"n {score.answered.n:,}")
-
-
-def _bounds(summary: RunSummary, exam: Exam) -> TableCell:
-    score = _score(summary, exam)
-    if score is None or score.missing_bounds is None:
-        return _NO_FIGURE
-    return value_cell(score.missing_bounds.high, share=score.is_share)
-
-
-def _chance(_: RunSummary, exam: Exam) -> TableCell:
-    return _NO_FIGURE if exam.chance is None else value_cell(exam.chance, share=True)
-
-
-def _corrected(_: RunSummary, exam: Exam) -> TableCell:
-    return figure_cell(exam.corrected, share=True) if exam.corrected else _NO_FIGURE
-
-
-def _questions(summary: RunSummary, exam: Exam) -> TableCell:
-    score = _score(summary, exam)
-    return TableCell(f"{exam.questions:,}") if score and score.headline.n != exam.questions else _NO_FIGURE
-
-
-def _all_right(_: RunSummary, exam: Exam) -> TableCell:
-    return figure_cell(exam.rotations.all_right, share=True) if exam.rotations else _NO_FIGURE
-
-
-def _rotated_majority(_: RunSummary, exam: Exam) -> TableCell:
-    return _voted(exam.rotations.majority, exam.rotations.tied) if exam.rotations else _NO_FIGURE
-
-
-def _incomplete(_: RunSummary, exam: Exam) -> TableCell:
-    rotations = exam.rotations
-    return TableCell(f"{rotations.incomplete:,}") if rotations and rotations.incomplete else _NO_FIGURE
-
-
-def _flipped(_: RunSummary, exam: Exam) -> TableCell:
-    return figure_cell(exam.repeats.flipped, share=True) if exam.repeats else _NO_FIGURE
-
-
-def _off(_: RunSummary, exam: Exam) -> TableCell:
-    off = exam.repeats.off if exam.repeats else None
-    return _NO_FIGURE if off is None else value_cell(off, share=True)
-
-
-def _repeated_majority(_: RunSummary, exam: Exam) -> TableCell:
-    return _voted(exam.repeats.majority, exam.repeats.tied) if exam.repeats else _NO_FIGURE
-
-
-def _queue(_: RunSummary, exam: Exam) -> TableCell:
-    kinds = (f"{n:,} {kind.replace('_', ' ')}" for kind, n in exam.queue.items())
-    return TableCell(count_text(sum(exam.queue.values()), "reply"), tuple(kinds)) if exam.queue else _NO_FIGURE
-
-
-def _voted(mean: Mean, tied: int) -> TableCell:
-    return figure_cell(mean, share=True, more=f"{tied:,} tied" if tied else "")
-
-
-_FIGURES: Final[tuple[tuple[str, Callable[[RunSummary, Exam], TableCell]], ...]] = (
-    ("all questions", _micro),
-    ("points", _points),
-    ("points deducted", _deducted),
-    ("empty: no points, none deducted", _empty),
-    ("by the built-in rule alone", _built_in),
-    ("mean of the categories", _macro),
-    ("accuracy (answered)", _answered),
-    ("if unreadable replies were all right", _bounds),
-    ("expected by guessing", _chance),
-    ("above guessing (0 = guessing, 100 = all right)", _corrected),
-    ("independent questions", _questions),
-    ("all {orders} orders right", _all_right),
-    ("most frequent of {orders} orders", _rotated_majority),
-    ("questions with a failed order", _incomplete),
-    ("answer differs in {repeats} repeats", _flipped),
-    ("repeats off the most frequent", _off),
-    ("most frequent of {repeats} repeats", _repeated_majority),
-    ("to check by hand", _queue),
-)
-"""Title of a line, and its cell for a run; a cell without text means that the run has no such figure."""
+def _majority(votes: Rotations | Repeats | None) -> TableCell | None:
+    return _share(votes.majority, f"{votes.tied:,} tied" if votes.tied else "") if votes else None
 
 
 def _letters(runs: PageRuns) -> Section:
