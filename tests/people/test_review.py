@@ -8,7 +8,7 @@ from tests.store.exam_run import exam_runs, question
 
 from steelyard import ConfigError, Label, Store, compare
 from steelyard.analysis.label_forms import LabelForm
-from steelyard.analysis.summary.people_labels import PeopleVerdicts
+from steelyard.analysis.summary.people_labels import agreed_letters
 from steelyard.people.labels import add_labels
 from steelyard.people.review import queue_of
 from steelyard.plain_json import json_value
@@ -143,4 +143,4 @@ def test_what_is_no_verdict_is_refused_with_what_was_expected(typed):
 
 
 def test_labels_that_are_no_texts_are_no_verdicts():
-    assert PeopleVerdicts.of([says("q", 1), says("r", ["A"])]).letters == {}
+    assert agreed_letters([says("q", 1), says("r", ["A"])]).values == {}

@@ -7,7 +7,7 @@ that no score of the run takes (see `label_forms`), never count.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any, Final
@@ -34,151 +34,67 @@ NOT_COUNTED: Final = frozenset({"error", "not_applicable"})
 
 
 @dataclass(frozen=True, slots=True)
-class PeopleVerdicts:
-    """People's verdicts on the replies of one run.
+class AgreedLabels:
+    """What people say of the records of a run about one thing: letters of exams' replies, or values of a score.
 
     Args:
-        letters: (sample, repeat) -> letters that all who labelled it agree on.
-        authors: likewise who they are, by name, joined by " and ".
-        conflicting: places on which people disagree.
-        orders: sample's id -> the dataset's own letters in the order shown, for samples with an order of their own.
-    """
-
-    letters: Mapping[RecordKey, str]
-    authors: Mapping[RecordKey, str]
-    conflicting: frozenset[RecordKey]
-    orders: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, labels: Iterable[Label]) -> PeopleVerdicts:
-        """From the current labels of a run; `orders` stays empty, since labels do not hold the samples."""
-        by_author: dict[RecordKey, dict[str, str]] = {}
-        for label in labels:
-            is_verdict = label.name == ANSWER and label.kind != "cannot_tell" and isinstance(label.value, str)
-            if is_verdict and not label.author.startswith(MODEL):
-                reading = "".join(sorted(set(label.value)))
-                by_author.setdefault((label.sample, label.repeat), {})[label.author] = reading
-        readings = {key: set(of_record.values()) for key, of_record in by_author.items()}
-        letters = {key: next(iter(reading)) for key, reading in readings.items() if len(reading) == 1}
-        authors = {key: " and ".join(sorted(by_author[key])) for key in letters}
-        return cls(letters, authors, frozenset(key for key, reading in readings.items() if len(reading) > 1))
-
-    def __contains__(self, key: RecordKey) -> bool:
-        return key in self.letters or key in self.conflicting
-
-    def row(self, row: ScoreRow) -> ScoreRow:
-        """A row of an exam score with the people's verdict; unchanged if there is none, or no reply to label."""
-        letters, wanted = self.letters.get((row.sample, row.repeat)), Answered.of(row.detail).wanted
-        if letters is None or not wanted or row.outcome in NOT_COUNTED:
-            return row
-        detail = {key: value for key, value in row.detail.items() if key not in {"kind", "confidence"}}
-        detail |= {"letters": letters}
-        if "original" in detail:
-            detail["original"] = self.own_letters(row.sample, letters)
-        return row._replace(outcome="scored", value=_value(letters, detail), detail=detail)
-
-    def own_letters(self, sample: str, letters: str) -> str:
-        """Letters as shown to the model -> as the dataset has them."""
-        order = self.orders.get(sample, "")
-        return "".join(
-            sorted(order[at] if (at := ord(letter) - ord("A")) < len(order) else letter for letter in letters)
-        )
-
-    def score(self, record: Record, score: Score) -> Score:
-        """A score of a record with the people's verdict in its value, reason and detail."""
-        letters = self.letters.get((record.sample.id, record.repeat))
-        right_letters = score.detail.get("wanted")
-        if letters is None or not right_letters or score.outcome == "not_applicable":
-            return score
-        solved = solves(letters, str(right_letters))
-        authors = self.authors[record.sample.id, record.repeat]
-        labelled = {"letters": letters, "status": "answered" if letters else "none_of_these", "rule": "label"}
-        detail = {**score.detail, **labelled, "confidence": "explicit", "span": None}
-        detail.pop("kind", None)
-        if "original" in detail:
-            detail["original"] = self.own_letters(record.sample.id, letters)
-        reason = f"{letters or 'no option'}, says {authors} · correct {right_letters}"
-        passed = None if CREDIT in detail else solved
-        return Score(score.name, _value(letters, detail), passed=passed, reason=reason, detail=detail)
-
-
-def _value(letters: str, detail: Mapping[str, Any]) -> float:
-    """What an exam score gives for letters: 1 where they solve the question; its points for a score of points."""
-    wanted = str(detail["wanted"])
-    if CREDIT in detail:
-        return points_of(letters, wanted, detail["options"], detail[CREDIT], detail["lowest"])
-    return float(solves(letters, wanted))
-
-
-@dataclass(frozen=True, slots=True)
-class PeopleScores:
-    """People's labels of one score of one run, as values of that score.
-
-    Args:
-        form: of the labels.
-        info: what the scorer declared about the score.
-        values: (sample, repeat) -> value: that on which all who labelled it agree, or the mean of their ratings.
+        values: (sample, repeat) -> what all who labelled it say, or the mean of their ratings.
         authors: likewise who they are, by name, joined by " and ".
         conflicting: records on which people disagree.
     """
 
-    form: LabelForm
-    info: ScoreInfo
-    values: Mapping[RecordKey, float]
+    values: Mapping[RecordKey, Any]
     authors: Mapping[RecordKey, str]
     conflicting: frozenset[RecordKey]
 
     @classmethod
-    def of(cls, labels: Iterable[Label], form: LabelForm, info: ScoreInfo) -> PeopleScores:
-        """From the labels of a run that count; those of another name, kind or scale are left out."""
-        by_author: dict[RecordKey, dict[str, float]] = {}
-        names = {form.name, rated_thing(info, form.name)}
+    def of(cls, labels: Iterable[Label], read: Callable[[Label], Any], *, averaged: bool = False) -> AgreedLabels:
+        """The labels that count.
+
+        Args:
+            labels: the current ones of a run.
+            read: what a label says; None where it is not about this.
+            averaged: two people who rate a 3 and a 4 do not contradict each other; a pass and a fail do.
+        """
+        by_author: dict[RecordKey, dict[str, Any]] = {}
         for label in labels:
-            fits = label.name in names and label.kind in {"", form.kind} and label.scale in {None, form.scale}
-            number = form.number(label.value)
-            if fits and number is not None and not label.author.startswith(MODEL):
-                by_author.setdefault((label.sample, label.repeat), {})[label.author] = number
-        # Two people who rate a 3 and a 4 do not contradict each other; a pass and a fail do.
-        agreed = {
-            key: fmean(ratings.values())
-            for key, ratings in by_author.items()
-            if form.kind == "scale" or len(set(ratings.values())) == 1
+            value = None if label.author.startswith(MODEL) else read(label)
+            if value is not None:
+                by_author.setdefault((label.sample, label.repeat), {})[label.author] = value
+        values = {
+            key: fmean(said.values()) if averaged else next(iter(said.values()))
+            for key, said in by_author.items()
+            if averaged or len(set(said.values())) == 1
         }
-        authors = {key: " and ".join(sorted(by_author[key])) for key in agreed}
-        return cls(form, info, agreed, authors, frozenset(set(by_author) - set(agreed)))
+        authors = {key: " and ".join(sorted(by_author[key])) for key in values}
+        return cls(values, authors, frozenset(by_author) - frozenset(values))
 
     def __contains__(self, key: RecordKey) -> bool:
         return key in self.values or key in self.conflicting
 
-    def row(self, row: ScoreRow) -> ScoreRow:
-        """A row of the score with the people's label in place of its value."""
-        value = self.values.get((row.sample, row.repeat))
-        if value is None or row.outcome in NOT_COUNTED:
-            return row
-        return row._replace(outcome="scored", value=value, detail=self._detail(value, row.detail))
 
-    def score(self, record: Record, score: Score) -> Score:
-        """A score of a record with the people's label in its value, reason and detail."""
-        key = (record.sample.id, record.repeat)
-        value = self.values.get(key)
-        if value is None or score.outcome == "not_applicable":
-            return score
-        reason = f"{self._text(value)}, says {self.authors[key]}"
-        detail = self._detail(value, score.detail)
-        return Score(score.name, value, passed=self.info.passes(value), reason=reason, detail=detail)
+_NOBODY: Final = AgreedLabels({}, {}, frozenset())
 
-    def _detail(self, value: float, detail: Mapping[str, Any]) -> dict[str, Any]:
-        """The label's own detail in place of the scorer's, which explains another verdict."""
-        label = {"label": self._text(value)} if self.form.kind == "preference" or self.info.named_verdicts else {}
-        side = {key: detail[key] for key in OF_ANSWERS if key in detail}
-        return {**side, **label, "by": "people", "rule": "label"}
 
-    def _text(self, value: float) -> str:
-        if self.form.kind == "preference":
-            return {1.0: "A", 0.0: "B"}.get(value, "tie")
-        if self.form.kind == "pass_fail":
-            return "pass" if value else "fail"
-        return f"{value:g}"
+def agreed_letters(labels: Iterable[Label]) -> AgreedLabels:
+    """The letters that people read in the replies of an exam, sorted."""
+
+    def read(label: Label) -> str | None:
+        is_verdict = label.name == ANSWER and label.kind != "cannot_tell" and isinstance(label.value, str)
+        return "".join(sorted(set(label.value))) if is_verdict else None
+
+    return AgreedLabels.of(labels, read)
+
+
+def _agreed_values(labels: Iterable[Label], form: LabelForm, info: ScoreInfo) -> AgreedLabels:
+    """The values of a score that labels stand for; those of another name, kind or scale are left out."""
+    names = {form.name, rated_thing(info, form.name)}
+
+    def read(label: Label) -> float | None:
+        fits = label.name in names and label.kind in {"", form.kind} and label.scale in {None, form.scale}
+        return form.number(label.value) if fits else None
+
+    return AgreedLabels.of(labels, read, averaged=form.kind == "scale")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,45 +103,96 @@ class CountedLabels:
 
     Args:
         forms: score -> the form of labels that count in its place.
-        verdicts: labels of the exams' replies.
+        infos: what the scorers declared, by score.
+        letters: labels of the exams' replies.
         people: score -> labels of it, where it is not an exam's and has any.
+        orders: sample's id -> the dataset's own letters in the order shown, for samples with an order of their own.
     """
 
     forms: Mapping[str, LabelForm]
-    verdicts: PeopleVerdicts
-    people: Mapping[str, PeopleScores]
+    infos: Mapping[str, ScoreInfo]
+    letters: AgreedLabels
+    people: Mapping[str, AgreedLabels]
+    orders: Mapping[str, str]
 
     @classmethod
     def of(cls, data: RunData) -> CountedLabels:
         """Those of a run."""
         infos = data.score_infos
         forms = counted_forms(data.manifest, infos)
-        verdicts = PeopleVerdicts.of(data.labels)
+        letters = agreed_letters(data.labels)
         people = {
-            name: PeopleScores.of(data.labels, form, infos[name])
+            name: _agreed_values(data.labels, form, infos[name])
             for name, form in forms.items()
             if form.kind != "choice"
         }
-        return cls(
-            forms,
-            replace(verdicts, orders=_orders(data, {sample for sample, _ in verdicts.letters})),
-            {name: scores for name, scores in people.items() if scores.values or scores.conflicting},
-        )
+        labelled = {name: agreed for name, agreed in people.items() if agreed.values or agreed.conflicting}
+        return cls(forms, infos, letters, labelled, _orders(data, {sample for sample, _ in letters.values}))
 
     @property
     def exams(self) -> tuple[str, ...]:
         """Exam scores, which labels of letters change."""
         return tuple(name for name, form in self.forms.items() if form.kind == "choice")
 
+    def __contains__(self, key: RecordKey) -> bool:
+        return any(key in agreed.values for agreed in (self.letters, *self.people.values()))
+
+    def _takes_letters(self, name: str, detail: Mapping[str, Any]) -> bool:
+        return name in self.exams or CREDIT in detail
+
+    def _label(self, name: str, key: RecordKey, outcome: str, detail: Mapping[str, Any]) -> Any:
+        """The letters or the value in place of a score; None where it stays as it was scored."""
+        if outcome in NOT_COUNTED:
+            return None
+        if self._takes_letters(name, detail):
+            return self.letters.values.get(key) if detail.get("wanted") else None
+        return self.people[name].values.get(key) if name in self.people else None
+
     def row(self, row: ScoreRow) -> ScoreRow:
         """A row with the people's label; unchanged where there is none."""
-        if row.name in self.exams or CREDIT in row.detail:
-            return self.verdicts.row(row)
-        return self.people[row.name].row(row) if row.name in self.people else row
+        label = self._label(row.name, (row.sample, row.repeat), row.outcome, row.detail)
+        if label is None:
+            return row
+        if self._takes_letters(row.name, row.detail):
+            detail = self._with_letters(row.sample, label, row.detail)
+            detail.pop("confidence", None)
+            return row._replace(outcome="scored", value=_value_of_letters(label, detail), detail=detail)
+        return row._replace(outcome="scored", value=label, detail=self._by_people(row.name, label, row.detail))
+
+    def score(self, record: Record, score: Score) -> Score:
+        """A score of a record with the people's label in its value, reason and detail."""
+        key = (record.sample.id, record.repeat)
+        label = self._label(score.name, key, score.outcome, score.detail)
+        if label is None:
+            return score
+        if self._takes_letters(score.name, score.detail):
+            status = "answered" if label else "none_of_these"
+            detail = self._with_letters(record.sample.id, label, score.detail)
+            detail |= {"status": status, "rule": "label", "confidence": "explicit", "span": None}
+            wanted = str(detail["wanted"])
+            reason = f"{label or 'no option'}, says {self.letters.authors[key]} · correct {wanted}"
+            passed = None if CREDIT in detail else solves(label, wanted)
+            return Score(score.name, _value_of_letters(label, detail), passed=passed, reason=reason, detail=detail)
+        reason = f"{_value_text(self.forms[score.name], label)}, says {self.people[score.name].authors[key]}"
+        detail = self._by_people(score.name, label, score.detail)
+        return Score(score.name, label, passed=self.infos[score.name].passes(label), reason=reason, detail=detail)
+
+    def _with_letters(self, sample: str, letters: str, detail: Mapping[str, Any]) -> dict[str, Any]:
+        """The detail of an exam's score with other letters, as shown to the model and as the dataset has them."""
+        own = {"original": own_letters(letters, self.orders.get(sample, ""))} if "original" in detail else {}
+        return {key: value for key, value in detail.items() if key != "kind"} | {"letters": letters} | own
+
+    def _by_people(self, name: str, value: float, detail: Mapping[str, Any]) -> dict[str, Any]:
+        """The label's own detail in place of the scorer's, which explains another verdict."""
+        form = self.forms[name]
+        is_named = form.kind == "preference" or self.infos[name].named_verdicts
+        label = {"label": _value_text(form, value)} if is_named else {}
+        side = {key: detail[key] for key in OF_ANSWERS if key in detail}
+        return {**side, **label, "by": "people", "rule": "label"}
 
     def columns(self, columns: ScoreColumns) -> ScoreColumns:
         """The rows of a run with the people's labels."""
-        labelled = {*self.verdicts.letters, *(key for people in self.people.values() for key in people.values)}
+        labelled = {key for agreed in (self.letters, *self.people.values()) for key in agreed.values}
         rows = enumerate(columns.rows()) if labelled else ()
         return columns.changed(
             {
@@ -234,6 +201,31 @@ class CountedLabels:
                 if (row.sample, row.repeat) in labelled and (changed := self.row(row)) is not row
             }
         )
+
+
+def own_letters(letters: str, order: str) -> str:
+    """Letters as shown to the model -> as the dataset has them, which shows its options in this order.
+
+    >>> own_letters("AC", "BCAD")
+    'AB'
+    """
+    return "".join(sorted(order[at] if (at := ord(letter) - ord("A")) < len(order) else letter for letter in letters))
+
+
+def _value_of_letters(letters: str, detail: Mapping[str, Any]) -> float:
+    """What an exam score gives for letters: 1 where they solve the question; its points for a score of points."""
+    wanted = str(detail["wanted"])
+    if CREDIT in detail:
+        return points_of(letters, wanted, detail["options"], detail[CREDIT], detail["lowest"])
+    return float(solves(letters, wanted))
+
+
+def _value_text(form: LabelForm, value: float) -> str:
+    if form.kind == "preference":
+        return {1.0: "A", 0.0: "B"}.get(value, "tie")
+    if form.kind == "pass_fail":
+        return "pass" if value else "fail"
+    return f"{value:g}"
 
 
 def _orders(data: RunData, samples: set[str]) -> dict[str, str]:
@@ -251,7 +243,7 @@ def with_labels(data: RunData) -> RunData:
     """
     counted, stopping = CountedLabels.of(data), data.stopping
     if stopping is not None and (
-        (stopping.score in counted.exams and counted.verdicts.letters) or stopping.score in counted.people
+        (stopping.score in counted.exams and counted.letters.values) or stopping.score in counted.people
     ):
         stopping = stopping.undone(range_of(data.score_infos.get(stopping.score)))
     return replace(data, scores=counted.columns(data.scores), stopping=stopping, before_labels=data)
@@ -259,16 +251,9 @@ def with_labels(data: RunData) -> RunData:
 
 def labelled_record(record: Record, counted: CountedLabels) -> Record:
     """A record with people's labels in place of the scores that they are about."""
-    key = (record.sample.id, record.repeat)
-    if key not in counted.verdicts.letters and not any(key in people.values for people in counted.people.values()):
+    if (record.sample.id, record.repeat) not in counted:
         return record
-    return replace(record, scores=tuple(_labelled_score(record, score, counted) for score in record.scores))
-
-
-def _labelled_score(record: Record, score: Score, counted: CountedLabels) -> Score:
-    if score.name in counted.exams or CREDIT in score.detail:
-        return counted.verdicts.score(record, score)
-    return counted.people[score.name].score(record, score) if score.name in counted.people else score
+    return replace(record, scores=tuple(counted.score(record, score) for score in record.scores))
 
 
 def labelled_summary(summary: RunSummary, data: RunData, before: RunData) -> RunSummary:
@@ -281,8 +266,10 @@ def labelled_summary(summary: RunSummary, data: RunData, before: RunData) -> Run
     """
     counted = CountedLabels.of(before)
     exam = summary.exam.score if summary.exam else ""
-    name = exam or _counted_score(summary, counted)
-    counts = _count_letters(before, counted.verdicts, name) if exam else _count_numbers(before, counted, name)
+    # The headline if it takes labels, else the first score with any.
+    others = [summary.primary] if summary.primary in counted.forms else [*counted.people, *counted.forms]
+    name = exam or next(iter(others), "")
+    counts = _count_labels(before, counted, name, exam=bool(exam))
     kinds = Counter(summary.records.unparsed_kinds)
     kinds.subtract(counts.read)
     unlabelled = before.scores.only(before.scores.rows_of(name))
@@ -307,13 +294,6 @@ def labelled_summary(summary: RunSummary, data: RunData, before: RunData) -> Run
     )
 
 
-def _counted_score(summary: RunSummary, counted: CountedLabels) -> str:
-    """The score whose labels a summary is about: the headline if it takes labels, else the first with any."""
-    if summary.primary in counted.forms:
-        return summary.primary
-    return next(iter([*counted.people, *counted.forms]), "")
-
-
 def _uncounted(data: RunData, counted: CountedLabels, score: str) -> dict[str, int]:
     """Names of people's labels that enter no score -> how many; comments are not meant to."""
     forms, infos = counted.forms.items(), data.score_infos
@@ -328,7 +308,7 @@ def _uncounted(data: RunData, counted: CountedLabels, score: str) -> dict[str, i
 
 @dataclass(slots=True)
 class _LabelCounts:
-    """Changes by labels in a run, counted row by row; `read` has the kinds of unparsed replies that they decided."""
+    """Changes by labels in a run; `read` has the kinds of unparsed replies that they decided."""
 
     decided: Counter[str] = field(default_factory=Counter)
     changed: int = 0
@@ -336,49 +316,29 @@ class _LabelCounts:
     unseen: int = 0
     read: Counter[str] = field(default_factory=Counter)
 
-    def add_letters(self, row: ScoreRow, verdicts: PeopleVerdicts) -> None:
+
+def _count_labels(before: RunData, counted: CountedLabels, name: str, *, exam: bool) -> _LabelCounts:
+    """Changes of one score, counted row by row."""
+    counts, agreed = _LabelCounts(), counted.letters if exam else counted.people.get(name, _NOBODY)
+    rows = before.scores.rows(name) if exam else before.scores.judged_rows(name)
+    for row in rows:
         key, answered = (row.sample, row.repeat), Answered.of(row.detail)
-        if key in verdicts.letters and row.detail != NO_DETAIL:
-            self.decided[verdicts.authors[key]] += 1
-            labelled = verdicts.row(row)
-            self.changed += (labelled.outcome, labelled.value) != (row.outcome, row.value)
+        if row.outcome in NOT_COUNTED:
+            continue
+        if key in agreed.values and (not exam or row.detail != NO_DETAIL):
+            counts.decided[agreed.authors[key]] += 1
+            labelled = counted.row(row)
+            counts.changed += (labelled.outcome, labelled.value) != (row.outcome, row.value)
             if row.outcome == "unparsed":
-                self.read[answered.kind or "unparsed"] += 1
-        elif key in verdicts.conflicting:
-            self.conflicting += 1
-        elif queue_kind(row.outcome, answered):
-            self.unseen += 1
-
-    def add_number(self, row: ScoreRow, people: PeopleScores) -> None:
-        key = (row.sample, row.repeat)
-        if key in people.values:
-            self.decided[people.authors[key]] += 1
-            self.changed += (row.outcome, row.value) != ("scored", people.values[key])
-            if row.outcome == "unparsed":
-                self.read[str(row.detail.get("kind") or "unparsed")] += 1
-        elif key in people.conflicting:
-            self.conflicting += 1
-
-
-def _count_letters(before: RunData, verdicts: PeopleVerdicts, name: str) -> _LabelCounts:
-    counts = _LabelCounts()
-    for row in before.scores.rows(name):
-        if row.outcome not in NOT_COUNTED:
-            counts.add_letters(row, verdicts)
-    return counts
-
-
-def _count_numbers(before: RunData, counted: CountedLabels, name: str) -> _LabelCounts:
-    counts = _LabelCounts()
-    people = counted.people.get(name)
-    if people is not None:
-        for row in before.scores.judged_rows(name):
-            if row.outcome not in NOT_COUNTED:
-                counts.add_number(row, people)
-    if name and before.bodies is not None:
+                counts.read[answered.kind or "unparsed"] += 1
+        elif key in agreed.conflicting:
+            counts.conflicting += 1
+        elif exam and queue_kind(row.outcome, answered):
+            counts.unseen += 1
+    if not exam and name and before.bodies is not None:
         rules = ReviewRules.of(before.manifest, before.score_infos)
         counts.unseen = sum(
-            bool(reasons) and (people is None or (record.sample.id, record.repeat) not in people)
+            bool(reasons) and (record.sample.id, record.repeat) not in agreed
             for record, reasons in with_reasons(before.bodies.records(None), rules)
         )
     return counts
