@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.stats.binomial import clopper_pearson, jeffreys
 from steelyard.stats.bootstrap import bca_bootstrap, percentile_bootstrap
-from steelyard.stats.intervals import Interval, clustered_spread, wilson
+from steelyard.stats.intervals import Interval, clustered_spread, wilson, wilson_clustered
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,28 @@ def rate_standard_error(successes: float, n: int) -> float | None:
     (0.25, None)
     """
     return math.sqrt(successes / n * (1 - successes / n) / (n - 1)) if n > 1 else None
+
+
+def unit_numbers(units: Iterable[Hashable]) -> list[int]:
+    """A number for each unit, from 0 in order of first appearance: what belongs to one unit is not independent.
+
+    >>> unit_numbers(["b", "a", "b"])
+    [0, 1, 0]
+    """
+    numbers: dict[Hashable, int] = {}
+    return [numbers.setdefault(unit, len(numbers)) for unit in units]
+
+
+def share_interval(values: ArrayLike, units: ArrayLike) -> Interval:
+    """Wilson's 95 % CI of the share of ones among zeros and ones, by cluster where several belong to one unit.
+
+    Args:
+        values: at least one.
+        units: a number for each.
+    """
+    if len(np.unique(units)) == np.size(values):
+        return wilson(int(np.sum(values)), np.size(values))
+    return wilson_clustered(values, clusters=units)
 
 
 RateInterval = Literal["wilson", "clopper_pearson", "jeffreys"]

@@ -8,12 +8,12 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from steelyard.analysis.intervals import Mean
+from steelyard.analysis.intervals import Mean, share_interval, unit_numbers
 from steelyard.analysis.run_data import RecordPlace
 from steelyard.analysis.scores.score_columns import CODES, ScoreColumns
 from steelyard.analysis.scores.score_infos import rated_thing, scores_rating
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.stats.intervals import Interval, mean_interval, wilson, wilson_clustered
+from steelyard.stats.intervals import Interval, mean_interval
 from steelyard.stats.paired import newcombe_clustered, newcombe_paired
 from steelyard.types import ScoreInfo
 
@@ -71,8 +71,7 @@ def units_of(records: Iterable[RecordPlace], clusters: Mapping[RecordPlace, str]
     >>> units_of([("1", 0), ("2", 0), ("1", 1)], {})
     [0, 1, 0]
     """
-    numbers: dict[str, int] = {}
-    return [numbers.setdefault(clusters.get(record, record[0]), len(numbers)) for record in records]
+    return unit_numbers(clusters.get(record, record[0]) for record in records)
 
 
 def mean_over(
@@ -91,12 +90,8 @@ def mean_over(
     (0.09, 0.91)
     """
     numbers, units = list(values.values()), units_of(values, clusters)
-    if not set(numbers) <= {0.0, 1.0}:
-        interval = mean_interval(numbers, clusters=units, scale=scale)
-    elif len(set(units)) == len(units):
-        interval = wilson(int(sum(numbers)), len(numbers))
-    else:
-        interval = wilson_clustered(numbers, clusters=units)
+    is_share = set(numbers) <= {0.0, 1.0}
+    interval = share_interval(numbers, units) if is_share else mean_interval(numbers, clusters=units, scale=scale)
     return Mean(math.fsum(numbers) / len(numbers), interval, len(numbers))
 
 
@@ -192,12 +187,12 @@ def place_interval(ways: Sequence[int], units: Sequence[Hashable]) -> Interval:
         ways: of each pair, see `favoured_place`; at least one.
         units: the independent unit of each pair, equal for pairs that depend on each other.
     """
-    numbers = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
-    if len(numbers) == len(units):
+    numbers = unit_numbers(units)
+    if len(set(numbers)) == len(numbers):
         first, second = ways.count(1), ways.count(-1)
         return newcombe_paired(0, first, second, len(ways) - first - second)
     sides = ([float(way == position) for way in ways] for position in (1, -1))
-    return newcombe_clustered(*sides, clusters=[numbers[unit] for unit in units])
+    return newcombe_clustered(*sides, clusters=numbers)
 
 
 def favoured_place(orders: Sequence[Any]) -> int | None:

@@ -16,13 +16,13 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.intervals import Mean
+from steelyard.analysis.intervals import Mean, share_interval, unit_numbers
 from steelyard.analysis.judging_manifest import CHARS, DIFFICULTY, STYLE
 from steelyard.analysis.notebook import notebook_html
 from steelyard.analysis.numbers import count_text
 from steelyard.analysis.stopping import Stopping
 from steelyard.plain_json import field_values
-from steelyard.stats.intervals import Interval, wilson, wilson_clustered
+from steelyard.stats.intervals import Interval
 from steelyard.stats.length_control import length_controlled, told_apart
 
 PreferenceVerdict = Literal["A", "B", "cannot_tell", "none"]
@@ -328,8 +328,7 @@ class LengthRows:
         differences, means = chars[:, 0] - chars[:, 1], chars.mean(axis=0)
         unequal = np.array(self.decided) & (differences != 0)
         won = ((np.array(self.values) > 0.5) == (differences > 0))[unequal]
-        numbers = {unit: number for number, unit in enumerate(dict.fromkeys(self.units))}
-        units = np.array([numbers[unit] for unit in self.units])
+        units = np.array(unit_numbers(self.units))
         effect = LengthEffect(
             n=len(differences),
             mean_a=float(means[0]),
@@ -337,7 +336,7 @@ class LengthRows:
             longer_pairs={"A": int((differences > 0).sum()), "B": int((differences < 0).sum())},
             unequal=len(won),
             longer_won=int(won.sum()),
-            longer_interval=None if stopped or not len(won) else _share(won, units[unequal]),
+            longer_interval=None if stopped or not len(won) else share_interval(won.astype(float), units[unequal]),
         )
         if not told_apart(differences, self.values):
             found = _winner(effect) if told_apart(differences) else _longer_side(effect, names)
@@ -367,12 +366,6 @@ class LengthRows:
 def _difference(a: float, b: float) -> float:
     """Relative difference of two counts, in [-1, 1]; 0 where both are 0."""
     return (a - b) / (a + b) if a + b else 0.0
-
-
-def _share(won: Array, units: Array) -> Interval:
-    if len(np.unique(units)) == len(units):
-        return wilson(int(won.sum()), len(won))
-    return wilson_clustered(won.astype(float), clusters=units)
 
 
 def _longer_side(effect: LengthEffect, names: Mapping[str, str]) -> str:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final, Literal
 
-from steelyard.analysis.intervals import Mean
+from steelyard.analysis.intervals import Mean, share_interval, unit_numbers
 from steelyard.analysis.judges.judged_score import favoured_place, place_interval, with_verdict
 from steelyard.analysis.judges.jury import with_jury
 from steelyard.analysis.judging_manifest import SIDES, score_of, sides_of
@@ -45,7 +45,7 @@ from steelyard.analysis.scores.score_summary import summarize
 from steelyard.analysis.scores.score_summary_values import NO_GROUP, ScoreSummary
 from steelyard.analysis.stopping import Stopping
 from steelyard.stats.binomial import binomial_test
-from steelyard.stats.intervals import Interval, wilson, wilson_clustered
+from steelyard.stats.intervals import Interval
 from steelyard.stats.paired import sign_flip
 from steelyard.stats.power import detectable_win_rate
 from steelyard.types import ScoreInfo
@@ -73,10 +73,7 @@ class _Directions:
 
     @property
     def interval(self) -> Interval:
-        numbers = {unit: number for number, unit in enumerate(dict.fromkeys(self.units))}
-        if len(numbers) == len(self.units):
-            return wilson(self.first, len(self.ways))
-        return wilson_clustered([float(way > 0) for way in self.ways], clusters=[numbers[unit] for unit in self.units])
+        return share_interval([float(way > 0) for way in self.ways], unit_numbers(self.units))
 
 
 @dataclass(slots=True)
@@ -152,8 +149,7 @@ def fair_split(won: Sequence[int], units: Sequence[str] | None = None) -> float:
     """
     if units is None or len(set(units)) == len(units):
         return binomial_test(sum(1 for direction in won if direction > 0), len(won))
-    numbers = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
-    return sign_flip(won, clusters=[numbers[unit] for unit in units])
+    return sign_flip(won, clusters=unit_numbers(units))
 
 
 PairOutcome = Literal["A", "B", "tie", "inconsistent", "unparsed", "refused", "not_judged", "not_applicable", "errors"]

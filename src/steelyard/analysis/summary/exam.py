@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.intervals import Mean, standard_error
+from steelyard.analysis.intervals import Mean, share_interval, standard_error
 from steelyard.analysis.scores.score_columns import (
     CODES,
     QUEUE_KINDS,
@@ -41,7 +41,6 @@ from steelyard.analysis.summary.exam_values import (
 )
 from steelyard.replies.answer_key import chance_to_solve
 from steelyard.stats.homogeneity import HomogeneityTest, between_places, within_samples
-from steelyard.stats.intervals import wilson, wilson_clustered
 from steelyard.types import ScoreInfo
 
 Array = NDArray[Any]
@@ -249,15 +248,9 @@ def letter_bias(columns: ExamColumns) -> LetterBias | None:
 
 def _recall(part: ExamColumns, letter: int) -> LetterRecall:
     at = part.key == letter
-    n, values = int(at.sum()), part.value[at]
-    recall = Mean(None, None, 0)
-    if n:
-        independent = _has_no_repeats(part) or len(np.unique(part.unit[at])) == n
-        interval = wilson(int(values.sum()), n) if independent else wilson_clustered(values, clusters=part.unit[at])
-        error = standard_error(values, None if independent else part.unit[at])
-        recall = Mean(float(values.mean()), interval, n, error)
+    recall = _rate(part.value[at], part.unit[at])
     offered, chosen = int((part.options > letter).sum()), int((part.shown == letter).sum())
-    return LetterRecall(chr(ord("A") + letter), offered, n, chosen, recall)
+    return LetterRecall(chr(ord("A") + letter), offered, recall.n, chosen, recall)
 
 
 def _has_no_repeats(part: ExamColumns) -> bool:
@@ -393,10 +386,8 @@ def _rate(values: Array, units: Array) -> Mean:
     n = len(values)
     if not n:
         return Mean(None, None, 0)
-    if len(np.unique(units)) == n:
-        return Mean(float(values.mean()), wilson(int(values.sum()), n), n, standard_error(values))
-    interval = wilson_clustered(values, clusters=units)
-    return Mean(float(values.mean()), interval, n, standard_error(values, units))
+    dependent = None if len(np.unique(units)) == n else units
+    return Mean(float(values.mean()), share_interval(values, units), n, standard_error(values, dependent))
 
 
 def examined(rows: ScoreColumns, score: ScoreSummary) -> Exam:
