@@ -102,3 +102,22 @@ def test_check_says_where_golds_disagree_on_the_data():
     assert [(finding.kind, finding.message) for finding in findings] == [
         ("golds_disagree", "gold 1 and gold 2: 3 rows against 2")
     ]
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ([7], "condition_cols is [7]; numbers from 0 to 0 are expected"),
+        ([[0], [1]], "condition_cols is [1]; numbers from 0 to 0 are expected"),
+        ([[0], [0], [0]], "condition_cols lists the columns of 3 queries, of 2"),
+    ],
+)
+def test_check_finds_columns_that_a_gold_does_not_have(named, message):
+    golds = joined_golds(["SELECT name FROM c", "SELECT name FROM c ORDER BY name"])
+    samples = [
+        ("golds.jsonl:1", Sample("a", "q", golds, metadata={"schema": SCHEMA, "condition_cols": [[0], [0]]})),
+        ("golds.jsonl:2", Sample("b", "q", golds, metadata={"schema": SCHEMA, "condition_cols": named})),
+    ]
+    [finding] = SqlResult().check_references(samples)
+    assert (finding.kind, finding.is_error, finding.place) == ("columns_wrong", True, "golds.jsonl:2")
+    assert finding.message == message

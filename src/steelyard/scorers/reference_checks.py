@@ -1,6 +1,7 @@
 """Runs every reference of a dataset before it is used, and lists what is wrong with it or doubtful about it.
 
-    errors      it cannot be run, or its schema cannot be built: the sample cannot be scored
+    errors      it cannot be run, its schema cannot be built, or the dataset names columns of its result that it does
+                not have: the sample cannot be scored
     warnings    it returns nothing, reads empty tables alone, has no unique result, asks for the current time, sorts
                 numbers that are stored as text, fills a LIMIT with NULLs, or leaves other data each time it is run: a
                 verdict on it may mean little; or a table of its schema that it does not need cannot be built
@@ -26,10 +27,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
+from steelyard.errors import DataError
 from steelyard.files import make_private_folder
 from steelyard.plain_json import field_values
 from steelyard.scorers.open_references import decided_parts
-from steelyard.scorers.sql_runs import UNSTEADY_ROWS, Bench, SampleDatabase, digest_of_file
+from steelyard.scorers.sql_runs import (
+    READ_COLUMNS,
+    UNSTEADY_ROWS,
+    Bench,
+    SampleDatabase,
+    condition_columns,
+    digest_of_file,
+    golds_of,
+    ignores_order,
+)
 from steelyard.sql.changed_data import told_unsteady, without_count
 from steelyard.sql.clock import reads_clock
 from steelyard.sql.equality import CellEquality
@@ -52,10 +63,12 @@ FindingKind = Literal[
     "null_in_limit",
     "golds_disagree",
     "changes_differ",
+    "columns_wrong",
 ]
 TITLES: Final[dict[FindingKind, str]] = {
     "cannot_run": "cannot be run",
     "schema_fails": "schema cannot be built",
+    "columns_wrong": "the columns that count are not columns of the result",
     "tables_left_out": "tables that this engine cannot build, and that the reference does not need",
     "returns_nothing": "no row returned, as by a wrong answer",
     "empty_tables": "only empty tables read, so that equal results mean nothing",
@@ -69,9 +82,9 @@ TITLES: Final[dict[FindingKind, str]] = {
     "changes_differ": "data left that differ each time (current time, random numbers), so that they are not compared",
 }
 """Each kind of finding as a heading for people, errors first."""
-ERRORS: Final[frozenset[FindingKind]] = frozenset({"cannot_run", "schema_fails"})
+ERRORS: Final[frozenset[FindingKind]] = frozenset({"cannot_run", "schema_fails", "columns_wrong"})
 
-_RULES: Final = 7
+_RULES: Final = 8
 """Number of the rules below; another one forgets what was remembered."""
 _AT_ONCE: Final = 64
 _SHOWN: Final = 60
@@ -135,12 +148,12 @@ async def check_references(
     with Sandbox(resolve=resolve) as sandbox:
         settings = json.dumps([_RULES, *_versions(), astuple(limits), astuple(equality)])
         while chunk := list(islice(waiting, _AT_ONCE)):
-            keys = [_key(source.database, sample.reference, settings) for _, sample, source in chunk]
+            keys = [_key(source.database, sample, settings) for _, sample, source in chunk]
             new = {key: entry for key, entry in zip(keys, chunk, strict=True) if key not in known}
             known |= {key: found for key in new if memory and (found := memory.get(key)) is not None}
             missing = [(key, entry) for key, entry in new.items() if key not in known]
             checks = (
-                _checked(Bench.of(sandbox, limits, equality), source.database, sample.reference)
+                _checked(Bench.of(sandbox, limits, equality), source.database, sample)
                 for _, (_, sample, source) in missing
             )
             for (key, (_, sample, source)), found in zip(missing, await _gathered(checks), strict=True):
@@ -175,11 +188,12 @@ def _with_queries(
             yield place, sample, source
 
 
-def _key(database: Database, query: str, settings: str) -> str:
+def _key(database: Database, sample: Sample, settings: str) -> str:
     digest = blake2b(digest_size=16)
     place = database.server.url + database.server.schema if database.server else ""
     content = digest_of_file(database.file) if database.file is not None else database.script.encode("utf-8", "replace")
-    for part in (settings, database.engine, database.now, place, str(database.changes), query):
+    columns = repr([sample.metadata.get(name) for name in sorted(READ_COLUMNS)])
+    for part in (settings, database.engine, database.now, place, str(database.changes), columns, str(sample.reference)):
         digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
     digest.update(content)
     return digest.hexdigest()
@@ -203,8 +217,22 @@ def _lasts(database: Database, query: str) -> bool:
     return database.server is None and (bool(database.now) or not reads_clock(query, database.engine))
 
 
-async def _checked(bench: Bench, database: Database, reference: str) -> Remembered:
-    """What is wrong with a reference: with each of its queries, and between them."""
+async def _checked(bench: Bench, database: Database, sample: Sample) -> Remembered:
+    """What is wrong with a reference: with each of its queries, between them, and with the columns named beside it."""
+    found = [*await _checked_queries(bench, database, str(sample.reference))]
+    if not READ_COLUMNS.isdisjoint(sample.metadata):
+        try:
+            ignores_order(sample)
+            for gold in golds_of(sample, database.engine):
+                query = gold_queries(str(gold.reference), database.engine)[0]
+                if (table := await bench.table(database, query)) is not None:
+                    condition_columns(gold, table)
+        except DataError as error:
+            found.append(("columns_wrong", str(error).removeprefix(f"sample {sample.id}: ")))
+    return found
+
+
+async def _checked_queries(bench: Bench, database: Database, reference: str) -> Remembered:
     queries = gold_statements(reference, database.engine)
     if len(queries) < 2:
         return await _checked_query(bench, database, gold_queries(reference, database.engine)[0])
