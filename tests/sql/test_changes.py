@@ -141,6 +141,11 @@ def test_default_of_null_is_none_on_sqlite(box):
         ("a INT", "a TEXT", False),
         ("a INT, b TEXT", "b TEXT, a INT", False),
         ("a INT DEFAULT 1", "a INT DEFAULT 2", False),
+        ("a INT, b INT AS (a + 1)", "a INT, b INT", False),
+        ("a INT, b INT AS (a + 1)", "a INT, b INT AS (a + 2)", False),
+        ("a INT, b INT AS (a+1)", "a INT, b INT GENERATED ALWAYS AS ( A + 1 )", True),
+        ("a VARCHAR COLLATE NOCASE", "a VARCHAR", False),
+        ("a VARCHAR COLLATE NOCASE", "a VARCHAR collate nocase", True),
     ],
 )
 def test_of_a_new_table_counts_what_it_accepts(box, engine, first, other, same):
@@ -149,6 +154,24 @@ def test_of_a_new_table_counts_what_it_accepts(box, engine, first, other, same):
         for columns in (first, other)
     ]
     assert (sorted(map(repr, made[0])) == sorted(map(repr, made[1]))) is same
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "same"),
+    [
+        ("(a INTEGER PRIMARY KEY) STRICT", "(a INTEGER PRIMARY KEY)", False),
+        ("(a INTEGER PRIMARY KEY) WITHOUT ROWID", "(a INTEGER PRIMARY KEY)", False),
+        ("(a INT PRIMARY KEY) STRICT, WITHOUT  ROWID", "(a INT PRIMARY KEY) without rowid, strict", True),
+        ("(a INT, b INT AS (a) STORED)", "(a INT, b INT AS (a) VIRTUAL)", False),
+        ("(a INT REFERENCES k (a) ON UPDATE CASCADE)", "(a INT REFERENCES k (a))", False),
+        ("(a TEXT COLLATE BINARY)", "(a TEXT)", True),
+        ("(a TEXT, PRIMARY KEY (a COLLATE NOCASE))", "(a TEXT, PRIMARY KEY (a))", False),
+    ],
+)
+def test_of_a_new_table_on_sqlite_its_options_count(box, first, other, same):
+    database = Database("sqlite", script="CREATE TABLE k (a INT UNIQUE);", changes=True)
+    made = [sorted(map(repr, rows_of(box, database, f"CREATE TABLE u {text}"))) for text in (first, other)]
+    assert (made[0] == made[1]) is same
 
 
 @pytest.mark.parametrize(

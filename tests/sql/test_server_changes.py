@@ -174,6 +174,19 @@ def test_definitions_are_compared_on_postgres_which_rolls_them_back(postgres):
         changed = rows_of(box, trial, "CREATE TABLE crews AS SELECT name FROM boats WHERE id = 1")
         assert ("added", "crews", ["Wren"]) in changed
         assert any(table == "(schema)" for _, table, _ in changed)
+        plain, generated, collated, same = (
+            rows_of(box, trial, f"CREATE TABLE crews ({columns})")
+            for columns in (
+                "a int, b int",
+                "a int, b int GENERATED ALWAYS AS (a + 1) STORED",
+                'a int, b text COLLATE "C"',
+                "A int,  b int",
+            )
+        )
+        defaulted = rows_of(box, trial, "CREATE TABLE crews (a int, b text)")
+        assert plain == same
+        assert plain != generated
+        assert collated != defaulted
     assert ground.run("SELECT to_regclass('trial.crews')") == [(None,)]
 
 

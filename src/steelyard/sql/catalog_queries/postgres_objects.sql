@@ -1,6 +1,8 @@
 -- The columns, constraints, indexes, views and sequences of a schema, with their definitions.
 SELECT 'column', c.relname, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), a.attnotnull::text,
-    coalesce(pg_catalog.pg_get_expr(d.adbin, d.adrelid), ''),
+    coalesce(pg_catalog.pg_get_expr(d.adbin, d.adrelid), '') || a.attgenerated::text || a.attidentity::text
+        || coalesce((SELECT ' ' || l.collname FROM pg_catalog.pg_collation AS l JOIN pg_catalog.pg_type AS t
+            ON t.oid = a.atttypid WHERE l.oid = a.attcollation AND a.attcollation <> t.typcollation), ''),
     (pg_catalog.row_number() OVER (PARTITION BY a.attrelid ORDER BY a.attnum))::text
 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace AND n.nspname = %(schema)s
 JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped

@@ -19,9 +19,10 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -358,6 +359,7 @@ _TOKENS: Final = re.compile(
     r"""|\w+(?:\.\d+)?|<=|>=|<>|!=|==|\|\||.""",
     re.DOTALL,
 )
+_BEFORE_RULE: Final[Mapping[str, str]] = MappingProxyType({"check": "check", "as": "generated"})
 _MISMATCH: Final = "foreign key mismatch"
 
 
@@ -463,8 +465,8 @@ def _state(connection: sqlite3.Connection, guard: Guard, wanted: set[str], limit
     ]
     for name, text in [(name, sql or "") for kind, name, _, sql in every if kind == "table"]:
         columns = connection.execute(
-            "SELECT cid, name, type, \"notnull\", CASE WHEN upper(dflt_value) <> 'NULL' THEN dflt_value END, pk "
-            "FROM pragma_table_xinfo(?)",
+            "SELECT cid, name, type, \"notnull\", CASE WHEN upper(dflt_value) <> 'NULL' THEN dflt_value END, pk, "
+            "hidden FROM pragma_table_xinfo(?)",
             (name,),
         )
         schema += [
@@ -473,8 +475,10 @@ def _state(connection: sqlite3.Connection, guard: Guard, wanted: set[str], limit
         # A UNIQUE in CREATE TABLE has no text of its own.
         unique = connection.execute(_UNIQUE, (name,)).fetchall()
         schema += [("unique", name, *columns) for columns in unique]
-        schema += [("check", name, check) for check in checks(text)]
-        keys = connection.execute('SELECT "table", "from", "to", on_delete FROM pragma_foreign_key_list(?)', (name,))
+        schema += [(kind, name, rule) for kind, rule in table_rules(text)]
+        keys = connection.execute(
+            'SELECT "table", "from", "to", on_delete, on_update FROM pragma_foreign_key_list(?)', (name,)
+        )
         schema += [("foreign key", name, *key) for key in keys.fetchall()]
     plain = [tuple(plain_definition(cell) if isinstance(cell, str) else cell for cell in row) for row in schema]
     return read_state(_written(tables), plain, read, limits)
@@ -492,30 +496,46 @@ def affinity(declared: str) -> str:
     )
 
 
-def checks(create: str) -> list[str]:
-    r"""The conditions of CHECK in a CREATE TABLE, without differences of blanks, comments, case and quoted names.
+def table_rules(create: str) -> list[tuple[str, str]]:
+    r"""What of a CREATE TABLE no pragma tells: conditions of CHECK, generated columns, collations and its options.
 
-    >>> checks("CREATE TABLE t (a INT CHECK(a>0), b TEXT DEFAULT 'CHECK (', CHECK ( B <> 'X' AND (\"a\" > 1)))")
-    ['( a > 0 )', "( b <> 'X' and ( a > 1 ) )"]
+    Without differences of blanks, comments, case and quoted names.
+
+    >>> table_rules("CREATE TABLE t (a INT CHECK(a>0), b DEFAULT 'CHECK (', CHECK ( B <> 'X' AND (\"a\" > 1)))")
+    [('check', '( a > 0 )'), ('check', "( b <> 'X' and ( a > 1 ) )")]
+    >>> table_rules("CREATE TABLE t (a TEXT COLLATE NOCASE, b AS (a || 'B')) STRICT")
+    [('collation', 'a nocase'), ('generated', "b ( a || 'B' )"), ('option', 'strict')]
     """
-    found: list[str] = []
-    inside: list[str] = []
-    depth, before = 0, ""
+    found: list[tuple[str, str]] = []
+    tokens = list(_leveled(create))
+    column, end = "", 0
+    for at, (plain, _, level) in enumerate(tokens):
+        before = tokens[at - 1][1]
+        if level == 1 and before in {"(", ","}:
+            column = plain
+        if at < end or level == 0:
+            continue
+        if before == "collate" and plain != "binary":
+            found.append(("collation", f"{column} {plain}"))
+        elif plain == "(" and before in _BEFORE_RULE:
+            end = 1 + next((n for n in range(at, len(tokens)) if tokens[n][1:] == (")", level)), at)
+            inside = " ".join(token[0] for token in tokens[at:end])
+            found.append((_BEFORE_RULE[before], f"{column} {inside}" if before == "as" else inside))
+    options = create[create.rfind(")") + 1 :].casefold().split(",")
+    return found + [("option", " ".join(option.split())) for option in sorted(options) if option.strip()]
+
+
+def _leveled(create: str) -> Iterator[tuple[str, str, int]]:
+    """Each token without its case and quotes, the same where it is not quoted, and how many brackets it is in."""
+    level = 0
     for token in _TOKENS.finditer(create):
         text = token.group()
         if token.lastgroup == "blank":
             continue
         plain = text if token.lastgroup == "text" else text.strip('"`[]').casefold()
-        if text == "(" and (depth or before == "check"):
-            depth += 1
-        if depth:
-            inside.append(plain)
-            depth -= text == ")"
-            if not depth:
-                found.append(" ".join(inside))
-                inside = []
-        before = "" if token.lastgroup in {"text", "quoted"} else plain
-    return found
+        level -= text == ")"
+        yield plain, "" if token.lastgroup else plain, level
+        level += text == "("
 
 
 def _written(tables: list[str]) -> list[tuple[str, str]]:
