@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from tests.threaded_server import serving
 
 
 @dataclass
@@ -57,13 +58,6 @@ def logging_server(answer):
         def log_message(self, *_):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    log.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    try:
+    with serving(Handler) as address:
+        log.url = f"{address}/v1"
         yield log
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -1,11 +1,11 @@
 """diagnose: what is in effect, where it came from, and whether endpoints answer."""
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 from tests.running_server import ledger_server
+from tests.threaded_server import serving
 
 NAMES = {"steelyard", "python", "extra litellm", "extra postgres"}
 
@@ -118,11 +118,8 @@ def reasoning_server():
         def log_message(self, *_):
             """Nothing on stderr."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/v1", bodies
-    server.shutdown()
-    server.server_close()
+    with serving(Handler) as address:
+        yield f"{address}/v1", bodies
 
 
 def judged_configuration(tmp_path, address, **judge):

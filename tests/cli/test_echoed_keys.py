@@ -1,12 +1,12 @@
 """A server that sends the key back in other clothes: none of it is in the store, a report or on the terminal."""
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 from tests.loopback import completion
 from tests.session.clothes import CLOTHES
+from tests.threaded_server import serving
 
 from steelyard.session.key_search import KeySearch
 from steelyard.store import Store
@@ -40,11 +40,8 @@ class Echo(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def echo():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with serving(Echo) as address:
+        yield address
 
 
 def everything(folder, steelyard):
@@ -122,20 +119,12 @@ def test_a_key_in_an_address_is_in_no_message(tmp_path, monkeypatch, steelyard, 
             self.wfile.write(answer)
             self.close_connection = True
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Broken)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     config = json.loads(configure(tmp_path, "http://h", ["What?"], key).read_text())
-    http = {
-        "url": f"http://127.0.0.1:{server.server_port}/v1?key=${{KEY}}",
-        "body": {"q": "{{prompt}}"},
-        "response": {"text": "a"},
-        "template": "{{question}}",
-    }
-    config["targets"] = {"t": {"http": http}}
-    (tmp_path / "c.json").write_text(json.dumps(config))
-    printed = [steelyard("--debug", *words, tmp_path / "c.json") for words in (["run"], ["check"], ["diagnose"])]
-    server.shutdown()
-    server.server_close()
+    http = {"body": {"q": "{{prompt}}"}, "response": {"text": "a"}, "template": "{{question}}"}
+    with serving(Broken) as address:
+        config["targets"] = {"t": {"http": {"url": f"{address}/v1?key=${{KEY}}", **http}}}
+        (tmp_path / "c.json").write_text(json.dumps(config))
+        printed = [steelyard("--debug", *words, tmp_path / "c.json") for words in (["run"], ["check"], ["diagnose"])]
     texts = [*(shown.out + shown.err for shown in printed), *everything(tmp_path, steelyard)]
     assert any("127.0.0.1" in text for text in texts)
     search = KeySearch({"KEY": key})

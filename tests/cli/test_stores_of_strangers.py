@@ -6,8 +6,7 @@ import contextlib
 import json
 import os
 import sqlite3
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import psycopg
@@ -15,6 +14,7 @@ import pytest
 from tests.loopback import completion
 from tests.servers import SERVER
 from tests.store.conftest import on_server, schema, server  # noqa: F401  # fixtures
+from tests.threaded_server import serving
 
 KEY = "sk-of-the-victim-998877665544"
 ROWS = 12
@@ -43,8 +43,7 @@ class Endpoint:
             def log_message(self, *_):
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
+        self.handler = Answers
 
     @property
     def keys(self):
@@ -53,13 +52,10 @@ class Endpoint:
 
 @pytest.fixture
 def endpoint():
-    made = Endpoint()
-    thread = threading.Thread(target=made.server.serve_forever, args=(0.05,))
-    thread.start()
-    yield made
-    made.server.shutdown()
-    thread.join()
-    made.server.server_close()
+    endpoint = Endpoint()
+    with serving(endpoint.handler) as address:
+        endpoint.url = f"{address}/v1"
+        yield endpoint
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

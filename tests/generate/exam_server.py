@@ -13,7 +13,9 @@ import json
 import re
 import threading
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from tests.threaded_server import serving
 
 
 def said(text, *, finish="stop"):
@@ -98,15 +100,9 @@ def exam_server(exam, *, held_after=None):
         def log_message(self, *args):
             pass
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    server.url = f"http://127.0.0.1:{http.server_address[1]}/v1"
-    try:
-        yield server
-    finally:
-        server.hold.set()
-        http.shutdown()
-        http.server_close()
-        thread.join()
+    with serving(Handler) as address:
+        server.url = f"{address}/v1"
+        try:
+            yield server
+        finally:
+            server.hold.set()

@@ -7,13 +7,13 @@ import json
 import signal
 import subprocess
 import sys
-import threading
 from collections import Counter
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 from tests.command_here import command_here
+from tests.threaded_server import serving
 
 from steelyard.store import Store
 
@@ -120,14 +120,8 @@ def endpoints():
         def log_message(self, *arguments):
             del arguments
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield here, f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with serving(Handler) as address:
+        yield here, address
 
 
 TARGETS = {

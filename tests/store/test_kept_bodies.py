@@ -5,11 +5,11 @@ import dataclasses
 import json
 import subprocess
 import sys
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
+from tests.threaded_server import serving
 
 from steelyard import ConfigError, ExactMatch, Options, Prompt, Sample, SteelyardError, Store, Suite, evaluate
 from steelyard.evaluation import RunConfig, evaluate_suite
@@ -64,13 +64,8 @@ def server(answer=lambda asked: json.dumps(body_of(asked)).encode(), delay_s=0.0
         def log_message(self, *_):
             pass
 
-    peer = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=peer.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{peer.server_port}/chat", asked
-    finally:
-        peer.shutdown()
-        peer.server_close()
+    with serving(Handler) as address:
+        yield f"{address}/chat", asked
 
 
 def endpoint(url, text="text", **response):

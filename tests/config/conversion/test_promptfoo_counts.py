@@ -7,12 +7,12 @@ what each model was sent, what it answered, and whether the test passed.
 import json
 import os
 import re
-import threading
 from collections import Counter
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
+from tests.threaded_server import serving
 
 from steelyard import evaluate_suite
 from steelyard.config.conversion import converted
@@ -54,13 +54,8 @@ def endpoint():
         def log_message(self, *_):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1", outputs
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(Answers) as address:
+        yield f"{address}/v1", outputs
 
 
 @pytest.mark.parametrize("name", ["tickets", "invoices", "answers"])
