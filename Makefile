@@ -16,7 +16,7 @@ demo: $(VENV)/.demo
 # Each worker reads its share of the files, in three parts: what a worker has read stays in its memory. Without bytecode
 # every program that a test starts would compile ours again, which takes longer than most of them run. pytest does not
 # ignore a folder that is named as an argument, hence the filter.
-test: SHARED = -q -n 2 --dist each --share -o console_output_style=classic --ignore=tests/foreign
+test: SHARED = -q -n 4 --dist each --share -o console_output_style=classic --ignore=tests/foreign
 test: UNITS = -m "not browser and not scale"
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.tools

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import ipaddress
+import itertools
 import os
 import re
 import signal
@@ -29,6 +30,7 @@ _FRAMEWORK = re.compile(
 """What takes many megabytes of each process that imports it, up to two hundred."""
 _TABLE_FRAMEWORKS = re.compile(r"^\s*(?:import|from) (?:datasets|llama_index|pandas|polars|pyarrow)\b", re.MULTILINE)
 """About half of that; the other half is for statistics."""
+_FOLDERS = itertools.count()
 _LOOPBACK = {"localhost", "", None}
 
 
@@ -78,17 +80,27 @@ class Share:
 
     def pytest_ignore_collect(self, collection_path):
         """Before they are imported."""
-        if collection_path.suffix != ".py" or collection_path.is_dir():
+        if collection_path.suffix != ".py" or collection_path.is_dir() or _is_slow(collection_path):
             return None
         return not self._has(collection_path) or None
 
     def pytest_collection_modifyitems(self, items):
         """Also those of files that are named as arguments, which pytest never ignores."""
-        items[:] = [item for item in items if self._has(item.path)]
+        slow = [item for item in items if _is_slow(item.path)]
+        mine = slow[self.worker :: self.workers]
+        items[:] = mine + [item for item in items if not _is_slow(item.path) and self._has(item.path)]
 
     def _has(self, path):
-        number = int(_is_of_tables(path)) if self.by_framework else zlib.crc32(path.name.encode())
+        number = zlib.crc32(path.name.encode())
+        if self.by_framework:
+            number = number % (self.workers // 2) * 2 + _is_of_tables(path)
         return number % self.workers == self.worker
+
+
+@cache
+def _is_slow(path):
+    """Whether tests of a file mostly wait, for processes that they kill: each worker takes its share of them."""
+    return "@pytest.mark.slow" in path.read_text(encoding="utf-8")
 
 
 @cache
@@ -178,6 +190,15 @@ def _own_state(tmp_path_factory):
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture
+def tmp_path(tmp_path_factory, request):
+    """A new folder, without pytest's search for a free name among the thousands of earlier tests."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    folder = tmp_path_factory.getbasetemp() / f"{next(_FOLDERS)}-{name}"
+    folder.mkdir(mode=0o700)
+    return folder
 
 
 @pytest.fixture(autouse=True)
