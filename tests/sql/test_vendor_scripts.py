@@ -234,6 +234,40 @@ def test_table_is_left_out_with_its_partition(sandbox):
     assert set(sandbox_left_out(sandbox, script)) == {"ev", "ev_2024"}
 
 
+PARTITIONED = """
+CREATE TABLE public.ev (id integer NOT NULL, at date) PARTITION BY RANGE (at);
+CREATE TABLE public.ev_2024 PARTITION OF public.ev FOR VALUES FROM ('2024-01-01') TO ('2025-01-01')
+    PARTITION BY HASH (id);
+CREATE TABLE public.ev_2024_a PARTITION OF public.ev_2024 FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+CREATE TABLE public.ev_old (at date, id integer NOT NULL);
+INSERT INTO public.ev_2024_a VALUES (7, '2024-05-05');
+INSERT INTO public.ev_old VALUES ('1999-05-05', 8);
+ALTER TABLE ONLY public.ev ATTACH PARTITION public.ev_old DEFAULT;
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rows_of_every_kind_of_partition_are_rows_of_its_tables(sandbox, engine):
+    assert rows(sandbox, engine, PARTITIONED, "SELECT id FROM ev ORDER BY id") == [("7",), ("8",)]
+    for table, ids in (("ev_2024", [("7",)]), ("ev_2024_a", [("7",)]), ("ev_old", [("8",)])):
+        assert rows(sandbox, engine, PARTITIONED, f"SELECT id FROM {table}") == ids
+
+
+def test_tables_whose_rows_are_not_known_are_named(sandbox):
+    loaded_by_root = PARTITIONED.replace("INTO public.ev_2024_a", "INTO public.ev")
+    assert set(sandbox_left_out(sandbox, loaded_by_root)) == {"ev_2024", "ev_2024_a"}
+    inherited = """
+CREATE TABLE public.city (name text, pop integer);
+CREATE TABLE public.capital (state text) INHERITS (public.city);
+CREATE TABLE public.town (name text, pop integer, mayor text);
+ALTER TABLE public.town INHERIT public.city;
+INSERT INTO public.town VALUES ('Melk', 5000, 'Ann');
+"""
+    left_out = sandbox_left_out(sandbox, inherited)
+    assert set(left_out) == {"city", "capital"}
+    assert "inherits from it" in left_out["city"]
+
+
 def test_rows_with_default_get_the_numbers_of_their_order(sandbox):
     script = """
 CREATE TABLE `t` (`id` int NOT NULL AUTO_INCREMENT, `n` varchar(9) DEFAULT 'q', PRIMARY KEY (`id`)) ENGINE=InnoDB;

@@ -26,7 +26,8 @@ _MARKS: Final[Mapping[Vendor, re.Pattern[str]]] = MappingProxyType(
         ),
         "postgres": re.compile(
             r"\bFROM\s+stdin\s*;|\bALTER TABLE ONLY\b|\bcharacter varying\b|\b(?:big)?serial\b|\bpg_catalog\.|\bjsonb\b"
-            r"|\bwith(?:out)? time zone\b|::\s*\w|\bbytea\b|\bCREATE TYPE \S+ AS ENUM\b",
+            r"|\bwith(?:out)? time zone\b|::\s*\w|\bbytea\b|\bCREATE TYPE \S+ AS ENUM\b"
+            r"|\bPARTITION\s+OF\s|\)\s*INHERITS\s*\(",
             re.IGNORECASE,
         ),
         "tsql": re.compile(
@@ -119,3 +120,27 @@ def split_dump(script: str, vendor: Vendor) -> Iterator[DumpStatement]:
             parts = [token[0]]
     if text := "".join(parts).strip():
         yield DumpStatement(text, "", deepest)
+
+
+NAME: Final = r"""(?:[\w$]+|"(?:[^"]|"")+"|`[^`]+`|\[[^\]]+\])"""
+"""A name, bare or quoted by any vendor."""
+_ATTACHED: Final = re.compile(
+    rf"^[ \t]*ALTER\s+TABLE\s+(?:ONLY\s+)?(?:(?:{NAME}\s*\.\s*)*(?P<name>{NAME})\s+ATTACH\s+PARTITION\s+"
+    rf"(?:{NAME}\s*\.\s*)*(?P<partition>{NAME})"
+    rf"|(?:{NAME}\s*\.\s*)*(?P<heir>{NAME})\s+INHERIT\s+(?:{NAME}\s*\.\s*)*(?P<parent>{NAME}))",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def parents_of(script: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Partition -> its table, and table -> one that inherits from it, as ALTER TABLE says, also behind the rows.
+
+    >>> parents_of("ALTER TABLE ONLY public.ev ATTACH PARTITION public.ev_2024 DEFAULT;")
+    ({'ev_2024': 'ev'}, {})
+    """
+    parents: dict[str, str] = {}
+    heirs: dict[str, str] = {}
+    for match in _ATTACHED.finditer(script):
+        name, partition, heir, parent = (str(part or "").strip('"').casefold() for part in match.groups())
+        (parents if partition else heirs)[partition or parent] = name or heir
+    return parents, heirs

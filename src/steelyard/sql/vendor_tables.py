@@ -24,7 +24,7 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 
 from steelyard.sql.results import LocalEngine
 from steelyard.sql.statements import split
-from steelyard.sql.vendor_dumps import DumpStatement, Vendor, split_dump
+from steelyard.sql.vendor_dumps import NAME, DumpStatement, Vendor, parents_of, split_dump
 
 _DEEPEST: Final = 100
 _DATA: Final = frozenset({"INSERT", "REPLACE", "UPDATE", "DELETE", "COPY"})
@@ -144,9 +144,10 @@ def translate_dump(script: str, vendor: Vendor, engine: LocalEngine) -> Translat
     ['CREATE TABLE "t" ("a b" INTEGER, PRIMARY KEY ("a b"))']
     """
     translation = Translation({}, [], {})
-    translator = _Translator(vendor, engine, translation)
+    translator = _Translator(script, vendor, engine, translation)
     for statement in split_dump(script, vendor):
         translator.add(statement)
+    translator.finish()
     return translation
 
 
@@ -169,22 +170,30 @@ def sort_statements(script: str) -> Translation:
 class _Translator:
     """Adds one statement after another to a translation."""
 
-    def __init__(self, vendor: Vendor, engine: LocalEngine, translation: Translation) -> None:
+    def __init__(self, script: str, vendor: Vendor, engine: LocalEngine, translation: Translation) -> None:
         self._vendor = vendor
         self._engine = engine
         self._tables = translation.tables
         self._others = translation.others
         self._left_out = translation.left_out
-        self._parents: dict[str, str] = {}
+        self._parents, self._heirs = parents_of(script) if vendor == "postgres" else ({}, {})
+        self._filled: set[str] = set()
+
+    def finish(self) -> None:
+        """Leave out tables of which some rows are not known to be theirs."""
+        for parent, heir in self._heirs.items():
+            if table := self._tables.get(parent):
+                table.why = table.why or f"the rows of {heir}, which inherits from it, are rows of it too"
+        for table in [self._tables[name] for name in self._parents if name in self._tables]:
+            filled = [whole.name for whole in self._with_parents(table) if whole.name.casefold() in self._filled]
+            if filled and not table.rows:
+                table.why = table.why or f"its rows were written to {filled[0]}, of which it is a partition"
 
     def add(self, statement: DumpStatement) -> None:
         kind = _KIND.match(statement.text)
         first, second = (str(word or "").upper() for word in (kind.groups() if kind else ("", "")))
         if first == "COPY":
             self._copy(statement)
-            return
-        if first == "ALTER" and (attached := _ATTACHED.match(statement.text)):
-            self._parents[_bare(attached["partition"])] = _bare(attached["name"])
             return
         is_table = first == "CREATE" and second not in {"INDEX", "UNIQUE", "TYPE", "SEQUENCE", "DATABASE", "SCHEMA"}
         if not (is_table or first in _DATA or (first == "ALTER" and _ADDS_KEY.search(statement.text))):
@@ -249,6 +258,8 @@ class _Translator:
             self._alter(tree)
         elif isinstance(tree, exp.Insert) and isinstance(tree.expression, exp.Values):
             self._insert(tree)
+        elif isinstance(tree, exp.Create) and (of := tree.find(exp.PartitionedOfProperty)) is not None:
+            self._partition(tree.this, of.this.find(exp.Table).name.casefold())
         elif isinstance(tree, exp.Create) and tree.kind in {"TABLE", "VIEW"}:
             if tree.expression is None:
                 raise _Untranslatable("it has no columns of its own")
@@ -293,6 +304,24 @@ class _Translator:
                 self._key(table, part)
         if not table.columns:
             raise _Untranslatable("it has no columns")
+
+        if (inherited := tree.find(exp.InheritsProperty)) is not None:
+            table.why = "it inherits columns of another table"
+            self._heirs |= {source.name.casefold(): name for source in inherited.expressions}
+
+    def _partition(self, target: exp.Table, parent: str) -> None:
+        """A partition that is created as one: with the columns of its table."""
+        if (whole := self._tables.get(parent)) is None:
+            raise _Untranslatable(f"it is a partition of {parent}, which cannot be built")
+        self._unqualify(target)
+        name = target.name.casefold()
+        table = TranslatedTable(target.name, ".".join(_quoted(part.name) for part in target.parts), list(whole.columns))
+        table.before, table.kinds, table.numbered = list(whole.before), dict(whole.kinds), dict(whole.numbered)
+        for key in whole.numbered:
+            old, new = _sequence_of(whole.name, key), _sequence_of(target.name, key)
+            table.columns = [text.replace(old, new) for text in table.columns]
+        table.why = whole.why
+        self._tables[name], self._parents[name] = table, parent
 
     def _column(self, table: TranslatedTable, column: exp.ColumnDef) -> None:  # noqa: C901  # one rule after another
         kind = (
@@ -418,6 +447,9 @@ class _Translator:
             yield (() if is_whole else tuple(columns) or None), values
 
     def _fill(self, table: TranslatedTable, verb: str, columns: Sequence[str], rows: list[str]) -> None:
+        self._filled.add(table.name.casefold())
+        if not columns and table.name.casefold() in self._parents:
+            columns = list(table.kinds)  # in which the table that it is a partition of may have another order
         names = f" ({', '.join(map(_quoted, columns))})" if columns else ""
         for target in self._with_parents(table):
             head = f"{verb} INTO {target.written}{names} VALUES "
@@ -521,26 +553,15 @@ def _column_of(part: exp.Expr) -> str:
     return part.name if isinstance(part, exp.Identifier | exp.Column) else ""
 
 
-_NAME: Final = r"""(?:[\w$]+|"(?:[^"]|"")+"|`[^`]+`|\[[^\]]+\])"""
 _NAMED: Final = re.compile(
     rf"""\s*(?:CREATE\s+(?:\w++\s*+|[=@]\s*+|`[^`]*+`\s*+|'[^']*+'\s*+)*?(?:TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?
     |(?:INSERT|REPLACE)\s+(?:IGNORE\s+)?(?:INTO\s+)?|COPY\s+|UPDATE\s+|DELETE\s+FROM\s+|ALTER\s+TABLE\s+(?:ONLY\s+)?)
-    (?:{_NAME}\s*\.\s*)*(?P<name>{_NAME})""",
+    (?:{NAME}\s*\.\s*)*(?P<name>{NAME})""",
     re.IGNORECASE | re.VERBOSE,
 )
 
 
 _CREATES_VIEW: Final = re.compile(r"\s*CREATE\s+(?:\w++\s*+|[=@]\s*+|`[^`]*+`\s*+|'[^']*+'\s*+)*?VIEW\b", re.IGNORECASE)
-_ATTACHED: Final = re.compile(
-    rf"\s*ALTER\s+TABLE\s+(?:ONLY\s+)?(?:{_NAME}\s*\.\s*)*(?P<name>{_NAME})\s+ATTACH\s+PARTITION\s+"
-    rf"(?:{_NAME}\s*\.\s*)*(?P<partition>{_NAME})",
-    re.IGNORECASE,
-)
-
-
-def _bare(name: str) -> str:
-    """A name as the tables of a translation are called by it."""
-    return name.strip('"`[]').casefold()
 
 
 def _named_in(text: str) -> str:
