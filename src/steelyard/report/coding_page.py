@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from steelyard.people.code_scorer import CodeShare, Rate, TrialResult, code_shar
 from steelyard.people.codings import Coding, read_coding
 from steelyard.people.error_codes import CodeScorer, CodingState, ErrorCode, saturation
 from steelyard.report.charts.plots import CurveChart
+from steelyard.report.page_runs import labels_of_targets
 from steelyard.report.run_texts import value_cell
 from steelyard.report.section import (
     Section,
@@ -52,7 +53,7 @@ class CodingPage:
         run_by_id = {run.id: run for run in store.runs()}
         runs = [run_by_id[ident] for ident in coding.drawn if ident in run_by_id]
         shares = {}
-        for run, label in zip(runs, run_labels_of([(run.id, run.target) for run in runs]), strict=True):
+        for run, label in zip(runs, labels_of_targets([(run.id, run.target) for run in runs]), strict=True):
             items = [item for item in coding.items if item.run == run.num]
             shares[label] = code_shares(state, items, coding.drawn[run.id]["strata"])
         trials = {
@@ -262,9 +263,3 @@ def _rate_row(name: str, rate: Rate) -> tuple[TableCell, ...]:
         value_cell(value, share=True),
         TableCell(limits),
     )
-
-
-def run_labels_of(runs: Sequence[tuple[str, str]]) -> list[str]:
-    """Target's name of each (id, target); with the id where a target has several runs."""
-    targets = [target for _, target in runs]
-    return [target if targets.count(target) == 1 else f"{target} ({ident})" for ident, target in runs]

@@ -111,6 +111,7 @@ def _first_shown(order: Mapping[str, Any], sides: Sequence[str]) -> str:
 SHOWN_ELSEWHERE: Final = frozenset({"label", "orders", "side", "why", "by", "columns", *OF_ANSWERS})
 """Keys of a preference's detail that have columns of their own, which the page does not list again."""
 
+
 WordIndex = Callable[[str], int]
 """Gives the index of a text in the page's words."""
 

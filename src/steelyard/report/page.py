@@ -38,6 +38,10 @@ from steelyard.report.sections.targets import alarms_section, run_remarks, targe
 from steelyard.store import Run
 
 Medium = Literal["terminal", "markdown", "html"]
+_CONCLUSIONS: Final = (
+    *("alarms", "conclusion", "grid", "grid_details", "gate"),
+    *("standings", "preferences", "answers", "targets"),
+)
 _RATERS: Final = (
     *("pass_rates", "turns", "agreement", "held_to_people", "judge_checks", "panels", "labels", "exam"),
     *("classification", "levels", "calibration"),
@@ -46,58 +50,24 @@ _RATERS: Final = (
 # terminal shows the end of what was printed. A page has a table of all samples.
 _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
     "terminal": (
-        *(
-            "answers",
-            "targets",
-            "alarms",
-            "scores",
-            "further_histograms",
-            *_RATERS,
-            "costs",
-            "groups",
-            "further_groups",
-            "breakdowns",
-        ),
-        *("preferences", "standings", "conclusion", "comparison", "regressions", "grid_details", "grid", "gate"),
+        *("answers", "targets", "alarms", "scores", "further_histograms", *_RATERS),
+        *("costs", "groups", "further_groups", "breakdowns", "preferences", "standings"),
+        *("conclusion", "comparison", "regressions", "grid_details", "grid", "gate"),
     ),
     "markdown": (
-        *("alarms", "conclusion", "grid", "grid_details", "gate", "standings", "preferences", "answers", "targets"),
-        *("scores", "pass_rates", "turns", "classification"),
-        *("panels", "agreement", "held_to_people", "judge_checks", "groups"),
-        *(
-            "regressions",
-            "wrong_results",
-            "labels",
-            "exam",
-            "levels",
-            "calibration",
-            "comparison",
-            "costs",
-            "breakdowns",
-            "further_histograms",
-            "further_groups",
-        ),
+        *(*_CONCLUSIONS, "scores", "pass_rates", "turns", "classification"),
+        *("panels", "agreement", "held_to_people", "judge_checks", "groups", "regressions", "wrong_results"),
+        *("labels", "exam", "levels", "calibration", "comparison", "costs", "breakdowns"),
+        *("further_histograms", "further_groups"),
     ),
     "html": (
-        *("alarms", "conclusion", "grid", "grid_details", "gate", "standings", "preferences", "answers", "targets"),
-        *(
-            "comparison",
-            "groups",
-            "scores",
-            "further_histograms",
-            *_RATERS,
-            "further_groups",
-            "breakdowns",
-            "costs",
-            "methods",
-        ),
+        *(*_CONCLUSIONS, "comparison", "groups", "scores", "further_histograms"),
+        *(*_RATERS, "further_groups", "breakdowns", "costs", "methods"),
     ),
 }
 _OF_JUDGES: Final = ("panels", "judge_checks", "held_to_people")
 """First sections of a comment on a run of judges: a comment may be cut at its end."""
-BEFORE_SAMPLES: Final = frozenset(
-    {"alarms", "conclusion", "grid", "grid_details", "gate", "standings", "preferences", "answers", "targets"}
-)
+BEFORE_SAMPLES: Final = frozenset(_CONCLUSIONS)
 """Sections that a page shows before its table of samples."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
@@ -70,9 +70,12 @@ class PageRuns:
         return (scale.low, scale.high) if scale else None
 
 
-def run_labels(summaries: Sequence[RunSummary]) -> tuple[str, ...]:
-    """The name of each run on a page: its target, and its id as well where a target has several runs."""
-    times = Counter(summary.target for summary in summaries)
-    return tuple(
-        summary.target if times[summary.target] == 1 else f"{summary.target} ({summary.run})" for summary in summaries
-    )
+def run_labels(summaries: Iterable[RunSummary]) -> tuple[str, ...]:
+    """The name of each run on a page, see `labels_of_targets`."""
+    return labels_of_targets([(summary.run, summary.target) for summary in summaries])
+
+
+def labels_of_targets(runs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """The target of each (id, target) of a run; with the id where a target has several runs."""
+    times = Counter(target for _, target in runs)
+    return tuple(target if times[target] == 1 else f"{target} ({ident})" for ident, target in runs)

@@ -7,13 +7,14 @@ nodes only.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypedDict, TypeGuard
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, WAYS
 from steelyard.escaping import cell_text
 from steelyard.prompts.agent_messages import MESSAGES, is_answered_conversation, tool_call
 from steelyard.prompts.trajectory import TURNS
+from steelyard.report.judge_reasons import WordIndex
 from steelyard.report.run_texts import kind_text
 from steelyard.report.sections.sql_results import sql_json
 from steelyard.scorers.passages import SourcePassage, match
@@ -42,19 +43,9 @@ EVIDENCE: Final = ("judged", "failed", "sources", "messages", "sql")
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{16,64}")
 
-WordIndex = Callable[[str], int]
-"""Gives the index of a text in the page's words."""
 
-
-class ScoreEvidence(TypedDict):
-    """The columns `judged` and `failed` of a record."""
-
-    judged: list[list[int]]
-    failed: list[int]
-
-
-def score_evidence(scores: Sequence[Score], page_score: str, index: WordIndex) -> ScoreEvidence:
-    """The columns that a record's scores decide.
+def score_evidence(scores: Sequence[Score], page_score: str, index: WordIndex) -> dict[str, list[Any]]:
+    """The columns `judged` and `failed` of one record.
 
     Args:
         scores: of one record.
@@ -66,14 +57,16 @@ def score_evidence(scores: Sequence[Score], page_score: str, index: WordIndex) -
     return {"judged": _judged(scores, page_score, index), "failed": [index(score.name) for score in failed]}
 
 
-def record_evidence(record: Record, index: WordIndex) -> tuple[list[list[int]], list[list[Any]], list[Any]]:
+def record_evidence(record: Record, index: WordIndex) -> dict[str, list[Any]]:
     """The columns `sources`, `messages` and `sql` of one record; `index` as in `score_evidence`."""
-    return _sources(record, index), _messages(record.output, index), sql_json(record, index)
+    messages = _messages(record.output, index)
+    return {"sources": _sources(record, index), "messages": messages, "sql": sql_json(record, index)}
 
 
 def _messages(output: Output | None, index: WordIndex) -> list[list[Any]]:
     """Per message of an agent: who speaks, the text, and each tool call."""
-    if not _has_conversation(output):
+    messages = output.metadata.get(MESSAGES) if output else None
+    if not is_answered_conversation(messages):
         return []
     return [
         [
@@ -81,12 +74,8 @@ def _messages(output: Output | None, index: WordIndex) -> list[list[Any]]:
             index(cell_text(message.get("content"))),
             [_call(call, index) for call in message.get("tool_calls") or ()],
         ]
-        for message in output.metadata[MESSAGES]
+        for message in messages
     ]
-
-
-def _has_conversation(output: Output | None) -> TypeGuard[Output]:
-    return output is not None and is_answered_conversation(output.metadata.get(MESSAGES))
 
 
 def speaker(message: Mapping[str, Any]) -> str:

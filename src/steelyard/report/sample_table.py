@@ -21,7 +21,7 @@ import zlib
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple, get_args
+from typing import Any, Final, get_args
 
 from steelyard.analysis.comparison.comparison_values import PairComparison
 from steelyard.analysis.judging_manifest import is_judging, only_answers, score_of, sides_of
@@ -54,24 +54,11 @@ _SHOWN_APART: Final = frozenset(
     {"letters", "status", "rule", "span", "confidence", "kind", "label", "results", "differences"}
 )
 _RECORD_COLUMNS: Final = (
-    *(
-        "sample",
-        "repeat",
-        "changed",
-        "state",
-        "value",
-        "passed",
-        "read",
-        "rule",
-        "confidence",
-        "kind",
-        "span",
-        "reason",
-    ),
-    *("detail", "scores", "failure", "output", "contexts", "metadata", "calls", "latency", "seconds"),
+    *("sample", "repeat", "changed", "state", "value", "passed", "read", "rule", "confidence", "kind", "span"),
+    *("reason", "detail", "scores", "failure", "output", "contexts", "metadata", "calls", "latency", "seconds"),
     *EVIDENCE,
 )
-"""As `_RecordReader.cells` gives them."""
+"""In the order in which a page has them."""
 _MOST_CACHED: Final = 10_000
 """Sets of scores whose columns are cached while the records of a run are read."""
 _LETTER_A: Final = ord("A")
@@ -258,29 +245,11 @@ class _Samples:
 
 def _columns_of(records: Iterable[Record], score: str, samples: _Samples, words: _Words) -> Columns:
     reader = _RecordReader(score, samples, words)
-    cells = zip(*map(reader.cells, records), strict=True)
-    columns = {name: list(column) for name, column in zip(_RECORD_COLUMNS, cells, strict=False)}
-    if not columns:
-        columns = {name: [] for name in _RECORD_COLUMNS}
+    columns: Columns = {name: [] for name in _RECORD_COLUMNS}
+    for record in records:
+        for name, cell in reader.cells(record).items():
+            columns[name].append(cell)
     return {name: column for name, column in columns.items() if name not in EVIDENCE or any(column)}
-
-
-class _ScoreCells(NamedTuple):
-    """The columns from the scores of a record; `span` is in characters, None where nothing is marked."""
-
-    state: int
-    value: float | None
-    passed: int
-    read: int
-    rule: int
-    confidence: int
-    kind: int
-    reason: int
-    detail: int
-    others: list[list[Any]]
-    span: Sequence[int] | None
-    judged: list[list[int]]
-    failed: list[int]
 
 
 class _RecordReader:
@@ -294,43 +263,33 @@ class _RecordReader:
         self._samples = samples
         self._words = words
         # The scores are stored with their columns, so that no other object can get the id of one of them.
-        self._cells: dict[tuple[int, ...], tuple[Sequence[Score], _ScoreCells]] = {}
+        self._cells: dict[tuple[int, ...], tuple[Sequence[Score], dict[str, Any]]] = {}
 
-    def cells(self, record: Record) -> tuple[Any, ...]:
-        """One value for each of `_RECORD_COLUMNS`."""
+    def cells(self, record: Record) -> dict[str, Any]:
+        """A cell for each of `_RECORD_COLUMNS`."""
         at = self._samples.index(record.sample)
         first = self._samples.samples[at]
         scores, words, failure = self._scores(record.scores), self._words, record.failure
         output, text = record.output, _output_text(record)
         calls = [(stage, reply) for stage, replies in record.replies.items() for reply in replies]
-        return (
-            at,
-            record.repeat,
-            int(first is not record.sample and first != record.sample),
-            OUTCOME_CODES["error"] if scores.state == _MISSING and failure else scores.state,
-            scores.value,
-            scores.passed,
-            scores.read,
-            scores.rule,
-            scores.confidence,
-            scores.kind,
-            _utf16(text, scores.span),
-            scores.reason,
-            scores.detail,
-            scores.others,
-            words.indices((failure.stage, failure.kind, failure.message)) if failure else 0,
-            text,
-            words.indices(output.contexts) if output else [],
-            words.index(_json_text(without_sources(output.metadata))) if output and output.metadata else 0,
-            [_call(stage, reply, text, words) for stage, reply in calls],
-            [round(reply.latency, 3) for _, reply in calls],
-            round(record.seconds, 3),
-            scores.judged,
-            scores.failed,
-            *record_evidence(record, words.index),
-        )
+        return {
+            **scores,
+            "sample": at,
+            "repeat": record.repeat,
+            "changed": int(first is not record.sample and first != record.sample),
+            "state": OUTCOME_CODES["error"] if scores["state"] == _MISSING and failure else scores["state"],
+            "span": _utf16(text, scores["span"]),
+            "failure": words.indices((failure.stage, failure.kind, failure.message)) if failure else 0,
+            "output": text,
+            "contexts": words.indices(output.contexts) if output else [],
+            "metadata": words.index(_json_text(without_sources(output.metadata))) if output and output.metadata else 0,
+            "calls": [_call(stage, reply, text, words) for stage, reply in calls],
+            "latency": [round(reply.latency, 3) for _, reply in calls],
+            "seconds": round(record.seconds, 3),
+            **record_evidence(record, words.index),
+        }
 
-    def _scores(self, scores: Sequence[Score]) -> _ScoreCells:
+    def _scores(self, scores: Sequence[Score]) -> Mapping[str, Any]:
         key = tuple(map(id, scores))
         cached = self._cells.get(key)
         if cached is None:
@@ -339,26 +298,28 @@ class _RecordReader:
             cached = self._cells[key] = (scores, self._new_cells(scores))
         return cached[1]
 
-    def _new_cells(self, scores: Sequence[Score]) -> _ScoreCells:
+    def _new_cells(self, scores: Sequence[Score]) -> dict[str, Any]:
+        """The cells that the scores of a record decide; `span` is in characters, None where nothing is marked."""
         words = self._words
         score = next((other for other in scores if other.name == self._score), None)
         detail = score.detail if score else {}
         # A judge's columns for data frames repeat its reasoning, which the page shows as the score's reason.
         shown_elsewhere = _SHOWN_APART | JUDGED | {"columns"} if JUDGED & detail.keys() else _SHOWN_APART
-        return _ScoreCells(
-            state=OUTCOME_CODES[score.outcome] if score else _MISSING,
-            value=None if score is None or score.value is None else round(score.value, 6),
-            passed=_passed(score),
-            read=words.index(cell_text(detail.get("letters"))),
-            rule=words.index(cell_text(detail.get("rule"))),
-            confidence=words.index(cell_text(detail.get("confidence"))),
-            kind=words.index(verdict_name(score) if score else ""),
-            reason=words.index(score.reason if score else ""),
-            detail=words.index(_json_text({key: value for key, value in detail.items() if key not in shown_elsewhere})),
-            others=[self._other(other) for other in scores if other is not score],
-            span=detail.get("span") if isinstance(detail.get("span"), list) else None,
+        further = {key: value for key, value in detail.items() if key not in shown_elsewhere}
+        return {
+            "state": OUTCOME_CODES[score.outcome] if score else _MISSING,
+            "value": None if score is None or score.value is None else round(score.value, 6),
+            "passed": _passed(score),
+            "read": words.index(cell_text(detail.get("letters"))),
+            "rule": words.index(cell_text(detail.get("rule"))),
+            "confidence": words.index(cell_text(detail.get("confidence"))),
+            "kind": words.index(verdict_name(score) if score else ""),
+            "reason": words.index(score.reason if score else ""),
+            "detail": words.index(_json_text(further)),
+            "scores": [self._other(other) for other in scores if other is not score],
+            "span": detail.get("span") if isinstance(detail.get("span"), list) else None,
             **score_evidence(scores, self._score, words.index),
-        )
+        }
 
     def _other(self, score: Score) -> list[Any]:
         index = self._words.index

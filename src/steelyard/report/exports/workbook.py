@@ -66,31 +66,18 @@ def _fill(book: Any, runs: Sequence[Run]) -> None:
 
 def _add_summaries(book: Any, runs: Sequence[Run]) -> None:
     sheet = book.create_sheet("Summary")
-    names = (
-        "value",
-        "standard_error",
-        "low",
-        "high",
-        "n",
-        "scored",
-        "unparsed",
-        "refused",
-        "not_applicable",
-        "errors",
-        "warning",
-    )
-    _append(sheet, ["run", "target", "state", "score", "group", *names])
+    counts = ("n", "scored", "unparsed", "refused", "not_applicable", "errors")
+    figures = ("value", "standard_error", "low", "high", *counts, "warning")
+    _append(sheet, ["run", "target", "state", "score", "group", *figures])
     for run in runs:
         summary = run.summary()
-        for score in [
-            entry for overall in summary.scores for entry in (overall, *summary.groups.get(overall.name, ()))
-        ]:
+        for score in (part for whole in summary.scores for part in (whole, *summary.groups.get(whole.name, ()))):
             mean = score.headline
             ends = list(mean.interval or (None, None))
-            counts = [score.scored, score.unparsed, score.refused, score.not_applicable, score.errors]
+            numbers = [mean.n, score.scored, score.unparsed, score.refused, score.not_applicable, score.errors]
             head = [run.id, run.target, summary.state, score.name, score.group]
             warning = summary.matching_warning(score.name) if score.name in RETRIEVAL_SCORES else None
-            _append(sheet, [*head, mean.value, mean.standard_error, *ends, mean.n, *counts, warning])
+            _append(sheet, [*head, mean.value, mean.standard_error, *ends, *numbers, warning])
 
 
 def _add_records(book: Any, title: str, run: Run) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison, PairedDifference
+from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison, PairedDifference, RunPair
 from steelyard.analysis.comparison.costs import CostDifference
 from steelyard.analysis.comparison.differences import all_pairs_note
 from steelyard.analysis.comparison.settings import short_digests, without_digests
@@ -90,19 +90,9 @@ def comparison_section(comparison: Comparison | None, runs: Sequence[Run], label
 def _many_pairs(comparison: Comparison) -> Section:
     """A line per pair."""
     corrected = any(pair.headline.p_adjusted is not None for pair in comparison.pairs)
-    level = f"{level_text(comparison.pairs[0].level)} CI"
-    columns = columns_of("target", "difference", level, "p (Holm)" if corrected else "p", "pairs", "verdict")
-    rows = tuple(
-        text_row(
-            pair.other_target,
-            *_difference_texts(pair.headline),
-            str(pair.overlap.n_paired),
-            VERDICT_WORDS[pair.verdict],
-        )
-        for pair in comparison.pairs
-    )
-    title = f"Against {comparison.baseline.target}"
-    return Section(title, SectionTable(columns, rows), difference_chart(comparison))
+    rows = tuple(_pair_row(pair.other_target, pair, str(pair.overlap.n_paired)) for pair in comparison.pairs)
+    table = SectionTable(_pair_columns("target", comparison, corrected=corrected), rows)
+    return Section(f"Against {comparison.baseline.target}", table, difference_chart(comparison))
 
 
 def _all_pairs(comparison: Comparison) -> Section:
@@ -111,15 +101,9 @@ def _all_pairs(comparison: Comparison) -> Section:
         return Section("")
     summaries = (comparison.baseline, *comparison.others)
     names = {summary.run: label for summary, label in zip(summaries, run_labels(summaries), strict=True)}
-    level, p = f"{level_text(comparison.pairs[0].level)} CI", "p (Holm)" if len(comparison.all_pairs) > 1 else "p"
-    columns = columns_of("pair", "difference", level, p, "pairs", "verdict")
+    columns = _pair_columns("pair", comparison, corrected=len(comparison.all_pairs) > 1)
     rows = tuple(
-        text_row(
-            f"{names[pair.other]} against {names[pair.baseline]}",
-            *_difference_texts(pair.headline),
-            f"{pair.headline.n:,}",
-            VERDICT_WORDS[pair.verdict],
-        )
+        _pair_row(f"{names[pair.other]} against {names[pair.baseline]}", pair, f"{pair.headline.n:,}")
         for pair in comparison.all_pairs
     )
     caption = f"{score_title(comparison.score)}: every two of the runs over the samples that both have"
@@ -127,15 +111,18 @@ def _all_pairs(comparison: Comparison) -> Section:
     return Section("All pairs", SectionTable(columns, rows, caption), notes=tuple(sentences([note], "conclusion")))
 
 
-def _difference_texts(difference: PairedDifference) -> list[str]:
-    """Difference, interval and the p-value that decides the verdict; of a share in points."""
-    if difference.difference is None:
-        return [MISSING, "", ""]
-    return [
-        signed_text(difference.difference, share=difference.unit),
-        _limits(difference),
-        p_text(difference.decisive_p),
-    ]
+def _pair_columns(head: str, comparison: Comparison, *, corrected: bool) -> tuple[TableColumn, ...]:
+    interval = f"{level_text(comparison.pairs[0].level)} CI"
+    return columns_of(head, "difference", interval, "p (Holm)" if corrected else "p", "pairs", "verdict")
+
+
+def _pair_row(name: str, pair: PairComparison | RunPair, n: str) -> tuple[TableCell, ...]:
+    """Difference, interval, the p-value that decides the verdict, and the verdict; of a share in points."""
+    difference, figures = pair.headline, (MISSING, "", "")
+    if difference.difference is not None:
+        size = signed_text(difference.difference, share=difference.unit)
+        figures = (size, _limits(difference), p_text(difference.decisive_p))
+    return text_row(name, *figures, n, VERDICT_WORDS[pair.verdict])
 
 
 def _limits(difference: PairedDifference) -> str:

@@ -6,13 +6,14 @@ The values come from the record alone: `Score.detail["results"]` holds the rows 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Any, Final
 
 from steelyard.escaping import cell_text
+from steelyard.report.judge_reasons import WordIndex
 from steelyard.report.section import Section, SectionTable, Sentence, TableCell, TableColumn
 from steelyard.sql.formatting import SqlLine, sql_diff
 from steelyard.sql.results import EngineName
@@ -32,9 +33,6 @@ _MOST_CHANGED: Final = 6
 """Rows and lines of SQL of one sample in a comment."""
 _WIDTH: Final = 78
 _INDENT: Final = "    "
-
-WordIndex = Callable[[str], int]
-"""Gives the index of a text in the page's words."""
 
 
 @dataclass(frozen=True, slots=True)
