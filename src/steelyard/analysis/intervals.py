@@ -33,6 +33,15 @@ class Mean:
     n: int
     standard_error: float | None = None
 
+    def complement(self) -> Mean:
+        """The mean of 1 - value: a rate of A as that of B.
+
+        >>> Mean(0.25, Interval(0.125, 0.5), 8).complement()
+        Mean(value=0.75, interval=Interval(low=0.5, high=0.875), n=8, standard_error=None)
+        """
+        interval = Interval(1 - self.interval.high, 1 - self.interval.low) if self.interval else None
+        return Mean(None if self.value is None else 1 - self.value, interval, self.n, self.standard_error)
+
 
 def standard_error(values: ArrayLike, units: ArrayLike | None = None) -> float | None:
     """The standard error of a mean, by cluster; None for fewer than two independent ones.

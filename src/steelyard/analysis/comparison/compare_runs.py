@@ -20,12 +20,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.analysis.comparison.alignment import (
-    AlignedRuns,
-    align,
-    overlap_of,
-    shared_samples,
-)
+from steelyard.analysis.comparison.alignment import AlignedRuns, align, overlap_of, shared_samples
 from steelyard.analysis.comparison.comparison_values import (
     ChangedIds,
     Comparison,
@@ -177,7 +172,7 @@ def _comparison(
         tuple(other.summary for other in sides[1:]),
         name,
         pairs,
-        (*_subset_notes(groups), *notes),
+        (*([f"Only samples of {' and '.join(groups)} are compared."] if groups else []), *notes),
         group_notes(pairs),
         score_notes(pairs),
         tuple(groups),
@@ -257,10 +252,6 @@ def _check_groups(summary: RunSummary, name: str, groups: Sequence[str]) -> None
             raise ConfigError(f"run {summary.run} ({summary.target}) has no group {group!r}{hint}")
 
 
-def _subset_notes(groups: Sequence[str]) -> tuple[str, ...]:
-    return (f"Only samples of {' and '.join(groups)} are compared.",) if groups else ()
-
-
 def headline_difference(
     runs: tuple[RunData, RunData],
     summaries: tuple[RunSummary, RunSummary],
@@ -298,11 +289,16 @@ def _over_records(runs: AlignedRuns, name: str, level: float) -> PairedDifferenc
     """The headline over records: of a score of turns, of its means over conversations, whatever their length."""
     kind = compared_score(name, (runs.baseline, runs.other))
     pairs = paired_values(runs, kind.name, kind.over)
-    missing = MissingBySample.of(runs, kind).among()
-    difference = paired_difference(pairs, level=level, meaning=kind.meaning, missing=missing)
-    difference = with_needed(difference, pairs, level)
+    difference = with_needed(_all_pairs_difference(runs, kind, pairs, level), pairs, level)
     decision = decision_on(runs.baseline, runs.other, name)
     return difference if decision is None else as_decided(difference, decision)
+
+
+def _all_pairs_difference(
+    runs: AlignedRuns, kind: ComparedScore, pairs: PairedValues, level: float
+) -> PairedDifference:
+    missing = MissingBySample.of(runs, kind).among()
+    return paired_difference(pairs, level=level, meaning=kind.meaning, missing=missing)
 
 
 def _over_turns(turns: Sequence[ScoreDifference], name: str) -> PairedDifference | None:
@@ -325,18 +321,17 @@ def _run_pair(runs: AlignedRuns, headline: PairedDifference, name: str, level: f
 
 def _score_differences(runs: AlignedRuns, name: str, level: float) -> tuple[ScoreDifference, ...]:
     """The differences of every other score that both runs have."""
-    names = [score.name for score in runs.baseline.summary.own_scores if score.name != name]
-    kinds = [compared_score(of, (runs.baseline, runs.other)) for of in names if runs.other.summary.score(of)]
-    return tuple(_score_difference(runs, kind, level) for kind in kinds)
-
-
-def _score_difference(runs: AlignedRuns, kind: ComparedScore, level: float) -> ScoreDifference:
-    pairs = paired_values(runs, kind.name, kind.over)
-    missing = MissingBySample.of(runs, kind).among()
-    difference = paired_difference(pairs, level=level, meaning=kind.meaning, missing=missing)
-    shared = shared_samples(runs, kind.name)
-    not_read = len(shared.first) - difference.n - shared.errors
-    return ScoreDifference(kind.name, kind.over, shared.errors, not_read, difference, verdict_of(difference, level))
+    differences = []
+    for score in runs.baseline.summary.own_scores:
+        if score.name == name or not runs.other.summary.score(score.name):
+            continue
+        kind = compared_score(score.name, (runs.baseline, runs.other))
+        difference = _all_pairs_difference(runs, kind, paired_values(runs, kind.name, kind.over), level)
+        shared = shared_samples(runs, kind.name)
+        not_read = len(shared.first) - difference.n - shared.errors
+        verdict = verdict_of(difference, level)
+        differences.append(ScoreDifference(kind.name, kind.over, shared.errors, not_read, difference, verdict))
+    return tuple(differences)
 
 
 def _compare_pair(

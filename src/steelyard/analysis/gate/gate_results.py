@@ -113,6 +113,20 @@ class RuleResult:
     baseline: str = ""
     notes: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, rule: str, summary: RunSummary, state: RuleState, said: str, **further: Any) -> RuleResult:
+        """A result whose sentence names the target and the rule before what is said of them.
+
+        Args:
+            rule: as it was written.
+            summary: of the run.
+            state: whether the rule holds.
+            said: the rest of the sentence.
+            further: other fields; without them there is no value.
+        """
+        values = {"value": None, "interval": None} | further
+        return cls(rule, summary.run, summary.target, state, sentence=f"{summary.target}: {rule} {said}", **values)
+
 
 @dataclass(frozen=True, slots=True)
 class GateVerdict:
@@ -196,12 +210,10 @@ def _judge_rule(rule: Rule, summary: RunSummary, min_scored: float) -> RuleResul
     interval, interval_name = _interval(rule, summary, mean)
     coverage = _Coverage.of(summary, score, score.headline if rule.rate == "macro" else mean, min_scored)
     state = coverage.state(rule, mean.value, _state(rule, mean.value, interval, score.missing_bounds))
-    evidence = _evidence(rule, mean, _limits(rule, interval, interval_name, share=score.is_share), score) + _of_turns(
-        summary, score
-    )
-    sentence = f"{summary.target}: {rule.text} {_VERBS[state]} ({evidence}{coverage.remark})."
-    notes = (*_retrieval_notes(summary, rule.score), *_jury_notes(summary, rule.score))
-    return RuleResult(rule.text, summary.run, summary.target, state, mean.value, interval, sentence, notes=notes)
+    evidence = _evidence(rule, mean, _limits(rule, interval, interval_name, share=score.is_share), score)
+    said = f"{_VERBS[state]} ({evidence}{_of_turns(summary, score)}{coverage.remark})."
+    notes = _notes(summary, rule.score)
+    return RuleResult.of(rule.text, summary, state, said, value=mean.value, interval=interval, notes=notes)
 
 
 def _rated(rule: Rule, summary: RunSummary) -> ScoreSummary | None:
@@ -232,8 +244,8 @@ def _judge_figure(rule: Rule, summary: RunSummary, figure: RuleFigure | None, mi
         coverage = _Coverage.of(summary, score, score.headline, min_scored)
         remark = coverage.remark
         state = "unscored" if state == "holds" and not coverage.enough else state
-    sentence = f"{summary.target}: {rule.text} {_VERBS[state]} ({figure.evidence}{remark})."
-    return RuleResult(rule.text, summary.run, summary.target, state, figure.value, figure.interval, sentence)
+    said = f"{_VERBS[state]} ({figure.evidence}{remark})."
+    return RuleResult.of(rule.text, summary, state, said, value=figure.value, interval=figure.interval)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,10 +312,10 @@ def _judge_corrected(rule: Rule, summary: RunSummary, coverage: _Coverage) -> Ru
         f"{count_text(corrected.total, 'record')}"
     )
     judged = f"; the judge says {_text(rule, corrected.raw, share=share)}" if corrected.raw is not None else ""
-    sentence = f"{summary.target}: {rule.text} {_VERBS[state]} ({evidence}{judged}{coverage.remark})."
+    said = f"{_VERBS[state]} ({evidence}{judged}{coverage.remark})."
     notes = (*agreement.warnings, *_jury_notes(summary, rule.score))
     value, interval = corrected.value, corrected.interval
-    return RuleResult(rule.text, summary.run, summary.target, state, value, interval, sentence, notes=notes)
+    return RuleResult.of(rule.text, summary, state, said, value=value, interval=interval, notes=notes)
 
 
 def _unlabelled(rule: Rule, summary: RunSummary, agreement: JudgeAgreement | None) -> RuleResult:
@@ -314,12 +326,12 @@ def _unlabelled(rule: Rule, summary: RunSummary, agreement: JudgeAgreement | Non
         reason = (
             agreement.problem or problem or f"{count_text(agreement.labelled, 'labelled record')}; it needs {FEWEST}"
         )
-    sentence = (
-        f"{summary.target}: {rule.text} is not evaluated: {reason}. Let people label records (steelyard queue create "
-        f"{summary.run} --score {quote(_labelled_name(rule.score, summary))} --draw 100 --title TEXT --author NAME), "
-        f"then evaluate the gate again with steelyard resume {summary.run}."
+    said = (
+        f"is not evaluated: {reason}. Let people label records (steelyard queue create {summary.run} --score "
+        f"{quote(_labelled_name(rule.score, summary))} --draw 100 --title TEXT --author NAME), then evaluate the gate "
+        f"again with steelyard resume {summary.run}."
     )
-    return RuleResult(rule.text, summary.run, summary.target, "unlabelled", None, None, sentence)
+    return RuleResult.of(rule.text, summary, "unlabelled", said)
 
 
 def _labelled_name(score: str, summary: RunSummary) -> str:
@@ -544,33 +556,29 @@ def _margin_result(
     evidence: str,
     difference: PairedDifference | None = None,
 ) -> RuleResult:
-    baseline = f"{pair.baseline_target} ({pair.baseline})"
-    return RuleResult(
-        rule=margin.text,
-        run=summary.run,
-        target=summary.target,
-        state=state,
+    return RuleResult.of(
+        margin.text,
+        summary,
+        state,
+        f"{_VERBS[state]} against {pair.baseline_target} ({pair.baseline}): {evidence}.",
         value=difference.difference if difference else None,
         interval=difference.interval if difference else None,
-        sentence=f"{summary.target}: {margin.text} {_VERBS[state]} against {baseline}: {evidence}.",
         baseline=pair.baseline,
-        notes=(*_retrieval_notes(summary, margin.score), *_jury_notes(summary, margin.score), *pair.warnings),
+        notes=(*_notes(summary, margin.score), *pair.warnings),
     )
 
 
 def _unfinished(rule: str, summary: RunSummary) -> RuleResult:
     """The result of a rule on an unfinished run: it is not evaluated."""
     counts = f"{summary.counts.done} of {summary.counts.planned} records, {summary.counts.errors} errors"
-    sentence = f"{summary.target}: {rule} is not evaluated, as the run is {summary.state} ({counts})."
-    return RuleResult(rule, summary.run, summary.target, "broken", None, None, sentence)
+    return RuleResult.of(rule, summary, "broken", f"is not evaluated, as the run is {summary.state} ({counts}).")
 
 
 def _undecided(rule: str, summary: RunSummary, reason: str) -> RuleResult:
-    sentence = f"{summary.target}: {rule} cannot be decided: {reason}."
-    return RuleResult(rule, summary.run, summary.target, "undecided", None, None, sentence)
+    return RuleResult.of(rule, summary, "undecided", f"cannot be decided: {reason}.")
 
 
-def _retrieval_notes(summary: RunSummary, score: str) -> tuple[str, ...]:
-    """Why a retrieval score is likely wrong, or one about passages has no value; nothing for other scores."""
+def _notes(summary: RunSummary, score: str) -> tuple[str, ...]:
+    """Why a retrieval score is likely wrong, or one about passages has no value; what to know of a jury's verdicts."""
     warning = summary.matching_warning(score)
-    return (warning,) if warning else ()
+    return (*([warning] if warning else []), *_jury_notes(summary, score))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
+from steelyard.analysis.intervals import Mean
 from steelyard.analysis.numbers import count_text, level_text, p_equals, percent_limits, percent_text
 from steelyard.analysis.preferences.preferences_values import PositionBias, Preferences, PreferenceVerdict
 from steelyard.analysis.stopping import Stopping
@@ -63,8 +64,13 @@ def preference_sentence(pair: Preferences) -> str:
             f"no pair was decided ({counts})."
         )
     if pair.verdict in {"A", "B"}:
-        return _preferred(pair)
-    return _undecided(pair)
+        of_a, of_b = _won(tally.a, pair.win, pair), _won(tally.b, pair.win.complement(), pair)
+        names, won = ((pair.first, pair.second), of_a) if pair.verdict == "A" else ((pair.second, pair.first), of_b)
+        return f"{names[0]} is preferred to {names[1]}: it {won}."
+    return (
+        f"{_these(tally.scored)} cannot tell which of {pair.first} and {pair.second} is preferred: "
+        f"{pair.first} {_won(tally.a, pair.win, pair)}. {_detectable(pair)}"
+    )
 
 
 def leaves_side_open(bounds: Interval | None) -> bool:
@@ -93,36 +99,15 @@ def _inconclusive(pair: Preferences) -> str:
         return f"{claim} Of the rest: {_stopped(pair, pair.stopping)}"
     if not tally.decided:
         return f"{claim} No pair was decided ({', '.join(_even(pair))})."
-    return f"{claim} Of the rest {_facts(pair)}."
+    return f"{claim} Of the rest {pair.first} {_won(tally.a, pair.win, pair)}."
 
 
-def _facts(pair: Preferences) -> str:
-    win = pair.win
+def _won(wins: int, win: Mean, pair: Preferences) -> str:
+    """How many of the decided pairs a side won, and its rate with interval and test."""
+    test = f"{pair.test}, {p_equals(pair.p)}{_rest(pair)}"
     return (
-        f"{pair.first} won {pair.tally.a} of {pair.tally.decided} decided pairs, {percent_text(win.value, 2)} "
-        f"({level_text(pair.level)} CI {percent_limits(win.interval)}; {pair.test}, {p_equals(pair.p)}{_rest(pair)})"
-    )
-
-
-def _preferred(pair: Preferences) -> str:
-    tally, win = pair.tally, pair.win
-    name, other, wins = (
-        (pair.first, pair.second, tally.a) if pair.verdict == "A" else (pair.second, pair.first, tally.b)
-    )
-    interval, rate = win.interval, win.value
-    if pair.verdict == "B":
-        interval = Interval(1 - interval.high, 1 - interval.low) if interval else None
-        rate = None if rate is None else 1 - rate
-    return (
-        f"{name} is preferred to {other}: it won {wins} of {tally.decided} decided pairs, {percent_text(rate, 2)} "
-        f"({level_text(pair.level)} CI {percent_limits(interval)}; {pair.test}, {p_equals(pair.p)}{_rest(pair)})."
-    )
-
-
-def _undecided(pair: Preferences) -> str:
-    return (
-        f"{_these(pair.tally.scored)} cannot tell which of {pair.first} and {pair.second} is preferred: "
-        f"{_facts(pair)}. {_detectable(pair)}"
+        f"won {wins} of {pair.tally.decided} decided pairs, {percent_text(win.value, 2)} "
+        f"({level_text(pair.level)} CI {percent_limits(win.interval)}; {test})"
     )
 
 
@@ -182,7 +167,6 @@ def _of_length(pair: Preferences) -> Iterator[str]:
     effect = pair.length
     if effect is None or pair.verdict not in {"A", "B"}:
         return
-    name, is_first = pair.name_of(pair.verdict), pair.verdict == "A"
     longer = f"the longer answer won {effect.longer_won:,} of {count_text(effect.unequal, 'decided pair')}"
     if effect.reason:
         pairs = effect.longer_pairs
@@ -190,15 +174,12 @@ def _of_length(pair: Preferences) -> Iterator[str]:
             reason = f"{effect.reason[:1].upper()}{effect.reason[1:]}"
             yield f"{reason}." if longer in reason else f"{reason}, and {longer}."
         return
-    value, interval = effect.controlled.value, effect.controlled.interval
-    if value is None or interval is None:
-        return
-    if not is_first:
-        value, interval = 1 - value, Interval(1 - interval.high, 1 - interval.low)
-    if interval.low <= 0.5 and effect.longer_pairs[pair.verdict] > effect.n / 2:
+    rate = effect.controlled if pair.verdict == "A" else effect.controlled.complement()
+    if rate.interval and rate.interval.low <= 0.5 and effect.longer_pairs[pair.verdict] > effect.n / 2:
         yield (
-            f"At equal length {name} would have {percent_text(value)} ({level_text(pair.level)} CI "
-            f"{percent_limits(interval)}, ties as half), which does not show that it is preferred: {longer}."
+            f"At equal length {pair.name_of(pair.verdict)} would have {percent_text(rate.value)} "
+            f"({level_text(pair.level)} CI {percent_limits(rate.interval)}, ties as half), which "
+            f"does not show that it is preferred: {longer}."
         )
 
 

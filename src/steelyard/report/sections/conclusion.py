@@ -104,9 +104,7 @@ def _side(pair: Preferences) -> PreferenceVerdict:
 def _won(pair: Preferences) -> str:
     """The share of the decided pairs, or for a run with a stopping rule the share with ties as half."""
     mean = pair.half if pair.stopping else pair.win
-    if mean.value is None:
-        return MISSING
-    return percent_text(1 - mean.value if _side(pair) == "B" else mean.value)
+    return percent_text((mean.complement() if _side(pair) == "B" else mean).value)
 
 
 def _preference_words(pair: Preferences) -> tuple[ConclusionState, str]:
