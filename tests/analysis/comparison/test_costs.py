@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from steelyard import Prompt, Sample, Scripted, Suite, compare, evaluate_suite
 from steelyard.analysis.comparison.costs import (
     MOST_SAMPLES,
-    CostPair,
     SampleCost,
     _weighted_quantiles,
     cost_differences,
@@ -22,20 +21,16 @@ def cost(latency=1.0, *, seconds=9.0, calls=1, tokens=(100, 10), estimated=False
     return SampleCost(seconds, latency, calls, *tokens, estimated)
 
 
-def pairs(before, after, clusters=None):
-    numbers = clusters or range(len(before))
-    return [CostPair(*pair) for pair in zip(numbers, before, after, strict=True)]
-
-
-def cost_rows(several, **options):
-    return {(cost.measure, cost.statistic): cost for cost in cost_differences(several, level=0.95, **options)}
+def cost_rows(before, after, clusters=None, **options):
+    differences = cost_differences(before, after, clusters=clusters or range(len(before)), level=0.95, **options)
+    return {(cost.measure, cost.statistic): cost for cost in differences}
 
 
 def test_latency_is_compared_at_its_median_and_its_95th_percentile():
     """Of 20 samples the 10th and the 19th: nearest rank, so that each is a latency that was observed."""
     before = [cost(n / 10) for n in range(1, 21)]
     after = [cost(n / 5) for n in range(1, 21)]
-    rows = cost_rows(pairs(before, after))
+    rows = cost_rows(before, after)
     p50, p95 = rows["latency", "p50"], rows["latency", "p95"]
     assert (p50.baseline, p50.other, p50.n) == (1.0, 2.0, 20)
     assert p50.difference == pytest.approx(1.0)
@@ -45,7 +40,7 @@ def test_latency_is_compared_at_its_median_and_its_95th_percentile():
 
 
 def test_where_a_target_asked_no_model_wall_time_stands_for_both():
-    rows = cost_rows(pairs([cost(0.5, seconds=2.0)] * 3, [cost(None, seconds=0.5, calls=0, tokens=(0, 0))] * 3))
+    rows = cost_rows([cost(0.5, seconds=2.0)] * 3, [cost(None, seconds=0.5, calls=0, tokens=(0, 0))] * 3)
     assert ("latency", "p50") not in rows
     assert (rows["seconds", "p50"].baseline, rows["seconds", "p50"].other) == (2.0, 0.5)
     assert rows["calls", "mean"].difference == -1
@@ -54,7 +49,7 @@ def test_where_a_target_asked_no_model_wall_time_stands_for_both():
 def test_calls_and_tokens_are_means_per_sample_with_a_paired_interval():
     before = [cost(tokens=(100, 10 + n)) for n in range(40)]
     after = [cost(calls=3, tokens=(150, 12 + n)) for n in range(40)]
-    rows = cost_rows(pairs(before, after))
+    rows = cost_rows(before, after)
     assert (rows["calls", "mean"].baseline, rows["calls", "mean"].other) == (1, 3)
     tokens = rows["output_tokens", "mean"]
     assert tokens.difference == pytest.approx(2.0)
@@ -63,12 +58,12 @@ def test_calls_and_tokens_are_means_per_sample_with_a_paired_interval():
 
 
 def test_a_count_that_is_zero_for_both_is_left_out_and_a_time_is_not():
-    rows = cost_rows(pairs([cost(0.0, tokens=(0, 5))] * 4, [cost(0.0, tokens=(0, 6))] * 4))
+    rows = cost_rows([cost(0.0, tokens=(0, 5))] * 4, [cost(0.0, tokens=(0, 6))] * 4)
     assert sorted(rows) == [("calls", "mean"), ("latency", "p50"), ("latency", "p95"), ("output_tokens", "mean")]
 
 
 def test_estimated_tokens_are_marked_and_calls_are_not():
-    rows = cost_rows(pairs([cost(estimated=True)] * 4, [cost()] * 4))
+    rows = cost_rows([cost(estimated=True)] * 4, [cost()] * 4)
     assert rows["input_tokens", "mean"].estimated
     assert not rows["calls", "mean"].estimated
 
@@ -76,21 +71,21 @@ def test_estimated_tokens_are_marked_and_calls_are_not():
 def test_samples_of_one_cluster_are_drawn_together():
     before = [cost(tokens=(100, 0)) for _ in range(40)]
     after = [cost(tokens=(100 + 50 * (n // 10 % 2), 0)) for n in range(40)]
-    alone = cost_rows(pairs(before, after))["input_tokens", "mean"].interval
-    together = cost_rows(pairs(before, after, [n // 10 for n in range(40)]))["input_tokens", "mean"].interval
+    alone = cost_rows(before, after)["input_tokens", "mean"].interval
+    together = cost_rows(before, after, [n // 10 for n in range(40)])["input_tokens", "mean"].interval
     assert together.high - together.low > 2 * (alone.high - alone.low)
 
 
 def test_a_single_sample_or_cluster_says_nothing_of_the_spread():
-    assert cost_rows(pairs([cost()], [cost(2.0)]))["latency", "p50"].interval is None
-    assert cost_rows(pairs([cost()] * 3, [cost(2.0)] * 3, [7, 7, 7]))["latency", "p50"].interval is None
-    assert cost_differences([], level=0.95) == ()
+    assert cost_rows([cost()], [cost(2.0)])["latency", "p50"].interval is None
+    assert cost_rows([cost()] * 3, [cost(2.0)] * 3, [7, 7, 7])["latency", "p50"].interval is None
+    assert cost_rows([], []) == {}
 
 
 def test_equal_costs_give_equal_numbers():
-    several = pairs([cost(n * 0.1) for n in range(1, 30)], [cost(n * 0.13) for n in range(1, 30)])
-    assert cost_differences(several, level=0.95) == cost_differences(several, level=0.95)
-    wide, narrow = (cost_differences(several, level=level)[0].interval for level in (0.99, 0.8))
+    sides = [cost(n * 0.1) for n in range(1, 30)], [cost(n * 0.13) for n in range(1, 30)]
+    assert cost_rows(*sides) == cost_rows(*sides)
+    wide, narrow = (cost_differences(*sides, clusters=range(29), level=level)[0].interval for level in (0.99, 0.8))
     assert wide.high - wide.low > narrow.high - narrow.low
 
 
@@ -117,16 +112,11 @@ def test_a_weighted_quantile_is_that_of_the_repeated_values(weighted, rank):
 
 
 def test_the_time_to_the_first_token_is_compared_where_both_were_streamed():
-    def pairs(other):
-        return [
-            CostPair(n, cost(1.0)._replace(ttft=0.1 * n), cost(1.0)._replace(ttft=other and other + 0.1 * n))
-            for n in range(1, 21)
-        ]
-
-    costs = {(cost.measure, cost.statistic): cost for cost in cost_differences(pairs(0.5), level=0.95)}
+    before = [cost(1.0)._replace(ttft=0.1 * n) for n in range(1, 21)]
+    costs = cost_rows(before, [cost(1.0)._replace(ttft=0.5 + 0.1 * n) for n in range(1, 21)])
     assert costs["ttft", "p50"].difference == pytest.approx(0.5)
     assert costs["ttft", "p95"].baseline == pytest.approx(1.9)
-    assert not [cost for cost in cost_differences(pairs(None), level=0.95) if cost.measure == "ttft"]
+    assert ("ttft", "p50") not in cost_rows(before, [cost(1.0)] * 20)
 
 
 def test_calls_and_tokens_that_are_not_known_are_not_compared():

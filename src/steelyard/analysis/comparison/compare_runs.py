@@ -38,9 +38,10 @@ from steelyard.analysis.comparison.comparison_wording import (
     moved_scores_sentence,
     separate_sentence,
 )
-from steelyard.analysis.comparison.costs import CostDifference, CostPair, cost_differences, drawn_samples, sample_costs
+from steelyard.analysis.comparison.costs import CostDifference, cost_differences, drawn_samples, sample_costs
 from steelyard.analysis.comparison.differences import (
     PairedValues,
+    ScoreMeaning,
     adjust_groups,
     adjust_pairs,
     adjust_runs,
@@ -55,13 +56,12 @@ from steelyard.analysis.comparison.differences import (
 )
 from steelyard.analysis.comparison.grid import grid_of
 from steelyard.analysis.comparison.paired_scores import (
-    ComparedScore,
     MissingBySample,
     as_decided,
     clusters_of,
-    compared_score,
     decision_on,
     paired_values,
+    score_meaning,
 )
 from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.comparison.settings import setting_differences
@@ -287,18 +287,18 @@ def _headline(runs: AlignedRuns, name: str, level: float, *, over_turns: bool = 
 
 def _over_records(runs: AlignedRuns, name: str, level: float) -> PairedDifference:
     """The headline over records: of a score of turns, of its means over conversations, whatever their length."""
-    kind = compared_score(name, (runs.baseline, runs.other))
-    pairs = paired_values(runs, kind.name, kind.over)
-    difference = with_needed(_all_pairs_difference(runs, kind, pairs, level), pairs, level)
+    meaning = score_meaning(name, (runs.baseline, runs.other))
+    pairs = paired_values(runs, meaning.name, meaning.over)
+    difference = with_needed(_all_pairs_difference(runs, meaning, pairs, level), pairs, level)
     decision = decision_on(runs.baseline, runs.other, name)
     return difference if decision is None else as_decided(difference, decision)
 
 
 def _all_pairs_difference(
-    runs: AlignedRuns, kind: ComparedScore, pairs: PairedValues, level: float
+    runs: AlignedRuns, meaning: ScoreMeaning, pairs: PairedValues, level: float
 ) -> PairedDifference:
-    missing = MissingBySample.of(runs, kind).among()
-    return paired_difference(pairs, level=level, meaning=kind.meaning, missing=missing)
+    missing = MissingBySample.of(runs, meaning).among()
+    return paired_difference(pairs, level=level, meaning=meaning, missing=missing)
 
 
 def _over_turns(turns: Sequence[ScoreDifference], name: str) -> PairedDifference | None:
@@ -325,12 +325,12 @@ def _score_differences(runs: AlignedRuns, name: str, level: float) -> tuple[Scor
     for score in runs.baseline.summary.own_scores:
         if score.name == name or not runs.other.summary.score(score.name):
             continue
-        kind = compared_score(score.name, (runs.baseline, runs.other))
-        difference = _all_pairs_difference(runs, kind, paired_values(runs, kind.name, kind.over), level)
-        shared = shared_samples(runs, kind.name)
+        meaning = score_meaning(score.name, (runs.baseline, runs.other))
+        difference = _all_pairs_difference(runs, meaning, paired_values(runs, meaning.name, meaning.over), level)
+        shared = shared_samples(runs, meaning.name)
         not_read = len(shared.first) - difference.n - shared.errors
         verdict = verdict_of(difference, level)
-        differences.append(ScoreDifference(kind.name, kind.over, shared.errors, not_read, difference, verdict))
+        differences.append(ScoreDifference(meaning.name, meaning.over, shared.errors, not_read, difference, verdict))
     return tuple(differences)
 
 
@@ -345,13 +345,13 @@ def _compare_pair(
 ) -> PairComparison:
     """The full comparison of two runs, given the differences corrected for the tests of other runs."""
     baseline, other = runs.baseline, runs.other
-    kind, verdict = compared_score(name, (baseline, other)), verdict_of(headline, level)
+    meaning, verdict = score_meaning(name, (baseline, other)), verdict_of(headline, level)
     is_over_turns = headline.stopped is None and _over_turns(turns, name) is not None
     by_conversation = _over_records(runs, name, level) if is_over_turns else None
-    pairs = paired_values(runs, name, kind.over)
+    pairs = paired_values(runs, name, meaning.over)
     answered = paired_values(runs, name, "scored")
     overlap = overlap_of(runs, name, (by_conversation or headline).n)
-    improved, regressed = (pairs.indices[chosen] for chosen in changed_sides(pairs, kind.meaning))
+    improved, regressed = (pairs.indices[chosen] for chosen in changed_sides(pairs, meaning))
     sentence = comparison_sentence(headline, verdict, score=name, names=runs.names, level=level)
     sentence += "" if headline.n else _separate_sets(runs, name)
     sentence += by_conversation_sentence(by_conversation, level)
@@ -362,7 +362,7 @@ def _compare_pair(
         other=other.run.id,
         other_target=other.run.target,
         score=name,
-        over=kind.over,
+        over=meaning.over,
         overlap=overlap,
         headline=headline,
         changed=ChangedIds(
@@ -372,36 +372,38 @@ def _compare_pair(
         ),
         further=FurtherDifferences(
             paired_difference(
-                answered, level=level, meaning=kind.meaning, missing=headline.missing if kind.over == "scored" else None
+                answered, level=level, meaning=meaning, missing=headline.missing if meaning.over == "scored" else None
             ),
-            adjust_groups(_groups(pairs, runs, kind, level)),
+            adjust_groups(_groups(pairs, runs, meaning, level)),
             scores,
             _costs(runs, level),
             turns,
             by_conversation,
         ),
         settings=setting_differences(baseline.run.manifest, other.run.manifest),
-        warnings=(*runs.notes, *comparison_warnings(runs, overlap, kind.name)),
+        warnings=(*runs.notes, *comparison_warnings(runs, overlap, meaning.name)),
         verdict=verdict,
         sentence=sentence,
         level=level,
     )
 
 
-def _groups(pairs: PairedValues, runs: AlignedRuns, kind: ComparedScore, level: float) -> tuple[PairedDifference, ...]:
+def _groups(
+    pairs: PairedValues, runs: AlignedRuns, meaning: ScoreMeaning, level: float
+) -> tuple[PairedDifference, ...]:
     """A difference per group, in order of first appearance; nothing where no sample names one."""
     groups = runs.baseline.groups.at(runs.first)
     codes, order = by_appearance(groups.codes[pairs.indices], len(groups.names))
     names = [groups.names[code] for code in order.tolist()]
     if not any(names):
         return ()
-    missing = MissingBySample.of(runs, kind)
+    missing = MissingBySample.of(runs, meaning)
     return tuple(
         paired_difference(
             pairs.part(codes == number),
             level=level,
             group=name or NO_GROUP,
-            meaning=kind.meaning,
+            meaning=meaning,
             missing=missing.among(groups.are(name)),
         )
         for number, name in enumerate(names)
@@ -435,13 +437,14 @@ def _costs(runs: AlignedRuns, level: float) -> tuple[CostDifference, ...]:
     before = sample_costs(baseline.run.records, baseline.run.bodies, first)
     after = sample_costs(other.run.records, other.run.bodies, second)
     clusters = clusters_of(runs)
-    pairs = [
-        CostPair(index if clusters is None else int(clusters[index]), before[number], after[other_number])
+    known = [
+        (before[number], after[other_number], index if clusters is None else int(clusters[index]))
         for index, number, other_number in zip(drawn, first, second, strict=True)
         if number in before and other_number in after
     ]
+    first_costs, second_costs, units = zip(*known, strict=True) if known else ((), (), ())
     counted = not (baseline.summary.calls.asks_itself or other.summary.calls.asks_itself)
-    return cost_differences(pairs, level=level, counted=counted)
+    return cost_differences(first_costs, second_costs, clusters=units, level=level, counted=counted)
 
 
 def _other_ids(runs: AlignedRuns, indices: Array) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from steelyard.analysis.comparison.comparison_values import MissingVerdicts, PairedDifference, ScoreDifference, Verdict
@@ -42,97 +43,121 @@ def comparison_sentence(
         names: of the baseline and of the other run.
         level: of the interval.
     """
-    baseline, other = names
+    claim = _Claim(difference, score, *names, level)
     if verdict == "inconclusive" and difference.missing is not None:
-        return _inconclusive(difference, difference.missing, score=score, names=names, level=level)
+        return claim.inconclusive(difference.missing)
     if difference.difference is None:
         scored = f"on which both have {score_phrase(score)}"
-        return f"{baseline} and {other} share no sample {scored}, so they cannot be compared."
+        return f"{claim.baseline} and {claim.other} share no sample {scored}, so they cannot be compared."
     if difference.stopped is not None:
-        return decided_sentence(difference, difference.stopped, score=score, names=names)
-    if verdict in {"better", "worse"}:
-        return _decided(difference, score=score, names=names, level=level)
-    return _undecided(difference, score=score, names=names, level=level)
+        return claim.stopped(difference.stopped)
+    return claim.decided() if verdict in {"better", "worse"} else claim.undecided()
 
 
-def _inconclusive(
-    difference: PairedDifference, missing: MissingVerdicts, *, score: str, names: tuple[str, str], level: float
-) -> str:
-    """Why the missing verdicts leave the sign open, and what the replies with a verdict show."""
-    claim = f"Not decided: {score_phrase(score)} of {names[1]} against {names[0]}"
-    if missing.n == missing.replies:
-        return f"{claim}. None of their {count_text(missing.replies, 'reply')} could be read."
-    unreadable = f"{missing.n:,} of {count_text(missing.replies, 'reply')} could not be read"
-    if missing.bounds is None:
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """What a sentence is about: a difference, its score and level, and the names of the two runs."""
+
+    difference: PairedDifference
+    score: str
+    baseline: str
+    other: str
+    level: float
+
+    @property
+    def facts(self) -> str:
+        """The test, how far the difference depends on replies without a verdict, and the number of pairs."""
+        facts, missing = [_test(self.difference)], self.difference.missing
+        if missing is not None:
+            counting = f": counting these, {_bounds(missing.bounds, self.difference)}" if missing.bounds else ""
+            facts.append(f"{count_text(missing.n, 'reply')} could not be read{counting}")
+        return "; ".join([*facts, count_text(self.difference.n, "pair")])
+
+    def inconclusive(self, missing: MissingVerdicts) -> str:
+        """Why the missing verdicts leave the sign open, and what the replies with a verdict show."""
+        difference = self.difference
+        claim = f"Not decided: {score_phrase(self.score)} of {self.other} against {self.baseline}"
+        if missing.n == missing.replies:
+            return f"{claim}. None of their {count_text(missing.replies, 'reply')} could be read."
+        unreadable = f"{missing.n:,} of {count_text(missing.replies, 'reply')} could not be read"
+        if missing.bounds is None:
+            return (
+                f"{claim}. {unreadable}, and the range of {score_phrase(self.score)} is not known, so these may "
+                "outweigh the rest. Fix those first."
+            )
+        moved = f"{unreadable}: they could move it to anything from {_bounds(missing.bounds, difference)}."
+        if difference.difference is None:
+            return f"{claim}. No sample has a verdict on both sides. {moved} Fix those first."
+        interval = f"{level_text(self.level)} CI {_interval(difference)}; " if difference.interval else ""
+        facts = f"{interval}{_test(difference)}; {count_text(difference.n, 'pair')}"
+        return f"{claim}. {_change(difference)} as scored ({facts}), but {moved} Fix those first."
+
+    def decided(self) -> str:
+        """Which run is better or worse, by how much, and how sure that is."""
+        difference, size = self.difference, self.difference.difference or 0.0
+        up = size > 0
+        amount = figure_text(abs(size), share=difference.unit)
+        if self.score in _RATES_SOLVED:
+            claim = f"solves {amount} points {'more' if up else 'less'}"
+        elif difference.unit:
+            claim = f"scores {amount} points {'more' if up else 'less'} on {score_phrase(self.score)}"
+        else:
+            claim = f"scores {amount} {'higher' if up else 'lower'} on {score_phrase(self.score)}"
+        why = f", which is {'worse' if up else 'better'}, as lower is better" if difference.lower_is_better else ""
+        sides = (difference.other or 0.0, difference.baseline or 0.0)
+        facts = [" against ".join(value_text(side, share=difference.unit) for side in sides)]
+        if difference.interval:
+            limits = interval_text(difference.interval, share=difference.unit, sign=True)
+            facts.append(f"{level_text(self.level)} CI {limits}")
+        return f"{self.other} {claim} than {self.baseline}{why} ({'; '.join([*facts, self.facts])})."
+
+    def undecided(self) -> str:
+        """That there is no clear difference, how large one may be, and how large one could be found."""
+        difference = self.difference
+        verb = "solves" if self.score in _RATES_SOLVED else f"has {score_phrase(self.score)}"
+        values = f"{self.other} {verb} {_share(difference, 'other')}, {self.baseline} {_share(difference, 'baseline')}"
+        facts = f"{values} ({self.facts})"
+        if difference.interval is None:
+            return f"No clear difference: {facts}, and say nothing about how large one may be."
+        shown = _finds(difference, _unit(difference))
+        p = difference.decisive_p
+        if excludes_zero(difference.interval) or (p is not None and p < 1 - self.level):
+            interval = f"{level_text(self.level)} CI {_interval(difference)}"
+            return f"No clear difference, though the result is borderline: {facts}; {interval}.{shown}"
+        limits = _bounds(difference.interval, difference, " and ")
+        return f"No clear difference: {facts}; the true difference is probably between {limits}.{shown}"
+
+    def stopped(self, stopping: Stopping) -> str:
+        """What a rule decided, on how many samples, and how often such a decision is wrong."""
+        difference, baseline, other, phrase = self.difference, self.baseline, self.other, score_phrase(self.score)
+        where = "over the full set" if stopping.question == "full" else "beyond this set"
+        claim = {
+            "above": f"{other} has more {phrase} than {baseline} {where}",
+            "below": f"{other} has less {phrase} than {baseline} {where}",
+            "equal": f"{other} and {baseline} have exactly the same {phrase} {where}",
+            "": f"These {difference.n} samples cannot tell whether {other} or {baseline} has more {phrase} {where}",
+        }[stopping.side]
+        scale, unit = (100, " points") if difference.unit else (1, "")
+        low, high = (f"{scale * limit:+.3g}" for limit in stopping.interval)
+        values = [
+            f"{scale * (value or 0.0):.3g}{' %' if difference.unit else ''}"
+            for value in (difference.other, difference.baseline)
+        ]
+        finds = ""
+        if not stopping.side and difference.detectable is not None:
+            size = f"{scale * difference.detectable:.3g}{unit}"
+            finds = (
+                f" Even a number of samples fixed in advance would show a difference of {size} in only 80 % of cases."
+            )
         return (
-            f"{claim}. {unreadable}, and the range of {score_phrase(score)} is not known, so these may outweigh the "
-            "rest. Fix those first."
+            f"{claim} ({' against '.join(values)}; anytime-valid {level_text(stopping.level)} confidence sequence of "
+            f"the difference {low} to {high}{unit}; {stopping.extent}).{finds} {stopping.promise}"
         )
-    moved = f"{unreadable}: they could move it to anything from {_bounds(missing.bounds, difference)}. Fix those first."
-    if difference.difference is None:
-        return f"{claim}. No sample has a verdict on both sides. {moved}"
-    interval = f"{level_text(level)} CI {_interval(difference)}; " if difference.interval else ""
-    facts = f"{interval}{_test(difference)}; {count_text(difference.n, 'pair')}"
-    return f"{claim}. {_change(difference)} as scored ({facts}), but {moved}"
 
 
-def _bounds(bounds: Interval, difference: PairedDifference) -> str:
-    low, high = (signed_text(end, share=difference.unit) for end in bounds)
-    return f"{low} to {high}{_unit(difference)}"
-
-
-def _decided(difference: PairedDifference, *, score: str, names: tuple[str, str], level: float) -> str:
-    baseline, other = names
-    size = difference.difference or 0.0
-    up = size > 0
-    amount = figure_text(abs(size), share=difference.unit)
-    if score in _RATES_SOLVED:
-        claim = f"{other} solves {amount} points {'more' if up else 'less'} than {baseline}"
-    elif difference.unit:
-        claim = f"{other} scores {amount} points {'more' if up else 'less'} on {score_phrase(score)} than {baseline}"
-    else:
-        claim = f"{other} scores {amount} {'higher' if up else 'lower'} on {score_phrase(score)} than {baseline}"
-    if difference.lower_is_better:
-        claim += f", which is {'worse' if up else 'better'}, as lower is better"
-    sides = (difference.other or 0.0, difference.baseline or 0.0)
-    facts = [" against ".join(value_text(side, share=difference.unit) for side in sides)]
-    if difference.interval:
-        facts.append(f"{level_text(level)} CI {interval_text(difference.interval, share=difference.unit, sign=True)}")
-    facts += [_test(difference), *_missing_facts(difference), count_text(difference.n, "pair")]
-    return f"{claim} ({'; '.join(facts)})."
-
-
-def _missing_facts(difference: PairedDifference) -> list[str]:
-    """How far the difference depends on replies without a verdict; nothing where there are none."""
-    missing = difference.missing
-    if missing is None:
-        return []
-    unreadable = f"{count_text(missing.n, 'reply')} could not be read"
-    if missing.bounds is None:
-        return [unreadable]
-    return [f"{unreadable}: counting these, {_bounds(missing.bounds, difference)}"]
-
-
-def _undecided(difference: PairedDifference, *, score: str, names: tuple[str, str], level: float) -> str:
-    baseline, other = names
-    verb = "solves" if score in _RATES_SOLVED else f"has {score_phrase(score)}"
-    values = f"{other} {verb} {_share(difference, 'other')}, {baseline} {_share(difference, 'baseline')}"
-    facts = (
-        f"{values} ({'; '.join([_test(difference), *_missing_facts(difference), count_text(difference.n, 'pair')])})"
-    )
-    if difference.interval is None:
-        return f"No clear difference: {facts}, and say nothing about how large one may be."
-    shown = _finds(difference, _unit(difference))
-    if excludes_zero(difference.interval) or (difference.decisive_p is not None and difference.decisive_p < 1 - level):
-        return (
-            f"No clear difference, though the result is borderline: {facts}; "
-            f"{level_text(level)} CI {_interval(difference)}.{shown}"
-        )
-    low, high = (signed_text(limit, share=difference.unit) for limit in difference.interval)
-    return (
-        f"No clear difference: {facts}; the true difference is probably between "
-        f"{low} and {high}{_unit(difference)}.{shown}"
-    )
+def _bounds(bounds: Interval, difference: PairedDifference, to: str = " to ") -> str:
+    """Both ends with their signs, and the unit."""
+    return f"{to.join(signed_text(end, share=difference.unit) for end in bounds)}{_unit(difference)}"
 
 
 def by_conversation_sentence(difference: PairedDifference | None, level: float) -> str:
@@ -285,42 +310,3 @@ def _separate_power(first: ScoreSummary, second: ScoreSummary) -> str:
         f"{figure_text(detectable, share=True)} points are found reliably (in 80 % of cases). To settle "
         f"{figure_text(high - low, share=True)} points: about {needed:,} samples each."
     )
-
-
-def decided_sentence(difference: PairedDifference, stopping: Stopping, *, score: str, names: tuple[str, str]) -> str:
-    """What was decided, on how many samples, and how often such a decision is wrong.
-
-    Args:
-        difference: the difference over the samples that were used.
-        stopping: its decision.
-        score: the score's name.
-        names: of the baseline and of the other run.
-    """
-    phrase = score_phrase(score)
-    baseline, other = names
-    where = "over the full set" if stopping.question == "full" else "beyond this set"
-    claim = {
-        "above": f"{other} has more {phrase} than {baseline} {where}",
-        "below": f"{other} has less {phrase} than {baseline} {where}",
-        "equal": f"{other} and {baseline} have exactly the same {phrase} {where}",
-        "": f"These {difference.n} samples cannot tell whether {other} or {baseline} has more {phrase} {where}",
-    }[stopping.side]
-    scale, unit = (100, " points") if difference.unit else (1, "")
-    low, high = (f"{scale * limit:+.3g}" for limit in stopping.interval)
-    values = [
-        f"{scale * (value or 0.0):.3g}{' %' if difference.unit else ''}"
-        for value in (difference.other, difference.baseline)
-    ]
-    return (
-        f"{claim} ({' against '.join(values)}; anytime-valid {level_text(stopping.level)} confidence sequence of the "
-        f"difference {low} to {high}{unit}; {stopping.extent}).{_finds_at_fixed_size(difference, stopping)} "
-        f"{stopping.promise}"
-    )
-
-
-def _finds_at_fixed_size(difference: PairedDifference, stopping: Stopping) -> str:
-    """How large a difference a fixed set of this size can detect; "" where the rule decided."""
-    if stopping.side or difference.detectable is None:
-        return ""
-    size = f"{100 * difference.detectable:.3g} points" if difference.unit else f"{difference.detectable:.3g}"
-    return f" Even a number of samples fixed in advance would show a difference of {size} in only 80 % of cases."

@@ -23,14 +23,6 @@ _AT_ONCE: Final = 100_000
 """Random numbers drawn at once: more need memory and are no faster."""
 
 
-class CostPair(NamedTuple):
-    """The costs of one sample in both runs; `cluster` is equal for samples that are not independent."""
-
-    cluster: int
-    baseline: SampleCost
-    other: SampleCost
-
-
 @dataclass(frozen=True, slots=True)
 class CostDifference:
     """One cost figure of two runs over the same samples, with its difference.
@@ -57,30 +49,43 @@ class CostDifference:
     estimated: bool = False
 
 
-def cost_differences(pairs: Sequence[CostPair], *, level: float, counted: bool = True) -> tuple[CostDifference, ...]:
-    """Differences in time, calls and tokens; empty without pairs, and without counts that are 0 for both.
+def cost_differences(
+    before: Sequence[SampleCost],
+    after: Sequence[SampleCost],
+    *,
+    clusters: Sequence[int],
+    level: float,
+    counted: bool = True,
+) -> tuple[CostDifference, ...]:
+    """Differences in time, calls and tokens; empty without samples, and without counts that are 0 for both.
 
     Latency is compared where both targets asked models for every sample, else wall time: latency excludes queueing
     and wall time includes it, so the two are not compared with each other.
 
     Args:
-        pairs: the costs of the same samples in both runs.
+        before: the costs of some samples in the baseline.
+        after: those of the same samples in the other run.
+        clusters: a number per sample, equal for samples that are not independent.
         level: of the intervals.
         counted: whether the calls and tokens of both are known. Those of a target that calls models itself are not,
             and a 0 in their place would look like a saving.
     """
-    if not pairs:
+    if not before:
         return ()
-    draw = _Resamples([pair.cluster for pair in pairs], level)
-    costs = [side for pair in pairs for side in (pair.baseline, pair.other)]
+
+    def sides(measure: str) -> tuple[Array, Array]:
+        first, second = (np.asarray([getattr(cost, measure) for cost in side], dtype=float) for side in (before, after))
+        return first, second
+
+    draw, costs = _Resamples(clusters, level), [*before, *after]
     time = "latency" if all(side.latency is not None for side in costs) else "seconds"
     times = [time, "ttft"] if all(side.ttft is not None for side in costs) else [time]
-    rows = [row for name in times for row in draw.quantiles(name, _sides(pairs, name), (50, 95))]
+    rows = [row for name in times for row in draw.quantiles(name, sides(name), (50, 95))]
     if counted and any(side.calls for side in costs):
         estimated = any(side.estimated for side in costs)
-        rows.append(draw.means("calls", _sides(pairs, "calls"), estimated=False))
+        rows.append(draw.means("calls", sides("calls"), estimated=False))
         tokens = ("input_tokens", "output_tokens")
-        rows += [draw.means(name, _sides(pairs, name), estimated=estimated) for name in tokens]
+        rows += [draw.means(name, sides(name), estimated=estimated) for name in tokens]
     # Rows of time are kept even at 0: which rows there are must not depend on the clock.
     return tuple(row for row in rows if row.statistic != "mean" or row.baseline or row.other)
 
@@ -107,12 +112,6 @@ def times_of(costs: Sequence[SampleCost]) -> tuple[str, Array]:
     """`latency` and the seconds of each sample; where a target asked no model for some, `seconds`, the wall time."""
     measure = "latency" if all(cost.latency is not None for cost in costs) else "seconds"
     return measure, np.asarray([getattr(cost, measure) for cost in costs], dtype=float)
-
-
-def _sides(pairs: Sequence[CostPair], measure: str) -> tuple[Array, Array]:
-    sides = ((pair.baseline for pair in pairs), (pair.other for pair in pairs))
-    before, after = (np.asarray([getattr(costs, measure) for costs in side], dtype=float) for side in sides)
-    return before, after
 
 
 class _Resamples:

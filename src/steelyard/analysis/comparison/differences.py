@@ -30,7 +30,7 @@ from steelyard.analysis.comparison.comparison_values import (
 )
 from steelyard.analysis.intervals import standard_error
 from steelyard.analysis.numbers import count_text
-from steelyard.analysis.scores.score_summary_values import ScoreSummary
+from steelyard.analysis.scores.score_summary_values import Over, ScoreSummary
 from steelyard.analysis.stopping import DecidedSide
 from steelyard.stats.binomial import clopper_pearson
 from steelyard.stats.intervals import Interval, clustered_spread, mean_interval
@@ -87,6 +87,9 @@ class ScoreMeaning(NamedTuple):
             an improvement or a regression.
         undecided_at: a value that neither passes nor fails, such as 0.5 where half of a sample's repeats pass.
         share: the mean is a share of something, whatever single values are: of points, some of which are deducted.
+        name: the score's name.
+        over: what its headline is over.
+        ends: lowest and highest value; None where they are not known.
     """
 
     scaled: bool = False
@@ -94,6 +97,9 @@ class ScoreMeaning(NamedTuple):
     threshold: float | None = None
     undecided_at: float | None = None
     share: bool = False
+    name: str = ""
+    over: Over = "all"
+    ends: Interval | None = None
 
 
 USUAL_MEANING: Final = ScoreMeaning()

@@ -34,7 +34,7 @@ from steelyard.analysis.comparison.differences import (
     paired_difference,
     verdict_of,
 )
-from steelyard.analysis.comparison.paired_scores import compared_score
+from steelyard.analysis.comparison.paired_scores import score_meaning
 from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.joint_values import JointDifference, JointValues, advantages, is_not_worse
 from steelyard.analysis.numbers import count_text, money_text, points_text, value_text
@@ -72,23 +72,23 @@ def grid_of(runs: Sequence[RunBySample], score: str, level: float) -> GridCompar
     has_prompts = all(PROMPT in run.run.tags or run.run.kind == _GENERAL for run in runs)
     if not (has_prompts and is_grid([run.run.tags for run in runs])) or any(run.run.stopped_early for run in runs):
         return None
-    kind = compared_score(score, runs)
+    meaning = score_meaning(score, runs)
     margin = (runs[0].run.manifest.get("options") or {}).get("margin", MARGIN)
     cells = [_cell(run, score) for run in runs]
-    values, units = _shared_values(runs, score, kind.over)
+    values, units = _shared_values(runs, score, meaning.over)
     n = values.shape[1]
-    if not n or kind.ends is None:
+    if not n or meaning.ends is None:
         why = f"{score} has no scale, so that no margin applies to it" if n else "no sample has a value in every cell"
         choice = _Choice(f"No cell is chosen: {why}.")
     else:
-        scaled = (values - kind.ends.low) / ((kind.ends.high - kind.ends.low) or 1.0)
-        scaled = 1 - scaled if kind.meaning.lower_is_better else scaled
+        scaled = (values - meaning.ends.low) / ((meaning.ends.high - meaning.ends.low) or 1.0)
+        scaled = 1 - scaled if meaning.lower_is_better else scaled
         joint = JointValues(scaled, bool(((scaled == 0) | (scaled == 1)).all()), units)
         choice = _choose(cells, joint, margin, level)
     return GridComparison(
         score=score,
         cells=tuple(replace(cell, state=choice.states.get(cell.target, "open")) for cell in cells),
-        prompts=_prompt_differences(cells, values, units, kind.meaning, level) if n else (),
+        prompts=_prompt_differences(cells, values, units, meaning, level) if n else (),
         baseline=cells[0].prompt,
         margin=margin,
         n=n,

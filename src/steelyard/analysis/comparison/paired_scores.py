@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,36 +24,22 @@ Array = NDArray[Any]
 _MAJORITY: Final = 0.5
 
 
-class ComparedScore(NamedTuple):
-    """One score of two runs, as a comparison uses it.
-
-    Args:
-        name: the score's name.
-        over: what its headline is over.
-        meaning: scale, direction and threshold.
-        ends: lowest and highest value; None where they are not known.
-    """
-
-    name: str
-    over: Over
-    meaning: ScoreMeaning
-    ends: Interval | None
-
-
-def compared_score(name: str, runs: Sequence[RunBySample]) -> ComparedScore:
-    """Denominator, meaning and range of a score; its headline is that of the first run that has it."""
+def score_meaning(name: str, runs: Sequence[RunBySample]) -> ScoreMeaning:
+    """What a score of some runs means; its headline is that of the first run that has it."""
     scores = [score for run in runs if (score := run.summary.score(name)) is not None]
     infos = [info for run in runs if (info := score_infos(run.run.manifest).get(name)) is not None]
     scale = next((score.scale for score in scores if score.scale), None)
     threshold = next((info.threshold for info in infos if info.threshold is not None), None)
     lower = any(info.lower_is_better for info in infos)
     weighted = any(info.weighted for info in infos)
-    meaning = ScoreMeaning(scale is not None or any(info.unbounded for info in infos), lower, threshold, share=weighted)
+    scaled = scale is not None or any(info.unbounded for info in infos)
+    ends = scale or (UNIT if not weighted and all(score.is_share for score in scores) else None)
+    over = scores[0].over if scores else "all"
+    meaning = ScoreMeaning(scaled, lower, threshold, share=weighted, name=name, over=over, ends=ends)
     if all(score.binary for score in scores) and parts_right_from_wrong(threshold, lower_is_better=lower):
         # A sample passes where most of its repeats do, whatever the threshold of one repeat, and fails where most fail.
         meaning = meaning._replace(threshold=_MAJORITY, undecided_at=_MAJORITY)
-    ends = scale or (UNIT if not weighted and all(score.is_share for score in scores) else None)
-    return ComparedScore(name, scores[0].over if scores else "all", meaning, ends)
+    return meaning
 
 
 def paired_values(runs: AlignedRuns, score: str, over: Over) -> PairedValues:
@@ -119,23 +105,23 @@ class MissingBySample:
     high: Array | None
 
     @classmethod
-    def of(cls, runs: AlignedRuns, kind: ComparedScore) -> MissingBySample:
+    def of(cls, runs: AlignedRuns, score: ScoreMeaning) -> MissingBySample:
         """The missing verdicts of one score of two aligned runs."""
-        sums = [run.sums_of(kind.name) for run in (runs.baseline, runs.other)]
+        sums = [run.sums_of(score.name) for run in (runs.baseline, runs.other)]
         rows = (runs.first, runs.second)
         read = [side.read[indices_of_side] for side, indices_of_side in zip(sums, rows, strict=True)]
         indices = np.flatnonzero((read[0] > 0) & (read[1] > 0))
         counts = [side[indices] for side in read]
         missing, total = (
             [values[indices_of_side][indices] for values, indices_of_side in zip(columns, rows, strict=True)]
-            for columns in ([side.missing(kind.over) for side in sums], [side.total for side in sums])
+            for columns in ([side.missing(score.over) for side in sums], [side.total for side in sums])
         )
         sides = (missing[0], missing[1])
-        if kind.ends is None:
+        if score.ends is None:
             return cls(indices, sides, counts[0] + counts[1], None, None)
         # Each missing verdict at one end of the scale for the one run and at the other end for the other run.
         (low_before, high_before), (low_after, high_after) = (
-            [(total[side] + missing[side] * end) / counts[side] for end in kind.ends] for side in (0, 1)
+            [(total[side] + missing[side] * end) / counts[side] for end in score.ends] for side in (0, 1)
         )
         return cls(indices, sides, counts[0] + counts[1], low_after - high_before, high_after - low_before)
 
