@@ -51,6 +51,57 @@ def test_every_prompt_is_asked_of_every_model_and_the_names_say_what_varies(conf
     assert suite.targets["terse@qwen-large"].model.base_url == "http://127.0.0.1:9/v1"
 
 
+_MODEL = "{openai_compatible: {name: m, base_url: 'http://127.0.0.1:9/v1'}}"
+_NAMED_TARGETS = """targets:
+  a: {prompt: {template: '{{channel}}: {{text}}', system: 'On {{channel}}', model: MODEL}}
+  b:
+    http:
+      url: http://127.0.0.1:9/
+      body: {q: '{{text}}', c: '{{channel}}', k: '{{k}}'}
+      parameters: {k: 3}
+      response: {text: answer}
+  c:
+    simulated_user:
+      goal: Get {{channel}}
+      model: MODEL
+      target: {prompt: {template: 'Q {{text}}', model: MODEL}}
+""".replace("MODEL", _MODEL)
+
+
+def test_prompts_and_texts_of_targets_name_columns_too(configured):
+    suite = configured(_NAMED_TARGETS + EXACT)
+    assert suite.targets["a"].messages(next(iter(suite.samples))) == [
+        {"role": "system", "content": "On web"},
+        {"role": "user", "content": "web: Ticket 0."},
+    ]
+    assert suite.targets["b"].body == {"q": "{{question}}", "c": "{{metadata.channel}}", "k": "{{k}}"}
+    assert suite.targets["c"].goal == "Get {{metadata.channel}}"
+    assert suite.targets["c"].target.template == "Q {{question}}"
+
+
+@pytest.mark.parametrize(
+    ("target", "option"),
+    [
+        (
+            "prompt: {template: '{{text}}', model: {openai_compatible: {name: 'COLUMN', base_url: 'http://h/v1'}}}",
+            "name",
+        ),
+        (
+            "prompt: {template: '{{text}}', model: {openai_compatible: {name: m, base_url: 'http://COLUMN'}}}",
+            "base_url",
+        ),
+        ("http: {url: 'http://h/COLUMN', body: {q: '{{text}}'}, response: {text: a}}", "url"),
+        ("http: {url: 'http://h/', headers: {X: 'COLUMN'}, body: {q: '{{text}}'}, response: {text: a}}", "headers"),
+        ("function: 'module:COLUMN'", "function"),
+        ("retrieval: {documents: 'COLUMN.md', model: m}", "documents"),
+    ],
+)
+def test_no_column_reaches_a_name_an_address_code_or_a_file_of_a_target(configured, target, option):
+    message = f"{option}: {{{{channel}}}} cannot stand here: values of a dataset reach prompts"
+    with pytest.raises(ConfigError, match=message):
+        configured("targets: {a: {" + target.replace("COLUMN", "{{channel}}") + "}}\n" + EXACT)
+
+
 @pytest.mark.parametrize(
     ("keys", "names"),
     [

@@ -172,11 +172,11 @@ def columns_in(cls: Any, entries: Mapping[str, MappingEntry], keys: Mapping[str,
     return options
 
 
-def refusal(option: str, column: str) -> str:
+def refusal(option: str, column: str, reached: str = "texts and numbers that outputs are compared with") -> str:
     """Says that an option takes no column."""
     return (
-        f"{option}: {{{{{column}}}}} cannot stand here: values of a dataset reach texts and numbers that outputs are "
-        f"compared with, never code, commands, files, addresses, models, names and limits; write the {option} itself"
+        f"{option}: {{{{{column}}}}} cannot stand here: values of a dataset reach {reached}, never code, commands, "
+        f"files, addresses, models, names and limits; write the {option} itself"
     )
 
 

@@ -18,7 +18,7 @@ from steelyard.building.nodes import MappingEntry, Node, Problems, from_plain, p
 from steelyard.building.read import read
 from steelyard.config.environment import Environment, environment
 from steelyard.config.gate import check_gate, match_gate, with_baseline
-from steelyard.config.targets import check_names, expanded, without_tags
+from steelyard.config.targets import check_names, expanded, with_columns, without_tags
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, Location, boundary, did_you_mean
 from steelyard.evaluation import Suite
@@ -177,6 +177,10 @@ def _prepared(root: Node) -> Node:
         if targets.value is None or targets.value == {}:
             raise ConfigError("targets: there is no target; name at least one", targets.location)
         check_names(targets)
+        if "suite" not in root.entries:
+            bare = bare.with_value(
+                {**bare.entries, "targets": MappingEntry(bare.entries["targets"].key, with_columns(targets))}
+            )
     return without_tags(bare, tags)
 
 

@@ -15,15 +15,25 @@ from typing import Final
 
 from steelyard.building.keys import as_text, described
 from steelyard.building.nodes import MappingEntry, Node, Problems, from_plain, texts
+from steelyard.building.row_values import refusal
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.files import NOT_IN_FILE_NAMES
+from steelyard.models.http import MESSAGE_NAMES
 from steelyard.normal_form import stream_safe
-from steelyard.prompts.template import placeholders
+from steelyard.prompts.sample_values import EXAMPLES, SAMPLE_NAMES
+from steelyard.prompts.template import names_of, placeholders
 
 MAX_TARGETS: Final = 500
 MAX_NAME_BYTES: Final = 150
 _RESERVED: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 
+_TEXTS: Final = frozenset({"template", "system", "goal", "persona", "body"})
+"""Options of targets that hold what is said, in which columns of the dataset may be named."""
+_NEVER: Final = frozenset(
+    {"name", "base_url", "url", "api_key", "headers", "proxy", "ca_file", "function", "engine", "runnable", "command"}
+) | frozenset({"documents", "knowledge", "index", "file", "path", "model"})
+_KNOWN: Final = frozenset({*SAMPLE_NAMES, *MESSAGE_NAMES, EXAMPLES})
+"""Names that have a value without a column."""
 
 Variables = Mapping[str, tuple[Node, ...]]
 Choice = Mapping[str, Node]
@@ -162,6 +172,42 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
             end = start + len(_placeholder_text(text, start))
             text = text[:start] + values[name] + text[end:]
     return text
+
+
+def with_columns(targets: Node) -> Node:
+    """The targets with `{{topic}}` as `{{metadata.topic}}` in prompts and texts, which the dataset's columns fill.
+
+    Raises:
+        ConfigError: a column where no value of a dataset may stand.
+
+    >>> from steelyard.building.nodes import from_plain, plain
+    >>> plain(with_columns(from_plain({"a": {"prompt": {"template": "{{question}} {{topic}}", "n": "{{x}}"}}}, "")))
+    {'a': {'prompt': {'template': '{{question}} {{metadata.topic}}', 'n': '{{x}}'}}}
+    """
+    problems = Problems()
+    named = _with_columns(targets, problems)
+    problems.raise_any()
+    return named
+
+
+def _with_columns(node: Node, problems: Problems) -> Node:
+    if not isinstance(node.value, Mapping):
+        return node
+    own = {*_KNOWN, *(node.entries["parameters"].node.entries if "parameters" in node.entries else ())}
+    own |= {"goal", "persona", "stop", "left_out"} if "target" in node.entries else set()  # of a simulated user
+    entries = {}
+    for key, entry in node.entries.items():
+        names = sorted(names_of(*(str(text.value) for text in texts(entry.node))))
+        columns = [name for name in names if name.partition(".")[0] not in own]
+        if key in _TEXTS:
+            renaming = {name: from_plain(f"{{{{metadata.{name}}}}}", "") for name in columns}
+            entries[key] = MappingEntry(entry.key, substituted(entry.node, renaming))
+            continue
+        entries[key] = MappingEntry(entry.key, _with_columns(entry.node, problems))
+        refused = columns if key == "url" else names  # an address may have the question in it
+        if refused and key in _NEVER and (isinstance(entry.node.value, str) or key == "headers"):
+            problems.add(refusal(key, refused[0], "prompts and texts"), entry.node)
+    return node.with_value(entries)
 
 
 def check_names(targets: Node) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,7 +27,7 @@ from steelyard.prompts.template import language_of, load_template, names_of, pla
 from steelyard.registry import find
 from steelyard.scorers.combined import CHECKS, Checks
 from steelyard.scorers.judges.judge import Judge, takes_model
-from steelyard.suites.general.checks import try_on_rows, with_columns, with_expected, with_kinds
+from steelyard.suites.general.checks import try_on_rows, with_columns, with_expected, with_kinds, with_names
 from steelyard.suites.general.rows import GeneralRows, load_general
 from steelyard.targets.prompt import Prompt
 from steelyard.types import INLINE, Output, Sample, Scorer, Target
@@ -421,4 +421,19 @@ class GeneralSuite(JudgedSuiteKeys):
             if name in targets or name in self.targets:
                 raise ConfigError(f"models: two targets are called {name!r}; rename a prompt, a model or a target")
             targets[name], tags[name] = target, of_grid
-        return targets | dict(self.targets), tags
+        own = {name: _with_places(target, rows.places) for name, target in self.targets.items()}
+        return targets | own, tags
+
+
+def _with_places(target: Any, places: Mapping[str, str]) -> Any:
+    """A target whose prompts and texts name columns as samples know them: that of the input is `question`."""
+    names = {f"metadata.{column}": place for column, place in places.items() if place != f"metadata.{column}"}
+    changes: dict[str, Any] = {}
+    for key in ("template", "system", "goal", "persona", "body"):
+        value = getattr(target, key, None)
+        named = value if isinstance(value, Path) else with_names(value, names)
+        changes |= {key: named} if named != value else {}
+    inner = getattr(target, "target", None)
+    if is_dataclass(inner) and (bound := _with_places(inner, places)) is not inner:
+        changes["target"] = bound
+    return replace(target, **changes) if changes else target
