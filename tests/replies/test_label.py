@@ -138,5 +138,24 @@ def test_another_number_is_no_label(text):
     assert read_one(text, NUMBERS)[0] == ""
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["bug, wait, billing", "Bug. Actually, billing.", "Label: bug\nOn second thought: billing", "bug; or maybe billing",
+     "bug (or rather billing)", "Label: bug. Hmm, no: billing."],
+)  # fmt: skip
+def test_a_label_that_is_taken_back_for_another_one_is_none(text):
+    assert read_one(text, ("bug", "billing"))[:2] == ("", "ambiguous")
+    assert read_one(f"<think>{text}</think>bug", ("bug", "billing"))[0] == "bug"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["bug. Actually billing is fine, the app crashes.", "Bug, sorry.", "Billing? Wait. Label: bug",
+     "bug. No billing here", "<think>It could also be billing.</think>bug"],
+)  # fmt: skip
+def test_a_label_that_stands_is_read_beside_words_of_correction(text):
+    assert read_one(text, ("bug", "billing"))[0] == "bug"
+
+
 def test_two_numbers_with_a_stroke_between_are_both_where_no_third_is_a_label():
     assert read_one("0/1", ("0", "1"))[0] == ""

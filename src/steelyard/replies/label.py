@@ -302,6 +302,8 @@ _ALSO: Final = re.compile(
     re.IGNORECASE,
 )
 
+_LABEL_ENDS: Final = re.compile(r"[\"'*)]{0,3}\s{0,2}(?:[.,;!。，\n)]|\Z)")
+
 
 def closed_set(references: Iterable[Any]) -> tuple[str, ...]:
     """The labels among which expected outputs choose, in order of first appearance; empty where they are free texts.
@@ -329,11 +331,25 @@ def read_one(text: str, labels: Sequence[str], finish: str = "") -> tuple[str, s
     verdict = read_label(text, labels, finish=finish or "stop")
     if _names_several(text.strip(), labels):
         return "", "several", "the reply gives several labels"
-    if verdict.label and _ALSO.search(text[-_END:]):
+    said = open_judge_reply(text, finish or "stop").text[-_END:]  # without what was thought
+    if verdict.label and _ALSO.search(said):
         return "", "ambiguous", "the reply says that it could also be another label"
+    if verdict.label and _replaced(said, labels, verdict.label):
+        return "", "ambiguous", "the reply takes its label back for another one"
     if verdict.label:
         return verdict.label, "", ""
     return "", verdict.kind or verdict.outcome, verdict.reason or "no label is given as the answer"
+
+
+def _replaced(text: str, labels: Sequence[str], label: str) -> bool:
+    """Whether the last correction ends with another label than the one that was read: `bug, wait, billing`."""
+    said = [
+        plain_label(match["label"])
+        for match in at_both_ends(_tokens(tuple(_known(tuple(labels)))).token, text, _MOST)
+        if _LABEL_ENDS.match(text, match.end())
+        and pattern("label", "replacing").search(text, max(0, match.start() - _CONCLUDED_WITHIN), match.start())
+    ]
+    return bool(said) and said[-1] != plain_label(label)
 
 
 def _names_several(text: str, labels: Sequence[str]) -> bool:
