@@ -13,6 +13,7 @@ from steelyard.analysis.gate.gate_rules import (
     BASELINE,
     MIN_SCORED,
     NO_REGRESSION,
+    OF_CLASSES,
     Margin,
     Rule,
     check_together,
@@ -25,7 +26,13 @@ from steelyard.building.keys import described, existing
 from steelyard.building.nodes import MappingEntry, Node, Problems
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.evaluation import Suite
-from steelyard.evaluation.scorer_infos import jury_scores_of, scores_of_judges, turn_scores_of
+from steelyard.evaluation.scorer_infos import (
+    infos_of,
+    jury_scores_of,
+    scorer_stages,
+    scores_of_judges,
+    turn_scores_of,
+)
 from steelyard.registry import describe
 from steelyard.types import BETWEEN_LEVELS
 
@@ -130,7 +137,7 @@ def _check_figure(rule: Rule, suite: Suite) -> None:
     """Refuse a figure that no run of this suite can have.
 
     Raises:
-        ConfigError: too few repeats, or no prices.
+        ConfigError: too few repeats, no classes, or no prices.
     """
     repeats = suite.options.repeats
     if rule.rate in {"pass@", "pass^"} and (repeats < 2 or rule.k > repeats):
@@ -140,6 +147,9 @@ def _check_figure(rule: Rule, suite: Suite) -> None:
         )
     if rule.rate == "majority" and repeats < 2:
         raise ConfigError("gate: majority needs repeats of each sample; set options: {repeats: 5}")
+    scorers = (scorer_stages(suite.scorers_for(target)) for target in suite.targets)
+    if rule.rate in OF_CLASSES and not any(info.classes for stages in scorers for info in infos_of(stages)):
+        raise ConfigError(f"gate: {rule.score} needs a score with classes, as of the scorer label")
     if rule.rate == "cost" and not suite.options.prices:
         raise ConfigError("gate: cost needs the prices of the models; set options: {prices: FILE}")
 

@@ -3,6 +3,7 @@
 checks.each: ">= 0.8"      every sample: the mean over its repeats, so that none is right by chance alone
 pass^3: ">= 0.8"           each of three repeats passes, by the headline score; pass@3: at least one does
 ece: "<= 0.1"              calibration error of an exam's confidences; brier: "<= 0.2" their Brier score
+macro_f1: ">= 0.8"         over the classes of a score; micro_f1, balanced_accuracy and kappa likewise
 majority: ">= 0.7"         samples of an exam whose most frequent answer over the repeats is right
 latency.p95: "<= 2"        seconds that 95 % of the samples do not exceed, without queueing and retries
 cost: "<= 0.001"           of the target's replies for one record, in the currency of the prices
@@ -18,13 +19,14 @@ from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.costs import drawn_samples, sample_costs, time_quantile
 from steelyard.analysis.comparison.sample_scores import RunBySample
-from steelyard.analysis.gate.gate_rules import OF_EXAMS, Rule
+from steelyard.analysis.gate.gate_rules import OF_CLASSES, OF_EXAMS, Rule
 from steelyard.analysis.numbers import count_text, interval_text, money_text, seconds_text, value_text
 from steelyard.analysis.run_data import TARGET, RunData
 from steelyard.analysis.scores.score_infos import over_of, range_of
 from steelyard.analysis.summary.repeats_and_turns import pass_rates
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import did_you_mean
+from steelyard.stats.classification import LEAST_REFERENCES
 from steelyard.stats.intervals import Interval
 
 Array = NDArray[Any]
@@ -55,6 +57,8 @@ def rule_figure(rule: Rule, data: RunData, summary: RunSummary) -> RuleFigure:
         return _majority(summary)
     if rule.rate in OF_EXAMS:
         return _calibration(rule, summary)
+    if rule.rate in OF_CLASSES:
+        return _over_classes(rule, summary)
     if rule.rate == "each":
         return _worst_sample(rule, data, summary)
     if rule.rate in {"pass@", "pass^"}:
@@ -85,6 +89,25 @@ def _calibration(rule: Rule, summary: RunSummary) -> RuleFigure:
     interval = figures.brier_interval
     limits = "no interval" if interval is None else "95 % CI {:.4f} to {:.4f}".format(*interval)
     return RuleFigure(figures.brier, interval, f"{figures.brier:.4f}, {limits}, {of_answers}", score)
+
+
+def _over_classes(rule: Rule, summary: RunSummary) -> RuleFigure:
+    found = sorted(summary.details.classifications, key=lambda entry: entry.score != summary.primary)
+    if not found:
+        return RuleFigure(None, None, "it has no score with classes, such as that of label")
+    figures, score, share = found[0].figures, found[0].score, rule.rate != "kappa"
+    value: float | None = getattr(figures, rule.rate)
+    over = f"{value_text(value, share=share)} over {count_text(figures.n, 'reply')} of {score}"
+    if rule.rate in {"micro_f1", "kappa"}:
+        return RuleFigure(value, None, over if value is not None else f"chance explains everything in {score}", score)
+    interval: Interval | None = getattr(figures, f"{rule.rate}_interval")
+    if interval is None:
+        few = [
+            name for name, of in zip(found[0].classes, figures.classes, strict=True) if of.support < LEAST_REFERENCES
+        ]
+        why = f"it has an interval only with {LEAST_REFERENCES} references of every class, which {few[0]} has not"
+        return RuleFigure(None, None, f"{over}; {why}" if few else f"{over}, no interval", score)
+    return RuleFigure(value, interval, f"{over}, 95 % CI {interval_text(interval, share=True)}", score)
 
 
 def _worst_sample(rule: Rule, data: RunData, summary: RunSummary) -> RuleFigure:

@@ -49,7 +49,7 @@ from typing import Any, Final, Literal
 
 from steelyard.analysis.comparison.comparison_values import PairComparison, PairedDifference
 from steelyard.analysis.gate.gate_figures import RuleFigure
-from steelyard.analysis.gate.gate_rules import OF_EXAMS, USUAL_SCORED, Margin, Rule, parse_gate
+from steelyard.analysis.gate.gate_rules import ALONE, USUAL_SCORED, Margin, Rule, parse_gate
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.judges.findings import FEWEST, JudgeAgreement
 from steelyard.analysis.numbers import count_text, level_text
@@ -227,7 +227,7 @@ def _rated(rule: Rule, summary: RunSummary) -> ScoreSummary | None:
 
 def compares_figure(rule: Rule, summary: RunSummary) -> bool:
     """Whether a rule compares a figure that is no score's mean; `cost` is the score of that name where a run has it."""
-    is_named = rule.rate in {"cost", *OF_EXAMS} and summary.score(rule.score) is not None
+    is_named = rule.rate in ALONE and summary.score(rule.score) is not None
     return rule.is_figure and not is_named
 
 

@@ -26,6 +26,10 @@ Rate = Literal[
     "ece",
     "brier",
     "majority",
+    "macro_f1",
+    "micro_f1",
+    "balanced_accuracy",
+    "kappa",
 ]
 
 NO_REGRESSION: Final = "no_regression"
@@ -37,15 +41,20 @@ USUAL_SCORED: Final = 0.9
 _NAME: Final = re.compile(
     r"(?P<score>[^\[\]]+?)(?:\.(?P<rate>answered|with_errors|corrected|macro|each))?(?:\[(?P<group>[^\[\]]+)\])?"
 )
-_FIGURE: Final = re.compile(r"(?P<rate>pass[@^]|latency(?=\.p)|(?:cost|ece|brier|majority)$)(?:\.p)?(?P<k>[1-9]\d*)?")
+_FIGURE: Final = re.compile(
+    r"(?P<rate>pass[@^]|latency(?=\.p)|(?:cost|ece|brier|majority|m[ai]cro_f1|balanced_accuracy|kappa)$)(?:\.p)?(?P<k>[1-9]\d*)?"
+)
 """Names of rules that compare no score's mean."""
 _BOUND: Final = re.compile(
     r"\s*(?P<operator>>=|<=|>|<)(?P<whole>!?)\s*(?P<limit>[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*", re.IGNORECASE
 )
 _RATES: Final[Mapping[str, Rate]] = {rate: rate for rate in get_args(Rate)}
-_FIGURES: Final = frozenset({"each", "pass@", "pass^", "latency", "cost", "ece", "brier", "majority"})
 OF_EXAMS: Final[frozenset[Rate]] = frozenset({"ece", "brier", "majority"})
-"""Figures of an exam's confidences and repeats; a score of such a name comes first, as with `cost`."""
+OF_CLASSES: Final[frozenset[Rate]] = frozenset({"macro_f1", "micro_f1", "balanced_accuracy", "kappa"})
+"""Figures of an exam's confidences and repeats, and over the classes of a score."""
+ALONE: Final[frozenset[Rate]] = frozenset({"cost", *OF_EXAMS, *OF_CLASSES})
+"""Figures without a number; a score of such a name comes first."""
+_FIGURES: Final = frozenset({"each", "pass@", "pass^", "latency", *ALONE})
 _HOLDS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     ">=": operator.ge,
     ">": operator.gt,
@@ -150,7 +159,7 @@ def parse_rule(name: str, bound: Any) -> Rule:
             f"gate: {name}: {bound!r} is not a rule; write an operator (>=, >, <=, <; with ! for the whole interval) "
             f'and a number, such as ">= 0.6" or ">=! 0.6"'
         )
-    if bound_match["whole"] and rate in {"each", "cost", "ece"}:
+    if bound_match["whole"] and rate in {"each", "cost", "ece", "micro_f1", "kappa"}:
         raise ConfigError(f"gate: {name}: {bound!r}: this figure has no interval; leave out the !")
     return Rule(
         text=f"{name.strip()} {bound.strip()}",
@@ -266,7 +275,7 @@ def _figure(name: str) -> re.Match[str] | None:
     match = _FIGURE.fullmatch(name)
     if match is None and not re.fullmatch(r"pass[@^].*|latency\.p.*", name):
         return None
-    if match is None or (match["rate"] not in {"cost", *OF_EXAMS}) != bool(match["k"]):
+    if match is None or (match["rate"] not in ALONE) != bool(match["k"]):
         raise ConfigError(f"gate: {name}: write pass^3, pass@3 or latency.p95, with a number of your own")
     if match["rate"] == "latency" and int(match["k"]) > 99:
         raise ConfigError(f"gate: {name}: a quantile lies between latency.p1 and latency.p99")
