@@ -123,25 +123,16 @@ async def estimate(suite: Suite, *, store: str | Path | None = None, fresh: bool
         journal = None if fresh else _journal(store)
         if journal is not None:
             opened.enter_context(journal)
-        answers = _AnswerSource(journal, prices)
-        return [await _estimate(name, target, suite, answers) for name, target in suite.targets.items()]
+        return [await _estimate(name, target, suite, journal, prices) for name, target in suite.targets.items()]
 
 
-@dataclass(frozen=True, slots=True)
-class _AnswerSource:
-    """The journal that may answer calls, and their prices."""
-
-    journal: Store | None
-    prices: PriceTable | None
-
-
-async def _estimate(name: str, target: Any, suite: Suite, answers: _AnswerSource) -> Estimate:
+async def _estimate(name: str, target: Any, suite: Suite, journal: Store | None, prices: PriceTable | None) -> Estimate:
     step = _step_of(target)
     scorers = scorer_stages(suite.scorers_for(name))
     # As for targets: a function of a user's module that does not declare `ask` is not even imported.
     known = {stage: scorer for stage, scorer in scorers.items() if getattr(scorer, "may_ask", True)}
     judge_steps = [called for stage, scorer in known.items() if (called := Step.of(stage, scorer)).asks]
-    estimates = [_StageDryRun(stage_step, answers) for stage_step in (step, *judge_steps)]
+    estimates = [_StageDryRun(stage_step, journal, prices) for stage_step in (step, *judge_steps)]
     asks = step.asks and not isinstance(target, Pair)
     asking = [stage.estimate for stage in estimates[not asks :] if stage.step.asks]
     estimate_of_run = Estimate(name, asks=asks, stages=asking)
@@ -156,7 +147,7 @@ async def _estimate(name: str, target: Any, suite: Suite, answers: _AnswerSource
                     await judge.step(judge.ask(sample, repeat), sample, shown)
     for estimate in estimates:
         estimate.count()
-    estimate_of_run.currency = answers.prices.currency if answers.prices is not None else ""
+    estimate_of_run.currency = prices.currency if prices is not None else ""
     estimate_of_run.minutes = _least_minutes(estimates, suite.options.rates)
     return estimate_of_run
 
@@ -220,15 +211,15 @@ class _Call:
 class _StageDryRun:
     """Runs one stage with an Ask that sends nothing, and counts what it would have sent."""
 
-    def __init__(self, step: Step, answers: _AnswerSource) -> None:
+    def __init__(self, step: Step, journal: Store | None, prices: PriceTable | None) -> None:
         self.step = step
         self.estimate = StageEstimate(step.stage)
         self.sent: Counter[str] = Counter()
         self.tokens: Counter[str] = Counter()
-        self._cost: int | None = 0 if answers.prices is not None else None
+        self._cost: int | None = 0 if prices is not None else None
         self._tier_cost = self._cost
-        self._journal = answers.journal
-        self._prices = answers.prices
+        self._journal = journal
+        self._prices = prices
         self._calls: list[_Call] = []
         self._once: set[bytes] = set()
         self._notes: dict[bytes, str | None] = {}

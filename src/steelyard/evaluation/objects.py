@@ -219,7 +219,12 @@ class Suite:
     @property
     def all_scorers(self) -> list[Scorer]:
         """Every scorer, those of single targets included."""
-        return [*self.scorers, *(scorer for scorers in self.scorers_of.values() for scorer in scorers)]
+        return [scorer for scorers in self.scorer_sets for scorer in scorers]
+
+    @property
+    def scorer_sets(self) -> list[tuple[Scorer, ...]]:
+        """The scorers of the suite, and the sets that single targets have instead."""
+        return [self.scorers, *self.scorers_of.values()]
 
     @property
     def parts(self) -> list[Any]:

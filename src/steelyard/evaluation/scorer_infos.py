@@ -21,14 +21,8 @@ from steelyard.store.database.schema import MOST_STAGES
 from steelyard.types import Denominator, ScoreInfo, Scorer
 
 _FLAGS: Final = (
-    "lower_is_better",
-    "histogram",
-    "headline",
-    "named_verdicts",
-    "exam",
-    "also_scored",
-    "per_turn",
-    "unbounded",
+    *("lower_is_better", "histogram", "headline", "named_verdicts"),
+    *("exam", "also_scored", "per_turn", "unbounded"),
 )
 
 
@@ -195,22 +189,23 @@ def jury_scores_of(suite: Suite) -> list[str]:
     """The scores of the suite's jury; none where the suite has no voting rule."""
     if not suite.jury.get("vote"):
         return []
-    sets = (suite.scorers, *suite.scorers_of.values())
-    return list(dict.fromkeys(name for scorers in sets for name in _jury_scores(scorers)))
+    return list(dict.fromkeys(name for scorers in suite.scorer_sets for name in _jury_scores(scorers)))
 
 
 def turn_scores_of(suite: Suite) -> set[str]:
     """The scores of single turns, which have a rate for each turn in addition to those of the samples' groups."""
-    sets = (suite.scorers, *suite.scorers_of.values())
-    return {info.name for scorers in sets for info in infos_of(scorer_stages(scorers)) if info.per_turn}
+    return {info.name for info in _all_infos(suite) if info.per_turn}
 
 
 def scores_of_judges(suite: Suite, thing: str) -> list[str]:
     """The scores of several judges that rate one thing, in order; empty where there are not several."""
-    sets = (suite.scorers, *suite.scorers_of.values())
-    infos = {info.name: info for scorers in sets for info in infos_of(scorer_stages(scorers))}
+    infos = {info.name: info for info in _all_infos(suite)}
     rating = [name for name, info in infos.items() if rated_thing(info, name) == thing]
     return rating if len(rating) > 1 else []
+
+
+def _all_infos(suite: Suite) -> list[ScoreInfo]:
+    return [info for scorers in suite.scorer_sets for info in infos_of(scorer_stages(scorers))]
 
 
 def _jury_scores(scorers: Iterable[Scorer]) -> list[str]:

@@ -142,13 +142,8 @@ def check_suite(suite: Suite) -> None:
     for name, message in constant_prompts(suite):
         raise ConfigError(f"targets: {name}: {message}" if name else message)
     check_sides(suite)
-    check_shown(suite, [score for scorers in _scorer_sets(suite) for score in _checked_scores(scorers)])
+    check_shown(suite, [score for scorers in suite.scorer_sets for score in _checked_scores(scorers)])
     check_stop(suite)
-
-
-def _scorer_sets(suite: Suite) -> list[tuple[Scorer, ...]]:
-    """The scorers of the suite, and the sets that single targets have instead."""
-    return [suite.scorers, *suite.scorers_of.values()]
 
 
 def _checked_scores(scorers: Iterable[Scorer]) -> list[str]:
@@ -264,15 +259,8 @@ def manifests(
 
 
 _DECIDES: Final = (
-    *(
-        "samples.digest",
-        "samples.columns",
-        "target",
-        "scorers",
-        "options.seed",
-        "options.repeats",
-        "options.stop_when_decided",
-    ),
+    *("samples.digest", "samples.columns", "target", "scorers"),
+    *("options.seed", "options.repeats", "options.stop_when_decided"),
 )
 """Manifest keys that must be unchanged for a run to be resumed; concurrency, budgets and limits may change."""
 _ROUTE_KEYS: Final = frozenset({"proxy", "ca_file"})
@@ -283,16 +271,13 @@ _MISSING: Final = object()
 def changed_keys(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """The dotted keys that differ between two manifests, so that their records must not be mixed in one run."""
     before, after = dict(_flat(old)), dict(_flat(new))
-    return [
+    changed = [key for key in {*before, *after} if before.get(key, _MISSING) != after.get(key, _MISSING)]
+    return sorted(
         key
-        for key in sorted({*before, *after})
-        if any(key == decide or key.startswith(f"{decide}.") for decide in _DECIDES) and _differs(before, after, key)
-    ]
-
-
-def _differs(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> bool:
-    """Whether a key changed; routes to endpoints do not count."""
-    return _ROUTE_KEYS.isdisjoint(key.split(".")) and before.get(key, _MISSING) != after.get(key, _MISSING)
+        for key in changed
+        if any(key == decide or key.startswith(f"{decide}.") for decide in _DECIDES)
+        and _ROUTE_KEYS.isdisjoint(key.split("."))
+    )
 
 
 def _flat(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
@@ -448,7 +433,7 @@ def judge_calls(suite: Suite) -> list[JudgeCalls]:
             own, sent = ModelInfo.of(model).parameters, judge.sent()
             refusable = tuple(name for name in sent if name in judge.optional())
             overridden = {name: own[name] for name in own if sent.get(name, own[name]) != own[name]}
-            name = next(priced_names(model), type(model).__name__)
+            name = _price_name(model)
             key = to_json([name, ModelInfo.of(model).address, {**own, **sent}, refusable])
             before = found[key].scorers if key in found else ()
             scorers = tuple(dict.fromkeys((*before, stage_name(scorer))))

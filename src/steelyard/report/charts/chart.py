@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from steelyard.stats.intervals import Interval
+
 
 @dataclass(frozen=True, slots=True)
 class ConditionLink:
@@ -45,6 +47,23 @@ class ChartPoint:
     high: float | None = None
     decided: bool = True
     link: ConditionLink | None = None
+
+
+def interval_point(
+    row: int,
+    series: int,
+    value_and_interval: tuple[float | None, Interval | None],
+    text: str,
+    *,
+    factor: float = 100,
+    decided: bool = True,
+) -> ChartPoint:
+    """A value with its interval as a point, in units of the axis: of a share in percent, times 100."""
+    value, interval = value_and_interval
+    if value is None:
+        return ChartPoint(row, series, None, text, decided=decided)
+    low, high = (factor * end for end in interval) if interval else (None, None)
+    return ChartPoint(row, series, factor * value, text, low, high, decided)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ MOST_LINKED: Final = 500
 _PLOT: Final = 320
 _NAME: Final = 22
 """Pixels for the name of an axis."""
+_TOP: Final = TITLE + _NAME
 _GOLDEN: Final = math.pi * (3 - math.sqrt(5))
 _STEP: Final = 6.5
 """Pixels from the first point of a pair of values to the second; a mark is 9 wide."""
@@ -108,11 +109,7 @@ def scatter_drawing(chart: ScatterChart, *, width: int) -> SvgDrawing:
     across = AxisScale(*(chart.domain or _ends([point.x for point in chart.points])))
     upright = AxisScale(*(chart.domain or _ends([point.y for point in chart.points])))
     canvas = Canvas(width, room_of_figures(upright) + 8, 16)
-    top = TITLE + _NAME
-    down = upright_axis(canvas, upright, top, _PLOT)
-    level_axis(canvas, across, (), (top, top + _PLOT))
-    bottom = top + _PLOT + TICKS + 2
-    canvas.add("ink", SvgText("0", top - 8, chart.upright), SvgText("100%", bottom + 14, chart.across, "end"))
+    down, bottom = _axes(canvas, chart, (across, upright), _PLOT)
     if chart.diagonal:
         ends = (canvas.across(across.share(end)) for end in (across.low, across.high))
         line = SvgLine(next(ends), down(across.low), next(ends), down(across.high), 1.2, dashed=True)
@@ -120,6 +117,18 @@ def scatter_drawing(chart: ScatterChart, *, width: int) -> SvgDrawing:
     for kind, mark in _marks(chart, canvas, across, down):
         canvas.add(kind, mark, order=2)
     return canvas.drawing(chart.title, chart.description, bottom + _NAME)
+
+
+def _axes(
+    canvas: Canvas, chart: ScatterChart | CurveChart, scales: tuple[AxisScale, AxisScale], height: int
+) -> tuple[Callable[[float], float], float]:
+    """Draw both axes with their names; returns the height in pixels of a value, and where the drawing ends below."""
+    across, upright = scales
+    down = upright_axis(canvas, upright, _TOP, height)
+    level_axis(canvas, across, (), (_TOP, _TOP + height))
+    bottom = _TOP + height + TICKS + 2
+    canvas.add("ink", SvgText("0", _TOP - 8, chart.upright), SvgText("100%", bottom + 14, chart.across, "end"))
+    return down, bottom
 
 
 def _ends(values: Sequence[float]) -> tuple[float, float]:
@@ -189,17 +198,13 @@ def curve_drawing(chart: CurveChart, *, width: int) -> SvgDrawing:
     upright = AxisScale(0, max(max(values) for _, values in chart.series) * 1.05)
     names = max(width_of(name) for name, _ in chart.series)
     canvas = Canvas(width, room_of_figures(upright) + 8, names + 14)
-    top = TITLE + _NAME
-    down = upright_axis(canvas, upright, top, _CURVE_PLOT)
-    level_axis(canvas, across, (), (top, top + _CURVE_PLOT))
-    bottom = top + _CURVE_PLOT + TICKS + 2
-    canvas.add("ink", SvgText("0", top - 8, chart.upright), SvgText("100%", bottom + 14, chart.across, "end"))
-    heights = apart([down(values[-1]) for _, values in chart.series], top + _CURVE_PLOT)
+    down, bottom = _axes(canvas, chart, (across, upright), _CURVE_PLOT)
+    heights = apart([down(values[-1]) for _, values in chart.series], _TOP + _CURVE_PLOT)
     for at, (name, values) in enumerate(chart.series):
-        path = line_path((across.share(m), down(value) - top) for m, value in _thinned(values))
+        path = line_path((across.share(m), down(value) - _TOP) for m, value in _thinned(values))
         canvas.add(f"s{at}", SvgPath(path))
         canvas.add(f"s{at}", SvgText(canvas.across(1), heights[at] + 4.5, name, "start", 6))
-    plot = (canvas.across(0), float(top), canvas.wide(1), float(_CURVE_PLOT))
+    plot = (canvas.across(0), float(_TOP), canvas.wide(1), float(_CURVE_PLOT))
     return canvas.drawing(chart.title, chart.description, bottom + _NAME, plot=plot)
 
 

@@ -171,9 +171,7 @@ def _row_of(
     lines = name.split("\n") if name else []
     height = max(_SERIES if len(chart.series) > 1 or not name else _ROW, 15 * len(lines) + 3)
     middle = top + height / 2
-    for number, line in enumerate(lines):
-        y = middle + 4.5 + 15 * (number - (len(lines) - 1) / 2)
-        canvas.add("ink", SvgText(canvas.across(0), y, line, "end", -GAP))
+    _name_beside(canvas, lines, middle)
     kind = _series_kind(point.series)
     figure_x, anchor, figure_y = canvas.across(1), "start", middle + 4.5
     if not name:
@@ -196,6 +194,13 @@ def _row_of(
     return height
 
 
+def _name_beside(canvas: Canvas, lines: Sequence[str], middle: float) -> None:
+    """The lines of a name before the plot, centred at a height."""
+    for number, line in enumerate(lines):
+        y = middle + 4.5 + 15 * (number - (len(lines) - 1) / 2)
+        canvas.add("ink", SvgText(canvas.across(0), y, line, "end", -GAP))
+
+
 def _drawn_matrix(chart: MatrixChart, width: int) -> SvgDrawing:
     """A matrix; columns are headed by the numbers of the rows, as names have no space there."""
     n = len(chart.rows)
@@ -209,10 +214,7 @@ def _drawn_matrix(chart: MatrixChart, width: int) -> SvgDrawing:
         canvas.add("quiet", SvgText(canvas.across((column + 0.5) / n), top - 6, str(column + 1), "middle"))
     for row, (name, values) in enumerate(zip(names, chart.values, strict=True)):
         y = top + row * _MATRIX_CELL
-        lines = name.split("\n")
-        for number, line in enumerate(lines):
-            base = y + _MATRIX_CELL / 2 + 4.5 + 15 * (number - (len(lines) - 1) / 2)
-            canvas.add("ink", SvgText(canvas.across(0), base, line, "end", -GAP))
+        _name_beside(canvas, name.split("\n"), y + _MATRIX_CELL / 2)
         for column, value in enumerate(values):
             middle = (canvas.across((column + 0.5) / n), y + _MATRIX_CELL / 2 + 4.5)
             if value is None:

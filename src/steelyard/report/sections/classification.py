@@ -9,7 +9,7 @@ from steelyard.analysis.intervals import Mean
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, score_title, value_text
 from steelyard.analysis.summary.classification import Classification, ScoreCalibration
 from steelyard.analysis.summary.run_summary_values import RunSummary
-from steelyard.report.charts.chart import ChartPoint, RowChart
+from steelyard.report.charts.chart import RowChart, interval_point
 from steelyard.report.page_runs import PageRuns
 from steelyard.report.run_texts import figure_cell, value_cell
 from steelyard.report.section import (
@@ -194,11 +194,8 @@ def _diagram(label: str, figures: Calibration) -> Section:
     points, rows = [], []
     for at, (name, bin_) in enumerate(zip(names, figures.bins, strict=True)):
         stated, right = (value_text(share, share=True) for share in (bin_.confidence, bin_.right))
-        low, high = bin_.interval
-        points += [
-            ChartPoint(at, 0, 100 * bin_.confidence, stated),
-            ChartPoint(at, 1, 100 * bin_.right, right, 100 * low, 100 * high),
-        ]
+        points.append(interval_point(at, 0, (bin_.confidence, None), stated))
+        points.append(interval_point(at, 1, (bin_.right, bin_.interval), right))
         cells = (stated, right, interval_text(bin_.interval, share=True))
         rows.append((TableCell(name), number_cell(bin_.n), *map(TableCell, cells)))
     words = "; ".join(

@@ -19,7 +19,7 @@ from steelyard.analysis.numbers import (
     signed_text,
     value_text,
 )
-from steelyard.report.charts.chart import ChartPoint, RowChart
+from steelyard.report.charts.chart import RowChart, interval_point
 from steelyard.report.page_runs import run_labels
 from steelyard.report.run_texts import VERDICT_WORDS, one_line, value_cell
 from steelyard.report.section import (
@@ -383,22 +383,13 @@ def difference_chart(comparison: Comparison) -> RowChart:
     """
     names = run_labels((comparison.baseline, *comparison.others))
     share = all(pair.headline.unit for pair in comparison.pairs)
-    factor = 100 if share else 1
     points, words = [], []
     for row, (name, pair) in enumerate(zip(names[1:], comparison.pairs, strict=True)):
         difference, interval = pair.headline, pair.headline.interval
         text = signed_text(difference.difference, share=share)
-        points.append(
-            ChartPoint(
-                row,
-                row + 1,
-                None if difference.difference is None else factor * difference.difference,
-                text,
-                factor * interval.low if interval and difference.difference is not None else None,
-                factor * interval.high if interval and difference.difference is not None else None,
-                decided=pair.verdict in {"better", "worse"},
-            )
-        )
+        decided, factor = pair.verdict in {"better", "worse"}, 100 if share else 1
+        figure = (difference.difference, interval)
+        points.append(interval_point(row, row + 1, figure, text, factor=factor, decided=decided))
         words.append(f"{name}: {text} ({interval_text(interval, share=share)})")
     unit = "points" if share else score_phrase(comparison.score)
     ends = [abs(end) for point in points for end in (point.value, point.low, point.high) if end is not None]

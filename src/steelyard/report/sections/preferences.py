@@ -29,7 +29,7 @@ from steelyard.analysis.preferences.preferences_wording import absent_text
 from steelyard.analysis.preferences.standings import Standings
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary.run_summary_values import RunSummary
-from steelyard.report.charts.chart import ChartPoint, RowChart, SequenceChart, ShareBar, SharePart
+from steelyard.report.charts.chart import RowChart, SequenceChart, ShareBar, SharePart, interval_point
 from steelyard.report.page_runs import PageRuns
 from steelyard.report.run_texts import kind_text
 from steelyard.report.section import (
@@ -45,7 +45,6 @@ from steelyard.report.section import (
     text_row,
 )
 from steelyard.report.sections.judge_panel import reply_form_texts
-from steelyard.stats.intervals import Interval
 
 _MOST_IN_FULL: Final = 3
 """Pairs beyond this many are lines of a table on a terminal: the pairs of ten targets fit on two screens."""
@@ -346,7 +345,7 @@ def win_rate_chart(judged: Sequence[Preferences]) -> RowChart:
         mean = preferences.half if preferences.stopping else preferences.win
         text = percent_text(mean.value)
         interval = mean.interval if mean.n else None
-        points.append(_point(at, mean.value, interval, text, decided=preferences.verdict in {"A", "B"}))
+        points.append(interval_point(at, 0, (mean.value, interval), text, decided=preferences.verdict in {"A", "B"}))
         words.append(f"{preferences.title}: {mean_text(mean, share=True)}")
     levels = {preferences.level for preferences in judged}
     kind = "confidence sequence" if all(preferences.stopping for preferences in judged) else "CI"
@@ -359,12 +358,6 @@ def win_rate_chart(judged: Sequence[Preferences]) -> RowChart:
         domain=(0, 100),
         lines=((50, "even"),),
     )
-
-
-def _point(row: int, value: float | None, interval: Interval | None, text: str, *, decided: bool) -> ChartPoint:
-    """A share as a point in percent."""
-    low, high = (100 * interval.low, 100 * interval.high) if interval else (None, None)
-    return ChartPoint(row, 0, None if value is None else 100 * value, text, low, high, decided)
 
 
 def _sequence(preferences: Preferences) -> Section:

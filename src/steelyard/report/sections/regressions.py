@@ -58,15 +58,8 @@ def gives_verdicts(run: Run, score: str) -> bool:
     info = score_infos(run.manifest).get(score)
     if info is not None and info.threshold is not None:
         return True
-    values = (
-        score_of_record
-        for record in run.records()
-        for score_of_record in record.scores
-        if score_of_record.name == score
-    )
-    return next(
-        (score_of_record.passed is not None for score_of_record in values if score_of_record.value is not None), False
-    )
+    scores = (given for record in run.records() for given in record.scores if given.name == score)
+    return next((given.passed is not None for given in scores if given.value is not None), False)
 
 
 def changed_samples(runs: Sequence[Run], pair: PairComparison, *, most: int) -> list[ChangedSample]:
@@ -86,12 +79,7 @@ def changed_samples(runs: Sequence[Run], pair: PairComparison, *, most: int) -> 
     manifest = next(run.manifest for run in runs if run.id == pair.other)
     sides = sides_of(manifest) if is_judging(manifest) else ()
     return [
-        _changed(
-            (before[ident], after[others[ident]]),
-            pair.score,
-            "regression" if ident in regressed else "improvement",
-            sides,
-        )
+        _changed(before[ident], after[others[ident]], pair.score, sides, is_regression=ident in regressed)
         for ident in chosen
         if ident in before and others[ident] in after
     ]
@@ -107,20 +95,16 @@ def _records_of(runs: Sequence[Run], ident: str, samples: set[str]) -> dict[str,
 
 
 def _changed(
-    repeats: tuple[Sequence[Record], Sequence[Record]],
-    name: str,
-    change: Literal["regression", "improvement"],
-    sides: Sequence[str],
+    before: Sequence[Record], after: Sequence[Record], name: str, sides: Sequence[str], *, is_regression: bool
 ) -> ChangedSample:
-    before, after = repeats
     sample = before[0].sample
     scores = [score for record in after for score in record.scores if score.name == name]
-    shows_change = (score for score in scores if score.passed is (change == "improvement"))
+    shows_change = (score for score in scores if score.passed is (not is_regression))
     score = next(shows_change, scores[0] if scores else None)
     reason = "" if score is None else preference_reason(score, sides) if sides else score.reason
     return ChangedSample(
         sample.id,
-        change,
+        "regression" if is_regression else "improvement",
         repeats_text(_answer(record, name) for record in before),
         repeats_text(_answer(record, name) for record in after),
         input_text(sample.input),

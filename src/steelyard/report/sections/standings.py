@@ -8,7 +8,7 @@ from typing import Final
 
 from steelyard.analysis.numbers import MISSING, count_text, level_text, percent_text, rank_text, rating_limits
 from steelyard.analysis.preferences.standings import Standing, Standings
-from steelyard.report.charts.chart import ChartPoint, MatrixChart, RowChart
+from steelyard.report.charts.chart import MatrixChart, RowChart, interval_point
 from steelyard.report.section import (
     Level,
     Section,
@@ -74,13 +74,8 @@ def _table(standings: Standings) -> SectionTable:
 
 
 def _row(standing: Standing) -> tuple[TableCell, ...]:
-    counts = (
-        standing.battles,
-        standing.wins,
-        standing.losses,
-        standing.ties + standing.inconsistent,
-        standing.unanswered,
-    )
+    even = standing.ties + standing.inconsistent
+    counts = (standing.battles, standing.wins, standing.losses, even, standing.unanswered)
     return (
         *text_row(rank_text(standing.rank_best, standing.rank_worst), standing.target),
         TableCell(f"{standing.elo:.0f}", strong=True, value=standing.elo),
@@ -118,14 +113,7 @@ def rating_chart(standings: Sequence[Standing]) -> RowChart:
     """Ratings on the Elo scale with their intervals, in order of rank; each name begins with the range of its rank."""
     names = [f"{rank_text(standing.rank_best, standing.rank_worst)}  {standing.target}" for standing in standings]
     points = tuple(
-        ChartPoint(
-            at,
-            0,
-            standing.elo,
-            f"{standing.elo:.0f}",
-            standing.elo_interval.low if standing.elo_interval else None,
-            standing.elo_interval.high if standing.elo_interval else None,
-        )
+        interval_point(at, 0, (standing.elo, standing.elo_interval), f"{standing.elo:.0f}", factor=1)
         for at, standing in enumerate(standings)
     )
     words = "; ".join(

@@ -10,7 +10,7 @@ from steelyard.analysis.intervals import Mean
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, mean_text, score_title, value_text
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.analysis.summary.run_summary_values import RunSummary
-from steelyard.report.charts.chart import ChartPoint, RowChart
+from steelyard.report.charts.chart import ChartPoint, RowChart, interval_point
 from steelyard.report.page_runs import PageRuns
 from steelyard.report.run_texts import (
     applies,
@@ -246,8 +246,5 @@ def rate_chart(summaries: Sequence[RunSummary], *, score: str = "", chance: floa
 
 def mean_point(row: int, series: int, mean: Mean | None, *, share: bool) -> ChartPoint:
     """A mean with its interval as a point of a chart, in percent where it is a share."""
-    factor = 100 if share else 1
-    value, interval = (mean.value, mean.interval) if mean else (None, None)
-    low, high = (factor * interval.low, factor * interval.high) if interval and value is not None else (None, None)
-    text = value_text(value, share=share)
-    return ChartPoint(row, series, None if value is None else factor * value, text, low, high)
+    figure = (mean.value, mean.interval) if mean else (None, None)
+    return interval_point(row, series, figure, value_text(figure[0], share=share), factor=100 if share else 1)
