@@ -36,7 +36,7 @@ test-browser: $(VENV)/.tools tests/browser/node_modules/.installed
 
 # Runs with several worker processes on PostgreSQL, which are killed, stopped and cut off.
 test-scale: $(VENV)/.tools
-	$(BIN)/python -m pytest -q -n 2 -m scale tests/workers
+	$(BIN)/python -m pytest -q -n 4 -m scale tests/workers
 
 foreign: $(FOREIGN)
 
