@@ -1,5 +1,6 @@
 """A table of inputs: which column is which, by headers and by what prompts name, and what a sample holds."""
 
+import csv
 import json
 
 import pytest
@@ -129,3 +130,28 @@ def test_a_column_with_the_name_of_a_key_of_ours_is_kept_under_another(read):
     rows = read([{"question": "q", "position": 4, "document": "d"}], "question", name="r.jsonl")
     assert rows.data.samples[0].metadata == {"position": 0, "position column": 4, "document": "d"}
     assert rows.places["position"] == "metadata.position column"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "asked", "expected"),
+    [
+        ({"question": "2 + 2?"}, {"answer": "4"}, "2 + 2?", "4"),
+        ({"question": "2 + 2?", "lang": "en"}, {"sum": 4}, {"question": "2 + 2?", "lang": "en"}, {"sum": 4}),
+        ({"messages": [{"role": "user", "content": "2 + 2?"}]}, None, [{"role": "user", "content": "2 + 2?"}], None),
+    ],
+)
+def test_examples_of_langsmith_have_their_expected_output(tmp_path, inputs, outputs, asked, expected):
+    (tmp_path / "a.jsonl").write_text(json.dumps({"inputs": inputs, "outputs": outputs}))
+    with (tmp_path / "a.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(
+            [["inputs", "outputs"], [json.dumps(inputs), json.dumps(outputs) if outputs else ""]]
+        )
+    for name in ("a.jsonl", "a.csv"):
+        (sample,) = load_general(SampleFiles(tmp_path / name)).data.samples
+        assert (sample.input, sample.reference) == (asked, expected), name
+
+
+def test_outputs_beside_another_expected_output_are_values_of_the_row(tmp_path):
+    (tmp_path / "a.jsonl").write_text(json.dumps({"inputs": "2?", "outputs": {"answer": "5"}, "expected": "4"}))
+    (sample,) = load_general(SampleFiles(tmp_path / "a.jsonl")).data.samples
+    assert sample.reference == "4"

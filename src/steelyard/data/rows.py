@@ -26,6 +26,7 @@ from steelyard.data.table import (
     faults_of,
     is_blank,
     list_in,
+    object_in,
     refuse,
     refuse_many,
     render,
@@ -141,7 +142,7 @@ class OpenTable:
         A sheet holds messages as the JSON text of a list.
         """
         cell = self.cell(row, "question")
-        value = self._example(cell, "question")
+        value = self.example(cell, "question")
         if (messages := messages_in(value)) is not None:
             if flaw := flaw_in(messages):
                 defects.append(self.defect("blank question", row, "question", flaw))
@@ -167,7 +168,7 @@ class OpenTable:
         JSON anything but a text or a list of texts is a defect.
         """
         cell = self.cell(row, role)
-        value = self._example(cell, role)
+        value = self.example(cell, role)
         texts = list_in(value) if isinstance(value, str) else value
         if texts and isinstance(texts, list) and all(isinstance(text, str) and text.strip() for text in texts):
             return [text.strip() for text in texts]
@@ -177,11 +178,19 @@ class OpenTable:
             return None
         return (self.text(row, role) if value is cell else value) or None
 
-    def _example(self, cell: Any, role: str) -> Any:
-        """The text of an example of LangSmith, whose `inputs` are `{"question": "Why?"}`; any other cell unchanged."""
-        is_example = self.layout.column(role) in {"inputs", "outputs"} and isinstance(cell, Mapping)
-        texts = list(cell.values()) if is_example else ()
-        return texts[0].strip() if len(texts) == 1 and isinstance(texts[0], str) else cell
+    def example(self, cell: Any, role: str) -> Any:
+        """The value of an example of LangSmith, whose `inputs` are `{"question": "Why?"}`; any other cell unchanged.
+
+        That is its only text or list of messages; an object where there are several values. A CSV has it as JSON.
+        """
+        column = self.layout.column(role)
+        if column is None or self.layout.headers.get(column, column) not in {"inputs", "outputs"}:
+            return cell
+        value = object_in(cell) if isinstance(cell, str) else cell
+        parts = list(value.values()) if isinstance(value, Mapping) else ()
+        if len(parts) == 1 and isinstance(parts[0], str):
+            return parts[0].strip()
+        return parts[0] if len(parts) == 1 and messages_in(parts[0]) is not None else value or cell
 
     def faults(self, row: Row) -> list[Defect]:
         """Errors that the spreadsheet itself shows in the cells that are read."""

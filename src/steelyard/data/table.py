@@ -259,6 +259,17 @@ def list_in(cell: str) -> list[Any] | None:
     return value if isinstance(value, list) else None
 
 
+def object_in(cell: str) -> dict[str, Any] | None:
+    """The object in a cell that holds JSON; None for any other text."""
+    if not cell.lstrip().startswith("{"):
+        return None
+    try:
+        value = json.loads(cell)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
 def is_blank_cell(cell: Any) -> bool:
     """Whether a cell holds nothing: no value, white space, an empty list or object.
 

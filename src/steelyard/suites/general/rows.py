@@ -9,7 +9,6 @@ PDFs in messages are data URIs, or files under the dataset's folder, which becom
 
 from __future__ import annotations
 
-import json
 import re
 from base64 import b64encode
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +23,18 @@ from steelyard.data.columns import HEAD_ROWS, ColumnLayout, find_layout
 from steelyard.data.headers import Role, fitting, normalized
 from steelyard.data.rows import OpenTable, RowDataset, cluster_of, open_tables, read_rows
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Column, Defect, Row, Table, cell_at, is_blank, is_blank_cell, list_in, render
+from steelyard.data.table import (
+    Column,
+    Defect,
+    Row,
+    Table,
+    cell_at,
+    is_blank,
+    is_blank_cell,
+    list_in,
+    object_in,
+    render,
+)
 from steelyard.data.unread import UnusedColumns
 from steelyard.errors import ConfigError
 from steelyard.files import read_regular, require_within
@@ -228,6 +238,9 @@ def _expected(table: Table, free: Mapping[Column, str], named: Collection[Column
     unnamed = [column for column in fits if column not in named]
     if len(unnamed) > 1:
         raise _two(table, "expected", [free[column] for column in unnamed])
+    if not fits and "inputs" in free.values():  # an export of LangSmith
+        fits = tuple(column for column, header in free.items() if header == "outputs")
+        unnamed = [column for column in fits if column not in named]
     # One that a prompt names stays the expected output, so that the prompt is refused.
     return next(iter(unnamed or fits), None)
 
@@ -369,7 +382,7 @@ def scorer_names(tables: Iterable[OpenTable]) -> dict[str, str]:
 
 def _asked(folder: Path | None, table: OpenTable, row: Row, defects: list[Defect]) -> Any:
     """The input of a row: messages with their images, a text, or any other JSON value as it is."""
-    value = table.cell(row, "input")
+    value = table.example(table.cell(row, "input"), "input")
     if (messages := messages_in(value)) is not None:
         try:
             messages = with_images(messages, folder)
@@ -399,7 +412,7 @@ def _sample(
     metadata: dict[str, Any] = {"position": position}
     if cluster := cluster_of(row, table.layout):
         metadata[table.layout.headers[table.layout.columns["cluster"][0]]] = cluster
-    reference = expected_in(table.cell(row, "expected"))
+    reference = expected_in(table.example(table.cell(row, "expected"), "expected"))
     group = table.text(row, "group")
     sample = Sample(name, asked, reference, contexts=texts or (), group=group, cluster=cluster, metadata=metadata)
     return _with_checks(table, row, sample, defects)
@@ -433,7 +446,7 @@ def expected_in(cell: Any) -> Any:
     if is_blank_cell(cell):
         return None
     if isinstance(cell, str):
-        value = list_in(cell) if cell.lstrip().startswith("[") else _object_in(cell)
+        value = list_in(cell) if cell.lstrip().startswith("[") else object_in(cell)
         return cell.strip() if value is None else expected_in(value)
     if isinstance(cell, list) and not any(isinstance(part, list | dict) or part is None for part in cell):
         return [_scalar(part) for part in cell]
@@ -442,17 +455,6 @@ def expected_in(cell: Any) -> Any:
 
 def _scalar(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else render(value)
-
-
-def _object_in(cell: str) -> Any:
-    """The object in a cell that holds JSON; None for any other text."""
-    if not cell.lstrip().startswith("{"):
-        return None
-    try:
-        value = json.loads(cell)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _texts(cell: Any) -> tuple[str, ...] | None:
