@@ -1,5 +1,7 @@
 """Every assertion type of promptfoo becomes a scorer or is named with what to do instead."""
 
+import itertools
+
 import pytest
 
 from steelyard import ConfigError
@@ -88,6 +90,27 @@ def test_an_assertion_becomes_the_scorer_of_the_table(kind):
     assert check(type=kind, **given).scorer == scorer
 
 
+@pytest.mark.parametrize(
+    ("weights", "threshold"),
+    [([1, 1, 1], 2 / 3), ([1, 1, 1], 0.34), ([2, 1, 1], 0.5), ([3, 2, 1, 1], 0.6), ([1] * 6, 0.5), ([1] * 12, 1)],
+)
+def test_a_set_passes_where_the_weights_of_what_holds_reach_its_threshold(weights, threshold):
+    members = [{"type": "contains", "value": f"w{at}", "weight": weight} for at, weight in enumerate(weights)]
+    scorer = check(type="assert-set", threshold=threshold, **{"assert": members}).scorer
+    row_scorers([scorer])
+
+    def holds(part, held):
+        if "contains" in part:
+            return int(part["contains"][1:]) in held
+        ((kind, parts),) = part.items()
+        return (any if kind == "any_of" else all)(holds(inner, held) for inner in parts)
+
+    for picked in itertools.product((False, True), repeat=len(weights)):
+        held = {at for at, is_held in enumerate(picked) if is_held}
+        reached = sum(weights[at] for at in held) / sum(weights) >= threshold - 1e-9
+        assert holds(scorer, held) is reached, (held, scorer)
+
+
 @pytest.mark.parametrize("kind", sorted(CONVERTED.keys() - {"python", "similar", "similar:cosine"}))
 def test_the_scorer_of_an_assertion_may_stand_in_a_row(kind):
     scorer = CONVERTED[kind][1]
@@ -153,8 +176,10 @@ def test_a_transform_is_a_part_of_json_or_the_case_of_what_is_looked_for():
         ("only the threshold 1", {"type": "tool-call-f1", "value": "a", "threshold": 0.5}),
         ("pattern", {"type": "trajectory:tool-used", "value": {"pattern": "search*"}}),
         ("min", {"type": "trajectory:step-count", "value": {"min": 1, "max": 2}}),
-        ("2 of 3", {"type": "assert-set", "threshold": 0.6, "assert": [{"type": "is-refusal"}] * 3}),
-        ("weights", {"type": "assert-set", "threshold": 0.5, "assert": [{"type": "is-refusal", "weight": 2}]}),
+        ("judge", {"type": "assert-set", "threshold": 0.6, "assert": [{"type": "llm-rubric", "value": "x"}] * 3}),
+        ("too many", {"type": "assert-set", "threshold": 0.5, "assert": [{"type": "is-refusal"}] * 7}),
+        ("not reached", {"type": "assert-set", "threshold": 1.5, "assert": [{"type": "is-refusal"}] * 2}),
+        ("no verdicts", {"type": "assert-set", "threshold": 0.5, "assert": [{"type": "not-similar", "value": "x"}]}),
         ("a in its value", {"type": "llm-rubric", "value": {"a": 1}}),
         ("a text, not", {"type": "llm-rubric", "value": ["a"]}),
         ("number", {"type": "latency"}),

@@ -8,11 +8,11 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from math import ceil
+from itertools import combinations
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -33,6 +33,10 @@ _GRADED: Final = frozenset(
     {"rouge_n", "similarity", "g_eval", "claim_faithfulness", "answer_relevancy", "context_recall", "context_relevance"}
 )
 """Scorers whose value is not 1 or 0, so that a mean over them is not a count."""
+_ASKING: Final = frozenset({"guideline", "correctness", "goal_reached"})
+"""Scorers that ask a judge, who would be asked again where one stands in several sets."""
+_LARGEST_SET: Final = 6
+"""Of six assertions three may be chosen in 20 ways."""
 
 
 class UnconvertedError(ValueError):
@@ -217,21 +221,60 @@ def threshold_of(scorers: Sequence[Any], threshold: Any, weights: Sequence[Any])
     """The scorer that passes where promptfoo's mean of several verdicts reaches a threshold.
 
     Raises:
-        UnconvertedError: neither one of them nor all of them are needed for it.
+        UnconvertedError: that depends on more than which of them pass, or would be asked several times.
 
     >>> threshold_of(["a", "b"], 0.5, [1, 1]), threshold_of(["a", "b"], None, [1, 1])
     ({'any_of': ['a', 'b']}, {'all_of': ['a', 'b']})
+    >>> threshold_of(["a", "b", "c"], 0.6, [2, 1, 1])
+    {'any_of': [{'all_of': ['a', 'b']}, {'all_of': ['a', 'c']}]}
     """
     if threshold is None:
         return {"all_of": list(scorers)}
-    if set(weights) != {1} or not isinstance(threshold, int | float) or _GRADED & set(map(kind_of_scorer, scorers)):
-        raise UnconvertedError("a threshold over weights, or over scores that are no verdicts. Instead: a function")
-    needed = ceil(threshold * len(scorers) - 1e-9)
-    if needed not in {1, len(scorers)}:
+    numbers = all(type(number) in {int, float} and number >= 0 for number in (threshold, *weights))
+    kinds = {kind for scorer in scorers for kind in _kinds_in(scorer)}
+    if not numbers or threshold == 0 or _GRADED & kinds:
+        raise UnconvertedError("a threshold over scores that are no verdicts, or of 0. Instead: a function")
+    sets = [[scorers[at] for at in members] for members in _least_sets(weights, threshold * sum(weights) - 1e-9)]
+    if not sets:
         raise UnconvertedError(
-            f"{needed} of {len(scorers)} assertions must hold. Instead: any_of and all_of, or a function"
+            f"{threshold} of {len(scorers)} is not reached, or in too many ways. Instead: a function"
         )
-    return {"all_of" if needed == len(scorers) else "any_of": list(scorers)}
+    if _ASKING & kinds and len(sets) > 1 and any(len(members) > 1 for members in sets):
+        raise UnconvertedError(
+            "some of several must hold, and a judge would be asked once for each way to reach it. Instead: a function"
+        )
+    if len(sets) == 1:
+        return {"all_of": sets[0]}
+    return {"any_of": [{"all_of": members} if len(members) > 1 else members[0] for members in sets]}
+
+
+def _least_sets(weights: Sequence[float], needed: float) -> list[tuple[int, ...]]:
+    """The sets that reach a weight and would not without any one of their members; [] where none or very many do."""
+    if sum(weights) >= needed > sum(weights) - min(weights):
+        return [tuple(range(len(weights)))]
+    if min(weights) >= needed:
+        return [(at,) for at in range(len(weights))]
+    found: list[tuple[int, ...]] = []
+    for size in range(1, len(weights) + 1 if len(weights) <= _LARGEST_SET else 1):
+        for members in combinations(range(len(weights)), size):
+            is_least = not any(set(fewer) <= set(members) for fewer in found)
+            if is_least and sum(weights[at] for at in members) >= needed:
+                found.append(members)
+    return found
+
+
+def _kinds_in(scorer: Any) -> Iterator[str]:
+    """The registered names of a scorer and of those within it, and of its options."""
+    if isinstance(scorer, str):
+        yield scorer
+    elif isinstance(scorer, Mapping):
+        yield from scorer
+        for key, value in scorer.items():
+            if key in {"not", "any_of", "all_of", "per_turn", "scorer"}:
+                yield from _kinds_in(value)
+    elif isinstance(scorer, list):
+        for part in scorer:
+            yield from _kinds_in(part)
 
 
 def _by_table(rule: Mapping[str, Any], given: Mapping[str, Any], value: Any, at: Node) -> Any:
