@@ -199,6 +199,9 @@ def test_a_stream_that_breaks_off_or_fails_is_no_reply():
     start = event("message_start", message=anthropic("", content=[]))
     broken = fault_of(MODEL, (start + event("content_block_delta", index=0, delta={"text": "Par"})).encode())
     assert (broken.kind, broken.retry) == ("malformed", True)
+    place = fault_of(MODEL, (start + 'event: content_block_delta\ndata: {"delta": {"text": "é\n\n').encode()).message
+    at = len((start + "event: content_block_delta\ndata: ").encode())
+    assert f'event 2 of the stream, at byte {at:,}, is broken: {{"delta": {{"text": "é' in place
     failed = fault_of(MODEL, (start + event("error", **error("overloaded_error", "Overloaded"))).encode())
     assert (failed.kind, failed.retry) == ("server", True)
 

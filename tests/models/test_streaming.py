@@ -172,6 +172,13 @@ def test_a_stream_that_ended_before_the_reply_is_malformed_and_asked_for_again(b
     assert (fault.kind, fault.retry, fault.billed) == ("malformed", True, True)
 
 
+def test_a_broken_event_is_named_with_its_place():
+    first = events(*PARIS, done=False)
+    fault = fault_of(first + b'data: {"choices": [{"delta"\n\ndata: [DONE]\n\n')
+    number, at = first.count(b"data:") + 1, len(first) + len("data: ")
+    assert f'event {number} of the stream, at byte {at:,}, is broken: {{"choices": [{{"delta"' in fault.message
+
+
 @given(st.integers(0, 10_000))
 def test_no_cut_of_a_stream_is_ever_taken_for_a_reply_unless_it_holds_all_of_it(cut):
     body = events(*WHOLE)

@@ -72,6 +72,8 @@ def values_in(answer: Answer, framing: Framing = "auto") -> tuple[Json, ...]:
         error: Exception | None = None
     except (ValueError, RecursionError) as cause:
         error = cause
+    if place := broken_event(answer.body):
+        raise Fault("malformed", f"status {answer.status}, but {place}", billed=True) from error
     content = quoted(answer.body) or "an empty body"
     form = "is an HTML page, not" if is_page(answer) else "is not a complete"
     advice = "" if framing == "auto" or is_page(answer) else " (response.framing: auto detects the form)"
@@ -116,6 +118,26 @@ def events_of(text: str) -> Iterator[tuple[str, str]]:
             lines.append(value.removeprefix(" "))
         elif name == "event":
             event = value.strip()
+
+
+def broken_event(body: bytes) -> str:
+    r"""The first event of a stream whose data is broken JSON, and its place; "" where there is none, or no stream.
+
+    >>> broken_event(b'data: {"a": 1}\n\ndata: {"b\n\n')
+    'event 2 of the stream, at byte 22, is broken: {"b'
+    """
+    text = body.decode("utf-8-sig", "replace")
+    position = 0
+    for number, (event, data) in enumerate(events_of(text) if is_event_stream(text) else (), 1):
+        position = text.find(data.partition("\n")[0], position)
+        try:
+            if event != _ERROR and data.strip() != DONE:
+                event_value(data)
+        except (ValueError, RecursionError):
+            at = len(text[:position].encode("utf-8", "surrogatepass"))
+            return f"event {number} of the stream, at byte {at:,}, is broken: {quoted(data)}"
+        position += len(data)
+    return ""
 
 
 def _sse(text: str) -> Iterator[Any]:
@@ -304,7 +326,7 @@ def _chunks(text: str, joined: _Joined, answer: Answer) -> Iterator[Mapping[str,
         except (ValueError, RecursionError) as error:
             if joined.finish:
                 return  # cut off within the token counts: the reply itself is whole
-            message = f"status {answer.status}, but a broken event in the stream: {quoted(data)}"
+            message = f"status {answer.status}, but {broken_event(answer.body)}"
             raise Fault("malformed", message, billed=True) from error
         if isinstance(value, Mapping):
             yield value
