@@ -170,6 +170,15 @@ def test_points_that_sum_to_nothing_are_refused(tmp_path):
         load_choice(SampleFiles(tmp_path / "exam.csv"))
 
 
+def test_rows_with_defects_are_told_apart_where_points_sum_to_nothing(tmp_path):
+    rows = "1?,x,y,A,0\n2?,x,y,A,0\n3?,x,y,,5\n4?,x,y,Z,5\n"
+    (tmp_path / "exam.csv").write_text(f"question,A,B,answer,points\n{rows}", "utf-8")
+    told = r"all 2 questions without a defect, of 4, sum to 0 .* The first defect of the 2 others: exam\.csv line 4"
+    for skip_bad in (False, True):
+        with pytest.raises(DataError, match=told):
+            load_choice(SampleFiles(tmp_path / "exam.csv", skip_bad=skip_bad))
+
+
 def test_a_table_without_points_beside_one_with_them_is_noted(tmp_path):
     for name, head in (("a", "points"), ("b", "remark")):
         (tmp_path / f"{name}.csv").write_text(f"question,A,B,answer,{head}\n{name}?,x,y,A,2\n", "utf-8")

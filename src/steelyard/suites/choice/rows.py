@@ -327,9 +327,12 @@ def _refuse_worthless(readings: Sequence[ChoiceTable], check: _ChoiceCheck) -> N
         if "points" in reading.layout.columns
     ]
     if len(columns) == len(readings) and check.keys and not check.points:
+        bad = len(check.bad)
+        counted = f" without a defect, of {len(check.keys) + bad:,}," if bad else ""
+        first = f". The first defect of the {bad:,} others: {check.defects[0]}" if check.defects else ""
         raise DataError(
-            f"the points of all {len(check.keys):,} questions sum to 0 ({', '.join(columns)}); give questions their "
-            "points, or name another column: columns: {points: NAME}"
+            f"the points of all {len(check.keys):,} questions{counted} sum to 0 ({', '.join(columns)}); give questions "
+            f"their points, or name another column: columns: {{points: NAME}}{first}"
         )
 
 
