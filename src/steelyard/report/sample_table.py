@@ -130,7 +130,8 @@ def collect_samples(
     # States that count as wrong in a comparison, where its score is over all replies.
     as_wrong = ["unparsed", "refused"] if any(pair.over == "all" for pair in pairs.values()) else []
     names = {"score": score, "title": score_title(score), "share": share, "as_wrong": as_wrong}
-    head = {**names, **_verdict_words(runs, score)}
+    info = next((infos[score] for run in runs if score in (infos := score_infos(run.manifest))), None)
+    head = {**names, **dict(zip(("right", "wrong"), verdict_words(info), strict=True))}
     blocks: dict[str, Any] = {"head": head, "samples": samples.columns(words), "runs": parts}
     if choice is not None:
         blocks["all"] = _counts_of_all(choice, size, words)
@@ -147,12 +148,6 @@ def _counts_of_all(choice: SampleChoice, size: PageSize, words: _Words) -> dict[
         "seed": size.seed,
         "profiles": [[words.index(profile.group), profile.masks, profile.n] for profile in choice.profiles],
     }
-
-
-def _verdict_words(runs: Sequence[Run], score: str) -> dict[str, str]:
-    """The words for passing and failing a score."""
-    info = next((infos[score] for run in runs if score in (infos := score_infos(run.manifest))), None)
-    return dict(zip(("right", "wrong"), verdict_words(info), strict=True))
 
 
 def _changes(pair: PairComparison) -> dict[str, int]:
@@ -270,7 +265,8 @@ class _RecordReader:
         at = self._samples.index(record.sample)
         first = self._samples.samples[at]
         scores, words, failure = self._scores(record.scores), self._words, record.failure
-        output, text = record.output, _output_text(record)
+        output = record.output
+        text = cell_text(output.value) if output else ""
         calls = [(stage, reply) for stage, replies in record.replies.items() for reply in replies]
         return {
             **scores,
@@ -365,10 +361,6 @@ def _call(stage: str, reply: Reply, shown: str, words: _Words) -> list[Any]:
     return [words.index(stage), text, *tokens, words.index(reply.finish), words.index(faults), len(reply.attempts)]
 
 
-def _output_text(record: Record) -> str:
-    return cell_text(record.output.value) if record.output else ""
-
-
 def _json_text(value: Mapping[str, Any]) -> str:
     return cell_text(dict(value)) if value else ""
 
@@ -424,11 +416,8 @@ def packed_data(blocks: Mapping[str, Any]) -> str:
 
 
 def _shortened(name: str, column: Any) -> Any:
-    return 0 if name == "sample" and isinstance(column, Sequence) and _counts_up(column) else column
-
-
-def _counts_up(column: Sequence[int]) -> bool:
-    return all(number == index for index, number in enumerate(column))
+    """A column as a page packs it: 0 in place of the samples where they are 0, 1, 2 ..."""
+    return 0 if name == "sample" and column == [*range(len(column))] else column
 
 
 def _deflated(value: Any) -> str:

@@ -58,7 +58,9 @@ def agreement(
     raters: dict[str, _Ratings] = {}
     clusters: dict[RecordPlace, str] = {}
     read = [data_of(run) for run in runs]
-    for name, run in zip(_run_names(read), read, strict=True):
+    targets = [run.target for run in read]
+    names = targets if len(set(targets)) == len(targets) else [run.id for run in read]
+    for name, run in zip(names, read, strict=True):
         columns = run.scores
         for score in scores or (run.primary,):
             if score not in columns.scores:
@@ -70,12 +72,6 @@ def agreement(
         raise ConfigError("agreement needs two raters: name two scores of a run (scores=[...]), or several runs")
     rated = scores[0] if len(scores) == 1 else ", ".join(scores) or read[0].primary
     return _agreement(rated, raters, clusters, level=level, seed=seed)
-
-
-def _run_names(runs: Sequence[RunData]) -> list[str]:
-    """The runs' targets, or their ids where targets have one name."""
-    targets = [run.target for run in runs]
-    return targets if len(set(targets)) == len(targets) else [run.id for run in runs]
 
 
 def agreements(

@@ -265,6 +265,11 @@ class Preferences:
         """The names of both sides, as a heading."""
         return f"{self.first} vs {self.second}"
 
+    @property
+    def rate(self) -> Mean:
+        """What a conclusion is about: the rate of decided pairs, or with ties as half where a rule may end the run."""
+        return self.half if self.stopping else self.win
+
     def name_of(self, side: str) -> str:
         """The name of side `A` or `B`."""
         return {"A": self.first, "B": self.second}.get(side, side)

@@ -8,7 +8,6 @@ from typing import Final
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, score_title, value_text
 from steelyard.analysis.summary.classification import Classification, ScoreCalibration
-from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.charts.chart import RowChart, interval_point
 from steelyard.report.page_runs import PageRuns
 from steelyard.report.run_texts import figure_cell, value_cell
@@ -41,7 +40,10 @@ _FIGURES: Final[tuple[tuple[str, Callable[[ClassificationFigures], tuple[float |
 def classification_section(runs: PageRuns) -> Section:
     """All of it for the first score with classes that a run has; empty where none has one."""
     score = next((report.score for summary in runs.summaries for report in summary.details.classifications), "")
-    reports = [_report_of(summary, score) for summary in runs.summaries]
+    reports = [
+        next((report for report in summary.details.classifications if report.score == score), None)
+        for summary in runs.summaries
+    ]
     named = [(label, report) for label, report in zip(runs.labels, reports, strict=True) if report is not None]
     level: Level = "essential" if len(named) <= 1 else "detail" if len(named) <= _MOST_ON_TERMINAL else "page"
     parts = [_over_all(runs, reports)] if score else []
@@ -49,10 +51,6 @@ def classification_section(runs: PageRuns) -> Section:
         of_run = f": {label}" if len(named) > 1 else ""
         parts += [_by_class(report, of_run, level), _confusion(report, of_run, level)]
     return Section(f"{score_title(score)} by label" if score else "", parts=non_empty(parts), key="classification")
-
-
-def _report_of(summary: RunSummary, score: str) -> Classification | None:
-    return next((report for report in summary.details.classifications if report.score == score), None)
 
 
 def _over_all(runs: PageRuns, reports: Sequence[Classification | None]) -> Section:
@@ -154,7 +152,10 @@ def calibration_section(runs: PageRuns) -> Section:
 
 
 def _of_score(score: str, runs: PageRuns) -> Section:
-    found = [_found(summary, score) for summary in runs.summaries]
+    found = [
+        next((entry for entry in summary.details.calibrations if entry.score == score), None)
+        for summary in runs.summaries
+    ]
     rows = tuple(
         (TableCell(name), *(_calibration_cell(one, figure, share=share) for one in found))
         for name, figure, share in _CALIBRATION_FIGURES
@@ -173,10 +174,6 @@ def _of_score(score: str, runs: PageRuns) -> Section:
         parts=tuple(_diagram(label, one.figures) for label, one in known),
         level="essential" if len(runs) == 1 else "detail",
     )
-
-
-def _found(summary: RunSummary, score: str) -> ScoreCalibration | None:
-    return next((found for found in summary.details.calibrations if found.score == score), None)
 
 
 def _calibration_cell(found: ScoreCalibration | None, name: str, *, share: bool) -> TableCell:

@@ -131,7 +131,8 @@ def _limits(difference: PairedDifference) -> str:
 
 def _pair(pair: PairComparison, runs: Sequence[Run], title: str, *, level: Level, timed: bool) -> Section:
     """Everything behind the sentence of one pair; times only where a model, or code of the user's, was called."""
-    aligned = "" if pair.overlap.aligned == "id" else f"Samples are paired by {_by(pair.overlap.aligned)}."
+    by = pair.overlap.aligned
+    aligned = "" if by == "id" else f"Samples are paired by their {by}."
     return Section(
         title,
         notes=tuple(sentences([aligned])),
@@ -161,10 +162,6 @@ def settings_section(pair: PairComparison) -> Section:
         for setting in without_digests(pair.settings)
     ]
     return Section("What differs between the runs" if notes else "", notes=tuple(notes))
-
-
-def _by(aligned: str) -> str:
-    return "their content" if aligned == "content" else f"their {aligned}"
 
 
 def _contingency(pair: PairComparison, runs: Sequence[Run]) -> Section:
@@ -437,8 +434,4 @@ def _names(comparison: Comparison) -> Iterator[str]:
     for pair in comparison.pairs:
         further = (*pair.further.groups, *(other.difference for other in pair.further.scores))
         for difference in (pair.headline, *further):
-            yield from _of_difference(difference)
-
-
-def _of_difference(difference: PairedDifference) -> tuple[str, str, str]:
-    return difference.interval_method, difference.test, difference.adjustment.partition(" over ")[0]
+            yield from (difference.interval_method, difference.test, difference.adjustment.partition(" over ")[0])

@@ -17,7 +17,7 @@ from steelyard.analysis.numbers import (
     signed_text,
     value_text,
 )
-from steelyard.analysis.preferences.preferences_values import Preferences, PreferenceVerdict
+from steelyard.analysis.preferences.preferences_values import Preferences
 from steelyard.analysis.preferences.preferences_wording import leaves_side_open, shared_notes
 from steelyard.analysis.preferences.standings import Standings
 from steelyard.analysis.summary.run_summary_values import RunSummary
@@ -81,38 +81,19 @@ def run_figure(summary: RunSummary, label: str) -> KeyFigure:
 
 def preference_figures(preferred: Sequence[Preferences]) -> tuple[KeyFigure, ...]:
     """How often the preferred target of every pair won, or the first one where none is."""
-    return tuple(
-        KeyFigure(_won_label(pair), _won(pair), *_preference_words(pair), pair.sentence, warnings=pair.warnings)
-        for pair in preferred
-    )
-
-
-def _won_label(pair: Preferences) -> str:
-    pairs = "of all pairs, ties as half" if pair.stopping else "of decided pairs"
-    return f"{pair.title}: won by {_leading(pair)}, {pairs}"
-
-
-def _leading(pair: Preferences) -> str:
-    return pair.second if _side(pair) == "B" else pair.first
-
-
-def _side(pair: Preferences) -> PreferenceVerdict:
-    """The side that is preferred; `cannot_tell` where the missing verdicts leave it open."""
-    return "cannot_tell" if leaves_side_open(pair.bounds) else pair.verdict
-
-
-def _won(pair: Preferences) -> str:
-    """The share of the decided pairs, or for a run with a stopping rule the share with ties as half."""
-    mean = pair.half if pair.stopping else pair.win
-    return percent_text((mean.complement() if _side(pair) == "B" else mean).value)
-
-
-def _preference_words(pair: Preferences) -> tuple[ConclusionState, str]:
-    if _side(pair) in {"A", "B"}:
-        return "value", f"{_leading(pair)} is preferred"
-    if pair.verdict == "none" or leaves_side_open(pair.bounds):
-        return "inconclusive", VERDICT_WORDS["inconclusive"]
-    return "no_evidence", VERDICT_WORDS["no_evidence"]
+    figures = []
+    for pair in preferred:
+        name, rate = (pair.second, pair.rate.complement()) if pair.verdict == "B" else (pair.first, pair.rate)
+        state: ConclusionState = "no_evidence"
+        if pair.verdict in {"A", "B"}:
+            state = "value"
+        elif pair.verdict == "none" or leaves_side_open(pair.bounds):
+            state = "inconclusive"
+        words = f"{name} is preferred" if state == "value" else VERDICT_WORDS[state]
+        of_pairs = "of all pairs, ties as half" if pair.stopping else "of decided pairs"
+        title = f"{pair.title}: won by {name}, {of_pairs}"
+        figures.append(KeyFigure(title, percent_text(rate.value), state, words, pair.sentence, warnings=pair.warnings))
+    return tuple(figures)
 
 
 def pair_figures(comparison: Comparison, labels: Sequence[str]) -> tuple[KeyFigure, ...]:

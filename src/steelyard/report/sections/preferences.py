@@ -113,7 +113,8 @@ def _pairs_table(judged: Sequence[Preferences], *, level: Level) -> Section:
 def _pair_row(preferences: Preferences, *, halves: bool) -> tuple[TableCell, ...]:
     tally, mean = preferences.tally, preferences.half if halves else preferences.win
     counts = (tally.a, tally.tie, tally.inconsistent, tally.b, tally.unparsed + tally.refused, tally.failed)
-    used = _used(preferences.stopping) if preferences.stopping else "all"
+    stopping = preferences.stopping
+    used = f"{stopping.used:,} of {stopping.planned:,}" if stopping else "all"
     return (
         TableCell(preferences.title),
         *text_row(*(f"{n:,}" for n in counts)),
@@ -121,10 +122,6 @@ def _pair_row(preferences: Preferences, *, halves: bool) -> tuple[TableCell, ...
         TableCell(interval_text(mean.interval, share=True) or MISSING),
         TableCell(used if halves else p_text(preferences.p)),
     )
-
-
-def _used(stopping: Stopping) -> str:
-    return f"{stopping.used:,} of {stopping.planned:,}"
 
 
 def _pair(preferences: Preferences, *, level: Level) -> Section:
@@ -342,7 +339,7 @@ def win_rate_chart(judged: Sequence[Preferences]) -> RowChart:
     """
     points, words = [], []
     for at, preferences in enumerate(judged):
-        mean = preferences.half if preferences.stopping else preferences.win
+        mean = preferences.rate
         text = percent_text(mean.value)
         interval = mean.interval if mean.n else None
         points.append(interval_point(at, 0, (mean.value, interval), text, decided=preferences.verdict in {"A", "B"}))

@@ -58,6 +58,7 @@ def turns_section(runs: PageRuns) -> Section:
     for label, summary in runs:
         for turns in summary.details.turns:
             by_score.setdefault(turns.score.name, []).append((label, turns))
+    columns = columns_of("turn", "mean", "95 % CI", "conversations", *_COUNTS)
     parts = []
     for score, by_run in by_score.items():
         title, note = score_title(score), Sentence(_NOTE, level="page")
@@ -65,7 +66,7 @@ def turns_section(runs: PageRuns) -> Section:
         parts += [
             Section(
                 f"{title} by turn: {label}",
-                _by_turn(turns.by_turn[:_MOST_TURNS]),
+                SectionTable(columns, tuple(_row(turn.group, turn)[:-1] for turn in turns.by_turn[:_MOST_TURNS])),
                 notes=_hidden_turns(turns),
                 level="page",
             )
@@ -85,11 +86,6 @@ def _all_turns(by_run: Sequence[tuple[str, TurnSummary]]) -> SectionTable:
         mean, *cells = _row(name, turns.score)
         rows.append((mean, *cells[:3], number_cell(turns.conversations), *cells[3:]))
     return SectionTable(columns, tuple(rows), "Means over all turns")
-
-
-def _by_turn(scores: Sequence[ScoreSummary]) -> SectionTable:
-    columns = columns_of("turn", "mean", "95 % CI", "conversations", *_COUNTS)
-    return SectionTable(columns, tuple(_row(score.group, score)[:-1] for score in scores))
 
 
 def _row(name: str, score: ScoreSummary) -> tuple[TableCell, ...]:

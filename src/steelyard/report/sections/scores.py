@@ -281,10 +281,11 @@ def _histograms(runs: PageRuns) -> Iterator[Section]:
             for at, label in enumerate(_bin_labels(summaries, score))
         ]
         rows += [
-            (TableCell(name), *(_without_value_cell(histogram, name) for histogram in histograms))
-            for name in _WITHOUT_VALUE
+            (TableCell(name), *(TableCell(f"{getattr(each, field):,}") if each else _NOTHING for each in histograms))
+            for name, field in _WITHOUT_VALUE.items()
         ]
-        shown = tuple(row for row in rows if row[0].text not in _RARE or _any_count(row[1:]))
+        zero = {"0", MISSING}
+        shown = tuple(row for row in rows if row[0].text not in _RARE or {cell.text for cell in row[1:]} - zero)
         yield Section(
             f"{score_title(score)}: how often each value was given",
             SectionTable(runs.columns(), shown, "Records, and their share of those scored", layout="histogram"),
@@ -341,14 +342,6 @@ def _bin_link(summary: RunSummary, score: str, at: int) -> ConditionLink | None:
     above = f"{name} >= {edges[at]:g}" if at else ""
     below = f"{name} < {edges[at + 1]:g}" if at + 1 < len(edges) else ""
     return ConditionLink(summary.run, " and ".join(filter(None, (above, below))))
-
-
-def _without_value_cell(histogram: Histogram | None, name: str) -> TableCell:
-    return _NOTHING if histogram is None else TableCell(f"{getattr(histogram, _WITHOUT_VALUE[name]):,}")
-
-
-def _any_count(cells: Sequence[TableCell]) -> bool:
-    return any(cell.text not in {"0", MISSING} for cell in cells)
 
 
 def groups_section(runs: PageRuns, score: str, *, alone: bool = True) -> Section:
@@ -433,14 +426,13 @@ def _group_table(runs: PageRuns, score: str, head: str, groups_of: Sequence[Sequ
     by_name = [{group.group: group for group in groups} for groups in groups_of]
     names = dict.fromkeys(name for groups in by_name for name in groups)
     rate = is_rate([group for groups in groups_of for group in groups])
-    cells = {name: [_group_cell(groups.get(name), rate=rate) for groups in by_name] for name in names}
-    rows = tuple((TableCell(name), *of_runs) for name, of_runs in cells.items())
+    rows = []
+    for name in names:
+        scores = [groups.get(name) for groups in by_name]
+        cells = (_NOTHING if score is None else _mean_cell(score, share=score.is_share, rate=rate) for score in scores)
+        rows.append((TableCell(name), *cells))
     caption = f"{score_title(score)}: means with 95 % CI, and their n"
-    return SectionTable(runs.columns(head), rows, caption)
-
-
-def _group_cell(score: ScoreSummary | None, *, rate: bool) -> TableCell:
-    return _NOTHING if score is None else _mean_cell(score, share=score.is_share, rate=rate)
+    return SectionTable(runs.columns(head), tuple(rows), caption)
 
 
 def group_chart(summaries: Sequence[RunSummary], *, score: str = "") -> RowChart | None:

@@ -17,7 +17,7 @@ from steelyard.report.judge_reasons import WordIndex
 from steelyard.report.section import Section, SectionTable, Sentence, TableCell, TableColumn
 from steelyard.sql.formatting import SqlLine, sql_diff
 from steelyard.sql.results import EngineName
-from steelyard.types import Record, Sample, Score
+from steelyard.types import Record, Score
 
 _RESULT_SCORES: Final = ("result", "execution_accuracy")
 _SQL_SCORES: Final = ("format", *_RESULT_SCORES)
@@ -83,16 +83,13 @@ def sql_evidence(record: Record) -> SqlEvidence:
     predicted = _predicted_sql(record.scores)
     reference = record.sample.reference
     expected = reference if predicted and isinstance(reference, str) else ""
+    engine = _ENGINES.get(str(record.sample.metadata.get("dialect")), "sqlite")
     return SqlEvidence(
-        *(_diff(expected, predicted, record.sample) if expected else ((), ())),
+        *(sql_diff(expected, predicted, engine) if expected else ((), ())),
         _result(sides.get("reference")),
         _result(sides.get("predicted")),
         score.name if score is not None and sides else "",
     )
-
-
-def _diff(expected: str, predicted: str, sample: Sample) -> tuple[tuple[SqlLine, ...], tuple[SqlLine, ...]]:
-    return sql_diff(expected, predicted, _ENGINES.get(str(sample.metadata.get("dialect")), "sqlite"))
 
 
 def _predicted_sql(scores: Sequence[Score]) -> str:
