@@ -367,7 +367,7 @@ def _section(estimates: Sequence[Estimate], hints: Iterable[str] = ()) -> Sectio
     heads = [*_HEADS, "cost"] if priced else _HEADS
     columns = (TableColumn("target", "name"), TableColumn(heads[0], "text"), *map(TableColumn, heads[1:]))
     rows = tuple(row[: len(columns)] for entry in estimates for row in _rows(entry))
-    return Section("", SectionTable(columns, rows), notes=tuple(sentences([*_notes(estimates), *hints])))
+    return Section("", SectionTable(columns, rows), notes=sentences([*_notes(estimates), *hints]))
 
 
 def _notes(estimates: Sequence[Estimate]) -> Iterator[str]:

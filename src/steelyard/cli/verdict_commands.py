@@ -149,7 +149,7 @@ def agree(
             raise ConfigError(f"--versus {versus}: it is run {first.id} itself; name another run")
         others = _held_to_people(second, store, **about) if second is not None else ()
     states = [unfinished(run) for run in (first, second) if run is not None]
-    sections = [Section("", notes=tuple(sentences(states, "alarm")))]
+    sections = [Section("", notes=sentences(states, "alarm"))]
     sections += [part for entry in agreements for part in held_to_people_parts(entry, first.id)]
     plain: dict[str, Any] = {"run": first.id, "scores": agreements}
     if any(states):
@@ -347,7 +347,7 @@ def _print_judges(judged: Run, runs: Sequence[Run], store: str | None, *, as_jso
     if as_json:
         print_json(plain)
         return
-    forms = Section("", notes=tuple(sentences(reply_form_texts(summary))))
+    forms = Section("", notes=sentences(reply_form_texts(summary)))
     runs_shown = PageRuns([summary], ("",))
     print_sections(console(), [forms, checks_section(runs_shown), panels_section(runs_shown)])
     typer.echo(f"\nverdicts of all judges: steelyard show {runs[0].id}{store_option(store)}", err=True)

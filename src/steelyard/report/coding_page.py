@@ -251,7 +251,7 @@ def trial_section(code: ErrorCode, result: TrialResult, labels: Mapping[int, str
     for words, items in (("missed", result.missed), ("false alarms", result.false_alarms)):
         if items:
             notes.append(Sentence(f"{words}: {', '.join(labels.get(item, str(item)) for item in items[:20])}", "fact"))
-    return Section(f"{code.name}: the scorer against people", SectionTable(columns, rows), notes=tuple(notes))
+    return Section(f"{code.name}: the scorer against people", SectionTable(columns, rows), notes=notes)
 
 
 def _rate_row(name: str, rate: Rate) -> tuple[TableCell, ...]:

@@ -231,7 +231,7 @@ def review_section(run: Run, entries: Sequence[ReviewEntry], view: ReviewView) -
     counts = reason_counts(entries)
     note = ", ".join(f"{count} {key.replace('_', ' ')}" for key, count in counts.items())
     title = f"Records to review of {run.target} (run {run.id})"
-    return Section(title, SectionTable(columns, tuple(rows)), notes=tuple(sentences([note])), key="review")
+    return Section(title, SectionTable(columns, tuple(rows)), notes=sentences([note]), key="review")
 
 
 def reason_counts(entries: Iterable[ReviewEntry]) -> dict[str, int]:

@@ -263,7 +263,7 @@ class Section:
         chart: shown below the table by media that draw charts; others leave out a section that is only a chart.
         notes: sentences, in order.
         figures: the page's conclusions, shown large.
-        parts: sections inside it, in order.
+        parts: sections inside it, in order; empty ones are left out.
         key: a stable name for JSON and for anchors; "" for a part.
         level: where it is shown.
         folded: whether pages show it collapsed.
@@ -272,12 +272,16 @@ class Section:
     title: str
     table: SectionTable | None = None
     chart: Chart | None = None
-    notes: tuple[Sentence, ...] = ()
+    notes: Sequence[Sentence] = ()
     figures: tuple[KeyFigure, ...] = ()
-    parts: tuple[Section, ...] = ()
+    parts: Sequence[Section] = ()
     key: str = ""
     level: Level = "essential"
     folded: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "notes", tuple(self.notes))  # the class is frozen
+        object.__setattr__(self, "parts", non_empty(self.parts))
 
     def __bool__(self) -> bool:
         """Whether it has a table with rows, a chart, a sentence, a figure or a section that is not empty."""

@@ -183,12 +183,12 @@ def _without_repeats(section: Section, settings: Collection[Section]) -> Section
         section: of a comparison.
         settings: those of its pairs.
     """
-    parts = (
+    parts = [
         _without_repeats(part, settings)
         for part in section.parts
         if part not in settings and (part.table is None or part.table.layout != "tiles")
-    )
-    return replace(section, parts=tuple(parts))
+    ]
+    return replace(section, parts=parts)
 
 
 def _shown(pages: Pages, runs: Sequence[Run], pair: PairComparison, second: str) -> ShownPair:

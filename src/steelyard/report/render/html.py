@@ -349,4 +349,4 @@ def _without_charts(section: Section) -> Section:
     Without anchors too, as a notebook shows the same section in several cells.
     """
     parts = [_without_charts(part) for part in section.parts if part.level != "page"]
-    return replace(section, chart=None, key="", parts=non_empty(parts))
+    return replace(section, chart=None, key="", parts=parts)

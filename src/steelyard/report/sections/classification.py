@@ -19,7 +19,6 @@ from steelyard.report.section import (
     TableCell,
     TableColumn,
     columns_of,
-    non_empty,
     number_cell,
     sentences,
 )
@@ -50,7 +49,7 @@ def classification_section(runs: PageRuns) -> Section:
     for label, report in named:
         of_run = f": {label}" if len(named) > 1 else ""
         parts += [_by_class(report, of_run, level), _confusion(report, of_run, level)]
-    return Section(f"{score_title(score)} by label" if score else "", parts=non_empty(parts), key="classification")
+    return Section(f"{score_title(score)} by label" if score else "", parts=parts, key="classification")
 
 
 def _over_all(runs: PageRuns, reports: Sequence[Classification | None]) -> Section:
@@ -148,7 +147,7 @@ _CALIBRATION_FIGURES: Final = (
 def calibration_section(runs: PageRuns) -> Section:
     """All of it, for each score of which a run has confidences; empty where none has any."""
     scores = dict.fromkeys(found.score for summary in runs.summaries for found in summary.details.calibrations)
-    return Section("Calibration", parts=non_empty(_of_score(score, runs) for score in scores), key="calibration")
+    return Section("Calibration", parts=[_of_score(score, runs) for score in scores], key="calibration")
 
 
 def _of_score(score: str, runs: PageRuns) -> Section:
@@ -170,8 +169,8 @@ def _of_score(score: str, runs: PageRuns) -> Section:
     return Section(
         f"{score_title(score)}: calibration",
         SectionTable(runs.columns(), rows, caption),
-        notes=tuple(sentences(without)),
-        parts=tuple(_diagram(label, one.figures) for label, one in known),
+        notes=sentences(without),
+        parts=[_diagram(label, one.figures) for label, one in known],
         level="essential" if len(runs) == 1 else "detail",
     )
 

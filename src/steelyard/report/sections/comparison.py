@@ -32,7 +32,6 @@ from steelyard.report.section import (
     TableCell,
     TableColumn,
     columns_of,
-    non_empty,
     sentences,
     text_row,
 )
@@ -76,14 +75,12 @@ def comparison_section(comparison: Comparison | None, runs: Sequence[Run], label
     return Section(
         "Comparison",
         key="comparison",
-        parts=non_empty(
-            [
-                _many_pairs(comparison) if many else Section("", chart=difference_chart(comparison)),
-                _all_pairs(comparison),
-                *pairs,
-                Section("", notes=tuple(sentences((*comparison.score_notes, *comparison.group_notes))), level="detail"),
-            ]
-        ),
+        parts=[
+            _many_pairs(comparison) if many else Section("", chart=difference_chart(comparison)),
+            _all_pairs(comparison),
+            *pairs,
+            Section("", notes=sentences((*comparison.score_notes, *comparison.group_notes)), level="detail"),
+        ],
     )
 
 
@@ -108,7 +105,7 @@ def _all_pairs(comparison: Comparison) -> Section:
     )
     caption = f"{score_title(comparison.score)}: every two of the runs over the samples that both have"
     note = all_pairs_note(comparison.all_pairs)
-    return Section("All pairs", SectionTable(columns, rows, caption), notes=tuple(sentences([note], "conclusion")))
+    return Section("All pairs", SectionTable(columns, rows, caption), notes=sentences([note], "conclusion"))
 
 
 def _pair_columns(head: str, comparison: Comparison, *, corrected: bool) -> tuple[TableColumn, ...]:
@@ -135,17 +132,15 @@ def _pair(pair: PairComparison, runs: Sequence[Run], title: str, *, level: Level
     aligned = "" if by == "id" else f"Samples are paired by their {by}."
     return Section(
         title,
-        notes=tuple(sentences([aligned])),
-        parts=non_empty(
-            [
-                settings_section(pair),
-                _contingency(pair, runs),
-                _differences(pair),
-                _other_scores(pair),
-                _turns(pair),
-                *([_costs(pair)] if timed or any(cost.measure != "seconds" for cost in pair.further.costs) else []),
-            ]
-        ),
+        notes=sentences([aligned]),
+        parts=[
+            settings_section(pair),
+            _contingency(pair, runs),
+            _differences(pair),
+            _other_scores(pair),
+            _turns(pair),
+            *([_costs(pair)] if timed or any(cost.measure != "seconds" for cost in pair.further.costs) else []),
+        ],
         level=level,
     )
 
@@ -161,7 +156,7 @@ def settings_section(pair: PairComparison) -> Section:
         )
         for setting in without_digests(pair.settings)
     ]
-    return Section("What differs between the runs" if notes else "", notes=tuple(notes))
+    return Section("What differs between the runs" if notes else "", notes=notes)
 
 
 def _contingency(pair: PairComparison, runs: Sequence[Run]) -> Section:
@@ -192,7 +187,7 @@ def _contingency(pair: PairComparison, runs: Sequence[Run]) -> Section:
     }
     named = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
     notes = sentences([f"of these unreadable or refused: {named}" if named else ""])
-    return Section("", SectionTable(columns, rows, layout="tiles"), notes=tuple(notes))
+    return Section("", SectionTable(columns, rows, layout="tiles"), notes=notes)
 
 
 def _outcome_row(pair: PairComparison, outcome: LinkedOutcome, n: int, meaning: str) -> tuple[TableCell, ...]:
@@ -320,7 +315,7 @@ def _costs(pair: PairComparison) -> Section:
         for cost in pair.further.costs
     )
     table = SectionTable(columns, rows, "Time, calls and tokens of the targets per sample, over the same samples")
-    return Section("Costs per sample", table, notes=tuple(sentences(_cost_notes(pair), level="page")))
+    return Section("Costs per sample", table, notes=sentences(_cost_notes(pair), level="page"))
 
 
 def _cost_notes(pair: PairComparison) -> Iterator[str]:

@@ -33,7 +33,6 @@ from steelyard.report.section import (
     SectionTable,
     TableCell,
     columns_of,
-    non_empty,
     sentences,
     text_row,
 )
@@ -65,7 +64,7 @@ def exam_section(runs: PageRuns) -> Section:
     return Section(
         f"More about the {score_phrase(score)}",
         key="exam",
-        parts=non_empty([rates, _letters(runs), _other_rules(runs)]),
+        parts=[rates, _letters(runs), _other_rules(runs)],
     )
 
 
@@ -174,7 +173,7 @@ def _letters(runs: PageRuns) -> Section:
             *sentences([f"{label}: {position_sentence(bias)}" for label, bias in biases], "item"),
             *sentences(cautions, "warning"),
         ),
-        parts=tuple(_letter_table(label, bias) for label, bias in biases),
+        parts=[_letter_table(label, bias) for label, bias in biases],
         level=_detail_level(runs),
     )
 
@@ -248,7 +247,7 @@ def levels_section(runs: PageRuns, score: str) -> Section:
     """Averages by level of the page's score, and of points; empty where groups have one level."""
     points = [summary.exam.points.score for summary in runs.summaries if summary.exam and summary.exam.points]
     parts = [_averages(runs, name) for name in dict.fromkeys([score, *points])]
-    return Section("Averages by level", parts=non_empty(parts), key="levels")
+    return Section("Averages by level", parts=parts, key="levels")
 
 
 def _averages(runs: PageRuns, score: str) -> Section:

@@ -154,7 +154,7 @@ def gate_section(gate: GateVerdict | None) -> Section:
         notes += [rule, *sentences(result.notes, "warning", level="essential" if is_first else "page")]
     if len(first) < len(ordered):
         notes.append(_count(gate))
-    return Section("Gate", notes=tuple(notes), key="gate")
+    return Section("Gate", notes=notes, key="gate")
 
 
 def _count(gate: GateVerdict) -> Sentence:

@@ -104,7 +104,7 @@ def _runs(history: History) -> Section:
     table = Section(
         "",
         SectionTable(columns, rows, caption),
-        notes=tuple(sentences([left_out, method])),
+        notes=sentences([left_out, method]),
     )
     return Section("Runs", parts=(table,), key="runs")
 

@@ -19,7 +19,6 @@ from steelyard.report.section import (
     TableCell,
     TableColumn,
     columns_of,
-    non_empty,
     sentences,
     text_row,
 )
@@ -50,7 +49,7 @@ def held_to_people_section(runs: PageRuns) -> Section:
         for agreement in summary.raters.held_to_people
         for part in held_to_people_parts(agreement, summary.run, of_run)
     ]
-    return Section("Does the judge agree with people?", parts=non_empty(parts), key="held_to_people")
+    return Section("Does the judge agree with people?", parts=parts, key="held_to_people")
 
 
 def held_to_people_parts(agreement: JudgeAgreement, run: str, of_run: str = "") -> Iterator[Section]:
@@ -238,7 +237,7 @@ def difference_section(found: CorrectedDifference, needed: LabelsNeeded, *, shar
     notes = [Sentence(text, "fact", "First minus second")]
     if not decided:
         notes.append(needed_sentence(needed, "of each run to decide between them in 80 % of cases"))
-    return Section("Corrected difference", notes=tuple(notes))
+    return Section("Corrected difference", notes=notes)
 
 
 _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
@@ -259,7 +258,7 @@ def agreement_section(runs: PageRuns) -> Section:
         for agreement in summary.raters.agreement
         for part in rater_sections(agreement, of_run)
     ]
-    return Section("Agreement of raters", parts=non_empty(parts), key="agreement")
+    return Section("Agreement of raters", parts=parts, key="agreement")
 
 
 def rater_sections(agreement: Agreement, of_run: str = "") -> list[Section]:

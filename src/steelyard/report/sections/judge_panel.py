@@ -30,7 +30,6 @@ from steelyard.report.section import (
     TableCell,
     TableColumn,
     columns_of,
-    non_empty,
     sentences,
     text_row,
 )
@@ -53,7 +52,7 @@ def panels_section(runs: PageRuns) -> Section:
         for panel in summary.raters.panels
         for part in panel_parts(panel, of_run)
     ]
-    return Section("Judges compared", parts=non_empty(parts), key="panels")
+    return Section("Judges compared", parts=parts, key="panels")
 
 
 def panel_parts(panel: JudgePanel, of_run: str = "") -> Iterator[Section]:
@@ -72,7 +71,7 @@ def panel_parts(panel: JudgePanel, of_run: str = "") -> Iterator[Section]:
 def checks_section(runs: PageRuns) -> Section:
     """What changes the verdicts of each run's judges apart from the answer; empty where no run has such figures."""
     parts = [part for of_run, summary in runs.headed() for part in _checks(summary.raters.checks, of_run)]
-    return Section("Checks of the judges", parts=non_empty(parts), key="judge_checks")
+    return Section("Checks of the judges", parts=parts, key="judge_checks")
 
 
 def _checks(checks: Sequence[JudgeCheck], of_run: str) -> Iterator[Section]:

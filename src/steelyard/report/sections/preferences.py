@@ -40,7 +40,6 @@ from steelyard.report.section import (
     TableCell,
     TableColumn,
     columns_of,
-    non_empty,
     sentences,
     text_row,
 )
@@ -81,13 +80,11 @@ def preferences_section(judged: Sequence[Preferences]) -> Section:
     return Section(
         "Preferences",
         key="preferences",
-        parts=non_empty(
-            [
-                _pairs_table(judged, level="essential" if many else "page"),
-                *(_pair(preferences, level="page" if many else "essential") for preferences in judged),
-                *(_sequence(preferences) for preferences in judged if preferences.stopping),
-            ]
-        ),
+        parts=[
+            _pairs_table(judged, level="essential" if many else "page"),
+            *(_pair(preferences, level="page" if many else "essential") for preferences in judged),
+            *(_sequence(preferences) for preferences in judged if preferences.stopping),
+        ],
     )
 
 
@@ -131,7 +128,7 @@ def _pair(preferences: Preferences, *, level: Level) -> Section:
         preferences.title,
         chart=ShareBar(_parts(preferences)),
         notes=(Sentence(f"Run {preferences.run}: {judged}"),),
-        parts=non_empty([_rates(preferences), _groups(preferences)]),
+        parts=[_rates(preferences), _groups(preferences)],
         level=level,
     )
 
@@ -321,7 +318,7 @@ def answers_section(runs: PageRuns) -> Section:
     caption = "Runs that answered or judged; they have no scores of their own"
     table = SectionTable(columns, rows, caption)
     forms = [f"{summary.target}: {text}" for summary in runs.summaries for text in reply_form_texts(summary)]
-    return Section("Answers", table, notes=tuple(sentences([*unparsed, *forms])), key="answers")
+    return Section("Answers", table, notes=sentences([*unparsed, *forms]), key="answers")
 
 
 def _answers_row(label: str, summary: RunSummary) -> tuple[TableCell, ...]:

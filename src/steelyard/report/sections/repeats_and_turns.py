@@ -16,7 +16,6 @@ from steelyard.report.section import (
     Sentence,
     TableCell,
     columns_of,
-    non_empty,
     number_cell,
     text_row,
 )
@@ -73,7 +72,7 @@ def turns_section(runs: PageRuns) -> Section:
             for label, turns in by_run
             if len(turns.by_turn) > 1
         ]
-    return Section("Turns of conversations", parts=non_empty(parts), key="turns")
+    return Section("Turns of conversations", parts=parts, key="turns")
 
 
 _NOTE: Final = "Intervals treat the turns of a conversation, and its repeats, as dependent."

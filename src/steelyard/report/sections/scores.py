@@ -32,7 +32,6 @@ from steelyard.report.section import (
     TableCell,
     TableColumn,
     columns_of,
-    non_empty,
     sentences,
     text_row,
 )
@@ -59,15 +58,13 @@ def scores_section(runs: PageRuns) -> Section:
     """Means, verdicts and contingency tables of all scores and the first histogram, where a run has any."""
     return Section(
         "Scores",
-        parts=non_empty(
-            [
-                _overview(runs),
-                *_verdicts(runs),
-                *_contingency_tables(runs),
-                *_scale_charts(runs),
-                *[*_histograms(runs)][:1],
-            ]
-        ),
+        parts=[
+            _overview(runs),
+            *_verdicts(runs),
+            *_contingency_tables(runs),
+            *_scale_charts(runs),
+            *[*_histograms(runs)][:1],
+        ],
         key="scores",
     )
 
@@ -83,7 +80,7 @@ def _overview(runs: PageRuns) -> Section:
     if len(runs) == 1:
         scores = [score for score in runs.summaries[0].own_scores if score.name in names]
         table = _merged_rows(_counts_table("score", scores, named=True), [score.name for score in scores])
-        return Section("Every score", table, notes=tuple(notes))
+        return Section("Every score", table, notes=notes)
     rows = tuple((TableCell(score_title(name)), *_mean_cells(runs, name)) for name in names)
     caption = "Means with 95 % CI; n is the number of records in each"
     table = _merged_rows(SectionTable(runs.columns("score"), rows, caption), names)
@@ -378,7 +375,7 @@ def further_groups_section(runs: PageRuns, score: str, *, on_terminal: Collectio
         else:
             shown.append(replace(part, folded=True, level="essential" if name in on_terminal else "page"))
     notes = sentences([f"As {score_phrase(score)}, in every group: {', '.join(same)}"] if same else [], level="page")
-    return Section("Further scores per group", notes=tuple(notes), parts=non_empty(shown), key="further_groups")
+    return Section("Further scores per group", notes=notes, parts=shown, key="further_groups")
 
 
 def _groups_of(runs: PageRuns, score: str) -> Section:
@@ -415,8 +412,8 @@ def breakdowns_section(runs: PageRuns, score: str, *, alone: bool = True) -> Sec
                     folded=name != names[0],
                 )
             )
-        parts.append(Section("", parts=non_empty(by_name)))
-    return Section("Breakdowns", parts=non_empty(parts), key="breakdowns")
+        parts.append(Section("", parts=by_name))
+    return Section("Breakdowns", parts=parts, key="breakdowns")
 
 
 def _group_table(runs: PageRuns, score: str, head: str, groups_of: Sequence[Sequence[ScoreSummary]]) -> SectionTable:

@@ -276,4 +276,4 @@ def wrong_results_section(records: Iterable[Record], *, most: int = 2) -> Sectio
         parts.append(Section(title, _differing_rows(evidence), notes=notes, folded=True))
         if len(parts) == most:
             break
-    return Section("", parts=tuple(parts), key="wrong_results")
+    return Section("", parts=parts, key="wrong_results")

@@ -17,7 +17,6 @@ from steelyard.report.section import (
     TableCell,
     TableColumn,
     columns_of,
-    non_empty,
     text_row,
 )
 
@@ -51,7 +50,7 @@ def standings_section(standings: Standings | None) -> Section:
     chart = win_matrix_chart(standings.targets, standings.win_matrix) if standings.standings else None
     return Section(
         "Standings",
-        parts=non_empty([table, Section("", chart=chart), _matrix(standings)]),
+        parts=[table, Section("", chart=chart), _matrix(standings)],
         key="standings",
     )
 

@@ -40,7 +40,6 @@ from steelyard.report.section import (
     TableCell,
     TableColumn,
     columns_of,
-    non_empty,
     sentences,
     text_row,
 )
@@ -73,7 +72,7 @@ def alarms_section(
     notes += sentences((f"{note}." for summary in summaries for note in summary.result_notes()), "warning")
     elsewhere = [f"{text}." for summary in summaries if (text := failed_elsewhere(summary, score))]
     notes += sentences(elsewhere, "alarm")
-    return Section("", notes=tuple(notes), key="alarms")
+    return Section("", notes=notes, key="alarms")
 
 
 def targets_section(
@@ -110,7 +109,7 @@ def targets_section(
         for summary in runs.summaries
         if summary.stopping
     ]
-    return Section("Targets", parts=non_empty([table, *decisions]), key="targets")
+    return Section("Targets", parts=[table, *decisions], key="targets")
 
 
 def _table(runs: PageRuns, score: str, baseline: str) -> SectionTable:
