@@ -93,16 +93,10 @@ def judge_names(manifest: Mapping[str, Any]) -> dict[str, str]:
     scorers = manifest.get("scorers", {})
     names = {}
     for stage in manifest.get("stages", ()):
-        described = scorers.get(stage)
-        if name := _judge_name(described):
+        name = judge_of(scorers.get(stage)).get("name")
+        if isinstance(name, str) and name:
             names[stage] = name
     return names
-
-
-def _judge_name(described: Any) -> str:
-    """The name of the judge in a manifest's entry of a scorer, or of the scorer that it scores by; "" without one."""
-    name = judge_of(described).get("name")
-    return name if isinstance(name, str) else ""
 
 
 def jury_scores_of(manifest: Mapping[str, Any]) -> list[str]:

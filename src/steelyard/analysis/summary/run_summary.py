@@ -267,12 +267,11 @@ def _asks_itself(data: RunData) -> bool:
 def with_juries(summary: RunSummary) -> RunSummary:
     """A summary with the means of its juries among its scores."""
     overall = [score for score in summary.raters.jury_scores if not score.group]
-    groups = {name: means for score in overall if (means := _groups_of(summary, name := score.name))}
-    return replace(summary, scores=(*summary.scores, *overall), groups={**summary.groups, **groups})
-
-
-def _groups_of(summary: RunSummary, name: str) -> tuple[ScoreSummary, ...]:
-    return tuple(score for score in summary.raters.jury_scores if score.name == name and score.group)
+    groups = dict(summary.groups)
+    for score in summary.raters.jury_scores:
+        if score.group:
+            groups[score.name] = (*groups.get(score.name, ()), score)
+    return replace(summary, scores=(*summary.scores, *overall), groups=groups)
 
 
 _SEQUENCE = "confidence sequence, as the run ended when it was decided"
@@ -288,10 +287,8 @@ def as_stopped(
     """The scores of a run and of its groups, without the intervals that `stopping` invalidates."""
     if stopping is None:
         return tuple(scores), groups
-    stopped_groups = {
-        name: tuple(_as_stopped(score, stopping) for score in several) for name, several in groups.items()
-    }
-    return tuple(_as_stopped(score, stopping) for score in scores), stopped_groups
+    of_groups = {name: tuple(_as_stopped(part, stopping) for part in parts) for name, parts in groups.items()}
+    return tuple(_as_stopped(score, stopping) for score in scores), of_groups
 
 
 def _as_stopped(score: ScoreSummary, stopping: Stopping) -> ScoreSummary:
@@ -300,28 +297,21 @@ def _as_stopped(score: ScoreSummary, stopping: Stopping) -> ScoreSummary:
     The mean that was decided on has its confidence sequence. Its other means, any other score and groups have no
     interval where the run ended early: one for a fixed number of samples would not hold.
     """
-    if score.name != stopping.score or score.group or stopping.against:
-        return _bare(score) if stopping.used < stopping.planned else score
-    headline = replace(score.headline, interval=stopping.interval if score.headline.n else None, standard_error=None)
-    return replace(
-        score,
-        answered=_without(score.answered) if score.over == "all" else headline,
-        overall=headline if score.over == "all" else _without(score.overall),
-        with_errors=_without(score.with_errors),
-        macro=score.macro and _without(score.macro),
-        note=_SEQUENCE,
-    )
-
-
-def _bare(score: ScoreSummary) -> ScoreSummary:
-    return replace(
+    is_decided = score.name == stopping.score and not score.group and not stopping.against
+    if not is_decided and stopping.used >= stopping.planned:
+        return score
+    bare = replace(
         score,
         answered=_without(score.answered),
         overall=_without(score.overall),
         with_errors=_without(score.with_errors),
         macro=score.macro and _without(score.macro),
-        note=_NONE,
+        note=_SEQUENCE if is_decided else _NONE,
     )
+    if not is_decided:
+        return bare
+    headline = replace(score.headline, interval=stopping.interval if score.headline.n else None, standard_error=None)
+    return replace(bare, overall=headline) if score.over == "all" else replace(bare, answered=headline)
 
 
 def exam_as_stopped(exam: Exam, stopping: Stopping | None) -> Exam:
