@@ -234,12 +234,12 @@ def _counted_cell(n: int, share: float) -> TableCell:
 
 def _contingency_tables(runs: PageRuns) -> Iterator[Section]:
     """Per pair of scores with two values: how many records are in each of the four cells."""
-    summaries = runs.summaries
-    pairs = dict.fromkeys(
-        (table.rows_score, table.columns_score) for summary in summaries for table in summary.details.contingency_tables
-    )
-    for pair in pairs:
-        tables = [_contingency_of(summary, pair) for summary in summaries]
+    of_runs = [
+        {(table.rows_score, table.columns_score): table for table in summary.details.contingency_tables}
+        for summary in runs.summaries
+    ]
+    for pair in dict.fromkeys(pair for tables_by_pair in of_runs for pair in tables_by_pair):
+        tables = [tables_by_pair.get(pair) for tables_by_pair in of_runs]
         first = next(table for table in tables if table)
         rows = [
             (TableCell(name), *(_contingency_cell(table, at) for table in tables))
@@ -251,12 +251,6 @@ def _contingency_tables(runs: PageRuns) -> Iterator[Section]:
         title = f"{score_title(first.rows_score)} against {score_phrase(first.columns_score)}"
         caption = "Records in which both are scored, and their share"
         yield Section(title, SectionTable(runs.columns(), tuple(rows), caption))
-
-
-def _contingency_of(summary: RunSummary, pair: tuple[str, str]) -> ContingencyTable | None:
-    return next(
-        (table for table in summary.details.contingency_tables if (table.rows_score, table.columns_score) == pair), None
-    )
 
 
 def _contingency_cell(table: ContingencyTable | None, at: int) -> TableCell:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from steelyard.analysis.comparison.comparison_values import Comparison
@@ -158,6 +158,7 @@ def _figures(
     if score is None:
         return text_row("nothing was scored", *[MISSING] * 4, "0", "0", "0", "0", f"{summary.counts.errors:,}")
     share = score.is_share
+    counts: dict[LinkedOutcome, int] = {"unparsed": score.unparsed, "refused": score.refused, "errors": score.errors}
     return (
         value_cell(score.headline.value, share=share, strong=True),
         TableCell(interval_text(score.headline.interval, share=share)),
@@ -166,13 +167,8 @@ def _figures(
         TableCell(bounds_text(score) or MISSING),
         count_cell(score, rate=rate),
         TableCell(f"{score.not_applicable:,}"),
-        *_linked_counts(summary, {"unparsed": score.unparsed, "refused": score.refused, "errors": score.errors}),
+        *(TableCell(f"{n:,}", link=SampleLink(summary.run, outcome) if n else None) for outcome, n in counts.items()),
     )
-
-
-def _linked_counts(summary: RunSummary, counts: Mapping[LinkedOutcome, int]) -> Iterator[TableCell]:
-    for outcome, n in counts.items():
-        yield TableCell(f"{n:,}", link=SampleLink(summary.run, outcome) if n else None)
 
 
 def run_remarks(summary: RunSummary, *, several: bool) -> Iterator[Sentence]:
