@@ -273,15 +273,10 @@ class ScheduledFeed:
         while not self._ready and self._at < len(self.scheduler.order.places):
             if self.scheduler.is_decided(self.target) or not self.scheduler.may_ask(self.target, self._at):
                 return ()
-            self._ready = list(self._tasks(self.scheduler.order.places[self._at]))
+            no = self.scheduler.order.places[self._at]
+            self._ready = list(_tasks(no, self.scheduler.samples[no], self.scheduler.repeats, self.done))
             self._at += 1
         return [self._ready.pop(0)] if self._ready else ()
-
-    def _tasks(self, no: int) -> Iterable[Task]:
-        for repeat in range(self.scheduler.repeats):
-            failed = self.done.get((no, repeat))
-            if failed is not False:
-                yield Task(no, repeat, self.scheduler.samples[no], replaces=failed)
 
     async def more(self) -> bool:
         """Wait until there may be more tasks; False if there will be none."""
@@ -313,7 +308,7 @@ class DatasetFeed:
     @classmethod
     def of(cls, samples: Iterable[Sample], repeats: int, done: Mapping[tuple[int, int], bool]) -> DatasetFeed:
         """Build the feed of a dataset; `done` maps stored (number, repeat) to whether the record failed."""
-        return cls(_left(samples, repeats, done))
+        return cls(task for no, sample in enumerate(samples) for task in _tasks(no, sample, repeats, done))
 
     def __call__(self, records: int) -> Sequence[Task]:  # noqa: ARG002  # what a feed takes
         """The next tasks."""
@@ -327,9 +322,9 @@ class DatasetFeed:
         """Nothing to do: the order of a dataset does not depend on its records."""
 
 
-def _left(samples: Iterable[Sample], repeats: int, done: Mapping[tuple[int, int], bool]) -> Iterator[Task]:
-    for no, sample in enumerate(samples):
-        for repeat in range(repeats):
-            failed = done.get((no, repeat))
-            if failed is not False:
-                yield Task(no, repeat, sample, replaces=failed)
+def _tasks(no: int, sample: Sample, repeats: int, done: Mapping[tuple[int, int], bool]) -> Iterator[Task]:
+    """The repeats of a sample that are not stored, or failed."""
+    for repeat in range(repeats):
+        failed = done.get((no, repeat))
+        if failed is not False:
+            yield Task(no, repeat, sample, replaces=failed)
