@@ -44,7 +44,7 @@ _PART: Final = re.compile(
 )
 _PLAIN: Final = re.compile(r"[\w.@/+-]+")
 """A name that means itself without quotation marks, unless it is one of `OF_RECORD`."""
-_SIGNS: Final[Mapping[str, Callable[[Any, Any], bool]]] = MappingProxyType(
+SIGNS: Final[Mapping[str, Callable[[Any, Any], bool]]] = MappingProxyType(
     {
         "=": operator.eq,
         "!=": operator.ne,
@@ -54,6 +54,7 @@ _SIGNS: Final[Mapping[str, Callable[[Any, Any], bool]]] = MappingProxyType(
         ">=": operator.ge,
     }
 )
+"""A sign between two values -> whether it holds."""
 LABEL: Final = "label:"
 """Before the name of a label."""
 OUTCOME_WORDS: Final = {outcome.replace("_", "-"): outcome for outcome in OUTCOMES}
@@ -125,7 +126,7 @@ class Condition:
             failure = record.failure.kind if record.failure else ""
             sample = record.sample
             value = {"group": sample.group, "cluster": sample.cluster, "id": sample.id, "error": failure}[part.name]
-            return _SIGNS[part.sign](value, part.value)
+            return SIGNS[part.sign](value, part.value)
         score = next((candidate for candidate in record.scores if candidate.name == part.name), None)
         return score is not None and _score_holds(part, score)
 
@@ -292,5 +293,5 @@ def label_holds(part: ConditionPart, labels: Sequence[Label]) -> bool:
 def _score_holds(part: ConditionPart, score: Score) -> bool:
     """A score without a value is neither above nor below anything, nor equal or unequal to it."""
     if part.value in OUTCOME_WORDS:
-        return _SIGNS[part.sign](score.outcome, OUTCOME_WORDS[part.value])
-    return score.value is not None and _SIGNS[part.sign](score.value, float(part.value))
+        return SIGNS[part.sign](score.outcome, OUTCOME_WORDS[part.value])
+    return score.value is not None and SIGNS[part.sign](score.value, float(part.value))

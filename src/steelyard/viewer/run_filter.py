@@ -7,28 +7,17 @@ marks is that of a tag of the target.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
-from steelyard.analysis.conditions import ConditionPart, condition_parts, quoted_name, quoted_value
+from steelyard.analysis.conditions import SIGNS, ConditionPart, condition_parts, quoted_name, quoted_value
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.people.marks import RunMarks
 from steelyard.store import Run
 
-_SIGNS: Final[Mapping[str, Callable[[Any, Any], bool]]] = MappingProxyType(
-    {
-        "=": operator.eq,
-        "!=": operator.ne,
-        "<": operator.lt,
-        "<=": operator.le,
-        ">": operator.gt,
-        ">=": operator.ge,
-    }
-)
 STATES: Final = ("running", "finished", "interrupted", "broken")
 STATE_WORDS: Final[Mapping[str, str]] = MappingProxyType({"broken": "failed"})
 """What a page calls a state, where it is not the state's own name."""
@@ -122,7 +111,7 @@ def _test_of(part: ConditionPart, target_tags: Collection[str], now: datetime) -
         return lambda marked: all(word in marked.text for word in words)
     if name in _NUMBERS:
         number = _number(part)
-        return lambda marked: _SIGNS[sign](marked.number(name, now), number)
+        return lambda marked: SIGNS[sign](marked.number(name, now), number)
     return _test_of_text(part, (*_TEXTS, *target_tags), lambda marked: marked.texts(name))
 
 

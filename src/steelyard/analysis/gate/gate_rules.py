@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
+from steelyard.analysis.conditions import SIGNS
 from steelyard.errors import ConfigError
 
 Rate = Literal[
@@ -55,12 +55,6 @@ OF_CLASSES: Final[frozenset[Rate]] = frozenset({"macro_f1", "micro_f1", "balance
 ALONE: Final[frozenset[Rate]] = frozenset({"cost", *OF_EXAMS, *OF_CLASSES})
 """Figures without a number; a score of such a name comes first."""
 _FIGURES: Final = frozenset({"each", "pass@", "pass^", "latency", *ALONE})
-_HOLDS: Final[Mapping[str, Callable[[float, float], bool]]] = {
-    ">=": operator.ge,
-    ">": operator.gt,
-    "<=": operator.le,
-    "<": operator.lt,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +88,7 @@ class Rule:
 
     def holds(self, value: float) -> bool:
         """Whether a value meets the limit."""
-        return _HOLDS[self.operator](value, self.limit)
+        return SIGNS[self.operator](value, self.limit)
 
 
 @dataclass(frozen=True, slots=True)
