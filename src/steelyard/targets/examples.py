@@ -1,12 +1,15 @@
-"""Gives the few-shot examples of a suite to the targets whose prompts show them."""
+"""Few-shot examples: how suites draw and tell them, and how the targets whose prompts show them get them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from hashlib import blake2b
 from typing import Any
 
 from steelyard.errors import ConfigError
+from steelyard.normal_form import nfkc
 from steelyard.prompts.sample_values import Draw, Example, wants_examples
 from steelyard.prompts.template import load_template, load_words
 from steelyard.targets.http import HttpEndpoint
@@ -41,6 +44,53 @@ class RemainingSamples:
 
     def __iter__(self) -> Iterator[Sample]:
         return (sample for sample in self.samples if sample.id not in self.held_out)
+
+
+def check_source(file: Any, held_out: int, of_file: Iterable[Any]) -> None:
+    """Refuse examples from two sources or none, and settings of a file without one.
+
+    Raises:
+        ConfigError: which of them.
+    """
+    if bool(file) == bool(held_out):
+        raise ConfigError(
+            "few_shot: name the source of examples, with file (and sheets) or with held_out: 5, "
+            f"not {'both' if file else 'neither'}"
+        )
+    if held_out and any(of_file):
+        raise ConfigError("few_shot: sheets and columns need a file; held-out questions come from the samples")
+
+
+def are_related(example: Sample, sample: Sample) -> bool:
+    """Whether one is a paraphrase or another form of the other, by their clusters."""
+    in_cluster = bool(sample.cluster) and sample.cluster in {example.cluster, example.id}
+    return in_cluster or (bool(example.cluster) and example.cluster == sample.id)
+
+
+@lru_cache(maxsize=4096)
+def plain_words(text: str) -> str:
+    """Letters and digits of a text, without case and width; a text without any keeps its marks.
+
+    >>> plain_words("2 + Two ?"), plain_words("+ ?")
+    ('2two', '+?')
+    """
+    wide = nfkc(text).casefold()
+    return "".join(character for character in wide if character.isalnum()) or "".join(wide.split())
+
+
+def draw_mark(seed: int, *parts: str) -> bytes:
+    """A hash of the seed and a question, by which examples are drawn whatever their order in the file."""
+    text = "\0".join([str(seed), *parts])
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def digest_of_examples(settings: str, shown: Iterable[Iterable[str]]) -> str:
+    """A hexadecimal digest of how examples are chosen and of the texts of each."""
+    digest = blake2b(settings.encode(), digest_size=16)
+    for parts in shown:
+        # Separated, so that a word moved from one text to the next gives another digest.
+        digest.update("\0".join([*parts, ""]).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def with_examples(

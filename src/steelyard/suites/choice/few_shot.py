@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -20,12 +18,18 @@ from steelyard.data.headers import Role
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Table, cell_at, render
 from steelyard.errors import ConfigError
-from steelyard.normal_form import nfkc
 from steelyard.prompts.conversation import question_of
 from steelyard.prompts.sample_values import Example
 from steelyard.suites.choice.keys import LETTERS
 from steelyard.suites.choice.rows import ChoiceData, load_choice
-from steelyard.targets.examples import ExamplesForTarget
+from steelyard.targets.examples import (
+    ExamplesForTarget,
+    are_related,
+    check_source,
+    digest_of_examples,
+    draw_mark,
+    plain_words,
+)
 from steelyard.types import Sample
 
 _RATIONALE: Final = "rationale"
@@ -61,13 +65,7 @@ class FewShot:
         Raises:
             ConfigError: neither file nor held_out, or both.
         """
-        if bool(self.file) == bool(self.held_out):
-            raise ConfigError(
-                "few_shot: name the source of examples, with file (and sheets) or with held_out: 5, "
-                f"not {'both' if self.file else 'neither'}"
-            )
-        if self.held_out and (self.sheets or self.columns):
-            raise ConfigError("few_shot: sheets and columns need a file; held-out questions come from the samples")
+        check_source(self.file, self.held_out, (self.sheets, self.columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +125,12 @@ class FewShotExamples:
     @property
     def digest(self) -> str:
         """A hexadecimal digest of the examples and of how they are chosen."""
-        digest = blake2b(f"{self.few_shot.n} {self.few_shot.per_group} {self.seed}".encode(), digest_size=16)
-        for group in sorted(self.by_group):
-            for sample, rationale in self.by_group[group]:
-                parts = [group, question_of(sample.input), *sample.choices, str(sample.reference), rationale]
-                # Separated, so that a word moved from one text to the next gives another digest.
-                digest.update("\0".join([*parts, ""]).encode("utf-8", "surrogatepass"))
-        return digest.hexdigest()
+        shown = (
+            (group, question_of(sample.input), *sample.choices, str(sample.reference), rationale)
+            for group in sorted(self.by_group)
+            for sample, rationale in self.by_group[group]
+        )
+        return digest_of_examples(f"{self.few_shot.n} {self.few_shot.per_group} {self.seed}", shown)
 
     def manifest(self) -> dict[str, Any]:
         """The entry of the examples in the manifest."""
@@ -167,13 +164,11 @@ def gives_away(example: Sample, sample: Sample) -> bool:
     >>> gives_away(one, same), gives_away(one, Sample("8", "3 + 3?", "A", ("6", "4")))
     (True, False)
     """
-    if sample.cluster and sample.cluster in {example.cluster, example.id}:
+    if are_related(example, sample):
         return True
-    if example.cluster and example.cluster == sample.id:
-        return True
-    if _plain(question_of(example.input)) != _plain(question_of(sample.input)):
+    if plain_words(question_of(example.input)) != plain_words(question_of(sample.input)):
         return False
-    same_options = set(map(_plain, example.choices)) == set(map(_plain, sample.choices))
+    same_options = set(map(plain_words, example.choices)) == set(map(plain_words, sample.choices))
     return same_options or bool(_right(example) & _right(sample))
 
 
@@ -223,19 +218,11 @@ def _by_group(examples: Iterable[Example], seed: int) -> dict[str, list[Example]
 
 def _mark(seed: int, sample: Sample) -> bytes:
     """A hash of the seed and the question's text, by which examples are drawn whatever their order in the file."""
-    text = "\0".join([str(seed), _plain(question_of(sample.input)), *sorted(map(_plain, sample.choices))])
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-@lru_cache(maxsize=4096)
-def _plain(text: str) -> str:
-    """Normalise a text: letters and digits only, without case and width; a text without any keeps its marks."""
-    wide = nfkc(text).casefold()
-    return "".join(character for character in wide if character.isalnum()) or "".join(wide.split())
+    return draw_mark(seed, plain_words(question_of(sample.input)), *sorted(map(plain_words, sample.choices)))
 
 
 def _right(sample: Sample) -> set[str]:
-    return {_plain(sample.choices[LETTERS.index(letter)]) for letter in str(sample.reference) if letter in LETTERS}
+    return {plain_words(sample.choices[LETTERS.index(letter)]) for letter in str(sample.reference) if letter in LETTERS}
 
 
 def groups_short_of(examples: FewShotExamples, groups: Counter[str]) -> list[str]:

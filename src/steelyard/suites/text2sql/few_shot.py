@@ -16,20 +16,25 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from steelyard.constraints import Seed, Within, check_options
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
-from steelyard.normal_form import nfkc
 from steelyard.prompts.conversation import question_of, search_text
 from steelyard.prompts.sample_values import Example
 from steelyard.retrieval.bm25 import BM25
 from steelyard.sql.statements import split
 from steelyard.suites.text2sql.rows import Text2SqlData, load_text2sql
-from steelyard.targets.examples import ExamplesForTarget
+from steelyard.targets.examples import (
+    ExamplesForTarget,
+    are_related,
+    check_source,
+    digest_of_examples,
+    draw_mark,
+    plain_words,
+)
 from steelyard.types import Sample
 
 _TOLD: Final = 3
@@ -64,13 +69,7 @@ class SqlFewShot:
         Raises:
             ConfigError: neither file nor held_out, or both.
         """
-        if bool(self.file) == bool(self.held_out):
-            raise ConfigError(
-                "few_shot: name the source of examples, with file or with held_out: 50, "
-                f"not {'both' if self.file else 'neither'}"
-            )
-        if self.held_out and (self.sheets or self.columns):
-            raise ConfigError("few_shot: sheets and columns need a file; held-out questions come from the samples")
+        check_source(self.file, self.held_out, (self.sheets, self.columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +113,12 @@ class SqlExamples:
     @property
     def for_target(self) -> ExamplesForTarget:
         """The examples as a target holds them."""
-        digest = blake2b(f"{self.few_shot.n} {self.few_shot.same_database} {self.seed}".encode(), digest_size=16)
-        for sample, rationale in self.examples:
-            parts = [question_of(sample.input), str(sample.reference), str(sample.metadata.get("db_id")), rationale]
-            # Separated, so that a word moved from one text to the next gives another digest.
-            digest.update("\0".join([*parts, ""]).encode("utf-8", "surrogatepass"))
-        return ExamplesForTarget(digest.hexdigest(), self.draw)
+        shown = (
+            (question_of(sample.input), str(sample.reference), str(sample.metadata.get("db_id")), rationale)
+            for sample, rationale in self.examples
+        )
+        head = f"{self.few_shot.n} {self.few_shot.same_database} {self.seed}"
+        return ExamplesForTarget(digest_of_examples(head, shown), self.draw)
 
     def manifest(self) -> dict[str, Any]:
         """The entry of the examples in the manifest."""
@@ -192,11 +191,9 @@ def gives_sql_away(example: Sample, sample: Sample) -> bool:
     >>> gives_sql_away(first, same), gives_sql_away(first, Sample("3", "Which?", "SELECT 2"))
     (True, False)
     """
-    if sample.cluster and sample.cluster in {example.cluster, example.id}:
+    if are_related(example, sample):
         return True
-    if example.cluster and example.cluster == sample.id:
-        return True
-    if _plain(question_of(example.input)) == _plain(question_of(sample.input)):
+    if plain_words(question_of(example.input)) == plain_words(question_of(sample.input)):
         return True
     # In any database: the same one may have another name, or a schema with a table more.
     return _sql(example) == _sql(sample)
@@ -226,14 +223,6 @@ def _sql(sample: Sample) -> str:
     return " ".join(str(sample.reference).casefold().rstrip("; \n").split())
 
 
-@lru_cache(maxsize=4096)
-def _plain(text: str) -> str:
-    """Letters and digits of a text, without case and width; a text without any keeps its marks."""
-    wide = nfkc(text).casefold()
-    return "".join(character for character in wide if character.isalnum()) or "".join(wide.split())
-
-
 def _mark(seed: int, sample: Sample) -> bytes:
     """A hash of the seed and the question, by which examples are drawn whatever their order in the file."""
-    text = "\0".join([str(seed), _plain(question_of(sample.input)), str(sample.metadata.get("db_id"))])
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return draw_mark(seed, plain_words(question_of(sample.input)), str(sample.metadata.get("db_id")))
