@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,13 +30,13 @@ from steelyard.types import Asks, Message, Output, Sample, StageInfo
 
 
 @dataclass(frozen=True, slots=True)
-class TemplateTarget:
+class TemplateTarget(ABC):
     """A target that sends a template and a system message, both filled from the sample."""
 
     @property
+    @abstractmethod
     def _texts(self) -> tuple[str, str]:
         """The words of the template and of the system message."""
-        raise NotImplementedError
 
     @property
     def without_question(self) -> str:

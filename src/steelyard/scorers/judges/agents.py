@@ -27,8 +27,8 @@ from steelyard.replies.judge_reply import Verdict
 from steelyard.scorers.judges.declared import (
     REASON_TOKENS,
     TOKENS_EACH,
-    AskingScorer,
     Case,
+    CaseScorer,
     PromptForm,
     Repeats,
     at_least,
@@ -97,7 +97,7 @@ def _whole_run(name: str, shown: _ShownTrajectory, values: Mapping[str, str]) ->
 
 @takes_model
 @dataclass(frozen=True, slots=True)
-class GoalReached(AskingScorer):
+class GoalReached(CaseScorer):
     """Whether an agent, or a conversation, reached the goal, by a judge: 1 or 0.
 
     Args:
@@ -134,7 +134,7 @@ class GoalReached(AskingScorer):
 
 @takes_model
 @dataclass(frozen=True, slots=True)
-class PlanFollowed(AskingScorer):
+class PlanFollowed(CaseScorer):
     """Whether an agent did what its plan says, by a judge: 1 or 0; not applicable without a plan.
 
     Args:
@@ -169,7 +169,7 @@ class PlanFollowed(AskingScorer):
 
 @takes_model
 @dataclass(frozen=True, slots=True)
-class StepsJustified(AskingScorer):
+class StepsJustified(CaseScorer):
     """The share of an agent's calls of tools that were justified by what it knew then, by a judge; one call judges all.
 
     At most 30 calls are judged, those of messages that the window shows; the score's detail says how many there were.

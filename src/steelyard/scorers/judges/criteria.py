@@ -32,8 +32,8 @@ from steelyard.scorers.judges.declared import (
     BETWEEN,
     REASON_TOKENS,
     TOKENS_EACH,
-    AskingScorer,
     Case,
+    CaseScorer,
     PromptForm,
     Repeats,
     at_least,
@@ -62,7 +62,7 @@ _CORRECTNESS_NAMES: Final = ("correctness", "correct")
 
 @takes_model
 @dataclass(frozen=True, slots=True)
-class Correctness(AskingScorer):
+class Correctness(CaseScorer):
     """Correctness of an answer against its reference: `correctness` from 1 to 5; `correct` is 1 if that passes, else 0.
 
     A sample without a reference is not applicable; a list of references holds alternatives. A blank answer is 1, since
@@ -121,7 +121,7 @@ _UNNAMED: Final = "rubric"
 
 @takes_model
 @dataclass(frozen=True, slots=True)
-class Rubric(AskingScorer):
+class Rubric(CaseScorer):
     """A rating of an answer on levels that are each described in words.
 
     Args:
@@ -175,7 +175,7 @@ class Rubric(AskingScorer):
         self._check_levels()
         if self.threshold is not None:
             expect_number("threshold", self.threshold, min(self._values), max(self._values))
-        AskingScorer.check(self)
+        CaseScorer.check(self)
 
     def _check_levels(self) -> None:
         if len(self.levels) < 2:
@@ -235,7 +235,7 @@ def _number(value: Any) -> float:
 
 @takes_model
 @dataclass(frozen=True, slots=True)
-class Guideline(AskingScorer):
+class Guideline(CaseScorer):
     """The share of guidelines that an answer follows; it passes if it follows all.
 
     One call judges each guideline in turn. Where the verdict on one of them cannot be read the score is unparsed, with
@@ -324,7 +324,7 @@ def _infos(name: str) -> tuple[ScoreInfo, ...]:
 
 @takes_model
 @dataclass(frozen=True, slots=True)
-class ErrorJudge(AskingScorer):
+class ErrorJudge(CaseScorer):
     """Whether an answer is free of one kind of error, by a judge: 1 or 0.
 
     Args:

@@ -1,7 +1,7 @@
 """What a judge declares of itself, the one procedure that asks it, and how the verdicts read become a score.
 
 A judge is a scorer that names its prompts with the values that they show (`asks`). For each sample it says what is to
-be shown and in which form the verdict is requested (`case`); `AskingScorer` makes the calls and computes the score. A
+be shown and in which form the verdict is requested (`case`); `CaseScorer` makes the calls and computes the score. A
 judge of several steps, such as faithfulness, writes its own `__call__` and takes its prompts from here. `read_numbered`
 reads a reply with a verdict under each number, and `score_of` gives the mean of the repeats and their spread.
 
@@ -13,6 +13,7 @@ Apart from `judges.judge`, which every run imports: the patterns of the readers 
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -376,9 +377,14 @@ class AskingScorer:
         for prompt in self.prompts.values():
             prompt.check()
 
+
+@dataclass(frozen=True, slots=True)
+class CaseScorer(AskingScorer, ABC):
+    """A scorer that asks a judge once for each output: it says what is judged, and the rest follows."""
+
+    @abstractmethod
     def case(self, sample: Sample, output: Output) -> Case | Score | Sequence[Score]:
         """What to judge of one output, or its scores where nothing has to be asked."""
-        raise NotImplementedError
 
     def scores(self, case: Case, repeats: Repeats) -> Score | Sequence[Score]:
         """The scores of one output."""

@@ -47,6 +47,7 @@ from steelyard.scorers.judges.declared import (
     BETWEEN,
     AskingScorer,
     Case,
+    CaseScorer,
     PromptForm,
     Repeats,
     at_least,
@@ -211,7 +212,7 @@ _QUESTIONS: Final = 2
 
 @takes_model
 @dataclass(frozen=True, slots=True)
-class AnswerRelevancy(AskingScorer):
+class AnswerRelevancy(CaseScorer):
     """Whether an answer keeps to the question, and gives what was asked for: half a point each, so 0, 0.5 or 1.
 
     It needs no reference and no contexts, and does not ask whether the answer is true. A blank answer is 0; no call is

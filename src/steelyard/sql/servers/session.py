@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -61,7 +62,7 @@ class Greeting:
     faults: tuple[str, ...] = ()
 
 
-class ServerSession:
+class ServerSession(ABC):
     """An engine whose database is on a server, by one connection; what those of all servers share.
 
     Attributes:
@@ -83,25 +84,26 @@ class ServerSession:
         """Nothing: what is enforced depends on the role, which `login` looks at."""
         return ""
 
-    def warm(self) -> None:
+    def warm(self) -> None:  # noqa: B027  # an engine has it, and here there is nothing to do
         """Nothing: the driver is imported, and a connection cannot be inherited."""
 
+    @abstractmethod
     def login(self, login: ServerLogin) -> Greeting:
         """Connect, and look at what the role may do.
 
         Raises:
             LoginError: why the server cannot be reached or does not let this role in.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def execute(self, work: EngineQuery) -> ResultTable:
         """Run the query in a transaction of its own, then reset the session; see the protocol `Engine`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def cancel(self, backend: int) -> None:
         """End the statement of another connection of the same role."""
-        raise NotImplementedError
 
+    @abstractmethod
     def restore(self, schema: str, numbers: Numbers) -> None:
         """Set the numbers of a schema back, as soon as nothing changes it any more.
 
@@ -109,7 +111,6 @@ class ServerSession:
             SchemaHeld: something still does after `RESTORE_S`.
             SqlStop: the role may not.
         """
-        raise NotImplementedError
 
     def _checked(self, work: EngineQuery, engine: ServerEngine, functions: Collection[str]) -> tuple[str, bool]:
         """The statement that is sent, and whether it returns rows of tables."""
