@@ -157,5 +157,10 @@ def test_a_label_that_stands_is_read_beside_words_of_correction(text):
     assert read_one(text, ("bug", "billing"))[0] == "bug"
 
 
+def test_a_reply_that_is_a_label_and_nothing_else_gives_it():
+    labels = ("a", "b", "+")
+    assert [read_one(text, labels)[0] for text in ("a", "**b**", "'+'", "a or b")] == ["a", "b", "+", ""]
+
+
 def test_two_numbers_with_a_stroke_between_are_both_where_no_third_is_a_label():
     assert read_one("0/1", ("0", "1"))[0] == ""

@@ -10,6 +10,7 @@ from steelyard import evaluate_suite
 from steelyard.config.load import load
 from steelyard.errors import ConfigError, DataError
 from steelyard.evaluation.dry_run import estimate
+from steelyard.evaluation.survey import check_suite
 from steelyard.scorers import ExactMatch
 from steelyard.scorers.judges.judge import Judge
 
@@ -248,6 +249,31 @@ def test_checks_of_every_row_decide_with_those_of_the_row(configured, tmp_path):
     given = "targets: {same: {replay: outputs.jsonl}}\nscorers: [{checks: {every: [{contains: b}]}}]\n"
     (run,) = evaluate_suite(configured(given, rows, "rows.jsonl"), store=tmp_path / "s.db")
     assert [[score.value for score in record.scores] for record in run.records()] == [[0.0, 0.0], [1.0, 1.0]]
+
+
+def test_checks_of_every_row_have_the_judge_the_labels_and_the_calls_that_they_need(configured):
+    rows = [{"question": f"{label} {no}", "label": label} for label in ("on", "off") for no in range(3)]
+    parts = "[label, {guideline: 'It is kind.'}, {guideline: 'It is short.', judge: {model: {scripted: {default: x}}}}]"
+    given = f"models: a\njudge: strict\n{ENDPOINT}scorers: [{{checks: {{every: {parts}}}}}]\n"
+    suite = configured(given, rows, "rows.jsonl")
+    check_suite(suite)
+    check_suite(suite)
+    ((label, kind, short),) = [checks.every for checks in suite.scorers]
+    assert label.labels == ("on", "off")
+    assert (kind.judge.model.name, type(short.judge.model).__name__) == ("strict", "Scripted")
+
+
+def test_checks_of_rows_and_of_every_row_know_the_calls_of_the_target(configured, tmp_path):
+    model = "models: {m: {scripted: {default: a}}}\n"
+    late = {"latency": 60}
+    rows = [
+        {"question": "b?", "checks": [{"finish": "stop"}, late, {"any_of": [{"contains": "b"}, late]}, {"not": late}]}
+    ]
+    given = f"{model}scorers: [{{checks: {{every: [{{latency: 1e-9}}]}}}}]\n"
+    (run,) = evaluate_suite(configured(given, rows, "rows.jsonl"), store=tmp_path / "s.db")
+    (record,) = run.records()
+    scores = {score.name: score.value for score in record.scores}
+    assert scores == {"checks": 0.0, "latency": 0.0, "finish": 1.0, "any_of": 1.0, "not_latency": 0.0}
 
 
 def test_a_dry_run_counts_the_calls_of_checks_behind_others_that_call_nothing(configured):

@@ -328,6 +328,9 @@ def read_one(text: str, labels: Sequence[str], finish: str = "") -> tuple[str, s
     >>> read_one("billing or bug", ("billing", "bug"))[:2], read_one("Bug.", ("billing", "bug"))[0]
     (('', 'several'), 'bug')
     """
+    alone = _known(tuple(labels)).get(plain_label(text.strip(_AROUND)))
+    if alone:  # also a small letter, which is a word elsewhere
+        return alone, "", ""
     verdict = read_label(text, labels, finish=finish or "stop")
     if _names_several(text.strip(), labels):
         return "", "several", "the reply gives several labels"

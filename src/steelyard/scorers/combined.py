@@ -113,7 +113,8 @@ class AnyOf:
         """Its mock reply is that of the first scorer that asks."""
         stages = [stage_of_part(part) for part in self.parts]
         asking = [stage for stage in stages if stage.mock_reply] or stages
-        return replace(asking[0], name=self._name) if asking else StageInfo()
+        sees_calls = any(stage.sees_calls for stage in stages)
+        return replace(asking[0], name=self._name, sees_calls=sees_calls) if asking else StageInfo()
 
     def check(self) -> None:
         """Check the scorers.
@@ -295,11 +296,20 @@ class Checks:
     'contains'
     """
 
-    stage_info: ClassVar[StageInfo] = StageInfo(name=CHECKS, mock_reply="Verdict: YES")
+    stage_info: ClassVar[StageInfo] = StageInfo(name=CHECKS, mock_reply="Verdict: YES", sees_calls=True)
 
     every: tuple[Scorer, ...] = ()
     judge: Judge | None = None
     kinds: tuple[str, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Scorer, ...]:
+        """The checks of every row."""
+        return self.every
+
+    def with_parts(self, parts: tuple[Scorer, ...]) -> Self:
+        """Return a copy with other checks of every row."""
+        return replace(self, every=parts)
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:

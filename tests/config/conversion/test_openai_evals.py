@@ -226,6 +226,12 @@ report_evaluators: []
         assert part not in notes
 
 
+def test_inputs_of_pydantic_evals_of_which_some_have_names_stay_whole(convert):
+    new, rows, _ = convert(cases__yaml="cases: [{inputs: hi}, {inputs: {q: x}}]\nevaluators: [MaxDuration: 2]\n")
+    assert new["prompts"] == "{{input}}"
+    assert [row["input"] for row in rows] == ["hi", '{"q": "x"}']
+
+
 def test_values_of_pydantic_evals_that_are_no_texts_are_compared_as_json(convert):
     text = """
 cases:

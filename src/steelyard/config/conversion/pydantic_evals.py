@@ -72,7 +72,8 @@ def convert_pydantic_evals(root: Node, foreign: ForeignFiles) -> Converted:
     evaluators = given.get("evaluators") or []
     everywhere = [evaluator for evaluator in evaluators if _named(evaluator)[0] == _EXPECTED]
     models = [model for model in map(_judge_of, [*evaluators, *_own(cases)]) if model]
-    names = dict.fromkeys(key for case in cases if isinstance(case["inputs"], Mapping) for key in case["inputs"])
+    by_name = all(isinstance(case["inputs"], Mapping) for case in cases)
+    names = dict.fromkeys(key for case in cases for key in case["inputs"]) if by_name else ()
     shown = "\n".join(f"{name}: {{{{{name}}}}}" for name in names) if names else "{{input}}"
     shape = {
         "description": str(given.get("name") or ""),
@@ -82,7 +83,7 @@ def convert_pydantic_evals(root: Node, foreign: ForeignFiles) -> Converted:
             "assert": [_assertion(evaluator) for evaluator in evaluators if evaluator not in everywhere],
             "options": {"provider": models[0] if models else f"openai:chat:{DEFAULT_MODEL}"},
         },
-        "tests": [_test(case, every=everywhere) for case in cases],
+        "tests": [_test(case, every=everywhere, by_name=by_name) for case in cases],
     }
     converted = convert_promptfoo(from_plain(shape, root.source.file), foreign)
     converted.notes.rename(r"defaultTest\.assert\[\d+\]", "evaluators")
@@ -104,11 +105,12 @@ def _own(cases: Sequence[Mapping[str, Any]]) -> list[Any]:
     return [evaluator for case in cases for evaluator in case.get("evaluators") or []]
 
 
-def _test(case: Mapping[str, Any], every: Sequence[Any]) -> dict[str, Any]:
-    """A case as a test; without an expected output nothing is compared with it."""
+def _test(case: Mapping[str, Any], *, every: Sequence[Any], by_name: bool) -> dict[str, Any]:
+    """A case as a test: its inputs `by_name`, or as one; without an expected output nothing is compared with it."""
     inputs, expected = case["inputs"], case.get("expected_output")
-    values = dict(inputs) if isinstance(inputs, Mapping) else {"input": inputs}
-    values = {name: _as_json(value) if isinstance(value, list) else value for name, value in values.items()}
+    values = dict(inputs) if by_name else {"input": inputs}
+    as_json = (list,) if by_name else (list, dict)
+    values = {name: _as_json(value) if isinstance(value, as_json) else value for name, value in values.items()}
     return {
         "vars": {**values, **({} if expected is None else {"expected_output": expected})},
         "options": {"disableVarExpansion": True},

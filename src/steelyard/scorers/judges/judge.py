@@ -296,11 +296,13 @@ def judge_of(scorer: object) -> Judge | None:
 
 def judged_by(scorer: Any, judge: Judge) -> Any:
     """Return the scorer with another judge; one that wraps scorers passes it on to those that have the same as it."""
-    if not isinstance(scorer, WrapsScorers):
-        return replace(scorer, judge=judge)
-    shared = judge_of(scorer)
-    parts = (judged_by(part, judge) if judge_of(part) == shared else part for part in scorer.parts)
-    return scorer.with_parts(tuple(parts))
+    asks_itself = any(own.name == "judge" for own in fields(scorer))
+    if isinstance(scorer, WrapsScorers):
+        shared = judge_of(scorer)
+        inner = replace(judge, name="") if asks_itself else judge  # `checks` gives the scores of its parts their names
+        parts = (judged_by(part, inner) if judge_of(part) == shared else part for part in scorer.parts)
+        scorer = scorer.with_parts(tuple(parts))
+    return replace(scorer, judge=judge) if asks_itself else scorer
 
 
 def with_stored_prompts(scorer: Scorer, described: Any) -> Scorer:
@@ -332,7 +334,9 @@ def _described_parts(scorer: WrapsScorers, described: Any) -> Sequence[Any]:
     if hasattr(scorer, "described"):
         return [described] * len(scorer.parts)
     fields = next(iter(described.values()), None) if isinstance(described, Mapping) else None
-    stored = fields.get("scorers", [fields.get("scorer")]) if isinstance(fields, Mapping) else ()
+    if not isinstance(fields, Mapping):
+        return [None] * len(scorer.parts)
+    stored = fields.get("scorers") or fields.get("every") or [fields.get("scorer")]
     return stored if len(stored) == len(scorer.parts) else [None] * len(scorer.parts)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -74,18 +74,7 @@ def try_values(scorer: Scorer, sample: Sample) -> None:
             part.for_sample(sample)
         return part
 
-    _rebound_all(scorer, filled)
-
-
-def _rebound_all(scorer: Scorer, bind: Callable[[Any], Any]) -> Any:
-    """The scorer after `bind`, which also reaches the checks that `checks` has for every row."""
-
-    def at(part: Any) -> Any:
-        if isinstance(part, Checks):
-            part = replace(part, every=tuple(rebound(check, at) for check in part.every))
-        return bind(part)
-
-    return rebound(scorer, at)
+    rebound(scorer, filled)
 
 
 def with_columns(scorers: Sequence[Scorer], names: Mapping[str, str]) -> tuple[Scorer, ...]:
@@ -96,7 +85,7 @@ def with_columns(scorers: Sequence[Scorer], names: Mapping[str, str]) -> tuple[S
             return scorer
         return replace(scorer, options=with_names(dict(scorer.options), names))
 
-    return tuple(_rebound_all(scorer, bound) for scorer in scorers)
+    return tuple(rebound(scorer, bound) for scorer in scorers)
 
 
 def try_on_rows(scorers: Sequence[Scorer], data: RowDataset) -> None:
@@ -126,7 +115,7 @@ def columns_of(scorer: Scorer) -> tuple[str, ...]:
         names.update(dict.fromkeys(part.columns if isinstance(part, WithRowValues) else ()))
         return part
 
-    _rebound_all(scorer, seen)
+    rebound(scorer, seen)
     return tuple(names)
 
 
