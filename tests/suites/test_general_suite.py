@@ -69,8 +69,9 @@ _NAMED_TARGETS = """targets:
 """.replace("MODEL", _MODEL)
 
 
-def test_prompts_and_texts_of_targets_name_columns_too(configured):
-    suite = configured(_NAMED_TARGETS + EXACT)
+@pytest.mark.parametrize("kind", ["", "suite: general\n"])
+def test_prompts_and_texts_of_targets_name_columns_too(configured, kind):
+    suite = configured(kind + _NAMED_TARGETS + EXACT)
     assert suite.targets["a"].messages(next(iter(suite.samples))) == [
         {"role": "system", "content": "On web"},
         {"role": "user", "content": "web: Ticket 0."},

@@ -177,7 +177,7 @@ def _prepared(root: Node) -> Node:
         if targets.value is None or targets.value == {}:
             raise ConfigError("targets: there is no target; name at least one", targets.location)
         check_names(targets)
-        if "suite" not in root.entries:
+        if "suite" not in root.entries or root.entries["suite"].node.value == DEFAULT_SUITE:
             bare = bare.with_value(
                 {**bare.entries, "targets": MappingEntry(bare.entries["targets"].key, with_columns(targets))}
             )
