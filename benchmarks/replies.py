@@ -28,6 +28,7 @@ from typing import Any, Final, NamedTuple
 from steelyard.replies import (
     choice,
     choice_letters,
+    choice_numbers,
     evidence,
     grammar,
     judge_reply,
@@ -44,7 +45,7 @@ from steelyard.replies.judge_reply import Scale
 OWN_REPLIES: Final = Path(__file__).with_name("choice_replies.jsonl")
 _LANGUAGES: Final = ("en", "zh", "ko", "pt", "es", "fr", "de", "ja")
 _SECTIONS: Final = ("choice", "page", "rating", "judge", "yes_no", "preference", "label")
-_CHOICE: Final = (evidence, options, choice_letters, choice)
+_CHOICE: Final = (evidence, options, choice_letters, choice_numbers, choice)
 _RATING: Final = (rating_numbers, rating_forms, rating)
 _JUDGES: Final = (judge_reply, yes_no, preference, label)
 _VERDICTS: Final = frozenset({"yes", "no", "A", "B", "tie"})

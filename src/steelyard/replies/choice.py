@@ -32,8 +32,8 @@ from steelyard.replies.choice_letters import (
     is_word,
     judged,
     letters_of,
-    numbered,
 )
+from steelyard.replies.choice_numbers import numbered
 from steelyard.replies.clean import clean, fold
 from steelyard.replies.evidence import DECLARES, REJECTED, SAYS, Candidate, Strength, decide, is_against, phrases
 from steelyard.replies.grammar import FLAGS, expanded, languages_in, pattern, source, words
@@ -123,6 +123,8 @@ _JSON_LETTERS: Final = re.compile(
     r"(?=\Z|[).:、,\]}]|\s[^a-z])"
 )
 _LONGEST_NUMBER: Final = 2
+_CUT_OFF: Final = re.compile(r"(?:[,;:、…]|\.{3})\s*\Z")
+"""The end of a reply that stops in a sentence."""
 _REASONS: Final = {
     "none_of_these": "the reply says that no option fits",
     "refused": "the model declined to answer",
@@ -143,7 +145,8 @@ _TEXT_CLOSED: Final = re.compile(
 _ENDS: Final = re.compile(r"[\"')\]$]{0,3}\s{0,2}[.!。]?\s*\Z")
 _IS_BEFORE: Final = re.compile(rf"(?:{expanded('<be>', 'en')}|[=≈:是为]|\\approx)\s{{0,3}}[$\\(\"']{{0,3}}\Z", FLAGS)
 _BETWEEN_TEXTS: Final = re.compile(
-    r"[^\w]{0,8}(?:\b(?:and|or|as well as)\b|和|与|以及|及|或者?)[^\w]{0,8}|[^\w]{1,16}(?:\d[.)、]\s{0,3})?"
+    r"(?:\s?\([A-Z]\))?[^\w]{0,8}(?:\b(?:and|or|as well as)\b|"
+    r"和|与|以及|及|或者?)[^\w]{0,8}|[^\w]{1,16}(?:\d[.)、]\s{0,3})?"
 )
 _BETWEEN_WITHIN: Final = 32
 _FEW_SIGNS: Final = re.compile(r"\W{0,2}")
@@ -194,9 +197,10 @@ def read_choice(
         reason = "the reply broke off inside its reasoning" if cleaned.unfinished else "the reply is empty"
         return ChoiceReading((), "empty", reason=reason)
     page = ChoicePage(cleaned, lettered, question, several=several)
+    cut_off = finish == "length" or _CUT_OFF.search(page.text) is not None
     for rule in RULES:
         candidate = rule(page)
-        if candidate is None or (finish == "length" and _is_draft(candidate)):
+        if candidate is None or (cut_off and _is_draft(candidate)):
             continue
         return _reading(page, candidate)
     return ChoiceReading((), "unparsed", reason="no answer letter found in the reply")

@@ -45,16 +45,16 @@ _ALONE: Final = r"(?-i:[A-Z](?![A-Za-z0-9]))"
 _LETTER: Final = rf"(?<![A-Za-z0-9]){_ALONE}"
 _JOINED: Final = (
     r"(?:,?\s?\b(?:and/or|and|or|as well as|along with|together with|plus|o|y|ou|oder|et|und|(?-i:e))\b"
-    r"(?:\s(?:also|even|possibly|perhaps|maybe)\b)?|、|/|&|\+|和|或者|或|与|以及|及|와|과|및|또는|と|または|もしくは|あるいは|か|や|でも|(?<=[)\]}】])(?=[(\[{【])|(?<=\|))"
+    r"(?:\s(?:also|even|possibly|perhaps|maybe)\b)?|、|/|&|\+|[,、]?(?:和|或者|或|与|以及|及)|와|과|및|또는|と|または|もしくは|あるいは|か|や|でも|(?<=[)\]}】])(?=[(\[{【])|(?<=\|))"
 )
 """Between letters of one group, whatever is said of them behind the last: `A、C选项正确`."""
 _LINK: Final = rf"(?:{_JOINED}|;|,)"
 _TAIL: Final = r"(?:\s?(?:选项|项))?[)\]}】\"'>$|]{0,4}"
 _HEAD: Final = (
-    r"[\"']?(?:选项|選択肢|(?:(?:l[ae]s?|die|der)\s{1,2})?(?:options?|opción|choices?|respuesta|réponse|antwort)?)"
-    r"[\s(\[{\"'<$]{0,4}"
+    r"[\"']?(?:选项|选|選択肢|(?:(?:l[ae]s?|die|der)\s{1,2})?(?:options?|opción|choices?|respuesta|réponse|antwort)?)"
+    r"[\s(\[{【\"'<$]{0,4}"
 )
-_NOT_A_SUBJECT: Final = r"(?!\s{0,2}(?:is\b|was\b|[:.)]\s{0,2}[^\s,.)]|错|不|的|中|虽|则|表))"
+_NOT_A_SUBJECT: Final = r"(?!\s{0,2}(?:is\b|was\b|[:.)]\s{0,2}[^\s,.)(\[{【]|错|不|的|中|虽|则|表))"
 _NOT_SPOKEN_OF: Final = r"(?!\s{0,2}(?:are\b|选项|项))"
 _CAPITALS: Final = r"(?-i:(?<![A-Za-z0-9])[A-Z]{2,10}(?![A-Za-z0-9]))"
 _GROUP: Final = re.compile(
@@ -71,10 +71,12 @@ JOINT: Final = re.compile(
     rf"{_LETTER}(?:{_TAIL}\s{{0,2}}{_LINK}\s{{0,2}}{_HEAD}{_LETTER}){{0,25}}|{_CAPITALS}", re.IGNORECASE
 )
 """The letters of which one thing is said: `A, B and C are`."""
-_SPACED: Final = re.compile(r"(?:[ \t]{1,3}[A-Z](?![A-Za-z0-9'’]|\.[A-Z]))+")
+_SPACED: Final = re.compile(r"(?:[ \t]{1,6}[A-Z](?![A-Za-z0-9'’]|\.[A-Z]))+")
 _NEXT: Final = re.compile(rf"{_TAIL}[\s.,;]{{0,3}}{_LINK}\s{{0,2}}{_HEAD}(?P<letter>{_LETTER})", re.IGNORECASE)
 _SENTENCE_ENDS: Final = re.compile(r"[)\]\"']{0,2}(?:\.\s{1,3}(?=[A-Z\"“(])|[。](?=\S)|\.?\n)")
 """Behind the last letter of a list: what follows is another sentence, where it is not that option's text."""
+_OTHER_SET: Final = re.compile(r"\s?(?:或者?|还是|or\s)\s?[(\[]?[A-Z]{2,10}(?![A-Za-z0-9])")
+"""Behind several letters: other letters that may be the answer instead, as in `AC或AD`."""
 _KEY_ENDS: Final = re.compile(r"[\"']\s{0,3}:")
 LONE: Final = re.compile(rf"(?P<lone>{_LETTER})")
 NAMED: Final = re.compile(
@@ -90,7 +92,7 @@ _TEXT_BEGINS: Final = re.compile(r"\W*[A-Z](?:\.?[ \t]\w|-?[一-鿿])")
 
 _FORMULA_BEHIND: Final = re.compile(
     r"\s?[=^×≈{]|\$?\s?\\(?!\))|\s?\+\s?[\w(]|_|['’](?:s|m|d|ll|ve|re)\b|-[a-z]{2}|[+#]|\.(?:[A-Za-z]\b\.?|\d)"
-    r"|\(\w{1,2}\)|°|&\w|(?<=[CDJLMNSTcdjlmnst])'[a-zà-ÿœ]|\.\s?[a-z]\.(?=\s|$)|-\d|\.\s?[A-Z]\.\s?[A-Z][a-z]"
+    r"|\([A-Za-z0-9_]{1,2}\)|°|&\w|(?<=[CDJLMNSTcdjlmnst])'[a-zà-ÿœ]|\.\s?[a-z]\.(?=\s|$)|-\d|\.\s?[A-Z]\.\s?[A-Z][a-z]"
     rf"|{source('choice', 'names_behind')}"
 )
 _FORMULA_BEFORE: Final = re.compile(
@@ -130,7 +132,7 @@ _CLOSED: Final = re.compile(
     r"|[ \t]*(?:因|根据|理由|解析|由于|首先)"
 )
 _LEADING: Final = re.compile(
-    r"(?:\s{0,3}json\s{1,3})?[\s(\[{\"'<$|>•·\-:.,!?。、]{0,8}"
+    r"(?:\s{0,3}json\s{1,3})?[\s(\[{【\"'<$|>•·\-:.,!?。、]{0,8}"
     r"(?:(?-i:A)\s?:\s+(?=[(\[\"']{0,2}(?-i:[A-Z])(?:[).]|\s*\Z)))?(?:1[.)、]\s{0,2}(?=[(\[]?(?-i:[A-Z])\W))?(?:both\s)?"
     rf"(?:(?:the |my )?(?:{source('choice', 'option_noun')}|answers?|letters|选项|选择|选|答)[\s:(\"'\[]{{0,4}})?"
     rf"(?P<group>{_GROUP.pattern})",
@@ -147,7 +149,7 @@ _JUDGED: Final = re.compile(
     r"[)\]]?(?:,?\s?(?:and|or|和|及|与)?\s?\b(?-i:[A-Z])\b){0,3}[)\]\"']{0,2}"
     r"(?:[.:\s]{0,2}(?:选项|项)?(?:的?说法|的?表述)?(?:是|为|也|均|都)?(?:正确|对的|符合|成立)"
     r"|\s(?:is|are)\s(?:also\s|both\s)?(?:correct|right|true|accurate)\b(?!\s(?:answer|option|choice))"
-    r"|[.:]?\s?[-–—]?\s?(?:correct|right|incorrect|wrong|false)\b)",
+    r"|[.:]?\s?[-–—]?\s?(?:correct|right|true|incorrect|wrong|false)\b)",
     re.IGNORECASE,
 )
 _MARKED: Final = re.compile(r"^[ \t•-]{0,6}(?:[✅✔✓☑]|(?P<wrong>[❌✗✘❎]))\ufe0f?[ \t]{0,2}[(\[]?\Z", re.MULTILINE)
@@ -162,28 +164,6 @@ _LINE_LABEL: Final = re.compile(
     r"[(\[]?([A-Z])(?:选项|项)?\s?[.:)、\],]|[。\n]\s*([A-Z])(?:选项|项)"
 )
 _CONCLUDES: Final = re.compile(rf"\s*{any_of(expanded('<conclusion>', language) for language in ('en', 'zh'))}", FLAGS)
-_STEM: Final = "[甲乙丙丁戊己]"
-"""A heavenly stem, by which Chinese lists number their entries."""
-_STEMS_BEHIND: Final = rf"(?:(?:[、,;]|和|与|及)?{_STEM}){{0,5}}"
-_NUMBER: Final = re.compile(
-    r"[1-9](?!\d|\s?[%°a-zA-Z]|[.,/:]\d)|[①-⑨]"
-    rf"|{_STEM}(?={_STEMS_BEHIND}\s*(?:[。.,;:)、\n<]|选项|项|$))"
-)
-_NUMBER_ROWS: Final = ("123456789", "①②③④⑤⑥⑦⑧⑨", "甲乙丙丁戊己")
-_COUNTER: Final = rf"\s?{source('choice', 'counter')}"
-"""Behind a number that means an option: `4번`."""
-_NUMBERS_JOINED: Final = r"(?:[、,;]|和|与|及|와|과|및|또는|and\b)"
-_NEXT_NUMBER: Final = re.compile(
-    rf"(?:{_COUNTER})?\s?{_NUMBERS_JOINED}?\s?(?P<number>[①-⑨]|{_STEM})"
-    rf"|(?:{_COUNTER})?\s?{_NUMBERS_JOINED}\s?(?P<digit>[1-9])(?![\d.%])"
-)
-_COUNTED: Final = re.compile(_COUNTER)
-_NUMBER_LABEL: Final = re.compile(rf"^[ \t]{{0,4}}(?P<number>[1-9]){_COUNTER}[ \t]{{0,2}}[:.\n–-]", re.MULTILINE)
-"""A counted number at the beginning of a line: `3번: ...`."""
-_NUMBER_ALONE: Final = re.compile(rf"(?:{_COUNTER})?[ ).。、\n]*\Z")
-_TEXT_BEHIND_NUMBER: Final = re.compile(
-    rf"\s?[.、)][ \t]{{0,2}}(?![①-⑨]|{_STEM}{_STEMS_BEHIND}(?:\W|\Z)|[1-9]\s*(?:[、,;。.]|\Z|\n))(\w+)"
-)
 
 
 def declared_letters(page: ChoicePage) -> Candidate | None:
@@ -283,7 +263,7 @@ def _stands(page: ChoicePage, strength: Strength, letters: tuple[str, ...], star
     """Whether nothing behind the letters at `start`..`end` takes them back, and they are not part of another text."""
     if is_in_option(page, start) or page.is_rejected(letters, end) or is_close_only(page.text, start, end):
         return False
-    if CONTINUED.match(page.text, end):
+    if CONTINUED.match(page.text, end) or (len(letters) > 1 and _OTHER_SET.match(page.text, end)):
         return False
     if strength > Strength.CONCLUDED:
         return True
@@ -448,6 +428,9 @@ def _is_discussed(page: ChoicePage, letters: tuple[str, ...], end: int) -> bool:
     """Whether the letter only opens a sentence that calls the option right or wrong, as a walk through them does."""
     if page.is_rejected(letters, end) or _WALKED.match(page.text, end):
         return True
+    joined = _NEXT.match(page.text, end)
+    if joined and (page.text.startswith("中", joined.end()) or REJECTED.match(page.text, joined.end())):
+        return True  # the first of those that are called wrong, or are chosen from: `A、D不正确`
     return page.behind(letters[0], end) == end and _JUDGED.match(page.text, end) is not None
 
 
@@ -464,83 +447,43 @@ def _is_listed(page: ChoicePage, letters: tuple[str, ...], start: int, end: int)
     return len(lines) > 1 and "\n\n" not in page.text[: end + 60] and in_order
 
 
-def numbered(page: ChoicePage) -> Candidate | None:
-    """`答案：③`, `①③`, `the answer is 2`, `정답은 4번`, where numbers mean nothing else in this question."""
-    matches = list(_NUMBER.finditer(page.text))
-    ends = (
-        matches if len(matches) <= MOST_MENTIONS else [*matches[: MOST_MENTIONS // 2], *matches[-MOST_MENTIONS // 2 :]]
-    )
-    return decide([candidate for match in ends if (candidate := _number_given(page, match))], page.text)
-
-
-def _number_given(page: ChoicePage, match: re.Match[str]) -> Candidate | None:
-    row = next(row for row in _NUMBER_ROWS if match.group() in row)
-    number = row.index(match.group())
-    counted = _COUNTED.match(page.text, match.end())
-    named = page.options == tuple(row[: len(page.options)])
-    if number >= len(page.options) or not (counted or named or not any(sign in page.asked for sign in row)):
-        return None
-    other = _TEXT_BEHIND_NUMBER.match(page.text, match.end())
-    restates = restated(page.text, match.end(), page.options[number]) > match.end()
-    if other and not restates and other[1] != page.labels[number]:
-        return None
-    letters, end = _numbers_from(page, match, row)
-    strength = _number_strength(page, match, letters, end)
-    if not letters or strength is None or REJECTED.match(page.text, end):
-        return None
-    return Candidate(letters, match.start(), end, strength, "numbered")
-
-
-def _number_strength(page: ChoicePage, match: re.Match[str], letters: tuple[str, ...], end: int) -> Strength | None:
-    """How plainly the numbers up to `end` are given; None where they only occur."""
-    opens = not page.text[: match.start()].strip(" (\n")
-    if (opens and _NUMBER_ALONE.match(page.text, end)) or DECLARES.before(page.text, match.start()):
-        return Strength.DECLARED
-    if _COUNTED.match(page.text, match.end()) is None:
-        return Strength.DECLARED if opens and len(letters) > 1 and CONFIRMED.match(page.text, end) else None
-    if CONFIRMED.match(page.text, end) or any(lead.before(page.text, match.start()) for lead in LEADS):
-        return Strength.ANNOUNCED
-    return Strength.ANNOUNCED if opens and _opens_alone(page, match, end) else None
-
-
-def _opens_alone(page: ChoicePage, match: re.Match[str], end: int) -> bool:
-    """Whether a counted number opens the reply as its answer, and not as the first of those that are gone through."""
-    labels = {label["number"] for label in _NUMBER_LABEL.finditer(page.text)}
-    behind = _NUMBER_LABEL.match(page.text, match.start())
-    if behind is None or labels != {match.group()}:
-        return False
-    text = page.behind(page.labels[int(match.group()) - 1], behind.end()) if match.group().isascii() else end
-    return match.group() != "1" or text > behind.end() or "\n" in behind.group()
-
-
-def _numbers_from(page: ChoicePage, first: re.Match[str], row: str) -> tuple[tuple[str, ...], int]:
-    """The options whose numbers stand together from `first` on, as in `①③` and `①、③`; () where one is no option's."""
-    numbers, end = [row.index(first.group())], first.end()
-    while (following := _NEXT_NUMBER.match(page.text, end)) is not None:
-        number = following[following.lastgroup or 0]
-        if number not in row:
-            break
-        numbers.append(row.index(number))
-        end = following.end()
-    if max(numbers) >= len(page.labels):
-        return (), end
-    return tuple(page.labels[number] for number in sorted(set(numbers))), end
-
-
 def judged(page: ChoicePage) -> Candidate | None:
     """`Option B is correct`: the options called right, or the one called wrong where that was asked for."""
+    if elected := _elected(page):
+        return elected
     right, wrong = _verdicts(page)
     if right.keys() & wrong.keys():
         return None
     asked_for_wrong = asks_for_wrong(page)
     all_others = len(wrong) == 1 and len(right) == len(page.labels) - 1 and not page.several
     chosen = wrong if (len(wrong) == 1 or page.several) and (asked_for_wrong or all_others) else right
-    if page.several and not {label for label, _, _ in labelled_lines(page, 0)} <= right.keys() | wrong.keys():
+    named = {match[match.lastgroup or 0] for match in NAMED.finditer(page.text)} & set(page.labels)
+    if page.several and not {label for label, _, _ in labelled_lines(page, 0)} | named <= right.keys() | wrong.keys():
         return None  # of some that are gone through nothing was read
     if not chosen or (asked_for_wrong and chosen is right):
         return None
     spans = sorted(chosen.values())
     return Candidate(tuple(sorted(chosen)), spans[0][0], spans[-1][1], Strength.CONCLUDED, "judged")
+
+
+def _elected(page: ChoicePage) -> Candidate | None:
+    """The options that are to be chosen, where others are not: `A项正确，不当选；B项错误，当选`."""
+    spans: _Spans = {}
+    left_out: set[str] = set()
+    if "当选" not in page.text:
+        return None
+    for match in islice(JOINT.finditer(page.text), MOST_MENTIONS):
+        letters = letters_of(match.group())
+        if letters and set(letters) <= set(page.labels):
+            said = pattern("choice", "elected").match(page.text, page.behind(letters[-1], match.end()))
+            if said and said["not"]:
+                left_out.update(letters)
+            elif said:
+                spans.update(dict.fromkeys(letters, match.span()))
+    if not spans or left_out & spans.keys():
+        return None
+    start, end = min(spans.values())[0], max(spans.values())[1]
+    return Candidate(tuple(sorted(spans)), start, end, Strength.CONCLUDED, "judged")
 
 
 def asks_for_wrong(page: ChoicePage) -> bool:

@@ -71,11 +71,11 @@ WRONG_ANSWER: Final = Around("wrong_answer", behind=_LISTED)
 WRONG_ONE: Final = Around("wrong_one", behind=_LISTED)
 """Before an answer: it is named as a wrong one; the second may also repeat what was asked for."""
 _CONDITION: Final = Around("condition", behind=r"[ \t]*\Z")
-REJECTED: Final = Around("rejected", before=r"[)\]}\"':.\s]{0,3}")
+REJECTED: Final = Around("rejected", before=r"[)\]}\"':.|\s–—-]{0,3}")
 """Behind an answer: it is called wrong, or holds under a condition alone."""
 CONTINUED: Final = Around("continued")
 """Behind an answer: it is part of another statement."""
-CONFIRMED: Final = Around("confirmed", before=r"[)\]}\"':.\s]{0,3}")
+CONFIRMED: Final = Around("confirmed", before=r"[)\]}\"':.|\s–—-]{0,3}")
 """Behind an answer: it is called right."""
 
 

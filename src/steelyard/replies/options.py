@@ -53,7 +53,7 @@ _LETTERS_ALONE: Final = re.compile(
     r"(?<![A-Za-z0-9])(?!A\s(?!and\b|or\b|is\b|are\b)[a-z])(?!I\s)[A-Z]{1,26}(?![A-Za-z0-9])"
 )
 _LABELLED: Final = re.compile(
-    r"[^\w]{0,16}(?:选项|[Oo]ption\s)?[(\[]?(?P<letter>[A-Z])(?:\s?[.:)、\]]{1,2}|(?=[\s一-鿿《\"]))"
+    r"[^\w]{0,16}(?:\d[.)、]\s{0,3})?(?:选项|[Oo]ption\s)?[(\[]?(?P<letter>[A-Z])(?:\s?[.:)、\]]{1,2}|(?=[\s一-鿿《\"]))"
 )
 """The next option of a list, with a label before its text."""
 _LONE: Final = re.compile(
@@ -62,7 +62,7 @@ _LONE: Final = re.compile(
 )
 """The next letter of a list that holds letters alone."""
 _LINE: Final = re.compile(
-    r"\n\s{0,20}(?:[-•·*\]]\s{0,3})?(?:选项|[Oo]ption\s)?[(\[]?(?P<letter>[A-Z])\s?[.:)、\]]{1,2}"
+    r"\n\s{0,20}(?:[-•·*\]]\s{0,3})?(?:选项|[Oo]ption\s)?[(\[]?(?P<letter>[A-Z])\s{0,4}[.:)、\]]{1,2}"
 )
 _FIRST_LINE: Final = re.compile(_LINE.pattern.removeprefix(r"\n"))
 _LABEL_ALONE: Final = re.compile(r"\s*(?:[-•·*\]]\s{0,3})?(?:选项|[Oo]ption\s)?[(\[]?[A-Z]")
@@ -71,8 +71,9 @@ _CALLED_WRONG: Final = re.compile(
 )
 _LINE_ENDS: Final = re.compile(r"[)\]]?(?:\s?(?:选项|项))?\s?[.。,;]?[ \t]*(?:\n|<|\Z)")
 _ENDS_ENTRY: Final = re.compile(
-    r"[^\w\n<]{0,8}(?:\n|<|\Z)|[^\w\n]{1,8}(?:选项|[Oo]ption\s)?(?=[A-Z]\s?[.:)、\]])|(?<=[一-鿿])(?=[A-Z]\s?[.:)、\]])"
+    r"[^\w\n<]{0,8}(?:\n|<|\Z)|[^\w\n]{1,8}(?:选项|[Oo]ption\s)?(?=[A-Z](?:\s?[.:)、\]]|[一-鿿]))|(?<=[一-鿿])(?=[A-Z](?:\s?[.:)、\]]|[一-鿿]))"
 )
+_NOUN_BEHIND: Final = re.compile(r"\s?(?:选项|项)(?=[\s\"“'‘「《(:])")
 _MOST_LINES: Final = 60
 _LABEL_WITHIN: Final = 40
 _LEAST_TEXT: Final = 4
@@ -372,7 +373,12 @@ class ChoicePage:
     def behind(self, letter: str, end: int) -> int:
         """Where the option's own text ends that follows its letter at `end`; `end` where it does not."""
         option = self.by_letter.get(letter)
-        return end if option is None else restated(self.text, end, option)
+        if option is None:
+            return end
+        noun = _NOUN_BEHIND.match(self.text, end)
+        start = noun.end() if noun else end
+        behind = restated(self.text, start, option)
+        return behind if behind > start else end
 
     def condensed(self, letter: str) -> str:
         """The option's own text without blanks and punctuation."""
@@ -422,8 +428,9 @@ def _explained(page: ChoicePage, letter: str, end: int, stop: int) -> tuple[tupl
         letters.append(following)
         line_end = page.text.find("\n", behind, stop)
         last, begin = line_end if line_end >= 0 else stop, behind
-    if _CALLED_WRONG.search(page.text, begin, stop):
-        return (), end
+    goes_through = _FIRST_LINE.match(page.text, 0, end + 2) and page.behind(letters[0], end) > end
+    if _CALLED_WRONG.search(page.text, begin, stop) or (goes_through and len(letters) == len(page.labels)):
+        return (), end  # all of them explained, with no heading that calls them right
     return tuple(letters[1:]), last
 
 
