@@ -218,6 +218,38 @@ def test_role_that_may_write_is_refused_unless_allowed(ground):
         ground.run(f"REVOKE INSERT ON {on} FROM {to}")
 
 
+def test_role_that_may_become_one_that_writes_is_refused(ground):
+    user = Server(ground.url).login(lambda text: text.replace("${READER}", "x")).user
+    is_postgres = ground.database.engine == "postgres"
+    writer, on = f"{user}_writer", "staff" if is_postgres else f"{user}.*"
+    ground.run(f"CREATE ROLE {writer}")
+    try:
+        ground.run(f"GRANT INSERT ON {on} TO {writer}")
+        if is_postgres:
+            ground.run(f"ALTER ROLE {user} NOINHERIT")
+        ground.run(f"GRANT {writer} TO {user}" if is_postgres else f"GRANT {writer} TO '{user}'@'%'")
+        what = f"it may become {writer}" if is_postgres else "it has INSERT on"
+        with ground.sandbox() as sandbox, pytest.raises(ConfigError, match=f"may do more than read: {what}"):
+            sandbox.check_server(ground.database.server)
+    finally:
+        for clean in (f"DROP OWNED BY {writer}", f"ALTER ROLE {user} INHERIT") if is_postgres else ():
+            ground.run(clean)
+        ground.run(f"DROP ROLE {writer}")
+
+
+def test_role_of_mariadb_that_is_not_active_and_only_reads_is_no_reason_to_refuse():
+    with server_ground.mysql() as ground, ground.sandbox() as sandbox:
+        user = Server(ground.url).login(lambda text: text.replace("${READER}", "x")).user
+        ground.run(f"CREATE ROLE {user}_group")
+        try:
+            ground.run(f"GRANT SELECT ON {user}.* TO {user}_group")
+            ground.run(f"GRANT {user}_group TO '{user}'@'%'")
+            sandbox.check_server(ground.database.server)
+            assert sandbox.run(ground.database, "SELECT CURRENT_ROLE()").table.rows == [(None,)]
+        finally:
+            ground.run(f"DROP ROLE {user}_group")
+
+
 def test_superuser_is_refused(ground):
     url = server_ground.MYSQL if ground.database.engine == "mysql" else server_ground.servers.SERVER
     with ground.sandbox() as sandbox, pytest.raises(ConfigError, match=r"superuser|it has ALL PRIVILEGES"):

@@ -233,8 +233,10 @@ class MysqlEngine(ServerSession):
         """Why the role is not one that only reads, from its own grants and those of its roles."""
         faults: list[str] = []
         waiting, seen = ["SHOW GRANTS"], set[str]()
+        active = _rows(self._connection, "SELECT CURRENT_ROLE()")[0][0] if self._is_mariadb else None
         while waiting:
-            for (grant,) in _rows(self._connection, waiting.pop()):
+            statement = waiting.pop()
+            for (grant,) in _rows(self._connection, statement):
                 granted, on, _ = str(grant).removeprefix("GRANT ").partition(" ON ")
                 if on:
                     place = _place(str(grant))
@@ -244,8 +246,12 @@ class MysqlEngine(ServerSession):
                 elif (role := granted.partition(" TO ")[0]) not in seen and not granted.startswith("SET "):
                     seen.add(role)
                     waiting.append(f"SHOW GRANTS FOR {role}")
+                    if self._is_mariadb and statement == "SHOW GRANTS":  # it shows grants of the active role alone
+                        waiting.append(f"SET ROLE {role}")
                 if " WITH GRANT OPTION" in str(grant) or " WITH ADMIN OPTION" in str(grant):
                     faults.append("it may grant its rights to others")
+        if seen and self._is_mariadb:
+            _rows(self._connection, f"SET ROLE {f'`{active}`' if active else 'NONE'}")
         return tuple(dict.fromkeys(faults))
 
 
