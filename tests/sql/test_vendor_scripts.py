@@ -157,6 +157,34 @@ def test_a_dump_of_mysql_is_built(sandbox, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_partitioned_tables_and_geometries_of_mysql_are_built(sandbox, engine):
+    script = r"""CREATE TABLE `sites` (`id` int NOT NULL, `made` date, `at` point NOT NULL /*!80003 SRID 4326 */,
+  `area` multipolygon DEFAULT NULL COMMENT 'not: a point, PARTITION BY HASH', KEY `point` (`id`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4
+/*!50100 PARTITION BY RANGE (year(`made`))
+(PARTITION p0 VALUES LESS THAN (2000) ENGINE = InnoDB,
+ PARTITION p1 VALUES LESS THAN MAXVALUE ENGINE = InnoDB) */;
+INSERT INTO `sites` VALUES (1,'1999-01-01',0x0000000001010000000000000000,NULL),(2,'2001-02-03',0x01,NULL);
+"""
+    made = [("1", "1999-01-01"), ("2", "2001-02-03")]
+    assert rows(sandbox, engine, script, "SELECT id, made FROM sites ORDER BY id") == made
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_columns_of_a_domain_of_postgres_have_its_type(sandbox, engine):
+    script = """CREATE DOMAIN public.year AS integer CONSTRAINT c CHECK (((VALUE >= 1901) AND (VALUE <= 2155)));
+CREATE DOMAIN public."Short name" AS character varying(9) NOT NULL;
+CREATE TABLE public.films (made public.year, name public."Short name", n integer);
+COPY public.films (made, name, n) FROM stdin;
+999\tb\t1
+2006\ta\t2
+\\.
+ALTER TABLE ONLY public.films ADD CONSTRAINT p PRIMARY KEY (n);
+"""
+    assert rows(sandbox, engine, script, "SELECT made, name FROM films ORDER BY made") == [("999", "b"), ("2006", "a")]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_dump_of_postgres_is_built(sandbox, engine):
     assert rows(sandbox, engine, POSTGRES, "SELECT id, name, n, tags, st, done FROM orders ORDER BY id") == [
         (

@@ -144,3 +144,54 @@ def parents_of(script: str) -> tuple[dict[str, str], dict[str, str]]:
         name, partition, heir, parent = (str(part or "").strip('"').casefold() for part in match.groups())
         (parents if partition else heirs)[partition or parent] = name or heir
     return parents, heirs
+
+
+_DOMAIN: Final = re.compile(
+    rf"^[ \t]*CREATE\s+DOMAIN\s+(?:{NAME}\s*\.\s*)*(?P<name>{NAME})\s+(?:AS\s+)?(?P<base>\w+"
+    r"(?:\s+(?:varying|precision)\b)?(?:\s*\([\d\s,]+\))?(?:\s+with(?:out)?\s+time\s+zone\b)?)",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def domains_of(script: str) -> dict[str, str]:
+    """Domains of PostgreSQL with the types that they are of.
+
+    >>> domains_of('CREATE DOMAIN public.year AS integer CONSTRAINT c CHECK (VALUE > 1900);')
+    {'year': 'integer'}
+    """
+    return {match["name"].strip('"').casefold(): match["base"] for match in _DOMAIN.finditer(script)}
+
+
+_UNREAD: Final = re.compile(
+    r"""(?P<kept>'(?:[^'\\]|\\.|'')*+'|"(?:[^"\\]|\\.|"")*+"|`[^`]*+`)|\bSRID\s+\d++"""
+    r"""|(?<=[\w`])\s++(?P<spatial>(?:MULTI)?(?:POINT|LINESTRING|POLYGON)|GEOM(?:ETRY)?COLLECTION)\b(?!\s*\()"""
+    r"""|\bPARTITION\s+BY\s+(?:LINEAR\s+)?(?:RANGE|LIST|HASH|KEY|SYSTEM_TIME)\b.*\Z""",
+    re.IGNORECASE | re.DOTALL,
+)
+"""In a table of MySQL: partitions, and what a geometry is of."""
+_NOISE: Final = re.compile(
+    r"""('(?:[^'\\]|\\.|'')*+'|\[[^\]]*+\])
+      | \b(?:ROWGUIDCOL|SPARSE|PERSISTED|(?:NON)?CLUSTERED|NOT\s+FOR\s+REPLICATION|WITH\s+(?:NO)?CHECK)\b
+      | \b(?:TEXTIMAGE_|FILESTREAM_)?ON\s*(?:\[PRIMARY\]|PRIMARY\b)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Words of SQL Server that sqlglot does not read, and that mean nothing elsewhere; literals and names are kept."""
+_NO_DATA: Final = re.compile(r"\bWITH\s+(?:NO\s+)?DATA\s*\Z", re.IGNORECASE)
+_OVERRIDING: Final = re.compile(r"\A([^']*?\s)OVERRIDING\s+(?:SYSTEM|USER)\s+VALUE\b", re.IGNORECASE)
+"""What pg_dump writes behind materialized views, and before the rows of identities; sqlglot reads neither."""
+
+
+def readable(text: str, vendor: Vendor) -> str:
+    """A statement without what sqlglot cannot read and nothing depends on.
+
+    >>> table = "CREATE TABLE `a` (`at` point NOT NULL SRID 4326) PARTITION BY HASH (`id`) PARTITIONS 4"
+    >>> readable(table, "mysql").strip()
+    'CREATE TABLE `a` (`at` geometry NOT NULL )'
+    """
+    if vendor == "tsql" and text[:6].upper() != "INSERT":
+        return _NOISE.sub(lambda match: match[1] or " ", text)
+    if vendor == "postgres":
+        return _OVERRIDING.sub(r"\1", _NO_DATA.sub("", text), count=1)
+    if vendor == "mysql" and text[:6].upper() == "CREATE":
+        return _UNREAD.sub(lambda match: match["kept"] or (" geometry" if match["spatial"] else ""), text)
+    return text

@@ -24,17 +24,10 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 
 from steelyard.sql.results import LocalEngine
 from steelyard.sql.statements import split
-from steelyard.sql.vendor_dumps import NAME, DumpStatement, Vendor, parents_of, split_dump
+from steelyard.sql.vendor_dumps import NAME, DumpStatement, Vendor, domains_of, parents_of, readable, split_dump
 
 _DEEPEST: Final = 100
 _DATA: Final = frozenset({"INSERT", "REPLACE", "UPDATE", "DELETE", "COPY"})
-_NOISE: Final = re.compile(
-    r"""('(?:[^'\\]|\\.|'')*+'|\[[^\]]*+\])
-      | \b(?:ROWGUIDCOL|SPARSE|PERSISTED|(?:NON)?CLUSTERED|NOT\s+FOR\s+REPLICATION|WITH\s+(?:NO)?CHECK)\b
-      | \b(?:TEXTIMAGE_|FILESTREAM_)?ON\s*(?:\[PRIMARY\]|PRIMARY\b)""",
-    re.VERBOSE | re.IGNORECASE,
-)
-"""Words of SQL Server that sqlglot does not read, and that mean nothing elsewhere; literals and names are kept."""
 _KIND: Final = re.compile(r"\s*(\w+)(?:\s+(?:OR\s+\w+\s+)?(\w+))?", re.IGNORECASE)
 _COPY: Final = re.compile(r"\s*COPY\s+(.+?)(?:\s*\(([^)]*)\))?\s+FROM\s+stdin\s*(.*)\Z", re.IGNORECASE | re.DOTALL)
 _COPY_ESCAPE: Final = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
@@ -42,9 +35,6 @@ _COPY_LETTERS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "
 _ROWS_A_STATEMENT: Final = 500
 _DIGITS: Final = 18
 """Fewer than those of the largest number of a sequence."""
-_NO_DATA: Final = re.compile(r"\bWITH\s+(?:NO\s+)?DATA\s*\Z", re.IGNORECASE)
-_OVERRIDING: Final = re.compile(r"\A([^']*?\s)OVERRIDING\s+(?:SYSTEM|USER)\s+VALUE\b", re.IGNORECASE)
-"""What pg_dump writes behind materialized views, and before the rows of identities; sqlglot reads neither."""
 _AMOUNT: Final = re.compile(r"(-?)\$?(\d{1,3}(?:,\d{3})*(?:\.\d+)?)")
 """An amount of money as PostgreSQL writes it: -$1,013.50."""
 _ADDS_KEY: Final = re.compile(r"\b(?:PRIMARY\s+KEY|UNIQUE)\b", re.IGNORECASE)
@@ -177,6 +167,7 @@ class _Translator:
         self._others = translation.others
         self._left_out = translation.left_out
         self._parents, self._heirs = parents_of(script) if vendor == "postgres" else ({}, {})
+        self._domains = domains_of(script) if vendor == "postgres" else {}
         self._filled: set[str] = set()
 
     def finish(self) -> None:
@@ -227,11 +218,7 @@ class _Translator:
         logging.getLogger("sqlglot").setLevel(logging.ERROR)
         if statement.depth > _DEEPEST:
             raise _Untranslatable(f"brackets nested more than {_DEEPEST} deep")
-        text = statement.text
-        if self._vendor == "tsql" and text[:6].upper() != "INSERT":
-            text = _NOISE.sub(lambda match: match[1] or " ", text)
-        if self._vendor == "postgres":
-            text = _OVERRIDING.sub(r"\1", _NO_DATA.sub("", text), count=1)
+        text = readable(statement.text, self._vendor)
         replaces = text[:8].upper() == "REPLACE "
         if replaces:
             text = f"INSERT{text[7:]}"
@@ -324,13 +311,15 @@ class _Translator:
         self._tables[name], self._parents[name] = table, parent
 
     def _column(self, table: TranslatedTable, column: exp.ColumnDef) -> None:  # noqa: C901  # one rule after another
-        kind = (
-            column.kind.this.name if column.kind and isinstance(column.kind.this, exp.DataType.Type) else "USERDEFINED"
-        )
+        written = column.kind
+        if written is not None and self._domains:
+            domain = self._domains.get(written.sql("postgres").rpartition(".")[2].strip('"').casefold())
+            written = exp.DataType.build(domain, dialect="postgres") if domain else written
+        kind = written.this.name if written and isinstance(written.this, exp.DataType.Type) else "USERDEFINED"
         table.kinds[column.name.casefold()] = kind
         is_computed = any(isinstance(rule.kind, exp.ComputedColumnConstraint) for rule in column.constraints)
         # A type that nobody wrote would change what the column is computed as.
-        words = [_quoted(column.name), "" if is_computed and column.kind is None else self._type(column.kind, kind)]
+        words = [_quoted(column.name), "" if is_computed and written is None else self._type(written, kind)]
         is_numbered = kind in _SERIAL
         for constraint in column.constraints:
             rule = constraint.kind
