@@ -45,6 +45,16 @@ def test_headers_are_found_by_their_synonyms(header):
     assert found.header_row == 1
 
 
+def test_one_header_spans_the_columns_of_options_with_or_without_a_row_of_letters():
+    header = ("题目", "选项", "", "", "", "答案", "类别")
+    found = layout(header, BODY)
+    assert (found.columns, found.header_row) == (WANTED, 1)
+    found = layout(header, ("", "A", "B", "C", "D", "", ""), BODY)
+    assert (found.columns, found.header_row) == (WANTED, 2)
+    one_cell = layout(("题目", "选项", "", "答案"), ("何为主刑", "A.死刑 B.罚金", "", "A"))
+    assert one_cell.columns["options"] == (1,)
+
+
 def test_a_title_and_blank_rows_above_are_not_the_header():
     found = layout(("周易题目与答案", *[""] * 6), [""] * 7, ("问题类别说明",), HEADER, BODY)
     assert (found.columns, found.header_row) == (WANTED, 4)

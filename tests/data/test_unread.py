@@ -264,14 +264,17 @@ def test_dates_that_were_fractions_are_named_and_real_ones_are_not(tmp_path):
         ["哪天建国？", day(10, 1, 1949), day(10, 1, 1950), "A"],
         ["几点？", dt.datetime(2024, 1, 2, 8), dt.datetime(2024, 1, 2, 9), "A"],  # noqa: DTZ001
         ["哪个字？", "甲", "乙", "A"],
+        ["比例是多少？", dt.time(1, 2), dt.time(2, 3), "A"],
+        ["几点上课？", dt.time(8), dt.time(9, 30), "A"],
+        ["多大？", dt.time(1, 30), "2:30 倍", "A"],
     )
     (note,) = notes(path)
     assert note == (
-        "a.xlsx 题库: dates among the options, which a spreadsheet program makes of 1/2 or 3-4: B2, C2, B3; "
-        "skip_rows_with: [dates] leaves their rows out"
+        "a.xlsx 题库: dates or times among the options, which a spreadsheet program makes of 1/2, 3-4 or 1:2: "
+        "B2, C2, B3, B7, C7, B9; skip_rows_with: [dates] leaves their rows out"
     )
     data = load_choice(SampleFiles(path, skip_rows_with=("dates", "pictures"), last=2))
-    assert [sample.id for sample in data.samples] == ["题库!5", "题库!6"]
+    assert [sample.id for sample in data.samples] == ["题库!6", "题库!8"]
 
 
 def test_other_suites_name_and_leave_out_such_rows_and_keep_positions(tmp_path):

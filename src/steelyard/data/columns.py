@@ -128,7 +128,9 @@ def _grid(table: Table, head: Sequence[Row], roles: Sequence[Role], files: Sampl
     width = len(row.cells) if row else max((len(filled.cells) for filled in head), default=0)
     named = find_named(table, files.columns, headers, width, header_row=row.number if row else None)
     if row:
-        return _by_headers(table, ColumnLayout(named, row.number, width, headers), roles)
+        return _with_spread(
+            table, _by_headers(table, ColumnLayout(named, row.number, width, headers), roles), roles, named
+        )
     body = [filled for filled in head if not is_blank(filled)]
     return ColumnLayout(named or _by_position(body, roles), None, width)
 
@@ -152,6 +154,27 @@ def _by_headers(table: Table, named: ColumnLayout, roles: Sequence[Role]) -> Col
             f"{named.headers[other]:.40}"
         )
         del headers[column]
+
+
+def _with_spread(table: Table, layout: ColumnLayout, roles: Sequence[Role], named: Columns) -> ColumnLayout:
+    """The layout with all columns below a header of options that spans several, and without letters in the next row.
+
+    The header may be one merged cell or be followed by blank ones, and a row `A B C D` may stand below it.
+    """
+    for role in roles:
+        columns = layout.columns.get(role.name, ())
+        if not role.several or role.name in named or len(columns) != 1 or not isinstance(columns[0], int):
+            continue
+        stop = columns[0] + 1
+        while stop < layout.width and not layout.headers.get(stop) and not _is_blank_column(layout, table, stop):
+            stop += 1
+        if stop > columns[0] + 1:
+            below = next(layout.rows(table), None)
+            letters = "".join(str(cell_at(below.cells, column)) for column in range(columns[0], stop)) if below else ""
+            lettered = bool(letters) and "ABCDEFGHIJKLMNOPQRSTUVWXYZ".startswith(letters)
+            spread = {**layout.columns, role.name: tuple(range(columns[0], stop))}
+            layout = replace(layout, columns=spread, header_row=(layout.header_row or 0) + lettered)
+    return layout
 
 
 def _blank_columns(

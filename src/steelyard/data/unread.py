@@ -33,7 +33,7 @@ from steelyard.data.table import (
 _NOTES: Final[Mapping[str, str]] = {
     "pictures": "pictures and shapes are not read",
     "equations": "formula objects are not read",
-    "dates": "dates among the options, which a spreadsheet program makes of 1/2 or 3-4",
+    "dates": "dates or times among the options, which a spreadsheet program makes of 1/2, 3-4 or 1:2",
 }
 
 
@@ -99,26 +99,33 @@ def _owners(table: Table, layout: ColumnLayout) -> dict[int, int]:
 
 
 def _suspicious_dates(table: Table, layout: ColumnLayout, options: Collection[Column]) -> dict[int, list[int]]:
-    """Row -> the columns of its options that are dates by mistake.
+    """Row -> the columns of its options that are dates or times by mistake.
 
-    So are dates next to other options, and dates of one year: typed without a year they get that of the day. Options
-    with a time of day, or of several years, are what their author wrote.
+    So are those next to other options, and dates of one year: typed without a year they get that of the day. Dates
+    with a time of day, or of several years, are what their author wrote, and so are times alone, but those like 1:02.
     """
     suspicious = UnreadCells()
     columns = [column for column in options if isinstance(column, int)]
     for row in layout.rows(table) if columns else ():
-        dates = {column: cell for column in columns if isinstance(cell := cell_at(row.cells, column), dt.date)}
+        dates = {column: cell for column in columns if isinstance(cell := cell_at(row.cells, column), _MADE)}
         if dates and _is_suspicious(row, columns, list(dates.values())):
             for column in dates:
                 suspicious.add("dates", row.number, column)
     return suspicious.cells.get("dates", {})
 
 
+_MADE: Final = (dt.date, dt.time, dt.timedelta)
+"""What a spreadsheet program makes of `1/2`, `1:2` and `25:1`."""
+_LEAST_MINUTES: Final = 10
+"""Times of day are mostly full hours, quarters and tens."""
+
+
 def _is_suspicious(row: Row, columns: Sequence[int], dates: Sequence[Any]) -> bool:
     if any(isinstance(date, dt.datetime) and date.time() != dt.time() for date in dates):
         return False
     filled = sum(cell_at(row.cells, column) not in (None, "") for column in columns)
-    return len(dates) < filled or len({date.year for date in dates}) == 1
+    ratios = all(isinstance(time, dt.time) and 0 < time.minute < _LEAST_MINUTES for time in dates)
+    return len(dates) < filled or ratios or len({getattr(date, "year", date) for date in dates}) == 1
 
 
 MOST_CHARACTERS: Final = 100_000
