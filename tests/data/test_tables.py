@@ -133,6 +133,12 @@ def test_semicolons_and_tabs_are_found_in_a_csv(tmp_path, mark):
     assert rows(tmp_path / "a.csv") == [(1, ["q", "a"]), (2, ["one, two", "B"])]
 
 
+def test_first_line_that_names_the_delimiter_is_followed_and_is_no_row(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"\xef\xbb\xbfsep=;\r\nq,1;a\r\nx,y;z\r\n")
+    assert rows(path) == [(2, ["q,1", "a"]), (3, ["x,y", "z"])]
+
+
 def test_bars_separate_cells_only_where_nothing_else_does(tmp_path):
     (tmp_path / "a.csv").write_text("q|a\none|B\n")
     assert rows(tmp_path / "a.csv") == [(1, ["q", "a"]), (2, ["one", "B"])]

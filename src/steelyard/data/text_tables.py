@@ -52,6 +52,7 @@ _FRAME_ADVICE: Final = (
 _DELIMITERS: Final = (",", ";", "\t")
 _SNIFFED: Final = 20_000
 """Number of characters of a line that are used to detect its delimiter."""
+_NAMED_DELIMITER: Final = re.compile(r"sep=([,;\t|])")
 BIRD_MARK: Final = "\t----- bird -----\t"
 """The separator of statement and database in the predictions that BIRD's evaluator reads."""
 
@@ -283,7 +284,8 @@ def _cells_of_lines(text: TextFile, delimiter: str) -> Iterator[Row]:
         if len(cells) > MAX_COLUMNS:
             location = f"{text.path.name}:{line}"
             raise DataError(f"{location}: a row of {len(cells):,} cells; at most {MAX_COLUMNS:,} are read")
-        yield Row(line, cells)
+        if line > 1 or cells != ["sep=", ""]:
+            yield Row(line, cells)
 
 
 def _explain(message: str) -> str:
@@ -299,9 +301,12 @@ def _explain(message: str) -> str:
 def _sniff(text: TextFile) -> str:
     """The delimiter that splits the first ten lines into the most cells; a comma if several give the same number.
 
-    A bar, which may stand between options, only where no other splits them.
+    A bar, which may stand between options, only where no other splits them. A first line `sep=;`, which Excel reads,
+    names it.
     """
     lines = [line[:_SNIFFED] for line in islice(text.lines(), 10)]
+    if lines and (named := _NAMED_DELIMITER.fullmatch(lines[0].rstrip("\r\n"))):
+        return named[1]
     widths = {delimiter: _width(lines, delimiter) for delimiter in _DELIMITERS}
     best = max(_DELIMITERS, key=lambda delimiter: widths[delimiter])
     return "|" if widths[best] < 2 <= _width(lines, "|") else best
