@@ -1,6 +1,6 @@
 """Details of an exam score: guessing, position bias, and answers that change between orders or repeats.
 
-One pass over the rows of a score gives columns of numbers (`ExamRows`); everything else is computed from these:
+One pass over the rows of a score gives columns of numbers (`ExamColumns`); everything else is computed from these:
 `letter_bias` (recall by letter of the key), `rotations_of` (one question in several orders of its options) and
 `repeats_of` (one sample asked several times). `examined` puts them together.
 
@@ -10,8 +10,8 @@ were shuffled are compared by the dataset's own letters.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -65,6 +65,8 @@ class ExamColumns(NamedTuple):
         key: index of the single right letter, likewise.
         options: number of options.
         shuffled: whether the options were put into an order of their own.
+        chance: how often guessing solves the question; NaN where key or options were not stored.
+        failed: whether a record of the question failed.
     """
 
     unit: Array
@@ -77,76 +79,44 @@ class ExamColumns(NamedTuple):
     key: Array
     options: Array
     shuffled: Array
-
-
-@dataclass(frozen=True, slots=True)
-class ExamRows:
-    """The rows of one exam score, with the question of each.
-
-    Args:
-        rows: the run's rows of this score alone.
-        question: of each row, by number: rotations of one question are one.
-        failed: numbers of the questions with a failed record.
-    """
-
-    rows: ScoreColumns
-    question: Array
+    chance: Array
     failed: Array
 
-    @classmethod
-    def of(cls, columns: ScoreColumns, score: str) -> ExamRows:
-        """Select the rows of one score."""
-        at = columns.rows_of(score)
-        questions = _questions(columns.samples)
-        failed = at[columns.outcome[at] == CODES["error"]]
-        part = at[np.isin(columns.outcome[at], _COUNTED)]
-        return cls(columns.only(part), questions[columns.sample[part]], np.unique(questions[columns.sample[failed]]))
 
-    @property
-    def queue(self) -> dict[str, int]:
-        """Why replies are in the review queue -> how many."""
-        width = len(ROW_OUTCOMES)
-        queue: dict[QueueKind, int] = {}
-        counts = np.bincount(self.rows.detail * width + self.rows.outcome, minlength=width * len(self.rows.details))
-        for at in np.flatnonzero(counts).tolist():
-            kind = queue_kind(ROW_OUTCOMES[at % width], Answered.of(self.rows.details[at // width]))
-            if kind:
-                queue[kind] = queue.get(kind, 0) + int(counts[at])
-        return {kind: queue[kind] for kind in QUEUE_KINDS if kind in queue}
+def _exam_columns(rows: ScoreColumns, question: Array, failed: Array) -> ExamColumns:
+    """The columns of some rows, given the number of the question of each, and whether a record of it failed."""
+    known = _known([Answered.of(detail) for detail in rows.details])
+    codes, sample, parsed = rows.detail, rows.sample.astype(np.int64), rows.outcome == CODES["scored"]
+    shuffled = known["shuffled"][codes]
+    units = np.where(shuffled, question, sample)
+    alone, most = rows.clusters.are(""), int(max(question.max(initial=0), sample.max(initial=0))) + 1
+    units = np.where(alone, units, most + rows.clusters.codes)
+    return ExamColumns(
+        unit=_numbered(units),
+        question=_numbered(question),
+        sample=_numbered(sample),
+        repeat=rows.repeat,
+        value=np.nan_to_num(rows.value),
+        answer=np.where(parsed, known["answer"][codes], UNPARSED),
+        shown=np.where(parsed, known["shown"][codes], UNPARSED),
+        key=known["key"][codes],
+        options=known["options"][codes],
+        shuffled=shuffled,
+        chance=known["chance"][codes],
+        failed=failed,
+    )
 
-    def columns(self, *, answered_only: bool) -> tuple[ExamColumns, frozenset[int], float | None]:
-        """The rows that count for the headline, the questions with a failed record, and the share that guessing solves.
 
-        The last is None where the options were not stored.
-
-        Args:
-            answered_only: leave out unparsed and refused replies.
-        """
-        scored = self.rows.outcome == CODES["scored"]
-        counted = scored if answered_only else np.ones(len(scored), dtype=bool)
-        rows, question, parsed = self.rows.only(counted), self.question[counted], scored[counted]
-        known = _known([Answered.of(detail) for detail in rows.details])
-        codes, sample = rows.detail, rows.sample.astype(np.int64)
-        shuffled = known["shuffled"][codes]
-        units = np.where(shuffled, question, sample)
-        alone, most = rows.clusters.are(""), int(max(question.max(initial=0), sample.max(initial=0))) + 1
-        units = np.where(alone, units, most + rows.clusters.codes)
-        columns = ExamColumns(
-            unit=_numbered(units),
-            question=_numbered(question),
-            sample=_numbered(sample),
-            repeat=rows.repeat,
-            value=np.nan_to_num(rows.value),
-            answer=np.where(parsed, known["answer"][codes], UNPARSED),
-            shown=np.where(parsed, known["shown"][codes], UNPARSED),
-            key=known["key"][codes],
-            options=known["options"][codes],
-            shuffled=shuffled,
-        )
-        chance = known["chance"][codes]
-        is_known = len(chance) > 0 and not np.isnan(chance).any()
-        failed = frozenset(np.unique(columns.question[np.isin(question, self.failed)]).tolist())
-        return columns, failed, float(chance.mean()) if is_known else None
+def _queue(rows: ScoreColumns) -> dict[str, int]:
+    """Why replies are in the review queue -> how many."""
+    width = len(ROW_OUTCOMES)
+    queue: dict[QueueKind, int] = {}
+    counts = np.bincount(rows.detail * width + rows.outcome, minlength=width * len(rows.details))
+    for at in np.flatnonzero(counts).tolist():
+        kind = queue_kind(ROW_OUTCOMES[at % width], Answered.of(rows.details[at // width]))
+        if kind:
+            queue[kind] = queue.get(kind, 0) + int(counts[at])
+    return {kind: queue[kind] for kind in QUEUE_KINDS if kind in queue}
 
 
 def _known(details: Sequence[Answered]) -> dict[str, Array]:
@@ -279,13 +249,10 @@ def _between(part: ExamColumns, letters_per_unit: Array) -> HomogeneityTest:
     return between_places(means[letters_per_unit == 1], keys[letters_per_unit == 1])
 
 
-def rotations_of(columns: ExamColumns, failed: Collection[int]) -> Rotations | None:
+def rotations_of(columns: ExamColumns) -> Rotations | None:
     """How answers change with the order of the options; None where no question was asked in more than one.
 
-    Args:
-        columns: of all rows that count.
-        failed: numbers of the questions with a failed record: of these it is not known whether all orders are
-            solved, so they are left out.
+    Of questions with a failed record it is not known whether all orders are solved, so they are left out.
     """
     if not columns.shuffled.any():
         return None
@@ -293,7 +260,7 @@ def rotations_of(columns: ExamColumns, failed: Collection[int]) -> Rotations | N
     several = (orders > 1)[columns.question]
     if not several.any():
         return None
-    complete = several & ~np.isin(columns.question, list(failed))
+    complete = several & ~columns.failed
     incomplete = len(np.unique(columns.question[several & ~complete]))
     part = ExamColumns(*(column[complete] for column in columns))
     votes = _votes(part, _paired(part.question, part.repeat))
@@ -397,17 +364,23 @@ def examined(rows: ScoreColumns, score: ScoreSummary) -> Exam:
         rows: of the run, with the stored letters.
         score: its mean over the whole run.
     """
-    exam_rows = ExamRows.of(rows, score.name)
-    columns, failed, chance = exam_rows.columns(answered_only=score.over == "scored")
+    at = rows.rows_of(score.name)
+    outcome, question = rows.outcome[at], _questions(rows.samples)[rows.sample[at]]
+    failed = np.isin(question, question[outcome == CODES["error"]])
+    replied = np.isin(outcome, _COUNTED)
+    counted = outcome == CODES["scored"] if score.over == "scored" else replied
+    columns = _exam_columns(rows.only(at[counted]), question[counted], failed[counted])
+    is_known = len(columns.chance) > 0 and not np.isnan(columns.chance).any()
+    chance = float(columns.chance.mean()) if is_known else None
     return Exam(
         score=score.name,
         questions=int(columns.unit.max(initial=-1)) + 1,
         chance=chance,
         corrected=None if chance is None else beyond_chance(score.headline, chance),
         letters=letter_bias(columns),
-        rotations=rotations_of(columns, failed),
+        rotations=rotations_of(columns),
         repeats=repeats_of(columns),
-        queue=exam_rows.queue,
+        queue=_queue(rows.only(at[replied])),
     )
 
 
