@@ -10,14 +10,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
-from numpy.typing import NDArray
-
+from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Interval, interval_of_influence, mean_interval, wilson, wilson_clustered
 from steelyard.stats.paired import newcombe_clustered, newcombe_paired
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,16 +15,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.analysis.model_calls import FrameworkUsage, StageCost
 from steelyard.analysis.scores.score_columns import ScoreColumns, ScoreRow
 from steelyard.analysis.scores.score_infos import score_infos
 from steelyard.analysis.scores.score_summary_values import RunState
 from steelyard.analysis.stopping import Stopping
+from steelyard.stats.arrays import Array
 from steelyard.types import Label, Record, Reply, Sample, ScoreInfo
-
-Array = NDArray[Any]
 
 TARGET: Final = "target"
 """The stage of the target's replies."""

@@ -12,8 +12,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from steelyard.stats.arrays import Array
 from steelyard.stats.correlation import (
     Coefficient,
     Ratings,
@@ -24,8 +24,6 @@ from steelyard.stats.correlation import (
     collapse,
     level_counts,
 )
-
-Array = NDArray[Any]
 
 KappaWeights = Literal["linear", "quadratic"]
 RatingScale = Literal["nominal", "ordinal", "interval"]

@@ -5,16 +5,15 @@ A mean of paired differences is a mean, so these are intervals of a paired diffe
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Interval, check_level, check_values
 from steelyard.stats.quantiles import normal_quantile, normal_share
-
-Array = NDArray[Any]
 
 RESAMPLES: Final = 9_999
 _DRAWS: Final = 20_000_000

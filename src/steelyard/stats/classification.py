@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import (
     Interval,
     check_level,
@@ -24,8 +25,6 @@ from steelyard.stats.intervals import (
     wilson_clustered,
 )
 from steelyard.stats.quantiles import normal_quantile
-
-Array = NDArray[Any]
 
 LEAST_REFERENCES: Final = 10
 """References that each class needs for an interval of a figure over all classes: with fewer its coverage falls."""

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.plain_json import field_values
+from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import (
     Interval,
     check_level,
@@ -36,8 +36,6 @@ from steelyard.stats.judged import (
     weighted_share,
 )
 from steelyard.stats.quantiles import normal_quantile, t_quantile
-
-Array = NDArray[Any]
 
 CorrectionMethod = Literal["post-stratified", "ppi++", "labels alone"]
 

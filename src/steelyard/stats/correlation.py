@@ -17,12 +17,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from steelyard.stats.arrays import Array
 from steelyard.stats.bootstrap import worth_grouping
 from steelyard.stats.intervals import Interval, check_level
-
-Array = NDArray[Any]
 
 _CONSTANT: Final = "one of the two lists does not vary"
 _MOST_PATTERNS: Final = 2_000

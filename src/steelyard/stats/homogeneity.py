@@ -9,9 +9,9 @@ import math
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[Any]
+from steelyard.stats.arrays import Array
 
 _FEWEST_EXPECTED: Final = 5.0
 """Cochran 1954; see `between_places`."""

@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from steelyard.plain_json import field_values
+from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Interval, check_level, score_interval
 from steelyard.stats.quantiles import beta_quantile, normal_quantile, t_quantile
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,19 +10,18 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from steelyard.stats.arrays import Array
 from steelyard.stats.corrected import CorrectedMean, corrected_difference, corrected_mean
 from steelyard.stats.intervals import check_level
 from steelyard.stats.judged import JudgedLabels, is_binary, labelled_part
 from steelyard.stats.power import check_power
 from steelyard.stats.quantiles import normal_quantile
-
-Array = NDArray[Any]
 
 _ADDED: Final = 1.0
 """Labels of each class that are added to every verdict: a judge without a mistake so far may still make some."""

@@ -9,14 +9,13 @@ far as the data can: where one side is nearly always longer, or length alone exp
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Interval, check_level, check_values
-
-Array = NDArray[Any]
 
 RIDGE: Final = 1.0
 """Penalty on the coefficients of style and difficulty: as the default of scikit-learn (C = 1)."""

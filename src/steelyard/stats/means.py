@@ -7,11 +7,12 @@ their turns make no pairs, but the conversations do.
 from __future__ import annotations
 
 import math
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import (
     Interval,
     Spread,
@@ -120,9 +121,6 @@ def _of_means(spread: Spread, effective: float, level: float, scale: tuple[float
     half = t_quantile((1 + level) / 2, max(1.0, effective - 1)) * spread.error
     low, high = spread.mean - half, spread.mean + half
     return Interval(max(low, scale[0]), min(high, scale[1])) if scale else Interval(low, high)
-
-
-Array = NDArray[Any]
 
 
 class ClusteredDifference(NamedTuple):

@@ -7,16 +7,15 @@ difference is 0.046, that of two independent sets of 100 would be 0.064.
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from steelyard.stats.arrays import Array
 from steelyard.stats.binomial import binomial_test, log_chance
 from steelyard.stats.bootstrap import bca_bootstrap, blocks_of, cluster_sums, percentile_bootstrap, worth_grouping
 from steelyard.stats.intervals import Interval, check_level, clustered_spread, wilson, wilson_clustered
-
-Array = NDArray[Any]
 
 _COUNTED_OUT: Final = 13
 """Most clusters for which all signs are tried: 2^13 = 8,192 ways, fewer than would be drawn at random."""

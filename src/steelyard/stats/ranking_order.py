@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Interval, check_level
 from steelyard.stats.quantiles import normal_quantile, t_quantile
 from steelyard.stats.ranking import Battles, BradleyTerry, bradley_terry, count_battles, solve
-
-Array = NDArray[Any]
 
 RESAMPLES: Final = 1000
 _FEWEST: Final = 200

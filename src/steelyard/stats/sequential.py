@@ -26,14 +26,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Interval, check_level
-
-Array = NDArray[Any]
 
 Decision = Literal["", "above", "below", "equal"]
 

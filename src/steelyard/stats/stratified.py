@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from steelyard.stats.arrays import Array
 from steelyard.stats.binomial import clopper_pearson, score_interval_with_ties
 from steelyard.stats.intervals import Interval, check_counts, check_level, check_values
 from steelyard.stats.quantiles import t_quantile
-
-Array = NDArray[Any]
 
 
 class StratifiedMean(NamedTuple):

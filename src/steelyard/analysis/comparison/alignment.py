@@ -23,16 +23,14 @@ from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.run_data import RunBodies, RunData
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.escaping import cell_text
 from steelyard.plain_json import to_json
+from steelyard.stats.arrays import Array
 from steelyard.types import Sample
-
-Array = NDArray[Any]
 
 ID: Final = "id"
 CONTENT: Final = "content"

@@ -15,10 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.alignment import AlignedRuns, align, overlap_of, shared_samples
 from steelyard.analysis.comparison.comparison_values import (
@@ -74,8 +73,8 @@ from steelyard.analysis.scores.score_summary_values import NO_GROUP
 from steelyard.analysis.summary.run_summary import summarize_run, with_juries
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.stats.arrays import Array
 
-Array = NDArray[Any]
 _LEVEL: Final = 0.95
 
 

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.analysis.run_data import RecordColumns, RunBodies
+from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Interval
 from steelyard.types import Reply
-
-Array = NDArray[Any]
 
 MOST_SAMPLES: Final = 2_000
 """Most samples whose costs are read, in a seeded draw: each needs its replies from the journal, and this many give a

@@ -14,10 +14,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.comparison_values import (
     MissingVerdicts,
@@ -32,14 +31,13 @@ from steelyard.analysis.intervals import standard_error
 from steelyard.analysis.numbers import count_text
 from steelyard.analysis.scores.score_summary_values import Over, ScoreSummary
 from steelyard.analysis.stopping import DecidedSide
+from steelyard.stats.arrays import Array
 from steelyard.stats.binomial import clopper_pearson
 from steelyard.stats.intervals import Interval, clustered_spread, mean_interval
 from steelyard.stats.multiplicity import benjamini_hochberg, holm
 from steelyard.stats.paired import bootstrap_difference, mcnemar_exact, newcombe_clustered, newcombe_paired, sign_flip
 from steelyard.stats.power import samples_to_show, smallest_detectable_difference
 from steelyard.stats.quantiles import t_quantile
-
-Array = NDArray[Any]
 
 NEWCOMBE: Final = "Newcombe 1998, method 10"
 BOOTSTRAP: Final = "paired percentile bootstrap"

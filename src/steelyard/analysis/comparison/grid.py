@@ -13,10 +13,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.comparison_values import (
     CellState,
@@ -40,8 +39,7 @@ from steelyard.analysis.joint_values import JointDifference, JointValues, advant
 from steelyard.analysis.numbers import count_text, money_text, points_text, value_text
 from steelyard.analysis.run_data import TARGET
 from steelyard.analysis.scores.score_summary_values import Over
-
-Array = NDArray[Any]
+from steelyard.stats.arrays import Array
 
 PROMPT: Final = "prompt"
 MODEL: Final = "model"

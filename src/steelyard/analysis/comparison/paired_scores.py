@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.alignment import AlignedRuns
 from steelyard.analysis.comparison.comparison_values import MissingVerdicts, PairedDifference
@@ -17,9 +16,8 @@ from steelyard.analysis.scores.score_infos import parts_right_from_wrong, score_
 from steelyard.analysis.scores.score_summary import UNIT
 from steelyard.analysis.scores.score_summary_values import Over
 from steelyard.analysis.stopping import Stopping
+from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Interval
-
-Array = NDArray[Any]
 
 _MAJORITY: Final = 0.5
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.analysis.run_data import RunData
 from steelyard.analysis.scores.score_columns import CODES, ScoreColumns, Texts, by_appearance
 from steelyard.analysis.scores.score_summary_values import Over
 from steelyard.analysis.summary.run_summary_values import RunSummary
-
-Array = NDArray[Any]
+from steelyard.stats.arrays import Array
 
 _READ: Final = [CODES["scored"], CODES["unparsed"], CODES["refused"]]
 

@@ -12,10 +12,9 @@ cost: "<= 0.001"           of the target's replies for one record, in the curren
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.analysis.comparison.costs import drawn_samples, sample_costs, time_quantile
 from steelyard.analysis.comparison.sample_scores import RunBySample
@@ -28,8 +27,6 @@ from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import did_you_mean
 from steelyard.stats.classification import LEAST_REFERENCES
 from steelyard.stats.intervals import Interval
-
-Array = NDArray[Any]
 
 _MOST_NAMED: Final = 3
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.joint_values import JointDifference, JointValues, is_not_worse
@@ -23,11 +22,10 @@ from steelyard.analysis.judges.jury import jury_as_judge, jury_of
 from steelyard.analysis.numbers import count_text, points_text
 from steelyard.analysis.run_data import LabelDraw
 from steelyard.analysis.scores.score_infos import JURY
+from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import wilson_clustered
 from steelyard.stats.judged import labelled_part
 from steelyard.types import Label
-
-Array = NDArray[Any]
 
 MARGIN: Final = 0.05
 

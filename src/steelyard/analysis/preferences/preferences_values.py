@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.analysis.intervals import Mean, share_interval, unit_numbers
 from steelyard.analysis.judging_manifest import CHARS, DIFFICULTY, STYLE
@@ -22,6 +21,7 @@ from steelyard.analysis.notebook import notebook_html
 from steelyard.analysis.numbers import count_text
 from steelyard.analysis.stopping import Stopping
 from steelyard.plain_json import field_values
+from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Interval
 from steelyard.stats.length_control import length_controlled, told_apart
 
@@ -281,8 +281,6 @@ class Preferences:
         """What a notebook shows."""
         return notebook_html(self)
 
-
-Array = NDArray[Any]
 
 _NOT_APART: Final = "length and system cannot be told apart"
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.analysis.judges.jury import with_jury
 from steelyard.analysis.judging_manifest import score_of, sides_of
@@ -22,11 +21,10 @@ from steelyard.analysis.run_data import HoldsRunData, RunData, data_of
 from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.analysis.scores.score_infos import JURY, rated_thing, score_infos, scores_rating
 from steelyard.errors import ConfigError
+from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Interval
 from steelyard.stats.ranking import coded, elo
 from steelyard.stats.ranking_order import Ranking, rank
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

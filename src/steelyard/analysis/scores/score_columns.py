@@ -12,12 +12,9 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.plain_json import to_json
-
-Array = NDArray[Any]
-
+from steelyard.stats.arrays import Array
 
 RowOutcome = Literal["scored", "not_applicable", "unparsed", "refused", "error"]
 

@@ -9,13 +9,13 @@ from functools import reduce
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.analysis.intervals import USUAL, Intervals, Mean, rate_standard_error, standard_error
 from steelyard.analysis.scores.score_columns import CODES, RowOutcome, ScoreColumns, ScoreRow, by_appearance
 from steelyard.analysis.scores.score_infos import over_of, range_of
 from steelyard.analysis.scores.score_summary_values import NO_GROUP, Over, ScoreSummary
 from steelyard.plain_json import field_values
+from steelyard.stats.arrays import Array
 from steelyard.stats.binomial import wilson_with_ties, wilson_with_ties_clustered
 from steelyard.stats.intervals import (
     Interval,
@@ -27,8 +27,6 @@ from steelyard.stats.intervals import (
 from steelyard.stats.means import weighted_mean
 from steelyard.stats.stratified import stratified_mean
 from steelyard.types import ScoreInfo
-
-Array = NDArray[Any]
 
 ANSWERED: Final = (CODES["scored"],)
 OVERALL: Final = (*ANSWERED, CODES["unparsed"], CODES["refused"])

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.analysis.scores.score_columns import CODES, ScoreColumns, by_appearance
 from steelyard.analysis.scores.score_infos import names_where
 from steelyard.plain_json import field_values
+from steelyard.stats.arrays import Array
 from steelyard.stats.classification import (
     Calibration,
     ClassificationFigures,
@@ -19,8 +19,6 @@ from steelyard.stats.classification import (
     classification_figures,
 )
 from steelyard.types import ScoreInfo
-
-Array = NDArray[Any]
 
 _COUNTED: Final = ("scored", "unparsed", "refused")
 

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.analysis.scores.score_columns import ScoreColumns
 from steelyard.plain_json import field_values
+from steelyard.stats.arrays import Array
 from steelyard.types import ScoreInfo
-
-Array = NDArray[Any]
 
 VerdictWords = tuple[str, str]
 """What a score of 1 and a score of 0 are called."""

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.analysis.intervals import Mean, share_interval, standard_error
 from steelyard.analysis.scores.score_columns import (
@@ -40,11 +39,9 @@ from steelyard.analysis.summary.exam_values import (
     beyond_chance,
 )
 from steelyard.replies.answer_key import chance_to_solve
+from steelyard.stats.arrays import Array
 from steelyard.stats.homogeneity import HomogeneityTest, between_places, within_samples
 from steelyard.types import ScoreInfo
-
-Array = NDArray[Any]
-
 
 _COUNTED: Final = [CODES["scored"], CODES["unparsed"], CODES["refused"]]
 """Outcomes that count in an exam: not errors, and not samples to which the score does not apply."""

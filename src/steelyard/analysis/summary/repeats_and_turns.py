@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.analysis.intervals import USUAL, Intervals, Mean
 from steelyard.analysis.run_data import RunData
@@ -24,10 +23,9 @@ from steelyard.analysis.scores.score_infos import over_of, range_of
 from steelyard.analysis.scores.score_summary import ANSWERED, OVERALL, summarize
 from steelyard.analysis.scores.score_summary_values import NO_GROUP, TurnSummary
 from steelyard.prompts.trajectory import TURNS
+from steelyard.stats.arrays import Array
 from steelyard.stats.pass_k import mean_pass, pass_at_k, pass_hat_k
 from steelyard.types import OUTCOMES, ScoreInfo
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

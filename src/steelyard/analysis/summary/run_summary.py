@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.analysis.intervals import Intervals, Mean
 from steelyard.analysis.judges.raters import rater_findings
@@ -29,8 +28,6 @@ from steelyard.analysis.summary.repeats_and_turns import pass_rates, turn_summar
 from steelyard.analysis.summary.run_summary_values import ModelCalls, RecordFindings, RunSummary, ScoreDetails
 from steelyard.escaping import cell_text
 from steelyard.types import BETWEEN_LEVELS, LACKS, OUTCOMES
-
-Array = NDArray[Any]
 
 RESULT_SCORES: Final = frozenset({"result", "execution_accuracy"})
 """Scores that compare the results of two queries."""

@@ -12,20 +12,18 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.analysis.run_data import TARGET, RecordColumns, ReplyColumns
 from steelyard.analysis.scores.score_columns import CODES, ScoreColumns, Texts, by_appearance
 from steelyard.analysis.stopping import Used
 from steelyard.errors import StoreError
+from steelyard.stats.arrays import Array
 from steelyard.store.database.backend import REPAIR_HINT
 from steelyard.store.database.connection import NO_VALUES, Connection, Values
 from steelyard.store.records import CACHED, KEY_BYTES, unpacker_of
 from steelyard.store.scores import DetailReader, opened_scores, words_of
 from steelyard.store.stored_run import StoredRun
 from steelyard.types import OUTCOMES
-
-Array = NDArray[Any]
 
 _CHUNK: Final = 20_000
 """Rows in one array: of so many rows ids, bodies and keys of replies are Python objects at the same time."""
