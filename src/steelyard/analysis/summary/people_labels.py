@@ -16,7 +16,7 @@ from steelyard.analysis.intervals import Intervals
 from steelyard.analysis.judging_manifest import OF_ANSWERS
 from steelyard.analysis.label_forms import ANSWER, MODEL, LabelForm, counted_forms
 from steelyard.analysis.review_reasons import ReviewRules, with_reasons
-from steelyard.analysis.run_data import RunData
+from steelyard.analysis.run_data import RecordPlace, RunData
 from steelyard.analysis.scores.score_columns import NO_DETAIL, Answered, ScoreColumns, ScoreRow, queue_kind
 from steelyard.analysis.scores.score_infos import range_of, rated_thing
 from steelyard.analysis.scores.score_summary import summarize
@@ -25,8 +25,6 @@ from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.replies.answer_key import points_of, solves
 from steelyard.types import Label, Record, Score, ScoreInfo
 
-RecordKey = tuple[str, int]
-"""(sample's id, repeat)."""
 CREDIT: Final = "credit"
 """Key of a score's detail by which the points of an answer are computed again."""
 NOT_COUNTED: Final = frozenset({"error", "not_applicable"})
@@ -43,9 +41,9 @@ class AgreedLabels:
         conflicting: records on which people disagree.
     """
 
-    values: Mapping[RecordKey, Any]
-    authors: Mapping[RecordKey, str]
-    conflicting: frozenset[RecordKey]
+    values: Mapping[RecordPlace, Any]
+    authors: Mapping[RecordPlace, str]
+    conflicting: frozenset[RecordPlace]
 
     @classmethod
     def of(cls, labels: Iterable[Label], read: Callable[[Label], Any], *, averaged: bool = False) -> AgreedLabels:
@@ -56,7 +54,7 @@ class AgreedLabels:
             read: what a label says; None where it is not about this.
             averaged: two people who rate a 3 and a 4 do not contradict each other; a pass and a fail do.
         """
-        by_author: dict[RecordKey, dict[str, Any]] = {}
+        by_author: dict[RecordPlace, dict[str, Any]] = {}
         for label in labels:
             value = None if label.author.startswith(MODEL) else read(label)
             if value is not None:
@@ -69,7 +67,7 @@ class AgreedLabels:
         authors = {key: " and ".join(sorted(by_author[key])) for key in values}
         return cls(values, authors, frozenset(by_author) - frozenset(values))
 
-    def __contains__(self, key: RecordKey) -> bool:
+    def __contains__(self, key: RecordPlace) -> bool:
         return key in self.values or key in self.conflicting
 
 
@@ -134,13 +132,13 @@ class CountedLabels:
         """Exam scores, which labels of letters change."""
         return tuple(name for name, form in self.forms.items() if form.kind == "choice")
 
-    def __contains__(self, key: RecordKey) -> bool:
+    def __contains__(self, key: RecordPlace) -> bool:
         return any(key in agreed.values for agreed in (self.letters, *self.people.values()))
 
     def _takes_letters(self, name: str, detail: Mapping[str, Any]) -> bool:
         return name in self.exams or CREDIT in detail
 
-    def _label(self, name: str, key: RecordKey, outcome: str, detail: Mapping[str, Any]) -> Any:
+    def _label(self, name: str, key: RecordPlace, outcome: str, detail: Mapping[str, Any]) -> Any:
         """The letters or the value in place of a score; None where it stays as it was scored."""
         if outcome in NOT_COUNTED:
             return None
