@@ -104,6 +104,14 @@ def test_check_says_where_golds_disagree_on_the_data():
     ]
 
 
+def test_check_compares_golds_whose_columns_have_no_names_of_their_own():
+    metadata = {"schema": SCHEMA}
+    for other, agrees in (("sum(id) * 1.0 / count(id)", True), ("sum(id) / 2", False), ("id", False)):
+        golds = joined_golds(["SELECT avg(id) FROM c", f"SELECT {other} FROM c LIMIT 1"])
+        findings = SqlResult().check_references([("line 1", Sample("a", "q", golds, metadata=metadata))])
+        assert ("golds_disagree" not in [finding.kind for finding in findings]) is agrees, other
+
+
 @pytest.mark.parametrize(
     ("named", "message"),
     [
