@@ -253,7 +253,8 @@ class SampleOverlap(NamedTuple):
 
     Args:
         n_paired: samples behind the headline.
-        only_in_baseline: samples the other run lacks; likewise `only_in_other`.
+        only_in_baseline: samples with the headline's score that have no counterpart with it: the other run lacks
+            them, or by content or key more are alike here than there; likewise `only_in_other`.
         left_out_errors: samples in both runs that are not a pair because all repeats of a side failed.
         left_out_not_applicable: the same because the score does not apply, or was not parsed where only scored
             records count.
