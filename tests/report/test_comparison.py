@@ -117,7 +117,7 @@ def test_the_table_of_a_pair_gives_the_corrected_p_and_then_the_other_one():
     alone, beside = (compare(first, *others[:n]) for n in (1, 2))
     assert rows(section(alone), "pairs")["all pairs"][4] == "0.021"
     table_rows = rows(section(beside), "pairs")
-    assert (table_rows["all pairs"][4], table_rows["x"][4]) == ("0.043, 0.021 uncorrected",) * 2
+    assert (table_rows["all pairs"][4], table_rows["x"][4]) == ("0.043 after correction, 0.021 before",) * 2
     told = {note.term: note.text for note in methods_section(beside).notes}
     names = ["Wilson interval of a rate", "Newcombe 1998, method 10", "exact McNemar", "Holm", "Benjamini-Hochberg"]
     assert list(told) == names

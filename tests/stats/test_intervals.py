@@ -124,6 +124,15 @@ def test_equal_values_off_the_scale_that_was_named_give_no_interval():
     assert mean_interval([7, 7, 7], scale=(1, 5)) is None
 
 
+def test_the_interval_of_a_count_begins_at_0_and_has_no_upper_limit():
+    rare = [0] * 19 + [1]
+    low, high = mean_interval(rare)
+    assert low < 0
+    assert mean_interval(rare, scale=(0, math.inf)) == (0, high)
+    assert mean_interval([9, 9, 10], scale=(0, math.inf)) == mean_interval([9, 9, 10])
+    assert mean_interval([0] * 20, scale=(0, math.inf)) is None, "how large a count could be is not known"
+
+
 @given(st.lists(st.integers(1, 5), min_size=2, max_size=30))
 def test_the_interval_of_a_rating_stays_on_its_scale_and_has_width(ratings):
     low, high = mean_interval(ratings, scale=(1, 5))

@@ -338,6 +338,21 @@ def test_the_cloud_counts_a_repeat_without_a_verdict_as_the_mean_does(tmp_path):
     ]
 
 
+def test_a_comparison_counts_unreadable_replies_only_where_there_are_some(viewer, runs, tmp_path):
+    head = '<th scope="col" class="num">Unreadable</th>'
+    assert head in viewer.ask(f"/compare?a={runs['first'].id}&b={runs['second'].id}")[2]
+    suite = Suite("E", "choice", exam(8), {"a": first, "b": first}, (Choice(),))
+    evaluate_suite(suite, how=RunConfig(store=tmp_path / "e.db"))
+    with serving(tmp_path / "e.db") as served:
+        one, other = served.store.runs()
+        status, _, page = served.ask(f"/compare?a={one.id}&b={other.id}")
+    assert (status, head in page) == (200, False)
+    rows = re.findall(
+        r"<tr(?: class=\"sub\")?>(.*?)</tr>", page.partition("Rates of the runs")[2].partition("</table>")[0]
+    )
+    assert len({row.count("<t") for row in rows}) == 1, "each row has a cell for each column"
+
+
 def test_the_chosen_runs_are_compared_with_the_oldest(viewer, runs):
     first_run, second_run = sorted(runs.values(), key=lambda run: run.num)
     status, headers, _ = viewer.ask(f"/compare/chosen?run={second_run.id}&run={first_run.id}")

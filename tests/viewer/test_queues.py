@@ -310,7 +310,9 @@ def test_disagreements_go_to_another_person_by_a_button(viewer):
     for at, item in enumerate(items[:6]):
         label_item(viewer.store, queue, item, RaterVerdict("ann", "pass"))
         label_item(viewer.store, queue, item, RaterVerdict("bob", "fail" if at < 4 else "pass"))
-    assert "Send the 4 disagreements to another person" in viewer.ask(f"/queue/{queue.id}")[2]
+    page = viewer.ask(f"/queue/{queue.id}")[2]
+    assert "Make a queue of the 4 disagreements for another person" in page
+    assert re.search(r'<label>made by <input name="author"[^>]*placeholder="your name"', page)
     status, headers, _ = viewer.post(f"/queue/{queue.id}/disagreements", "author=lead")
     made = queues(viewer.store)[0]
     assert (status, headers["location"]) == (303, f"/queue/{made.id}")
@@ -320,9 +322,22 @@ def test_disagreements_go_to_another_person_by_a_button(viewer):
     assert viewer.post(f"/queue/{queue.id}/disagreements", "author=+")[0] == 422
 
 
+def test_the_page_of_a_queue_leads_to_its_run_and_to_the_records_that_could_be_drawn(viewer):
+    queue = queue_in(viewer.store)
+    with viewer.store.reading() as connection:
+        drawn = {item.run for item in drawn_items(connection, queue.num)}
+    runs = {run.id for run in viewer.store.runs() if run.num in drawn}
+    page = viewer.ask(f"/queue/{queue.id}")[2]
+    assert runs
+    assert set(re.findall(r'<dd><a href="/run/(\w+)">[^<]+ · \w+</a>', page)) == runs
+    lists = re.findall(r'<a href="(/run/\w+[^"]*)#samples">its records</a>', page)
+    assert len(lists) == len(runs)
+    assert all(viewer.ask(address)[0] == 200 for address in lists)
+
+
 def test_a_queue_without_disagreements_has_no_button_and_makes_no_queue(viewer):
     queue = queue_in(viewer.store)
-    assert "to another person" not in viewer.ask(f"/queue/{queue.id}")[2]
+    assert "for another person" not in viewer.ask(f"/queue/{queue.id}")[2]
     status, _, page = viewer.post(f"/queue/{queue.id}/disagreements", "author=lead")
     assert (status, "disagree on no record" in page) == (422, True)
     assert len(queues(viewer.store)) == 1

@@ -4,9 +4,11 @@ import re
 import shutil
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from urllib.parse import quote
 
 import pytest
+from tests.report.judging_suite import pairwise_runs
 from tests.store.conftest import on_server, schema, server  # noqa: F401  # fixtures
 from tests.store.outside import execute
 from tests.store.test_store import new
@@ -18,10 +20,13 @@ from steelyard.analysis.numbers import cost_text, seconds_text
 from steelyard.analysis.summary.run_summary_values import ModelCalls
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.models.scripted import Scripted
+from steelyard.people.labels import add_labels
 from steelyard.people.marks import MarkChange, mark_run, read_marks
+from steelyard.scorers import ErrorJudge, Judge
 from steelyard.scorers.choice import Choice
 from steelyard.store.ended_runs import ListFigures
 from steelyard.store.repair import verify
+from steelyard.types import Label
 from steelyard.viewer.run_figures import FigureCache
 
 
@@ -353,3 +358,27 @@ def test_a_user_who_may_only_read_is_told_so_and_writes_once_they_may(on_server,
     finally:
         server.execute(f'DROP OWNED BY "{reader}"')
         server.execute(f'DROP ROLE "{reader}"')
+
+
+def test_a_run_of_pairs_says_whose_share_its_figure_is(tmp_path):
+    *_, run = pairwise_runs(tmp_path)
+    with serving(tmp_path / "pairs.db") as viewer:
+        assert "share won by ours &lt;b&gt; " in row_of(viewer, run)
+
+
+def test_what_people_say_stands_beside_what_the_judge_says(tmp_path):
+    samples = [Sample(f"{at}", "?") for at in range(60)]
+    scorer = ErrorJudge(Judge(Scripted(default="Verdict: NO")), "tone", "It is rude.")
+    (run,) = evaluate_suite(
+        Suite("S", "custom", samples, {"t": lambda _: "x"}, (scorer,)), how=RunConfig(store=tmp_path / "s.db")
+    )
+    with serving(tmp_path / "s.db") as viewer:
+        assert "people say" not in row_of(viewer, run)
+        at = datetime(2026, 1, 1, tzinfo=UTC)
+        said = [Label(sample.id, "tone", "fail" if no % 3 else "pass", "ann", at) for no, sample in enumerate(samples)]
+        add_labels(viewer.store, run, said)
+        deadline = time.monotonic() + 20
+        while "computing" in (row := row_of(viewer, run)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert "people say 33.3 %" in row
+        assert "100.0 %" in row

@@ -17,11 +17,13 @@ from steelyard.evaluation.evaluate import RunConfig
 from steelyard.evaluation.judge_prompts import target_request, target_requests
 from steelyard.models.http import ResponseMap
 from steelyard.people.labels import all_labels
+from steelyard.scorers import ErrorJudge, Judge
 from steelyard.scorers.choice import Choice
 from steelyard.scorers.lexical import Contains
+from steelyard.scorers.retrieval import Retrieval
 from steelyard.session.kept_requests import LONGEST_TEXT
-from steelyard.targets import HttpEndpoint
-from steelyard.viewer.what_was_run import run_facts, template_pieces
+from steelyard.targets import HttpEndpoint, Replay
+from steelyard.viewer.what_was_run import run_facts, score_meaning, template_pieces
 
 
 def endpoint():
@@ -281,3 +283,46 @@ def test_one_search_finds_pages_runs_and_samples(tmp_path):
         assert "Nothing found" in viewer.ask("/search?q=zzz")[2]
         assert "What are you looking for?" in viewer.ask("/search?q=")[2]
         assert viewer.ask("/search?q=%3F%3F")[0] == 200, "signs alone are no word"
+
+
+def test_of_a_replay_the_page_names_its_file_and_columns_in_words(tmp_path):
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text("".join(f'{{"id": "q{at:04}", "reply": "B"}}\n' for at in range(3)))
+    run = asked(tmp_path / "s.db", Replay(answers, output="reply"), exam(3))
+    with serving(tmp_path / "s.db") as viewer:
+        page = viewer.ask(f"/run/{run.id}/what")[2]
+    assert '<dt>column of output</dt><dd class="wrapped">reply</dd>' in page
+    assert "<dt>file</dt>" in page
+    shown = page.partition('<h2 id="scorers-title"')[0]
+    assert "file.file" not in shown
+    assert re.search(r"<dt>file digest</dt><dd class=\"wrapped\">[0-9a-f]{8}</dd>", shown)
+
+
+def test_of_a_judge_the_page_shows_the_prompt_of_each_language_and_how_many_scripted_replies(tmp_path):
+    judge = Judge(Scripted({"one": "Verdict: YES", "two": "Verdict: NO"}, default="Verdict: YES"))
+    samples = [Sample("a", "Q?", "A")]
+    suite = Suite("S", "custom", samples, {"t": lambda _: "one"}, (ErrorJudge(judge, "tone", "It is rude."),))
+    (run,) = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    with serving(tmp_path / "s.db") as viewer:
+        page = viewer.ask(f"/run/{run.id}/what")[2].partition("Manifest")[0]
+    names = re.findall(r"<dt>(prompt [^<]*)</dt>", page)
+    assert [name.rpartition(", ")[2] for name in names] == ["en", "zh"]
+    assert '<dt>scripted replies</dt><dd class="wrapped">2</dd>' in page
+
+
+@pytest.mark.parametrize(
+    ("scorers", "name", "sentence"),
+    [
+        ((Choice(),), "solve_rate", "Share of questions whose reply gives exactly the reference's letters"),
+        ((Retrieval(), Contains()), "recall", "The share of the expected sources that are among the passages"),
+        ((Contains(), Retrieval()), "contains", "Whether the output contains the reference"),
+        ((lambda sample, output: 1,), "lambda", ""),
+    ],
+)
+def test_the_run_says_in_a_sentence_what_its_score_asks(tmp_path, scorers, name, sentence):
+    suite = Suite("S", "custom", exam(2), {"t": lambda _: "B"}, scorers, primary=name if sentence else "")
+    (run,) = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    assert score_meaning(run, name) == sentence
+    with serving(tmp_path / "s.db") as viewer:
+        page = html.unescape(viewer.ask(f"/run/{run.id}")[2])
+    assert (f'<p class="small soft">{sentence}.</p>' in page) == bool(sentence)

@@ -161,7 +161,7 @@ class ToolCalls:
     def __call__(self, sample: Sample, output: Output) -> list[Score]:
         """Compare the calls of one output with those expected."""
         names = [info.name for info in self.score_infos]
-        expected = self._expected(sample)
+        expected = self.expected_of(sample)
         if expected is None:
             return _not_applicable(names, f"the sample's metadata have no {self.key!r}")
         trajectory = read_trajectory(output)
@@ -180,7 +180,12 @@ class ToolCalls:
                 Score(name, None, outcome="unparsed", reason=str(error), detail={"kind": "timeout"}) for name in names
             ]
 
-    def _expected(self, sample: Sample) -> tuple[ExpectedCall, ...] | None:
+    def expected_of(self, sample: Sample) -> tuple[ExpectedCall, ...] | None:
+        """The calls that are expected for a sample; None where nothing says so.
+
+        Raises:
+            DataError: those of the sample cannot be read.
+        """
         if self.expected:
             return expected_calls(self.expected, "expected")
         value = sample.metadata.get(self.key)

@@ -33,6 +33,13 @@ _SHOWN_RANKS: Final = 5
 class Retrieval:
     """Retrieval quality: six scores per sample from the retrieved passages and the expected sources.
 
+    - `hit_rate`: whether any expected source is among the passages.
+    - `mrr`: 1 / the rank of the first passage that is expected, 0 where none is.
+    - `precision`: the share of the passages that are expected.
+    - `recall`: the share of the expected sources that are among the passages.
+    - `average_precision`: the precision up to each expected passage, averaged over the expected sources.
+    - `ndcg`: how near the top the expected passages are, 1 where all of them come first.
+
     Expected is `sample.metadata["sources"]`; retrieved, in rank order, `output.metadata["sources"]`, or the texts in
     `output.contexts` where there is no such list. Without expected sources it does not apply, nor where a source and
     the passages have nothing in common that can be compared. Each score's detail says `matched_by` (`id`, `words`,

@@ -128,15 +128,16 @@ def mean_interval(
         values: n >= 1 finite numbers.
         clusters: a number per value, equal within a cluster; None means that each value is its own cluster.
         level: confidence level in (0, 1).
-        scale: lowest and highest possible value, where they are known; the limits never leave it.
+        scale: lowest and highest possible value, where they are known; the limits never leave it. A count has the
+            scale (0, infinity).
 
-    Returns None for fewer than two clusters, and for equal means where no scale is known.
+    Returns None for fewer than two clusters, and for equal means where no highest value is known.
 
     Source: Student, "The probable error of a mean", Biometrika 6, 1908; by cluster as in `clustered_spread`. Keeping
     the limits on the scale and the interval of equal values are ours.
 
-    >>> mean_interval([1.0, 2.0, 3.0]).rounded(3)
-    (-0.484, 4.484)
+    >>> mean_interval([1.0, 2.0, 3.0]).rounded(3), mean_interval([1.0, 2.0, 3.0], scale=(0.0, math.inf)).rounded(3)
+    ((-0.484, 4.484), (0.0, 4.484))
     >>> mean_interval([5, 5, 5, 5, 5, 5, 5, 5, 5, 5], scale=(1, 5)).rounded(2)
     (3.65, 5.0)
     """
@@ -197,7 +198,7 @@ def is_without_spread(values: ArrayLike, spread: Spread) -> bool:
 
 
 def _of_one_mean(spread: Spread, t: float, scale: tuple[float, float] | None) -> Interval | None:
-    if scale is None or not scale[0] <= spread.mean <= scale[1]:
+    if scale is None or math.isinf(scale[1]) or not scale[0] <= spread.mean <= scale[1]:
         return None
     width = scale[1] - scale[0]
     low, high = score_interval((spread.mean - scale[0]) / width, spread.clusters, t)

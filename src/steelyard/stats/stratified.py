@@ -171,7 +171,7 @@ def _interval(estimate: _Estimate, level: float, scale: tuple[float, float] | No
         half = t * math.sqrt(estimate.variance)
         low, high = estimate.mean - half, estimate.mean + half
         return Interval(max(low, scale[0]), min(high, scale[1])) if scale else Interval(low, high)
-    if scale is None:
+    if scale is None or math.isinf(scale[1]):
         return None
     width = scale[1] - scale[0]
     share = min(1.0, max(0.0, (estimate.mean - scale[0]) / width))

@@ -29,6 +29,7 @@ from steelyard.people.queues import (
     label_item,
     named_queue,
     queue_item,
+    queue_items,
     queue_of_disagreements,
     queues,
     rater_order,
@@ -127,11 +128,13 @@ class _QueuePages:
         """The progress of a queue, and the form that begins labelling."""
         queue = self._queue(request)
         progress, verdicts = read_progress(self._store, queue)
+        drawn_of = {item.run for item in queue_items(self._store, queue)}
         return self._pages.savable(
             request,
             "queue.html.j2",
             f"queue {queue.design.title}",
             queue=queue,
+            runs=[run for run in self._store.runs() if run.num in drawn_of],
             drawn=_drawn(queue.design),
             progress=progress,
             fewest=FEWEST,

@@ -19,14 +19,19 @@ from steelyard.analysis.comparison.comparison_values import Verdict
 from steelyard.analysis.numbers import cost_text, interval_text, seconds_text, signed_text, value_text
 from steelyard.analysis.scores.score_infos import RunningScore, headline_score
 from steelyard.analysis.summary.run_summary import summarize_run
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import SteelyardError, StoreError
+from steelyard.stats.corrected import CorrectedMean
 from steelyard.store import Run
 from steelyard.store.counters import running_scores
 from steelyard.store.ended_runs import Latency, ListFigures, compute_figures, read_figures, store_figures
+from steelyard.store.reading.run_reading import label_state
 
 PATIENCE_S: Final = 0.1
 """How long a page waits for figures that were never computed: enough for those of ten small runs."""
 _MOST_KEPT: Final = 5_000
+COMPUTING: Final = "computing"
+"""In place of a figure that is not known yet."""
 
 
 VERDICTS: Final[Mapping[Verdict, str]] = {
@@ -134,16 +139,33 @@ class FigureCache:
         figures |= {ident: future.result() for ident, future in missing.items() if future.done()}
         return figures, {ident: future.result() for ident, future in compared.items() if future.done()}
 
+    def people(self, runs: Sequence[Run], summary_of: Callable[[Run], RunSummary], patience_s: float) -> dict[str, str]:
+        """What people would say of the main score of each run with labels, by its id; `COMPUTING` until it is known.
+
+        Args:
+            runs: in the order in which they are computed.
+            summary_of: summarizes a run.
+            patience_s: how long to wait.
+        """
+        states = {run.id: label_state(run) for run in runs}
+        labelled = {
+            run.id: self._future((*state_of(run), *states[run.id]), _people_text, run, summary_of)
+            for run in runs
+            if states[run.id][0]
+        }
+        wait(labelled.values(), timeout=patience_s)
+        return {ident: future.result() if future.done() else COMPUTING for ident, future in labelled.items()}
+
     @staticmethod
     def compares(run: Run, baselines: Mapping[tuple[str, str], Run]) -> bool:
         """Whether a run is compared with its baseline: only when finished, as a part of the samples is not enough."""
         baseline = baselines.get((run.suite, run.kind))
         return baseline is not None and baseline.id != run.id and run.state == "finished"
 
-    def _future(self, key: Hashable, compute: Callable[..., Any], *runs: Run) -> Future[Any]:
+    def _future(self, key: Hashable, compute: Callable[..., Any], *of: Any) -> Future[Any]:
         future = self._futures.pop(key, None)
         if future is None:
-            future = self._computing.submit(compute, *runs)
+            future = self._computing.submit(compute, *of)
         self._futures[key] = future
         while len(self._futures) > _MOST_KEPT:
             self._futures.pop(next(iter(self._futures)), None)
@@ -158,6 +180,22 @@ class FigureCache:
             with suppress(StoreError):  # a store that nobody may write now: the figures are there nevertheless
                 store_figures(run.store, run, figures)
         return figures_of(run, figures)
+
+
+def people_say(summary: RunSummary) -> CorrectedMean | None:
+    """What people would say of the main score, estimated from their labels; None where nothing is corrected."""
+    held = (judge.corrected for judge in summary.raters.held_to_people if judge.score == summary.primary)
+    corrected = next(held, None)
+    return corrected if corrected is not None and corrected.value is not None and corrected.raw is not None else None
+
+
+def _people_text(run: Run, summary_of: Callable[[Run], RunSummary]) -> str:
+    """What people would say of the main score of a run; "" where their labels correct nothing."""
+    with suppress(SteelyardError):
+        summary = summary_of(run)
+        if (corrected := people_say(summary)) and (score := summary.score()):
+            return value_text(corrected.value, share=score.is_share)
+    return ""
 
 
 def _counted_figures(run: Run) -> RunFigures:

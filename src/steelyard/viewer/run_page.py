@@ -34,7 +34,6 @@ from steelyard.report.run_texts import one_line, unfinished
 from steelyard.report.section import KeyFigure, Section
 from steelyard.report.sections.conclusion import preference_figures, run_figure
 from steelyard.report.sections.preferences import NO_PAIRS, Pairwise
-from steelyard.stats.corrected import CorrectedMean
 from steelyard.store import Run
 from steelyard.store.reading.pages import RecordPage
 from steelyard.types import Label, Record
@@ -43,8 +42,9 @@ from steelyard.viewer.forms import author_of
 from steelyard.viewer.named_address import sample_address
 from steelyard.viewer.open_datasets import OpenDatasets
 from steelyard.viewer.pages import Pages, neighbours
+from steelyard.viewer.run_figures import people_say
 from steelyard.viewer.sample_cells import Cell, SampleColumn, VerdictWords, counted_cells, sample_columns
-from steelyard.viewer.what_was_run import run_facts
+from steelyard.viewer.what_was_run import run_facts, score_meaning
 
 _ROWS: Final = 50
 """Records on a page of samples; the other repeats of the last sample are added."""
@@ -141,7 +141,8 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             pairwise=bool(pairwise.preferences),
             facts=run_facts(run, summary),
             figures=key_figures(summary, pairwise),
-            corrected=_corrected(summary),
+            corrected=people_say(summary),
+            meaning=score_meaning(run, summary.primary),
             strip=[score for score in summary.scores if score.headline.value is not None][:_MOST_IN_STRIP],
             unfinished=unfinished(summary),
             groups=(groups := _groups(summary)),
@@ -392,13 +393,6 @@ def _without_state(section: Section) -> Section:
 def key_figures(summary: RunSummary, pairwise: Pairwise) -> tuple[KeyFigure, ...]:
     """The result of a run as one large figure; of a run that judges pairs, which is preferred."""
     return preference_figures(pairwise.preferences) if pairwise.preferences else (run_figure(summary, summary.target),)
-
-
-def _corrected(summary: RunSummary) -> CorrectedMean | None:
-    """What people would say of the main score, estimated from their labels; None where nothing is corrected."""
-    held = (judge.corrected for judge in summary.raters.held_to_people if judge.score == summary.primary)
-    corrected = next(held, None)
-    return corrected if corrected is not None and corrected.value is not None and corrected.raw is not None else None
 
 
 def pairwise_of(run: Run, summary: RunSummary) -> Pairwise:

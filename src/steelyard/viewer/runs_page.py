@@ -12,12 +12,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from steelyard.analysis.judging_manifest import is_judging, sides_of
 from steelyard.analysis.numbers import count_text
 from steelyard.errors import ConfigError
 from steelyard.people.marks import NO_MARKS, RunMarks, baseline_refusal, baselines, read_marks
 from steelyard.store import Run
 from steelyard.viewer.pages import Pages, asks_for_file
-from steelyard.viewer.run_figures import PATIENCE_S, VERDICTS, BaselineDifference, RunFigures, stored_figures
+from steelyard.viewer.run_figures import COMPUTING, PATIENCE_S, VERDICTS, BaselineDifference, RunFigures, stored_figures
 from steelyard.viewer.run_filter import STATE_WORDS, STATES, MarkedRun, completions, filtered
 
 _SHOWN: Final = 50
@@ -45,6 +46,8 @@ class RunRow:
         computing: whether the difference is not computed yet.
         words: what its state is called, with counts where it has not finished all samples; "" where it has.
         no_baseline: why it cannot be pinned as a baseline; "" where it can.
+        share_of: of a run that judges pairs, the target whose share its figure is; "" of any other.
+        people: what people would say of its score, beside what the judge says; "" where no label corrects it.
     """
 
     run: Run
@@ -56,6 +59,8 @@ class RunRow:
     computing: bool
     words: str
     no_baseline: str
+    share_of: str
+    people: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +113,7 @@ def runs_routes(pages: Pages) -> list[Route]:
             "given": given,
             "verdicts": VERDICTS,
             "fault": fault,
-            "waiting": any(row.figures is None or row.computing for row in rows),
+            "waiting": any(row.figures is None or row.computing or row.people == COMPUTING for row in rows),
             "compared": any(row.difference for row in rows),
             "state_words": STATE_WORDS,
             "found": len(matches),
@@ -163,6 +168,7 @@ def _number_of(page: str, most: int) -> int:
 def _rows(pages: Pages, shown: Sequence[MarkedRun], listed: Sequence[MarkedRun], patience_s: float) -> list[RunRow]:
     pinned = baselines((marked.run for marked in listed), {marked.run.num: marked.marks for marked in listed})
     figures, differences = pages.figures.of([marked.run for marked in shown], pinned, patience_s=patience_s)
+    people = pages.figures.people([marked.run for marked in shown], pages.summary, patience_s)
     return [
         RunRow(
             marked.run,
@@ -174,6 +180,8 @@ def _rows(pages: Pages, shown: Sequence[MarkedRun], listed: Sequence[MarkedRun],
             pages.figures.compares(marked.run, pinned) and marked.run.id not in differences,
             _state_words(marked.run, marked.state),
             baseline_refusal(marked.run),
+            sides_of(marked.run.manifest)[0] if is_judging(marked.run.manifest) else "",
+            people.get(marked.run.id, ""),
         )
         for marked in shown
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from steelyard.analysis.comparison.settings import WordChange, word_changes
 from steelyard.analysis.judging_manifest import SIDES, is_judging, sides_of
 from steelyard.analysis.numbers import record_value_text, score_title, seconds_text, verdict_words
 from steelyard.analysis.retrieval_matches import WAYS
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, DataError
 from steelyard.escaping import cell_text
 from steelyard.evaluation.judge_prompts import judge_prompts, target_requests
 from steelyard.prompts.agent_messages import MESSAGES, is_answered_conversation, tool_call
@@ -38,10 +39,11 @@ from steelyard.report.sample_evidence import (
 )
 from steelyard.report.sample_table import key_of
 from steelyard.report.sections.sql_results import SqlEvidence, sql_evidence
+from steelyard.scorers.agents import ToolCalls
 from steelyard.store import Run
 from steelyard.store.reading.page_query import cursor
 from steelyard.store.reading.search import SearchMatches, search_run
-from steelyard.types import Message, Record, Reply, Score, ScoreInfo
+from steelyard.types import Message, Record, Reply, Sample, Score, ScoreInfo
 from steelyard.viewer.forms import author_of
 from steelyard.viewer.named_address import given_name, sample_address
 from steelyard.viewer.pages import Pages
@@ -214,7 +216,9 @@ def read_sample(run: Run, records: Sequence[Record]) -> dict[str, Any]:
     """
     sample = records[0].sample
     sides = sides_of(run.manifest) if is_judging(run.manifest) else ()
+    key, tools = _expected_tools(run, sample)
     return {
+        "tools": tools,
         "sample": sample,
         "turns": turns_of(sample.input),
         "question": "" if is_messages(sample.input) else input_text(sample.input),
@@ -225,10 +229,23 @@ def read_sample(run: Run, records: Sequence[Record]) -> dict[str, Any]:
         "about": [
             (name, cell_text(value))
             for name, value in without_sources(without_passage(sample.metadata, sample.input)).items()
-            if value not in (None, "")
+            if value not in (None, "") and name != key
         ],
         "records": [_shown(record, sides, run) for record in records],
     }
+
+
+def _expected_tools(run: Run, sample: Sample) -> tuple[str, list[tuple[str, str]] | None]:
+    """The key of the metadata that holds them, and the calls of tools that are expected of a sample, if any are."""
+    for described in (run.manifest.get("scorers") or {}).values():
+        if isinstance(described, Mapping) and (settings := described.get("tool_calls")):
+            scorer = ToolCalls(tuple(settings.get("expected") or ()), settings.get("key", "tools"))
+            with suppress(DataError):
+                calls = scorer.expected_of(sample)
+                if calls is not None:
+                    shown = [(call.name, arguments_text(call.arguments or call.schema)) for call in calls]
+                    return "" if scorer.expected else scorer.key, shown
+    return "", None
 
 
 _OF_LIST: Final = ("where", "search", "sort", "against")
@@ -448,7 +465,7 @@ def _how(detail: Mapping[str, Any]) -> Iterator[str]:
         if detail.get(key) not in (None, "", "single"):
             yield cell_text(detail[key])
     if isinstance(repeats := detail.get("repeats"), list):
-        yield "repeats " + ", ".join("unparsed" if value is None else cell_text(value) for value in repeats)
+        yield "repeats " + ", ".join("unreadable" if value is None else cell_text(value) for value in repeats)
     for key, name in (("sd", "standard deviation"), ("flip_rate", "flip rate"), ("mass", "probability covered")):
         if isinstance(detail.get(key), int | float):
             yield f"{name} {detail[key]:.2f}"
@@ -464,7 +481,7 @@ def _step(step: Any) -> tuple[str, str, str]:
         return cell_text(step), "", ""
     about = step.get("claim") or step.get("guideline") or step.get("context") or step.get("contexts")
     verdict = step.get("verdict") or step.get("outcome") or "unparsed"
-    return cell_text(about), kind_text(cell_text(verdict)), cell_text(step.get("reason"))
+    return cell_text(about), outcome_word(cell_text(verdict)), cell_text(step.get("reason"))
 
 
 def turns_of(value: Any) -> list[Turn]:
@@ -483,9 +500,20 @@ def _turn(message: Any) -> Turn:
     return Turn(
         speaker(message),
         cell_text(without_files(message.get("content"))),
-        tuple((cell_text(call["name"]), cell_text(call["arguments"])) for call in calls),
+        tuple((cell_text(call["name"]), arguments_text(call["arguments"])) for call in calls),
         tuple(_data_uris(message)),
     )
+
+
+def arguments_text(arguments: Any) -> str:
+    """The arguments of a call of a tool as a person reads them.
+
+    >>> arguments_text({"title": "Winter Bees", "copies": 2})
+    'title: Winter Bees, copies: 2'
+    """
+    if not isinstance(arguments, Mapping):
+        return cell_text(arguments or "")
+    return ", ".join(f"{name}: {cell_text(value)}" for name, value in arguments.items())
 
 
 def _data_uris(message: Any) -> Iterator[str]:

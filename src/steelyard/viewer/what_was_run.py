@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from steelyard.analysis.comparison.settings import PROMPT, SYSTEM_PROMPT, settings_of
+from steelyard.analysis.comparison.settings import PROMPT, SYSTEM_PROMPT, settings_of, short_digests
 from steelyard.analysis.numbers import cost_text, count_text, duration_text, score_title
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.escaping import cell_text
@@ -21,6 +22,7 @@ from steelyard.evaluation.judge_prompts import target_request
 from steelyard.prompts.agent_messages import tool_call
 from steelyard.prompts.message_parts import without_files
 from steelyard.prompts.template import placeholders
+from steelyard.registry import BUILT_IN, find
 from steelyard.report.sample_evidence import speaker
 from steelyard.store import Run
 from steelyard.store.ended_runs import money_of
@@ -30,6 +32,9 @@ from steelyard.viewer.pages import Pages
 
 _OF_OPTIONS: Final = ("concurrency", "repeats", "seed", "max_errors", "sample_timeout_s")
 """Options that the page names; all are in the manifest below them."""
+
+_REPLAYED: Final = ("id", "output", "contexts", "sources", "confidence")
+"""Settings of a replay that name columns of its file."""
 
 Piece = tuple[str, bool]
 """A part of a text, and whether it is a placeholder, or the value that was put into one."""
@@ -66,9 +71,42 @@ def what_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
 
 def _settings(described: Any) -> dict[str, str]:
     """The settings of a target or a scorer, without flags that are off."""
-    words = {"target": "kind", "kind of model": "endpoint kind"}
     settings = settings_of(described)
-    return {words.get(key, key): "yes" if text == "True" else text for key, text in settings.items() if text != "False"}
+    words = {"target": "kind", "kind of model": "endpoint kind", "file.file": "file", "file.digest": "file digest"}
+    if settings.get("target") == "replay":
+        words |= {key: f"column of {key}" for key in _REPLAYED}
+    shown = {words.get(key, key): "yes" if text == "True" else text for key, text in settings.items()}
+    replies = [key for key in shown if key.startswith("model.replies.")]
+    shown |= {"scripted replies": str(len(replies))} if replies else {}
+    prompts = dict(_prompts_by_language(described))
+    shown |= prompts
+    left_out = {*replies, *(("prompt",) if prompts else ())}
+    return {key: short_digests(text) for key, text in shown.items() if text != "False" and key not in left_out}
+
+
+def _prompts_by_language(described: Any) -> Iterator[tuple[str, str]]:
+    """The prompts of a judge that has one for each language, by what they are called."""
+    for fields in described.values() if isinstance(described, Mapping) else ():
+        for name, languages in (fields.get("prompts") or {}).items() if isinstance(fields, Mapping) else ():
+            for language, prompt in languages.items():
+                if isinstance(prompt, Mapping) and "text" in prompt:
+                    yield f"prompt {name.replace('_', ' ')}, {language}", cell_text(prompt["text"])
+
+
+def score_meaning(run: Run, name: str) -> str:
+    """What a score says, in a sentence of its scorer's description; "" where its scorer is not built in."""
+    scorers = run.manifest.get("scorers") or {}
+    for stage, described in scorers.items():
+        kind = next(iter(described), "")
+        if kind not in BUILT_IN["scorer"] or kind == "function":
+            continue
+        text = find("scorer", kind, built_in=True).__doc__ or ""
+        own = re.search(rf"`{re.escape(name)}`: ([^.;]+)", text)
+        if name == stage or own or len(scorers) == 1:
+            sentence = own[1] if own and name != stage else text.partition("\n\n")[0]
+            sentence = " ".join(sentence.replace("`", "").split()).rstrip(".")
+            return sentence[:1].upper() + sentence[1:]
+    return ""
 
 
 def _flat(value: Any, path: str = "") -> dict[str, str]:
@@ -77,7 +115,7 @@ def _flat(value: Any, path: str = "") -> dict[str, str]:
         below_path = {key: path if key == path else f"{path} {key}".strip().replace("_", " ") for key in value}
         parts = (_flat(below, below_path[key]) for key, below in value.items())
         return {name: text for part in parts for name, text in part.items()}
-    return {path or "source": cell_text(value)} if value not in (None, "", [], False) else {}
+    return {path or "source": short_digests(cell_text(value))} if value not in (None, "", [], False) else {}
 
 
 def run_facts(run: Run, summary: RunSummary) -> list[str]:

@@ -51,6 +51,18 @@ def test_the_three_rates_differ_in_their_denominators():
     assert (score.with_errors.value, score.with_errors.n) == (5 / 13, 13)
 
 
+def test_the_interval_of_a_count_does_not_go_below_0():
+    rows = [row(i, value=float(i == 0), name="calls", group="ab"[i % 2]) for i in range(20)]
+    infos = {"calls": ScoreInfo("calls", lower_is_better=True, unbounded=True)}
+    score = only([*rows, row(20, "unparsed", name="calls", group="a")], infos=infos)
+    assert score.headline.interval.low == 0
+    assert score.headline.interval.high == pytest.approx(0.05 + student.ppf(0.975, 19) * sem([1] + [0] * 19))
+    assert score.macro.interval.low == 0
+    assert (score.bounds, score.is_share) == (None, False)
+    same = only([row(i, value=1.0, name="calls") for i in range(9)], infos=infos)
+    assert (same.headline.interval, same.note) == (None, "no spread over 9 samples: no interval")
+
+
 def test_a_rate_over_samples_asked_once_has_wilsons_interval():
     score = only(mixed())
     assert score.binary

@@ -90,9 +90,11 @@ class _ScoreReading:
         return self.scale.low if self.scale and self.over == "scored" else 0.0
 
     def ends(self, tally: _GroupCounts) -> Interval | None:
-        """Lowest and highest value that the score can take; None where that is not known."""
+        """Lowest and highest value that the score can take, 0 and infinity for a count; None where it is not known."""
+        if self.unbounded and self.scale is None:
+            return Interval(0.0, math.inf)
         if self.scale is None:
-            return UNIT if tally.unit and not self.unbounded else None
+            return UNIT if tally.unit else None
         # A reply that counts as 0 widens a scale that begins above it.
         return self.scale if self.over == "scored" else Interval(min(self.scale.low, 0.0), max(self.scale.high, 0.0))
 
@@ -246,7 +248,7 @@ class _Column:
 
     def _bounds(self, tally: _GroupCounts, n: int) -> Interval | None:
         ends = self.reading.ends(tally)
-        if not n or ends is None:
+        if not n or ends is None or math.isinf(ends.high):
             return None
         unknown = tally.counts[CODES["unparsed"]]
         if self.reading.over == "scored":
@@ -328,7 +330,7 @@ class _Column:
         if tally.ties and (alike or self.reading.intervals.means == "t"):
             return f"{'effective-n score' if self.clustered else 'score'} interval with ties over {among}"
         if alike:
-            scaled = self.reading.ends(tally) is not None
+            scaled = math.isfinite((self.reading.ends(tally) or (0.0, math.inf))[1])
             return f"no spread over {among}: {'Wilson interval on the scale' if scaled else 'no interval'}"
         return f"{self.reading.intervals.mean_words} over {among}"
 

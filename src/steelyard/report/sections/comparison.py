@@ -225,7 +225,9 @@ def _difference_row(name: str, difference: PairedDifference, *, strong: bool = F
         value_cell(difference.other, share=share),
         TableCell(signed_text(difference.difference, share=share), strong=strong, value=difference.difference),
         TableCell(_limits(difference)),
-        TableCell(corrected, () if p == corrected else (f"{p} uncorrected",), value=difference.p),
+        TableCell(p, value=difference.p)
+        if p == corrected
+        else TableCell(f"{corrected} after correction", (f"{p} before",), value=difference.p),
         TableCell(f"{difference.n:,}"),
     )
 
