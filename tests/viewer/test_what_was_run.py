@@ -306,7 +306,7 @@ def test_of_a_judge_the_page_shows_the_prompt_of_each_language_and_how_many_scri
     with serving(tmp_path / "s.db") as viewer:
         page = viewer.ask(f"/run/{run.id}/what")[2].partition("Manifest")[0]
     names = re.findall(r"<dt>(prompt [^<]*)</dt>", page)
-    assert [name.rpartition(", ")[2] for name in names] == ["en", "zh"]
+    assert [name.rpartition(" ")[2] for name in names] == ["en", "zh"]
     assert '<dt>scripted replies</dt><dd class="wrapped">2</dd>' in page
 
 

@@ -232,7 +232,9 @@ def _lead(compared: Comparison) -> str:
     )
     parts = []
     for words, verdicts in named:
-        targets = [pair.other_target for pair in compared.pairs if pair.verdict in verdicts]
+        targets = [
+            f"{pair.other_target} ({difference_text(pair)})" for pair in compared.pairs if pair.verdict in verdicts
+        ]
         if targets:
             verb = "are" if len(targets) > 1 else "is"
             parts.append(words.format(", ".join(targets), verb))

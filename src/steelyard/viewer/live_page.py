@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -23,7 +23,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from steelyard.analysis.model_calls import StageCost
-from steelyard.analysis.numbers import duration_text, money_text, rate_text, score_phrase, value_text
+from steelyard.analysis.numbers import cost_text, duration_text, money_text, rate_text, score_phrase, value_text
 from steelyard.analysis.scores.score_infos import RunningScore, headline_score
 from steelyard.errors import SteelyardError, StoreError
 from steelyard.models.prices import units
@@ -31,8 +31,8 @@ from steelyard.report.progress import BudgetUse, budget_use, retry_text
 from steelyard.report.run_texts import one_line
 from steelyard.store import Run, Store
 from steelyard.store.counters import Consumption, running_scores, stage_costs
+from steelyard.store.ended_runs import money_of
 from steelyard.store.worker_rows import WorkerRow, workers_of
-from steelyard.types import ScoreInfo
 from steelyard.viewer.pages import Pages
 
 _LEAST_S: Final = 1.0
@@ -133,22 +133,6 @@ class LiveState:
         return bool(self.endings) or not self.rows
 
 
-@dataclass(frozen=True, slots=True)
-class _Lasting:
-    """The constant parts of a running run, read once from its manifest."""
-
-    stages: Sequence[str]
-    score: str
-    info: ScoreInfo | None
-    limits: dict[str, Any]
-
-    @classmethod
-    def of(cls, run: Run) -> _Lasting:
-        score = headline_score(run.manifest)
-        limits = run.manifest.get("options", {}).get("budget") or {}
-        return cls(run.stages, score, run.score_infos.get(score), dict(limits))
-
-
 class LiveWatch:
     """Reads the progress of an evaluation for one page.
 
@@ -160,7 +144,7 @@ class LiveWatch:
     def __init__(self, store: Store, evaluation: int) -> None:
         self._store = store
         self._evaluation = evaluation
-        self._lasting: dict[int, _Lasting] = {}
+        self._first_seen: dict[int, Run] = {}  # their manifests, which do not change, are read once
         self._seen: dict[int, list[tuple[float, int]]] = {}
         self._failures: tuple[Counter[int], list[tuple[Run, str, str]]] = Counter(), []
 
@@ -178,6 +162,8 @@ class LiveWatch:
         done, planned = sum(run.done for run in runs), sum(run.planned for run in runs)
         rate = sum(filter(None, rates))
         ended = all(run.state != "running" for run in runs)
+        options = self._first_seen[runs[0].num].manifest.get("options") or {} if runs else {}
+        limits = options.get("budget") or {}
         return LiveState(
             rows,
             done,
@@ -185,7 +171,7 @@ class LiveWatch:
             _percent(done, planned),
             rate_text(rate) if rate else "",
             duration_text((planned - done) / rate) if rate and not ended else "",
-            budget_use(self._of(runs[0]).limits, consumed.spent, consumed.currency) if runs else (),
+            budget_use(limits, consumed.spent, consumed.currency) if runs else (),
             money_text(units(consumed.spent.money), consumed.currency) if consumed.spent.money else "",
             retry_text(_by_fault(consumed)),
             [(model, n) for (model, fault), n in consumed.retries.items() if fault == "rate_limit"],
@@ -198,11 +184,6 @@ class LiveWatch:
         with self._store.reading() as connection:
             return workers_of(connection, self._evaluation)
 
-    def _of(self, run: Run) -> _Lasting:
-        if run.num not in self._lasting:
-            self._lasting[run.num] = _Lasting.of(run)
-        return self._lasting[run.num]
-
     def _rate(self, run: Run, now: float) -> float | None:
         """Records a second over the last half minute; None at the first look."""
         moments = self._seen.setdefault(run.num, [])
@@ -213,21 +194,23 @@ class LiveWatch:
         return (run.done - moments[0][1]) / since if since > 0.5 else None
 
     def _row(self, run: Run, state: str, rate: float | None) -> LiveRun:
-        lasting = self._of(run)
+        first_seen = self._first_seen.setdefault(run.num, run)
+        name = headline_score(first_seen.manifest)
         with self._store.reading() as connection:
-            score = running_scores(connection, run.num).get(lasting.score, RunningScore())
-            stages = stage_costs(connection, run.num, lasting.stages)
-        mean = score.mean(lasting.info)
+            score = running_scores(connection, run.num).get(name, RunningScore())
+            stages = stage_costs(connection, run.num, first_seen.stages)
+        info = first_seen.score_infos.get(name)
+        mean = score.mean(info)
         return LiveRun(
             run,
             state,
             _percent(run.done, run.planned),
             rate_text(rate) if rate else "",
             duration_text((run.planned - run.done) / rate) if rate else "",
-            score_phrase(lasting.score) if lasting.score else "",
-            "" if mean is None else value_text(mean, share=score.is_share(lasting.info)),
+            score_phrase(name) if name else "",
+            "" if mean is None else value_text(mean, share=score.is_share(info)),
             _tokens(stages),
-            _cost(stages),
+            cost_text(money_of(stages)),
         )
 
     def _last_failures(self, runs: Sequence[Run]) -> list[tuple[Run, str, str]]:
@@ -320,11 +303,3 @@ def _tokens(stages: Sequence[StageCost]) -> str:
     cached = sum(stage.cached_tokens for stage in stages)
     of_these = f" ({cached:,} in the endpoint's cache)" if cached else ""
     return f"{tokens_in:,} in{of_these}, {tokens_out:,} out" if tokens_in or tokens_out else ""
-
-
-def _cost(stages: Sequence[StageCost]) -> str:
-    """The cost of all stages; "" where that of one is not known."""
-    called = [stage for stage in stages if stage.calls]
-    if not called or any(stage.money is None for stage in called):
-        return ""
-    return money_text(sum(stage.money or 0.0 for stage in called), called[0].currency)

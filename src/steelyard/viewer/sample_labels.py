@@ -24,7 +24,7 @@ from steelyard.errors import ConfigError, SteelyardError
 from steelyard.escaping import cell_text
 from steelyard.people.labels import add_labels
 from steelyard.report.judge_reasons import named_verdict
-from steelyard.report.run_texts import kind_text
+from steelyard.report.run_texts import outcome_word
 from steelyard.store import Run
 from steelyard.store.related_runs import labels_of_sample, related_runs
 from steelyard.types import Label, LabelKind, Score
@@ -102,7 +102,7 @@ def _value(label: Label) -> str:
 
 
 def _verdict(score: Score) -> tuple[str, str, str]:
-    value = kind_text(score.outcome) if score.value is None else f"{score.value:.4g}"
+    value = outcome_word(score.outcome) if score.value is None else f"{score.value:.4g}"
     return score_title(score.name), value, score.reason
 
 

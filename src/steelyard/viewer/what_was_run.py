@@ -78,19 +78,12 @@ def _settings(described: Any) -> dict[str, str]:
     shown = {words.get(key, key): "yes" if text == "True" else text for key, text in settings.items()}
     replies = [key for key in shown if key.startswith("model.replies.")]
     shown |= {"scripted replies": str(len(replies))} if replies else {}
-    prompts = dict(_prompts_by_language(described))
+    # A judge has a prompt for each language, all of one name.
+    texts = [(name.partition(" prompts ")[2], text) for name, text in _flat(described).items()]
+    prompts = {f"prompt {name[:-5]}": text for name, text in texts if name.endswith(" text")}
     shown |= prompts
     left_out = {*replies, *(("prompt",) if prompts else ())}
     return {key: short_digests(text) for key, text in shown.items() if text != "False" and key not in left_out}
-
-
-def _prompts_by_language(described: Any) -> Iterator[tuple[str, str]]:
-    """The prompts of a judge that has one for each language, by what they are called."""
-    for fields in described.values() if isinstance(described, Mapping) else ():
-        for name, languages in (fields.get("prompts") or {}).items() if isinstance(fields, Mapping) else ():
-            for language, prompt in languages.items():
-                if isinstance(prompt, Mapping) and "text" in prompt:
-                    yield f"prompt {name.replace('_', ' ')}, {language}", cell_text(prompt["text"])
 
 
 def score_meaning(run: Run, name: str) -> str:
