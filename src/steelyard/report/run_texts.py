@@ -11,6 +11,7 @@ from steelyard.analysis.numbers import MISSING, count_text, interval_text, score
 from steelyard.analysis.scores.score_summary_values import Consistency, ScoreSummary
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.section import TableCell
+from steelyard.stats.corrected import CorrectedMean
 from steelyard.stats.intervals import Interval
 from steelyard.store import Run
 
@@ -129,7 +130,17 @@ def below_figure(summary: RunSummary) -> str:
     passed = passed_count(score)
     over = f" over {count_text(score.headline.n, 'reply')}" if passed is None else ""
     of = f": {passed:,} of {count_text(score.headline.n, 'reply')}" if passed is not None else ""
-    return f"{score_title(score.name)}{of}{over}{_doubt(score)}."
+    corrected = people_say(summary)
+    people = f"; people say {value_text(corrected.value, share=score.is_share)}" if corrected else ""
+    limits = interval_text(corrected.interval, share=score.is_share) if corrected else ""
+    return f"{score_title(score.name)}{of}{over}{_doubt(score)}{people}{f' ({limits})' if limits else ''}."
+
+
+def people_say(summary: RunSummary) -> CorrectedMean | None:
+    """What people would say of the main score, estimated from their labels; None where nothing is corrected."""
+    held = (judge.corrected for judge in summary.raters.held_to_people if judge.score == summary.primary)
+    corrected = next(held, None)
+    return corrected if corrected is not None and corrected.value is not None and corrected.raw is not None else None
 
 
 def unreadable_text(score: ScoreSummary) -> str:

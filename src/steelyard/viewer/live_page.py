@@ -162,8 +162,7 @@ class LiveWatch:
         done, planned = sum(run.done for run in runs), sum(run.planned for run in runs)
         rate = sum(filter(None, rates))
         ended = all(run.state != "running" for run in runs)
-        options = self._first_seen[runs[0].num].manifest.get("options") or {} if runs else {}
-        limits = options.get("budget") or {}
+        limits = self._first_seen[runs[0].num].manifest.get("options", {}).get("budget") or {} if runs else {}
         return LiveState(
             rows,
             done,

@@ -21,7 +21,7 @@ from steelyard.analysis.scores.score_infos import RunningScore, headline_score
 from steelyard.analysis.summary.run_summary import summarize_run
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import SteelyardError, StoreError
-from steelyard.stats.corrected import CorrectedMean
+from steelyard.report.run_texts import people_say
 from steelyard.store import Run
 from steelyard.store.counters import running_scores
 from steelyard.store.ended_runs import Latency, ListFigures, compute_figures, read_figures, store_figures
@@ -180,13 +180,6 @@ class FigureCache:
             with suppress(StoreError):  # a store that nobody may write now: the figures are there nevertheless
                 store_figures(run.store, run, figures)
         return figures_of(run, figures)
-
-
-def people_say(summary: RunSummary) -> CorrectedMean | None:
-    """What people would say of the main score, estimated from their labels; None where nothing is corrected."""
-    held = (judge.corrected for judge in summary.raters.held_to_people if judge.score == summary.primary)
-    corrected = next(held, None)
-    return corrected if corrected is not None and corrected.value is not None and corrected.raw is not None else None
 
 
 def _people_text(run: Run, summary_of: Callable[[Run], RunSummary]) -> str:

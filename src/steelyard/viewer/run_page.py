@@ -30,7 +30,7 @@ from steelyard.people.marks import baseline_refusal, marks_of
 from steelyard.prompts.conversation import input_text
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.render.html import contents_of
-from steelyard.report.run_texts import one_line, unfinished
+from steelyard.report.run_texts import one_line, people_say, unfinished
 from steelyard.report.section import KeyFigure, Section
 from steelyard.report.sections.conclusion import preference_figures, run_figure
 from steelyard.report.sections.preferences import NO_PAIRS, Pairwise
@@ -42,7 +42,6 @@ from steelyard.viewer.forms import author_of
 from steelyard.viewer.named_address import sample_address
 from steelyard.viewer.open_datasets import OpenDatasets
 from steelyard.viewer.pages import Pages, neighbours
-from steelyard.viewer.run_figures import people_say
 from steelyard.viewer.sample_cells import Cell, SampleColumn, VerdictWords, counted_cells, sample_columns
 from steelyard.viewer.what_was_run import run_facts, score_meaning
 
