@@ -90,3 +90,21 @@ def test_remarks_on_a_phone_are_lines_and_no_column_of_words(named, browse):
     widths = browse(address(named, "/history/Exam"), visit, viewport={"width": 390, "height": 844})
     assert widths
     assert min(widths) >= 200
+
+
+def test_on_a_phone_the_label_panel_follows_the_output_and_a_button_at_the_top_leads_to_it(named, browse):
+    run = named.store.runs()[0]
+    record = next(iter(run.records()))
+
+    async def visit(page):
+        places = "selectors => selectors.map(each => document.querySelector(each).getBoundingClientRect().top)"
+        tops = await page.tab.evaluate(places, ["section.out", "#your-label", "section[aria-labelledby^=scores]"])
+        await page.tab.click("a.jump")
+        shown = await page.tab.evaluate("document.querySelector('#your-label').getBoundingClientRect().top")
+        return tops, shown
+
+    where = address(named, f"/run/{run.id}/s/{record.sample.id}")
+    tops, shown = browse(where, visit, viewport={"width": 390, "height": 500})
+    assert tops == sorted(tops)
+    assert tops[1] > 500, "below the fold"
+    assert 0 <= shown < 500
