@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.prompts.template import language_of
+from steelyard.prompts.language import language_of
 
 
 @pytest.mark.parametrize(

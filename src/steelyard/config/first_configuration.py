@@ -20,7 +20,8 @@ from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
 from steelyard.models.references import REFERENCE
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.template import language_of, value_at
+from steelyard.prompts.language import language_of
+from steelyard.prompts.template import value_at
 from steelyard.session.secrets import Secrets
 from steelyard.sql.catalog import ddl_of
 from steelyard.sql.results import Database

@@ -17,7 +17,7 @@ import numpy as np
 from steelyard.analysis.judging_manifest import CANARY, JUDGES
 from steelyard.errors import ConfigError
 from steelyard.evaluation.objects import Options, Suite
-from steelyard.prompts.template import prompt_language
+from steelyard.prompts.language import prompt_language
 from steelyard.registry import NOT_A_SETTING
 from steelyard.replies.answer_text import answer_of
 from steelyard.scorers.judges.judge import judge_of, judged_by

@@ -20,7 +20,7 @@ from steelyard.errors import ConfigError
 from steelyard.evaluation.objects import Options, Suite, content_ids
 from steelyard.models.base import Model, is_model
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.template import language_of
+from steelyard.prompts.language import language_of
 from steelyard.scorers.judges.judge import Judge, in_language, with_judge
 from steelyard.suites.general.suite import GeneralSuite, Grid, models_by_name
 from steelyard.types import Sample, Scorer, Target

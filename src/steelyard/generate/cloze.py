@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Final
 
 from steelyard.constraints import Seed, Within
 from steelyard.generate.writer import MOST_QUESTIONS
-from steelyard.prompts.template import language_of
+from steelyard.prompts.language import language_of
 from steelyard.retrieval.bm25 import is_stop, tokens
 from steelyard.retrieval.chunk import Chunk, sentences
 from steelyard.types import INLINE, Output, Sample, StageInfo

@@ -37,7 +37,7 @@ from steelyard.generate.selection import (
 )
 from steelyard.generate.writer import QuestionCount, QuestionWriter
 from steelyard.models.base import Model
-from steelyard.prompts.template import LanguageSetting, language_of
+from steelyard.prompts.language import LanguageSetting, language_of
 from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk
 from steelyard.store import Run
 from steelyard.types import Sample

@@ -16,8 +16,8 @@ from steelyard.evaluation.objects import Options, Suite
 from steelyard.generate.questions import read_answer
 from steelyard.models.base import AskedModel, CallParameters
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
+from steelyard.prompts.language import LanguageSetting, prompt_language
 from steelyard.prompts.sample_values import sample_values
-from steelyard.prompts.template import LanguageSetting, prompt_language
 from steelyard.replies.clean import readable
 from steelyard.store import Run
 from steelyard.types import INLINE, Asks, Output, Record, Sample, Score, ScoreInfo, StageInfo

@@ -25,7 +25,7 @@ from steelyard.constraints import Seed, TextList, check_options
 from steelyard.data.documents import Document
 from steelyard.errors import ConfigError, did_you_mean, expect_number
 from steelyard.generate.boilerplate import Kind, boilerplate_kind, heading_kind
-from steelyard.prompts.template import Language
+from steelyard.prompts.language import Language
 from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk, headings_in, split_chunks
 from steelyard.retrieval.stored import ChunkIndex
 

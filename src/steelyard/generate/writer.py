@@ -21,7 +21,7 @@ from steelyard.generate.questions import WrittenAnswer, read_answer, read_questi
 from steelyard.generate.selection import BETWEEN, NO_ANSWER, TWO_CHUNKS, UNANSWERABLE, text_to_check
 from steelyard.models.base import AskedModel, CallParameters
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
-from steelyard.prompts.template import Language, LanguageSetting, prompt_language
+from steelyard.prompts.language import Language, LanguageSetting, prompt_language
 from steelyard.registry import NOT_A_SETTING
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.retrieval.stored import ChunkIndex

@@ -17,8 +17,8 @@ from typing import Any, Final, TypeGuard
 
 from steelyard.escaping import cell_text
 from steelyard.prompts.agent_messages import plain_message, tool_call
+from steelyard.prompts.language import language_of
 from steelyard.prompts.message_parts import is_text_part, is_typed_text, shown_content, without_files
-from steelyard.prompts.template import language_of
 from steelyard.types import Message
 
 _ROLES: Final = {

@@ -20,15 +20,8 @@ from types import MappingProxyType
 from typing import Any, Final, get_args
 
 from steelyard.errors import ConfigError
-from steelyard.prompts.template import (
-    Language,
-    check_names,
-    load_template,
-    load_words,
-    packaged_prompts,
-    placeholders,
-    render,
-)
+from steelyard.prompts.language import Language
+from steelyard.prompts.template import check_names, load_template, load_words, packaged_prompts, placeholders, render
 from steelyard.types import Message
 
 _MARK: Final = "mark"

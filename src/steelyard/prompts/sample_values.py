@@ -16,7 +16,8 @@ from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
 from steelyard.prompts.conversation import is_messages, last_user_turn, question_of, transcript_of
-from steelyard.prompts.template import Language, bare, check_names, language_of, placeholders
+from steelyard.prompts.language import Language, language_of
+from steelyard.prompts.template import bare, check_names, placeholders
 from steelyard.replies.answer_key import alternatives
 from steelyard.types import Asks, Message, Sample
 

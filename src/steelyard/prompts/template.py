@@ -9,8 +9,7 @@ There are no expressions, attributes or code. Values are data too: braces in a v
 
 The text of a template is packaged, in a file, or written directly. The name of a missing file must not be sent as a
 prompt, and a short prompt must not be taken for a file. So only the form of a text decides whether it is a name, and
-a text that looks like the name of a missing file is an error. A packaged prompt exists in several languages; `auto` is
-that of the texts which it shows.
+a text that looks like the name of a missing file is an error.
 """
 
 from __future__ import annotations
@@ -21,51 +20,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.files import read_regular_text
 from steelyard.plain_json import texts_in
 from steelyard.types import Json
-
-Language = Literal["en", "zh"]
-"""The languages of the packaged prompts."""
-LanguageSetting = Literal["auto", "en", "zh"]
-"""A language, or `auto`: the language of the texts that are sent."""
-
-_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-_LETTER: Final = re.compile(r"[^\W\d_]")
-_KANA: Final = re.compile("[\u3041-\u30fa]")
-_LETTERS_PER_HAN: Final = 5
-_HAN_PER_KANA: Final = 10
-
-
-def prompt_language(setting: LanguageSetting, *texts: str) -> Language:
-    """The language of a prompt: the setting, or with `auto` the language of the texts that it shows.
-
-    >>> prompt_language("auto", "雨量筒多高？"), prompt_language("en", "雨量筒多高？")
-    ('zh', 'en')
-    """
-    return language_of(*texts) if setting == "auto" else setting
-
-
-def language_of(*texts: str) -> Language:
-    """`zh` if at least a fifth of the letters of all `texts` are Han characters and hardly any are kana, else `en`.
-
-    A fifth, because Chinese texts about technical subjects contain many Latin names, while English ones contain at most
-    one or two Chinese words. One kana for ten Han characters is Japanese, for which there are no prompts. Digits,
-    punctuation and spaces are not letters; texts without any letter are `en`.
-
-    >>> language_of("用 SQLite 查询"), language_of("the word 卦 (gua) means trigram"), language_of("何日間ですか")
-    ('zh', 'en', 'en')
-    """
-    han = sum(len(_HAN.findall(text)) for text in texts)
-    kana = sum(len(_KANA.findall(text)) for text in texts)
-    if not han or kana * _HAN_PER_KANA >= han:
-        return "en"
-    letters = sum(len(_LETTER.findall(text)) for text in texts)
-    return "zh" if han * _LETTERS_PER_HAN >= letters else "en"
-
 
 _TEXT_SUFFIXES: Final = frozenset(
     f".{suffix}"

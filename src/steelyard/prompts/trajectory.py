@@ -25,7 +25,7 @@ from steelyard.prompts.agent_messages import (
     plain_message,
     with_separate_results,
 )
-from steelyard.prompts.template import Language
+from steelyard.prompts.language import Language
 from steelyard.types import Output, token_weight
 
 TURNS: Final = "turns"

@@ -28,7 +28,7 @@ from steelyard.errors import ConfigError
 from steelyard.evaluation.objects import JudgedSuiteKeys, Suite
 from steelyard.evaluation.scorer_infos import infos_of, scorer_stages
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.template import Language, language_of
+from steelyard.prompts.language import Language, language_of
 from steelyard.runner import judge_name
 from steelyard.scorers.judges.criteria import Correctness
 from steelyard.scorers.judges.faithfulness import Faithfulness

@@ -30,6 +30,7 @@ from steelyard.errors import ConfigError, ModelError, TargetError
 from steelyard.models.base import AskedModel, CallParameters, ModelInfo
 from steelyard.models.openai_compatible import prompt_of, token_probabilities
 from steelyard.prompts.conversation import conversation_asked, question_of, with_system
+from steelyard.prompts.language import language_of
 from steelyard.prompts.sample_values import (
     SHOW_OPTIONS,
     Draw,
@@ -42,14 +43,7 @@ from steelyard.prompts.sample_values import (
     values_with_examples,
     wants_examples,
 )
-from steelyard.prompts.template import (
-    language_of,
-    load_template,
-    load_words,
-    placeholders,
-    render,
-    words_of_file,
-)
+from steelyard.prompts.template import load_template, load_words, placeholders, render, words_of_file
 from steelyard.replies.clean import fold
 from steelyard.session.session import proving
 from steelyard.targets.prompt import TemplateTarget

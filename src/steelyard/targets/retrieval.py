@@ -22,22 +22,14 @@ from steelyard.models.base import AskedModel, CallParameters, Model
 from steelyard.models.embeddings import Embeddings, Rerank, embed, rerank
 from steelyard.prompts.conversation import conversation_asked, search_text, with_system
 from steelyard.prompts.fenced_prompt import fence, mark_for
+from steelyard.prompts.language import LanguageSetting, prompt_language
 from steelyard.prompts.sample_values import (
     SAMPLE_NAMES,
     has_transcript,
     sample_values,
     shows_passage,
 )
-from steelyard.prompts.template import (
-    LanguageSetting,
-    check_names,
-    load_template,
-    load_words,
-    placeholders,
-    prompt_language,
-    render,
-    words_of_file,
-)
+from steelyard.prompts.template import check_names, load_template, load_words, placeholders, render, words_of_file
 from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk
 from steelyard.retrieval.stored import Hit, fused
 from steelyard.retrieval.vectors import VectorIndex, keep_vectors, kept_vectors, unit_rows, vectors_path

@@ -30,9 +30,10 @@ from steelyard.prompts.agent_messages import (
 )
 from steelyard.prompts.conversation import is_messages, question_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
+from steelyard.prompts.language import LanguageSetting, prompt_language
 from steelyard.prompts.message_parts import shown_content
 from steelyard.prompts.sample_values import check_placeholders, sample_values
-from steelyard.prompts.template import LanguageSetting, OwnWords, names_of, prompt_language, render
+from steelyard.prompts.template import OwnWords, names_of, render
 from steelyard.prompts.trajectory import windowed_transcript
 from steelyard.replies.answer_text import answer_of
 from steelyard.replies.user_turn import UserTurn, read_user_turn

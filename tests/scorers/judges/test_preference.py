@@ -9,7 +9,7 @@ from tests.scorers.judges.judge_server import failed, filtered, judged, number_o
 
 from steelyard import ConfigError, Output, Sample
 from steelyard.constraints import check_options
-from steelyard.prompts.template import language_of
+from steelyard.prompts.language import language_of
 from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.judges.preference import Preference
 

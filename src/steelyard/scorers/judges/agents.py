@@ -13,7 +13,8 @@ from typing import Annotated, Any, ClassVar, Final, NamedTuple
 
 from steelyard.constraints import Share, Within
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.template import Language, OwnWords
+from steelyard.prompts.language import Language
+from steelyard.prompts.template import OwnWords
 from steelyard.prompts.trajectory import (
     Trajectory,
     WindowedTranscript,

@@ -36,7 +36,7 @@ from typing import Any, ClassVar, Final
 from steelyard.constraints import Share
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt
-from steelyard.prompts.template import Language
+from steelyard.prompts.language import Language
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_text import answer_of
 from steelyard.replies.judge_reply import Verdict

@@ -24,7 +24,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
-from steelyard.prompts.template import Language
+from steelyard.prompts.language import Language
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_text import answer_of
 from steelyard.replies.judge_reply import Scale, Verdict

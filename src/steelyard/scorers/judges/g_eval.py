@@ -21,7 +21,8 @@ from steelyard.constraints import Filled, ScoreName, Share, TextList, Within
 from steelyard.errors import expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt
-from steelyard.prompts.template import Language, OwnWords, own_words
+from steelyard.prompts.language import Language
+from steelyard.prompts.template import OwnWords, own_words
 from steelyard.replies.answer_text import answer_of
 from steelyard.replies.judge_reply import Verdict
 from steelyard.replies.listing import read_list

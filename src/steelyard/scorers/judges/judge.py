@@ -20,9 +20,9 @@ from steelyard.errors import ConfigError
 from steelyard.models.base import AskedModel, CallParameters, ModelInfo, is_model
 from steelyard.models.decisions import DECISIONS
 from steelyard.prompts.fenced_prompt import FencedPrompt
+from steelyard.prompts.language import Language, LanguageSetting, prompt_language
 from steelyard.prompts.message_parts import images_in
 from steelyard.prompts.reply_schema import response_format
-from steelyard.prompts.template import Language, LanguageSetting, prompt_language
 from steelyard.registry import NOT_A_SETTING
 from steelyard.replies.judge_reply import Scale
 from steelyard.scorers.judges.decisions import (

@@ -19,7 +19,8 @@ from steelyard.constraints import ScoreName, Seed, TextList
 from steelyard.errors import ConfigError, expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt
-from steelyard.prompts.template import Language, own_words, placeholders
+from steelyard.prompts.language import Language
+from steelyard.prompts.template import own_words, placeholders
 from steelyard.prompts.trajectory import read_trajectory, shorten, windowed_transcript
 from steelyard.replies.judge_reply import Verdict
 from steelyard.replies.preference import read_preference

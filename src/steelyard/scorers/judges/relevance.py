@@ -38,7 +38,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from steelyard.constraints import Share, Within
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.template import Language
+from steelyard.prompts.language import Language
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.answer_text import answer_of
 from steelyard.replies.judge_reply import Verdict

@@ -22,8 +22,9 @@ from steelyard.files import NOT_IN_FILE_NAMES
 from steelyard.models.base import Model, ModelInfo
 from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.prompts.conversation import transcript_of
+from steelyard.prompts.language import language_of
 from steelyard.prompts.sample_values import SAMPLE_NAMES
-from steelyard.prompts.template import language_of, load_template, names_of, placeholders
+from steelyard.prompts.template import load_template, names_of, placeholders
 from steelyard.registry import find
 from steelyard.scorers.combined import CHECKS, Checks
 from steelyard.scorers.judges.judge import Judge, takes_model

@@ -20,7 +20,8 @@ from steelyard.constraints import Within
 from steelyard.errors import ConfigError
 from steelyard.prompts.agent_messages import USAGE, summed_usage, tokens_in
 from steelyard.prompts.conversation import is_messages, search_text
-from steelyard.prompts.template import LanguageSetting, load_template, names_of, prompt_language, render
+from steelyard.prompts.language import LanguageSetting, prompt_language
+from steelyard.prompts.template import load_template, names_of, render
 from steelyard.replies.answer_text import answer_of
 from steelyard.scorers.sql import ATTEMPTS
 from steelyard.scorers.sql_replies import SqlReply, sql_reply
