@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 
 import pytest
 from tests.viewer.conftest import serving
@@ -44,6 +45,9 @@ def test_the_page_of_a_run_shows_the_rate_over_all_turns_and_of_each_turn(served
     assert "Tone per turn: all turns" in text
     assert "Tone per turn by turn: polite" in text
     assert "77.8 %" in text, "14 of 18 turns"
+    cells = re.findall(r"(?:[\d.]+ %|>1)(?=</span>)", text)
+    assert {"33.3 %", "100.0 %"} <= set(cells), "beside shares, a conversation without a bad turn has one too"
+    assert ">1" not in cells
 
 
 def test_the_page_of_a_sample_shows_the_verdict_and_reason_of_each_turn(served):

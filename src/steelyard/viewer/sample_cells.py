@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from steelyard.analysis.judging_manifest import is_judging, sides_of
@@ -161,7 +161,10 @@ class VerdictWords:
             return named_verdict(verdict, self.sides) if self.sides else verdict
         if score.passed is not None and score.name in self.verdicts and score.value in {0, 1}:
             return verdict_words(self.infos.get(score.name))[0 if score.passed else 1]
-        return record_value_text(score.value, self.infos.get(score.name))
+        info = self.infos.get(score.name)
+        if info is not None and score.name not in self.verdicts:
+            info = replace(info, threshold=None)  # beside shares, a 1 is one too
+        return record_value_text(score.value, info)
 
 
 def _sides(run: Run) -> tuple[str, ...]:
