@@ -6,6 +6,7 @@ import html
 import re
 
 import pytest
+from tests.command_here import command_here
 from tests.viewer.conftest import serving
 
 from steelyard import Sample, Scripted, Suite, evaluate_suite
@@ -65,3 +66,19 @@ def test_the_page_of_a_comparison_pairs_conversations(served):
     assert status == 200
     assert "Turns of conversations" in text
     assert "33.3 %" in text
+
+
+def test_the_rates_beside_a_difference_over_turns_are_over_turns_too(tmp_path):
+    def samples_of(lengths):
+        return [Sample(name, [{"role": "user", "content": text} for text in "xyz"[:n]]) for name, n in lengths.items()]
+
+    scorer = PerTurn(ErrorJudge(Judge(Scripted(function=judged)), "tone", "The answer is rude."))
+    targets = {"polite": SimulatedUser(lambda sample: "fine"), "rude": SimulatedUser(rude)}
+    suite = Suite("T", "custom", samples_of({"a": 1, "b": 3, "c": 3}), targets, (scorer,))
+    polite, rude_run = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    with serving(tmp_path / "s.db") as viewer:
+        _, _, text = viewer.ask(f"/compare?a={polite.id}&b={rude_run.id}")
+    printed = command_here(tmp_path, "compare", polite.id, rude_run.id, "--store", "s.db").out
+    assert "42.9 %" in text, "3 of 7 turns, and not the mean of 1, 1/3 and 1/3"
+    assert "55.6 %" not in text.partition("Sample by sample")[0]
+    assert "3/7" in printed

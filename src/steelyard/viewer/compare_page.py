@@ -111,7 +111,7 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             second=second,
             title=score_title(compared.score),
             scores=sorted(shared := set.intersection(*({*run.score_order} for run in runs))),
-            columns=change_columns(runs, shared, chosen),
+            columns=change_columns(runs, shared, chosen, has_references=not rows or any(row.key for row in rows)),
             words=verdict_words(runs[0].score_infos.get(compared.score)),
             chosen=chosen,
             section=section,
@@ -205,7 +205,7 @@ def _shown(pages: Pages, runs: Sequence[Run], pair: PairComparison, second: str)
 
 def _compared_runs(compared: Comparison, shown_pairs: Sequence[ShownPair]) -> Iterator[ComparedRun]:
     for summary, shown in zip((compared.baseline, *compared.others), (None, *shown_pairs), strict=True):
-        yield ComparedRun(summary, summary.score(compared.score), shown)
+        yield ComparedRun(summary, summary.rate(compared.score), shown)
 
 
 def _width(pairs: Sequence[PairComparison]) -> float:
@@ -254,17 +254,20 @@ def _facts(runs: Sequence[Run]) -> list[str]:
     return [fact for fact in facts if fact]
 
 
-def change_columns(runs: Sequence[Run], scores: Collection[str], chosen: Sequence[str]) -> tuple[SampleColumn, ...]:
+def change_columns(
+    runs: Sequence[Run], scores: Collection[str], chosen: Sequence[str], *, has_references: bool
+) -> tuple[SampleColumn, ...]:
     """All columns that the table of changed samples can have beside those of the runs, in order.
 
     Args:
         runs: the baseline first.
         scores: that all runs have.
         chosen: keys of the columns that a reader chose; none means those that are shown at first.
+        has_references: whether any of the samples has an expected answer.
     """
     columns = (
         SampleColumn("output", "Outputs", shown=True),
-        SampleColumn("reference", "Expected", shown=True),
+        SampleColumn("reference", "Expected", shown=has_references, empty="" if has_references else "empty"),
         SampleColumn("input", "Input", shown=True),
         SampleColumn("group", "Group", shown=False),
         *(

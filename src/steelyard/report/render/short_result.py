@@ -145,7 +145,7 @@ def _rows(runs: PageRuns, score: str, comparison: Comparison | None, width: int,
     rows = []
     for name, summary in runs:
         mark, _ = _MARKS.get(pairs[summary.run].verdict, _UNDECIDED) if summary.run in pairs else ("", "")
-        figures = _figures(summary.score(score), summary, with_interval=not compared)
+        figures = _figures(summary.rate(score), summary, with_interval=not compared)
         figures = [figures[1], figures[0], *figures[2:]] if compared else figures
         difference = _size(pairs[summary.run]) if summary.run in pairs else ""
         rows.append([f" {mark}" if many else "", name, *figures[:-1], difference, figures[-1]])
