@@ -566,3 +566,16 @@ def test_a_letter_named_as_wrong_or_impossible_is_no_answer(reply):
 def test_a_letter_named_as_wrong_is_the_answer_where_that_is_asked_for():
     assert read_choice("Wrong answer: D", GASES, question="Which statement is incorrect?").letters == ("D",)
     assert read_choice("错误答案是D", GASES, question="下列说法错误的是").letters == ("D",)
+
+
+@pytest.mark.parametrize(
+    ("reply", "letters"),
+    [
+        ("Answer: E. coli is the most common cause, so D.", ("D",)),
+        ("The answer is E. coli.", ()),
+        ("Answer: E. pseudomonas, which resists most drugs", ("E",)),
+    ],
+)
+def test_the_first_letter_of_a_name_that_an_option_gives_in_full_is_no_option(reply, letters):
+    options = ["Staphylococcus aureus", "Klebsiella", "Proteus", "Escherichia coli", "Pseudomonas"]
+    assert read_choice(reply, options).letters == letters

@@ -48,6 +48,8 @@ _SMALL_LABEL: Final = re.compile(r"\n[ \t]{0,8}(?:[-•·][ \t]{0,8})?[(\[]?([a-
 _LED_TO: Final = re.compile(
     r"\b(?:is|be|are|was|choose|select|pick|option|answer|with|leaves|only|not|or|and)\s{1,3}[(\[]?$", re.IGNORECASE
 )
+_NAME_IN_FULL: Final = re.compile(r"(?<![A-Za-z])([A-Z])[a-z]+\s([a-z]{3,30})(?![A-Za-z])")
+_NAME_ABBREVIATED: Final = re.compile(r"(?<![A-Za-z])([A-Z])\.\s([a-z]{3,30})(?![A-Za-z])")
 _LETTER_WITHIN: Final = re.compile(r"(?<![A-Za-z])[A-Z](?![A-Za-z])")
 _LETTERS_ALONE: Final = re.compile(
     r"(?<![A-Za-z0-9])(?!A\s(?!and\b|or\b|is\b|are\b)[a-z])(?!I\s)[A-Z]{1,26}(?![A-Za-z0-9])"
@@ -300,6 +302,23 @@ class ChoiceReading:
     reason: str = ""
 
 
+def _without_abbreviations(text: str, options: Mapping[str, str]) -> str:
+    """The text without the first letters of names that another option gives in full, each as `_`.
+
+    `Answer: E. coli` names no option E where D is Escherichia coli.
+    """
+    full = {match.groups(): letter for letter, option in options.items() for match in _NAME_IN_FULL.finditer(option)}
+    if not full:
+        return text
+
+    def masked(match: re.Match[str]) -> str:
+        first, word = match.groups()
+        is_label = full.get((first, word), first) == first or options.get(first, word).lower().startswith(word)
+        return match.group() if is_label else f"_{match.group()[1:]}"
+
+    return _NAME_ABBREVIATED.sub(masked, text)
+
+
 def _with_capital_labels(text: str, options: Mapping[str, str]) -> str:
     """The text with capitals in place of small letters before the options' own texts: `a) iron` becomes `A) iron`."""
 
@@ -326,7 +345,7 @@ class ChoicePage:
         self, cleaned: CleanedReply, options: Mapping[str, str], question: str = "", *, several: bool = False
     ) -> None:
         self.cleaned = cleaned
-        self.text = _with_capital_labels(cleaned.text, options)
+        self.text = _without_abbreviations(_with_capital_labels(cleaned.text, options), options)
         self.by_letter = options
         self.labels = tuple(options)
         self.options = tuple(options.values())
