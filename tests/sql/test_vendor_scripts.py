@@ -338,6 +338,14 @@ def test_a_table_that_cannot_be_built_is_named_and_spoils_no_other(sandbox, engi
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_table_that_lacks_a_bracket_takes_nothing_behind_it_along(sandbox, engine):
+    lost = "CREATE TABLE `bad` (`x` int(3;\n"
+    script = f"{lost}CREATE TABLE `good` (`x` int unsigned) ENGINE=InnoDB;\nINSERT INTO `good` VALUES (1);"
+    assert rows(sandbox, engine, script, "SELECT * FROM good") == [("1",)]
+    assert rows(sandbox, engine, script, "SELECT * FROM bad").startswith("bad cannot be built on")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_script_of_no_vendor_is_built_without_its_bad_table(sandbox, engine):
     script = "CREATE TABLE a(x INT); INSERT INTO a VALUES (1); CREATE TABLE b(x INT,; CREATE VIEW v AS SELECT * FROM a"
     assert rows(sandbox, engine, script, "SELECT * FROM v") == [("1",)]

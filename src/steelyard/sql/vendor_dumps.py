@@ -100,7 +100,8 @@ def split_dump(script: str, vendor: Vendor) -> Iterator[DumpStatement]:
     at, parts, depth, deepest = 0, list[str](), 0, 0
     while token := pattern.match(script, at):
         kind, at = token.lastgroup, token.end()
-        if kind not in {"end", "go", "start"} or (depth and kind != "go"):
+        # A `;` ends a statement in brackets too: of one that lacks its closing bracket nothing behind is lost.
+        if kind not in {"end", "go", "start"} or (depth and kind == "start"):
             depth += (kind == "open") - (kind == "close" and depth > 0)
             deepest = max(deepest, depth)
             parts.append(" " if kind == "skip" else token[0])
