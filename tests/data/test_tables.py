@@ -107,15 +107,26 @@ def test_gb18030_is_said_in_a_note(tmp_path):
     ],
 )
 def test_other_encodings_of_east_asia_are_named_and_not_read_as_nonsense(tmp_path, encoding, name, text):
-    (tmp_path / "a.csv").write_bytes(text.encode(encoding))
+    (tmp_path / "a.csv").write_bytes((8 * text).encode(encoding))
     with pytest.raises(DataError, match=f"but perhaps {name} .*; save the file as UTF-8"):
         read_tables(SampleFiles(tmp_path / "a.csv"))
 
 
 @pytest.mark.parametrize(
-    "text", ["題目,答案\n下列何者是臺灣最高的山峰,玉山\n", "题目,答案\n日语单词「です」的意思是什么,是\n"]
+    "text",
+    [
+        "題目,答案\n下列何者是臺灣最高的山峰,玉山\n",
+        "题目,答案\n日语单词「です」的意思是什么,是\n",
+        "题目,答案\n请选择日语「ありがとう」的意思：谢谢、再见、你好,谢谢\n",
+        "题目,答案\n肺癌、肺炎、肺结核和肺气肿中哪个是肿瘤,肺癌\n",
+        "题目,答案\n古巴、巴西、巴拿马、巴黎、巴基斯坦哪个是城市,巴黎\n",
+        "题目,答案\n狼和羊的故事：大灰狼来了，小羊跑了,狼\n",
+        "题目,答案\n朱镕基总理在北京市,对\n",
+    ],
 )
-def test_traditional_chinese_and_some_kana_in_gb18030_are_read(tmp_path, text):
+@pytest.mark.parametrize("times", [1, 8])
+def test_chinese_of_any_subject_in_gb18030_is_read(tmp_path, text, times):
+    text = times * text
     (tmp_path / "a.csv").write_bytes(text.encode("gb18030"))
     assert rows(tmp_path / "a.csv")[1][1] == text.splitlines()[1].split(",")
 

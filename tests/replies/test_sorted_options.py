@@ -37,17 +37,24 @@ def test_options_marked_or_headed_as_right_are_the_answer(reply):
     assert asked_for_wrong.letters == (("A", "C") if are_boxes else ("B", "D"))
 
 
-@pytest.mark.parametrize("reply", ["[ ] A", "☐ A", "( ) A", "A [ ]", "Answer: [ ] A"])
+@pytest.mark.parametrize("reply", ["[ ] A", "☐ A", "A [ ]"])
 @pytest.mark.parametrize("question", ["", "Which is right?", ASKS_FOR_WRONG])
 def test_an_empty_box_is_no_answer(reply, question):
     assert read_choice(reply, STONES, question=question).status == "unparsed"
+
+
+@pytest.mark.parametrize("reply", ["( ) B", "Answer: [ ] B", "答案是：（ ）B", "( ) A\n(x) B\n( ) C"])
+def test_brackets_are_empty_boxes_at_the_start_of_a_line_where_others_are_ticked_or_square(reply):
+    assert read_choice(reply, STONES).letters == ("B",)
 
 
 @pytest.mark.parametrize("reply", ["错误的是D", "不正确的是D。", "不符合题意的是D", "✗ D", "The incorrect one is D"])
 def test_a_letter_named_as_wrong_is_the_answer_only_where_the_wrong_one_is_asked_for(reply):
     assert read_choice(reply, STONES).status == "unparsed"
     assert read_choice(reply, STONES, question="下列说法正确的是").status == "unparsed"
-    for question in ("下列说法错误的是", "下列不正确的是", "哪一项是不对的选项?", "Which is incorrect?"):
+    asked = ("下列说法错误的是", "下列不正确的是", "哪一项是不对的选项?", "Which is incorrect?")
+    rarely = () if reply == "✗ D" else ("下列说法除哪项外都对?", "找出错误:", "Which of these is never a stone?")
+    for question in (*asked, *rarely):
         assert read_choice(reply, STONES, question=question).letters == ("D",)
 
 

@@ -345,6 +345,18 @@ def test_a_table_that_lacks_a_bracket_takes_nothing_behind_it_along(sandbox, eng
     assert rows(sandbox, engine, script, "SELECT * FROM bad").startswith("bad cannot be built on")
 
 
+def test_statements_in_the_body_of_a_rule_are_not_run(sandbox):
+    rule = "CREATE RULE r AS ON INSERT TO t DO ALSO (UPDATE t SET a = 2; DELETE FROM t;);"
+    script = f"CREATE TABLE t (a integer, b jsonb);\nINSERT INTO t VALUES (1, NULL);\n{rule}\n"
+    assert rows(sandbox, "sqlite", script, "SELECT a FROM t") == [("1",)]
+
+
+def test_a_view_of_mysql_over_partitions_of_rows_is_built(sandbox):
+    view = "CREATE VIEW v AS select id, row_number() over (partition by list order by id) AS n from t;"
+    script = f"CREATE TABLE `t` (`id` int unsigned, `list` int) ENGINE=InnoDB;\nINSERT INTO `t` VALUES (1, 2);\n{view}"
+    assert rows(sandbox, "sqlite", script, "SELECT n FROM v") == [("1",)]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_script_of_no_vendor_is_built_without_its_bad_table(sandbox, engine):
     script = "CREATE TABLE a(x INT); INSERT INTO a VALUES (1); CREATE TABLE b(x INT,; CREATE VIEW v AS SELECT * FROM a"

@@ -36,7 +36,11 @@ _TWO_BYTES: Final = re.compile(rb"[\x81-\xfe][\x40-\xfe]")
 _COMMON_KOREAN: Final = frozenset(
     "이다는을의은에가고한를지로기하것중서사인".encode("euc_kr")[i : i + 2] for i in range(0, 40, 2)
 )
-"""The most frequent syllables; in GB18030 they are rare characters."""
+"""The most frequent syllables. Some have the bytes of usual Chinese characters (肺, 巴), so many must occur."""
+_CHINESE_SIGNS: Final = frozenset({b"\xa3\xac", b"\xa3\xba", b"\xa3\xbf"})
+"""The comma, the colon and the question mark of Chinese, whose bytes EUC-JP does not use."""
+_MANY_PAIRS: Final = 100
+_DIFFERENT: Final = 5
 _MARKS: Final = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -231,7 +235,7 @@ def _east_asian(path: Path) -> str:
 
     First bytes 81 to 9F begin the kana and the common kanji of Shift-JIS, A4 and A5 the kana of EUC-JP. Two of five
     characters of Big5 end with a byte below 7F, of 298,831 in Chinese replies 10; traditional ones in GB18030 do as
-    well, but some of them begin with 81 to A0 or end with 7F to A0.
+    well, but some of them begin with 81 to A0 or end with 7F to A0. A short file is read as Chinese.
     """
     with path.open("rb") as stream:
         pairs = _TWO_BYTES.findall(stream.read(_CHUNK))
@@ -243,11 +247,16 @@ def _east_asian(path: Path) -> str:
 
     if share(lambda pair: pair[0] <= 0x9F) > 0.9:
         return "Shift-JIS"
-    if share(lambda pair: pair[1] < 0x7F) > 0.1 and not share(lambda pair: pair[0] < 0xA1 or 0x7F <= pair[1] < 0xA1):
-        return "Big5"
-    if share(lambda pair: pair[0] in {0xA4, 0xA5}) > 0.2:
+    different = set(pairs)
+    low = {pair for pair in different if pair[1] < 0x7F}
+    if len(pairs) < _MANY_PAIRS:
+        return ""
+    if share(low.__contains__) > 0.1 and len(low) >= _DIFFERENT:
+        return "" if share(lambda pair: pair[0] < 0xA1 or 0x7F <= pair[1] < 0xA1) else "Big5"
+    if share(lambda pair: pair[0] in {0xA4, 0xA5}) > 0.2 and not different & _CHINESE_SIGNS:
         return "EUC-JP"
-    return "EUC-KR" if share(_COMMON_KOREAN.__contains__) > 0.1 else ""
+    is_korean = share(_COMMON_KOREAN.__contains__) > 0.1 and len(different & _COMMON_KOREAN) > _DIFFERENT
+    return "EUC-KR" if is_korean else ""
 
 
 def _line_ends(path: Path) -> int:

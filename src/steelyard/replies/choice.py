@@ -124,7 +124,7 @@ _JSON_LETTERS: Final = re.compile(
 )
 _LONGEST_NUMBER: Final = 2
 _CUT_OFF: Final = re.compile(r"(?:[,;:、…]|\.{3})\s*\Z")
-"""The end of a reply that stops in a sentence."""
+"""The end of a reply that breaks off within a sentence."""
 _REASONS: Final = {
     "none_of_these": "the reply says that no option fits",
     "refused": "the model declined to answer",

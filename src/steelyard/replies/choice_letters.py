@@ -153,8 +153,17 @@ _JUDGED: Final = re.compile(
     re.IGNORECASE,
 )
 _MARKED: Final = re.compile(r"^[ \t•-]{0,6}(?:[✅✔✓☑]|(?P<wrong>[❌✗✘❎]))\ufe0f?[ \t]{0,2}[(\[]?\Z", re.MULTILINE)
-_UNMARKED: Final = re.compile(r"(?:(?P<empty>[☐□]|\[ ?\]|\( ?\))|[❌✗✘❎])\ufe0f?[ \t]{0,2}[(\[]?\Z")
-"""In front of a letter: its line is marked as right or wrong; an empty box, or the mark of what is wrong."""
+"""In front of a letter: its line is marked as right or wrong."""
+_EMPTY_OR_CROSSED: Final = re.compile(
+    r"(?:(?P<empty>[☐□]|^[ \t•-]{0,6}\[ ?\])|(?P<round>^[ \t•-]{0,6}\( ?\))|[❌✗✘❎])\ufe0f?[ \t]{0,2}[(\[]?\Z",
+    re.MULTILINE,
+)
+"""In front of a letter: an empty box, or the mark of what is wrong. Brackets in a line may be a blank to fill in."""
+_TICKED: Final = re.compile(r"\([xX✓√]\)")
+_MAY_ASK_FOR_WRONG: Final = re.compile(
+    r"[错误不非除否]|않|아닌|틀린|잘못|n't\b|\b(?:not|except|lie|never|false|untrue|incorrect|wrong|least)\b",
+    re.IGNORECASE,
+)
 _WALKED: Final = re.compile(
     r":\s[^.!?\n]{1,120}\b(?:is|are|was|were) (?:incorrect|wrong|not (?:correct|right|true))[.;,] ?\(?[A-Z]\)?[:.)]\s"
 )
@@ -494,12 +503,15 @@ def asks_for_wrong(page: ChoicePage) -> bool:
 def is_named_wrong(page: ChoicePage, start: int) -> bool:
     """Whether the letter at `start` has an empty box, or is named as wrong and none was asked for: `错误的是D`."""
     before = max(0, start - _NAMED_WRONG_WITHIN)
-    if (mark := _UNMARKED.search(page.text, before, start)) and mark["empty"]:
-        return True
+    mark = _EMPTY_OR_CROSSED.search(page.text, before, start)
+    if mark and (mark["round"] or mark["empty"]):
+        return bool(mark["empty"] or _TICKED.search(page.text))
     if asks_for_wrong(page) or re.search(r"\b(?:EXCEPT|NOT)\b", page.question):
         return False
     if mark or WRONG_ANSWER.search(page.text, before, start):
         return True
+    if _MAY_ASK_FOR_WRONG.search(page.question):
+        return False
     one = WRONG_ONE.search(page.text, before, start)  # words in front may repeat the question: `下列说法不正确的是C`
     return one is not None and bool(page.question.strip() or not re.search(r"\w", page.text[: one.start()]))
 

@@ -313,7 +313,7 @@ def _without_abbreviations(text: str, options: Mapping[str, str]) -> str:
 
     def masked(match: re.Match[str]) -> str:
         first, word = match.groups()
-        is_label = full.get((first, word), first) == first or options.get(first, word).lower().startswith(word)
+        is_label = full.get((first, word), first) == first or word in options.get(first, word).lower().split()
         return match.group() if is_label else f"_{match.group()[1:]}"
 
     return _NAME_ABBREVIATED.sub(masked, text)

@@ -71,6 +71,7 @@ _END_OF_ROWS: Final = re.compile(r"^\\\.[ \t\r]*$", re.MULTILINE)
 _ROUTINE: Final = re.compile(
     r"\s*(?:CREATE|ALTER)\s+(?:OR\s+\w+\s+)?(?:PROC|PROCEDURE|FUNCTION|TRIGGER)\b", re.IGNORECASE
 )
+_RULE: Final = re.compile(r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?RULE\b", re.IGNORECASE)
 _GO: Final = re.compile(r"^[ \t]*GO[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 
 
@@ -100,8 +101,9 @@ def split_dump(script: str, vendor: Vendor) -> Iterator[DumpStatement]:
     at, parts, depth, deepest = 0, list[str](), 0, 0
     while token := pattern.match(script, at):
         kind, at = token.lastgroup, token.end()
-        # A `;` ends a statement in brackets too: of one that lacks its closing bracket nothing behind is lost.
-        if kind not in {"end", "go", "start"} or (depth and kind == "start"):
+        # A `;` ends a statement in brackets too, of which one may lack its closing bracket; but not in a rule's body.
+        within = depth and (kind == "start" or (kind == "end" and _RULE.match("".join(parts[:20]))))
+        if kind not in {"end", "go", "start"} or within:
             depth += (kind == "open") - (kind == "close" and depth > 0)
             deepest = max(deepest, depth)
             parts.append(" " if kind == "skip" else token[0])
@@ -163,10 +165,11 @@ def domains_of(script: str) -> dict[str, str]:
     return {match["name"].strip('"').casefold(): match["base"] for match in _DOMAIN.finditer(script)}
 
 
+_TABLE_OF_MYSQL: Final = re.compile(r"CREATE\s+(?:TEMPORARY\s+)?TABLE\b", re.IGNORECASE)
 _UNREAD: Final = re.compile(
     r"""(?P<kept>'(?:[^'\\]|\\.|'')*+'|"(?:[^"\\]|\\.|"")*+"|`[^`]*+`)|\bSRID\s+\d++"""
-    r"""|(?<=[\w`])\s++(?P<spatial>(?:MULTI)?(?:POINT|LINESTRING|POLYGON)|GEOM(?:ETRY)?COLLECTION)\b(?!\s*\()"""
-    r"""|\bPARTITION\s+BY\s+(?:LINEAR\s+)?(?:RANGE|LIST|HASH|KEY|SYSTEM_TIME)\b.*\Z""",
+    r"""|(?<=[\w`])\s++(?P<spatial>(?:MULTI)?(?:POINT|LINESTRING|POLYGON)|GEOM(?:ETRY)?COLLECTION)\b(?!\s*\(|\s+USING\b)"""
+    r"""|\bPARTITION\s+BY\s+(?:LINEAR\s+)?(?:(?:RANGE|LIST)(?:\s+COLUMNS)?\s*\(|HASH\s*\(|KEY\b|SYSTEM_TIME\b).*\Z""",
     re.IGNORECASE | re.DOTALL,
 )
 """In a table of MySQL: partitions, and what a geometry is of."""
@@ -193,6 +196,6 @@ def readable(text: str, vendor: Vendor) -> str:
         return _NOISE.sub(lambda match: match[1] or " ", text)
     if vendor == "postgres":
         return _OVERRIDING.sub(r"\1", _NO_DATA.sub("", text), count=1)
-    if vendor == "mysql" and text[:6].upper() == "CREATE":
+    if vendor == "mysql" and _TABLE_OF_MYSQL.match(text):
         return _UNREAD.sub(lambda match: match["kept"] or (" geometry" if match["spatial"] else ""), text)
     return text

@@ -497,16 +497,18 @@ def affinity(declared: str) -> str:
 
 
 def table_rules(create: str) -> list[tuple[str, str]]:
-    r"""What of a CREATE TABLE no pragma tells: conditions of CHECK, generated columns, collations and its options.
+    r"""Rules of a CREATE TABLE that no pragma returns: CHECK conditions, generated columns, collations, table options.
 
-    Without differences of blanks, comments, case and quoted names.
+    Blanks, comments, case and quoted names make no difference.
 
     >>> table_rules("CREATE TABLE t (a INT CHECK(a>0), b DEFAULT 'CHECK (', CHECK ( B <> 'X' AND (\"a\" > 1)))")
     [('check', '( a > 0 )'), ('check', "( b <> 'X' and ( a > 1 ) )")]
     >>> table_rules("CREATE TABLE t (a TEXT COLLATE NOCASE, b AS (a || 'B')) STRICT")
     [('collation', 'a nocase'), ('generated', "b ( a || 'B' )"), ('option', 'strict')]
+    >>> table_rules("CREATE TABLE t (a INT) WITHOUT  ROWID -- see (1)")
+    [('option', 'without rowid')]
     """
-    found: list[tuple[str, str]] = []
+    rules: list[tuple[str, str]] = []
     tokens = list(_leveled(create))
     column, end = "", 0
     for at, (plain, _, level) in enumerate(tokens):
@@ -516,17 +518,18 @@ def table_rules(create: str) -> list[tuple[str, str]]:
         if at < end or level == 0:
             continue
         if before == "collate" and plain != "binary":
-            found.append(("collation", f"{column} {plain}"))
+            rules.append(("collation", f"{column} {plain}"))
         elif plain == "(" and before in _BEFORE_RULE:
             end = 1 + next((n for n in range(at, len(tokens)) if tokens[n][1:] == (")", level)), at)
             inside = " ".join(token[0] for token in tokens[at:end])
-            found.append((_BEFORE_RULE[before], f"{column} {inside}" if before == "as" else inside))
-    options = create[create.rfind(")") + 1 :].casefold().split(",")
-    return found + [("option", " ".join(option.split())) for option in sorted(options) if option.strip()]
+            rules.append((_BEFORE_RULE[before], f"{column} {inside}" if before == "as" else inside))
+    last = max((at for at, (_, bare, level) in enumerate(tokens) if (bare, level) == (")", 0)), default=len(tokens))
+    options = " ".join(plain for plain, _, _ in tokens[last + 1 :]).split(",")
+    return rules + [("option", option.strip()) for option in sorted(options) if option.strip()]
 
 
 def _leveled(create: str) -> Iterator[tuple[str, str, int]]:
-    """Each token without its case and quotes, the same where it is not quoted, and how many brackets it is in."""
+    """Each token in lower case without quotes, the same or "" if it was quoted, and its bracket depth."""
     level = 0
     for token in _TOKENS.finditer(create):
         text = token.group()
