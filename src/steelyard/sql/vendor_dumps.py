@@ -157,12 +157,17 @@ _DOMAIN: Final = re.compile(
 
 
 def domains_of(script: str) -> dict[str, str]:
-    """Domains of PostgreSQL with the types that they are of.
+    """Domains of PostgreSQL with the types that they are of; none of a name that schemas give to several types.
 
     >>> domains_of('CREATE DOMAIN public.year AS integer CONSTRAINT c CHECK (VALUE > 1900);')
     {'year': 'integer'}
+    >>> domains_of('CREATE DOMAIN a.kind AS integer;' + chr(10) + 'CREATE DOMAIN b.kind AS text;')
+    {}
     """
-    return {match["name"].strip('"').casefold(): match["base"] for match in _DOMAIN.finditer(script)}
+    bases: dict[str, set[str]] = {}
+    for match in _DOMAIN.finditer(script):
+        bases.setdefault(match["name"].strip('"').casefold(), set()).add(match["base"])
+    return {name: next(iter(types)) for name, types in bases.items() if len(types) == 1}
 
 
 _TABLE_OF_MYSQL: Final = re.compile(r"CREATE\s+(?:TEMPORARY\s+)?TABLE\b", re.IGNORECASE)

@@ -237,7 +237,8 @@ def threshold_of(scorers: Sequence[Any], threshold: Any, weights: Sequence[Any])
     sets = [[scorers[at] for at in members] for members in _least_sets(weights, threshold * sum(weights) - 1e-9)]
     if not sets:
         raise UnconvertedError(
-            f"{threshold} of {len(scorers)} is not reached, or in too many ways. Instead: a function"
+            f"more than {_LARGEST_SET} assertions of which some must hold, or weights that do not reach the threshold "
+            f"{threshold}. Instead: a function"
         )
     if _ASKING & kinds and len(sets) > 1 and any(len(members) > 1 for members in sets):
         raise UnconvertedError(
@@ -249,7 +250,9 @@ def threshold_of(scorers: Sequence[Any], threshold: Any, weights: Sequence[Any])
 
 
 def _least_sets(weights: Sequence[float], needed: float) -> list[tuple[int, ...]]:
-    """The sets that reach a weight and would not without any one of their members; [] where none or very many do."""
+    """The least sets of weights that reach a sum; [] where none does, or the weights are too many."""
+    if not weights:
+        return []
     if sum(weights) >= needed > sum(weights) - min(weights):
         return [tuple(range(len(weights)))]
     if min(weights) >= needed:

@@ -10,9 +10,14 @@ UNION ALL SELECT 'it is a member of ' || r.rolname FROM pg_catalog.pg_roles AS r
         WHERE rolname = current_user)
 UNION ALL (SELECT 'it may become ' || r.rolname FROM pg_catalog.pg_roles AS r -- by SET ROLE; rights are not inherited
     WHERE r.rolname <> current_user AND pg_has_role(current_user, r.oid, 'MEMBER')
-    AND (r.rolsuper OR r.rolcreaterole OR r.rolcreatedb OR r.rolreplication OR NOT pg_has_role(current_user, r.oid, 'USAGE')
-        AND EXISTS (SELECT FROM pg_catalog.pg_class AS c WHERE c.relkind IN ('r', 'p', 'v', 'f') AND c.oid >= 16384
-            AND has_table_privilege(r.oid, c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')))
+    AND (r.rolsuper OR r.rolcreaterole OR r.rolcreatedb OR r.rolreplication
+        OR NOT pg_has_role(current_user, r.oid, 'USAGE') AND (has_database_privilege(r.oid, current_database(), 'CREATE')
+        OR EXISTS (SELECT FROM pg_catalog.pg_namespace AS n WHERE n.nspname NOT LIKE 'pg\_%'
+            AND n.nspname <> coalesce(current_setting('steelyard.writes_to', true), '')
+            AND (has_schema_privilege(r.oid, n.oid, 'CREATE') OR EXISTS (SELECT FROM pg_catalog.pg_class AS c
+                WHERE c.relnamespace = n.oid AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.oid >= 16384
+                AND (has_table_privilege(r.oid, c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
+                    OR has_any_column_privilege(r.oid, c.oid, 'INSERT, UPDATE')))))))
     AND NOT (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user) ORDER BY r.oid LIMIT 3)
 UNION ALL (SELECT 'it may write to ' || c.oid::regclass::text FROM pg_catalog.pg_class AS c
     JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
