@@ -231,10 +231,10 @@ def _is_western(path: Path) -> bool:
 
 
 def _east_asian(path: Path) -> str:
-    """The encoding whose usual characters enough pairs of bytes are rather than Chinese ones; "" if none.
+    """The East Asian encoding that the pairs of bytes fit better than Chinese; "" if none.
 
     First bytes 81 to 9F begin the kana and the common kanji of Shift-JIS, A4 and A5 the kana of EUC-JP. Two of five
-    characters of Big5 end with a byte below 7F, of 298,831 in Chinese replies 10; traditional ones in GB18030 do as
+    characters of Big5 end with a byte below 7F, but only 10 of 298,831 in Chinese replies; traditional ones in GB18030 do as
     well, but some of them begin with 81 to A0 or end with 7F to A0. A short file is read as Chinese.
     """
     with path.open("rb") as stream:

@@ -68,8 +68,9 @@ _JOINED: Final = r"[\s\"'(]{0,3}(?:选项|options?\s)?(?:\(?(?-i:[A-Z])\)?(?:、
 _AGAINST: Final = Around("against", behind=_JOINED)
 _LISTED: Final = r"[\s(]{0,3}(?:\(?(?-i:[A-Z])\)?(?:,|、|和|或|及|\s?(?:and|or|&)\s)\s?){0,9}\(?\Z"
 WRONG_ANSWER: Final = Around("wrong_answer", behind=_LISTED)
+"""Before an answer: it is named as a wrong one."""
 WRONG_ONE: Final = Around("wrong_one", behind=_LISTED)
-"""Before an answer: it is named as a wrong one; the second may also repeat what was asked for."""
+"""Before an answer: it is named as the wrong one, or the words of the question for it are repeated."""
 _CONDITION: Final = Around("condition", behind=r"[ \t]*\Z")
 REJECTED: Final = Around("rejected", before=r"[)\]}\"':.|\s–—-]{0,3}")
 """Behind an answer: it is called wrong, or holds under a condition alone."""

@@ -66,7 +66,7 @@ _TOP_BEFORE: Final = re.compile(
     FLAGS,
 )
 _TOP_BEHIND: Final = re.compile(r"\s?(?:分?\s?(?:制|满分)|점?\s?만점|点?満点)")
-"""Around a number: it is the best one that there is."""
+"""Around a number: it is the top of the scale, and says nothing of the answer."""
 _FIRST_LINE: Final = frozenset({"line", "labelled", "named", "opening"})
 """Forms in which a line gives a label and nothing else."""
 _MOST: Final = 25

@@ -1,4 +1,4 @@
-"""The runs of a page with what it calls each: the one value that sections of several runs are built of."""
+"""Runs that stand side by side on a page, with the name of each."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def bare_elsewhere(query: str, engine: EngineName) -> OpenPart | None:
 
 
 def _with_extremes(tree: exp.Expr, extreme: type[exp.Min | exp.Max], *, falls: bool) -> tuple[list[str], str]:
-    """The bare columns, and the query with an extreme of each; groups that tie in it rise or fall."""
+    """The bare columns, and the query with an extreme of each; groups that tie in it are ordered up or down."""
     copy = tree.copy()
     columns: list[str] = []
     for select in list(copy.find_all(exp.Select)):

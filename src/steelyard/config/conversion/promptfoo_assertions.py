@@ -36,7 +36,7 @@ _GRADED: Final = frozenset(
 _ASKING: Final = frozenset({"guideline", "correctness", "goal_reached"})
 """Scorers that ask a judge, who would be asked again where one stands in several sets."""
 _LARGEST_SET: Final = 6
-"""Of six assertions three may be chosen in 20 ways."""
+"""More assertions would make too many sets: of six, three can already be chosen in 20 ways."""
 
 
 class UnconvertedError(ValueError):
