@@ -115,7 +115,7 @@ class _OfficeParts:
         return found
 
     def unread(self) -> list[str]:
-        """Kinds of content that the pages refer to and that are not read, sorted; headers and footers only where they have text."""
+        """Kinds of content that are not read, sorted; headers and footers only where they have text."""
         return sorted(
             {
                 _UNREAD[kind]

@@ -234,8 +234,8 @@ def _east_asian(path: Path) -> str:
     """The East Asian encoding that the pairs of bytes fit better than Chinese; "" if none.
 
     First bytes 81 to 9F begin the kana and the common kanji of Shift-JIS, A4 and A5 the kana of EUC-JP. Two of five
-    characters of Big5 end with a byte below 7F, but only 10 of 298,831 in Chinese replies; traditional ones in GB18030 do as
-    well, but some of them begin with 81 to A0 or end with 7F to A0. A short file is read as Chinese.
+    characters of Big5 end with a byte below 7F, but only 10 of 298,831 in Chinese replies; traditional ones in GB18030
+    do as well, but some of them begin with 81 to A0 or end with 7F to A0. A short file is read as Chinese.
     """
     with path.open("rb") as stream:
         pairs = _TWO_BYTES.findall(stream.read(_CHUNK))
