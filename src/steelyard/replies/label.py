@@ -328,20 +328,22 @@ def read_one(text: str, labels: Sequence[str], finish: str = "") -> tuple[str, s
     >>> read_one("billing or bug", ("billing", "bug"))[:2], read_one("Bug.", ("billing", "bug"))[0]
     (('', 'several'), 'bug')
     """
-    alone = _known(tuple(labels)).get(plain_label(text.strip(_AROUND)))
-    if alone:  # also a small letter, which is a word elsewhere
-        return alone, "", ""
+    bare = text.strip(_AROUND)
+    if len(bare) <= _BESIDE + max(map(len, labels), default=0):
+        alone = _known(tuple(labels)).get(plain_label(bare))
+        if alone:  # also a small letter, which is a word elsewhere
+            return alone, "", ""
     verdict = read_label(text, labels, finish=finish or "stop")
     if _names_several(text.strip(), labels):
         return "", "several", "the reply gives several labels"
+    if not verdict.label:
+        return "", verdict.kind or verdict.outcome, verdict.reason or "no label is given as the answer"
     said = open_judge_reply(text, finish or "stop").text[-_END:]  # without what was thought
-    if verdict.label and _ALSO.search(said):
+    if _ALSO.search(said):
         return "", "ambiguous", "the reply says that it could also be another label"
-    if verdict.label and _replaced(said, labels, verdict.label):
+    if _replaced(said, labels, verdict.label):
         return "", "ambiguous", "the reply takes its label back for another one"
-    if verdict.label:
-        return verdict.label, "", ""
-    return "", verdict.kind or verdict.outcome, verdict.reason or "no label is given as the answer"
+    return verdict.label, "", ""
 
 
 def _replaced(text: str, labels: Sequence[str], label: str) -> bool:
