@@ -164,6 +164,7 @@ _MAY_ASK_FOR_WRONG: Final = re.compile(
     r"[错误不非除否]|않|아닌|틀린|잘못|n't\b|\b(?:not|except|lie|never|false|untrue|incorrect|wrong|least)\b",
     re.IGNORECASE,
 )
+"""A word of a question that may ask for the wrong option in a way that `asks_for_wrong` does not know."""
 _WALKED: Final = re.compile(
     r":\s[^.!?\n]{1,120}\b(?:is|are|was|were) (?:incorrect|wrong|not (?:correct|right|true))[.;,] ?\(?[A-Z]\)?[:.)]\s"
 )
