@@ -21,14 +21,14 @@ from steelyard.people.error_codes import folded
 from steelyard.stats.stratified import SampledStratum, stratified_share
 
 
-def readable(text):
+def as_stored(text):
     """A text as the viewer stores it: a half of a surrogate pair is not a letter."""
     return text.encode("utf-8", "replace").decode()
 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_lines_hold_what_was_written(text):
-    text = readable(text)
+    text = as_stored(text)
     for config in (judge_config("late", text, [text, "plain"]), pattern_config("late", text, ["ignore_case"])):
         assert plain(parse(scorer_yaml(config), "copied.yaml")) == {"scorers": [config]}
 
@@ -39,7 +39,7 @@ def test_no_examples_are_an_empty_list():
 
 
 def test_the_name_of_a_score_can_stand_in_a_condition():
-    assert [score_name(readable(text)) for text in ("Wrong unit", "<b>", "\n", "编造 来源")] == [
+    assert [score_name(as_stored(text)) for text in ("Wrong unit", "<b>", "\n", "编造 来源")] == [
         "wrong_unit",
         "b",
         "error",

@@ -38,7 +38,7 @@ _HEADING: Final = re.compile(r"(?:heading|título|überschrift|标题|見出し)
 _TITLES: Final = frozenset({"title", "ctrTitle"})
 _NO_CONTENT: Final = frozenset({"sldNum", "dt", "ftr", "hdr"})
 """Placeholders of a slide for its number, date, footer and header."""
-_UNREAD: Final[Mapping[str, str]] = {
+_CONTENT_NOT_READ: Final[Mapping[str, str]] = {
     "header": "headers", "footer": "footers", "comments": "comments", "chart": "charts", "diagramData": "diagrams",
     "image": "pictures", "aFChunk": "embedded files", "package": "embedded files", "oleObject": "embedded files",
 }  # fmt: skip
@@ -107,7 +107,7 @@ class _OfficeParts:
                 kind, target = about.get("Type", "").rpartition("/")[2], about.get("Target", "")
                 folder = "" if target.startswith("/") else posixpath.dirname(part)
                 found[about.get("Id", "")] = kind, posixpath.normpath(posixpath.join(folder, target.lstrip("/")))
-                if kind in _UNREAD:
+                if kind in _CONTENT_NOT_READ:
                     self._unread[found[about.get("Id", "")][1]] = kind
 
         folder, name = posixpath.split(part)
@@ -118,7 +118,7 @@ class _OfficeParts:
         """Kinds of content that are not read, sorted; headers and footers only where they have text."""
         return sorted(
             {
-                _UNREAD[kind]
+                _CONTENT_NOT_READ[kind]
                 for part, kind in self._unread.items()
                 if part in self._names and (kind not in {"header", "footer"} or _part_text(self, part, {}))
             }

@@ -108,7 +108,7 @@ class TextFile:
         """
         if stamp_of(self.path) != self.stamp:
             raise DataError(f"{self.path.name} changed while it was being read; start again")
-        with readable(self.path), self.path.open(encoding=self.encoding, newline=newline) as stream:
+        with convert_read_errors(self.path), self.path.open(encoding=self.encoding, newline=newline) as stream:
             number = 0
             while line := stream.readline(MAX_LINE + 1):
                 number += 1
@@ -122,12 +122,12 @@ class TextFile:
         Raises:
             DataError: it can no longer be read.
         """
-        with readable(self.path):
+        with convert_read_errors(self.path):
             return self.path.read_text(self.encoding)
 
 
 @contextmanager
-def readable(path: Path) -> Iterator[None]:
+def convert_read_errors(path: Path) -> Iterator[None]:
     """Convert errors of the operating system and of decoding to DataErrors that name the file.
 
     Raises:
@@ -155,7 +155,7 @@ def examine_text(path: Path) -> TextFile:
         DataError: it is empty, is not text, has NUL characters, or has another encoding.
     """
     require_file(path)
-    with readable(path):
+    with convert_read_errors(path):
         return _examine(path, stamp_of(path))
 
 
@@ -167,7 +167,7 @@ def examine_rows(path: Path) -> TextFile:
         DataError: as `examine_text`, or it is HTML or XML.
     """
     text = examine_text(path)
-    with readable(path):
+    with convert_read_errors(path):
         what = kind_of(_head(path))
     if what:
         raise DataError(f"{path.name} is {what}, not a table; open it in a spreadsheet program and save it as .xlsx")

@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.data.encoding import kind_of, readable
+from steelyard.data.encoding import convert_read_errors, kind_of
 from steelyard.data.limited_process import json_lines_of
 from steelyard.data.paths import require_file
 from steelyard.data.table import Merge, Row, Table, cell_at
@@ -73,7 +73,7 @@ def read_workbook(path: Path, sheets: Sequence[str] = ()) -> tuple[tuple[Table, 
 
 
 def _refuse_other_formats(path: Path) -> None:
-    with readable(path), path.open("rb") as stream:
+    with convert_read_errors(path), path.open("rb") as stream:
         head = stream.read(512)
     old = path.suffix.lower() == ".xls"
     if head.startswith(_OLE if old else _ZIP):

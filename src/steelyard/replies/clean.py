@@ -231,14 +231,14 @@ def _blanked(text: str) -> tuple[str, bool]:
     return text, unfinished
 
 
-def readable(text: str) -> tuple[int, int, bool]:
+def answer_span(text: str) -> tuple[int, int, bool]:
     """The position of the part that is not reasoning, and whether the reply broke off inside reasoning.
 
     It begins behind the last mark that closes reasoning, and ends before one that opens it and is never closed. Marks
     of width zero at its ends are left out. Of a reply of more than 120,000 characters marks are looked for in the first
     20,000 and the last 100,000.
 
-    >>> readable("<think>a</think>b"), readable("<think>a")
+    >>> answer_span("<think>a</think>b"), answer_span("<think>a")
     ((16, 17, False), (0, 0, True))
     """
     if "<" not in text and "◁" not in text and "[" not in text:

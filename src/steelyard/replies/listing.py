@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, Final, Literal, NamedTuple
 
 from steelyard.normal_form import nfkc
-from steelyard.replies.clean import JSON_WORDS, Block, blocks_of, readable
+from steelyard.replies.clean import JSON_WORDS, Block, answer_span, blocks_of
 from steelyard.replies.grammar import any_of, pattern, source, words
 from steelyard.replies.jsonlike import JsonValue, json_at
 
@@ -88,7 +88,7 @@ def read_listing(text: str) -> Listing:
     >>> read_listing("I'm sorry, but I cannot help with that.").form
     'none'
     """
-    start, end, _ = readable(text)
+    start, end, _ = answer_span(text)
     shown = text[start : min(end, start + LONGEST_LIST)]
     if (parsed := json_list(shown)) is not None:
         entries = tuple(clean_entry(entry) for value in parsed.values for entry in _texts(value))

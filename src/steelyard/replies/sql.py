@@ -17,7 +17,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from steelyard.replies.clean import JSON_WORDS, SQL_WORDS, blocks_of, readable, unfenced
+from steelyard.replies.clean import JSON_WORDS, SQL_WORDS, answer_span, blocks_of, unfenced
 from steelyard.replies.grammar import pattern, source, words
 
 Form = Literal["create_select", "sql_json", "json_key", "block", "statement"]
@@ -164,7 +164,7 @@ def read_sql(text: str, *, form: Wanted = "auto", key: str = "") -> SqlReading:
     """
     if form == "create_select_strict":
         return _nothing_but_json(text)
-    start, end, unfinished = readable(text)
+    start, end, unfinished = answer_span(text)
     if start >= end:
         message = "the reply broke off in its reasoning" if unfinished else "the reply is empty"
         return SqlReading("empty", message=message)

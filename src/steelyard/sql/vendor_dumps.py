@@ -171,7 +171,7 @@ def domains_of(script: str) -> dict[str, str]:
 
 
 _TABLE_OF_MYSQL: Final = re.compile(r"CREATE\s+(?:TEMPORARY\s+)?TABLE\b", re.IGNORECASE)
-_UNREAD: Final = re.compile(
+_MYSQL_UNSUPPORTED: Final = re.compile(
     r"""(?P<kept>'(?:[^'\\]|\\.|'')*+'|"(?:[^"\\]|\\.|"")*+"|`[^`]*+`)|\bSRID\s+\d++"""
     r"""|(?<=[\w`])\s++(?P<spatial>(?:MULTI)?(?:POINT|LINESTRING|POLYGON)|GEOM(?:ETRY)?COLLECTION)\b(?!\s*\(|\s+USING\b)"""
     r"""|\bPARTITION\s+BY\s+(?:LINEAR\s+)?(?:(?:RANGE|LIST)(?:\s+COLUMNS)?\s*\(|HASH\s*\(|KEY\b|SYSTEM_TIME\b).*\Z""",
@@ -190,11 +190,11 @@ _OVERRIDING: Final = re.compile(r"\A([^']*?\s)OVERRIDING\s+(?:SYSTEM|USER)\s+VAL
 """What pg_dump writes behind materialized views, and before the rows of identities; sqlglot reads neither."""
 
 
-def readable(text: str, vendor: Vendor) -> str:
-    """A statement without what sqlglot cannot read and nothing depends on.
+def strip_unsupported(text: str, vendor: Vendor) -> str:
+    """Remove from a statement what sqlglot cannot read and nothing depends on.
 
     >>> table = "CREATE TABLE `a` (`at` point NOT NULL SRID 4326) PARTITION BY HASH (`id`) PARTITIONS 4"
-    >>> readable(table, "mysql").strip()
+    >>> strip_unsupported(table, "mysql").strip()
     'CREATE TABLE `a` (`at` geometry NOT NULL )'
     """
     if vendor == "tsql" and text[:6].upper() != "INSERT":
@@ -202,5 +202,5 @@ def readable(text: str, vendor: Vendor) -> str:
     if vendor == "postgres":
         return _OVERRIDING.sub(r"\1", _NO_DATA.sub("", text), count=1)
     if vendor == "mysql" and _TABLE_OF_MYSQL.match(text):
-        return _UNREAD.sub(lambda match: match["kept"] or (" geometry" if match["spatial"] else ""), text)
+        return _MYSQL_UNSUPPORTED.sub(lambda match: match["kept"] or (" geometry" if match["spatial"] else ""), text)
     return text

@@ -24,7 +24,15 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 
 from steelyard.sql.results import LocalEngine
 from steelyard.sql.statements import split
-from steelyard.sql.vendor_dumps import NAME, DumpStatement, Vendor, domains_of, parents_of, readable, split_dump
+from steelyard.sql.vendor_dumps import (
+    NAME,
+    DumpStatement,
+    Vendor,
+    domains_of,
+    parents_of,
+    split_dump,
+    strip_unsupported,
+)
 
 _DEEPEST: Final = 100
 _DATA: Final = frozenset({"INSERT", "REPLACE", "UPDATE", "DELETE", "COPY"})
@@ -218,7 +226,7 @@ class _Translator:
         logging.getLogger("sqlglot").setLevel(logging.ERROR)
         if statement.depth > _DEEPEST:
             raise _Untranslatable(f"brackets nested more than {_DEEPEST} deep")
-        text = readable(statement.text, self._vendor)
+        text = strip_unsupported(statement.text, self._vendor)
         replaces = text[:8].upper() == "REPLACE "
         if replaces:
             text = f"INSERT{text[7:]}"

@@ -25,7 +25,6 @@ from steelyard.report.section import (
 from steelyard.stats.classification import LEAST_REFERENCES, Calibration, ClassificationFigures
 from steelyard.stats.intervals import Interval
 
-_UNREAD: Final = "unread"
 _MOST_ON_TERMINAL: Final = 2
 """Runs whose classes a terminal lists: a summary of several runs has to fit a screen."""
 _FIGURES: Final[tuple[tuple[str, Callable[[ClassificationFigures], tuple[float | None, Interval | None]]], ...]] = (
@@ -116,7 +115,7 @@ def _by_class(report: Classification, of_run: str, level: Level) -> Section:
 
 def _confusion(report: Classification, of_run: str, level: Level) -> Section:
     has_unread = report.figures.unread > 0
-    names = (*report.classes, *([_UNREAD] if has_unread else []))
+    names = (*report.classes, *(["unread"] if has_unread else []))
     columns = columns_of("expected", *map(TableColumn, names))
     rows = tuple(
         (TableCell(name), *(_count(count, strong=at == column) for column, count in enumerate(counts[: len(names)])))
