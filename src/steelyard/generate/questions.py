@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 from steelyard.generate.evidence import split_quotation
-from steelyard.replies.clean import readable
+from steelyard.replies.clean import answer_span
 from steelyard.replies.grammar import pattern
 from steelyard.replies.listing import distinct_texts, read_listing
 from steelyard.replies.rating import is_refusal
@@ -351,7 +351,7 @@ def read_answer(text: str, *, finish: str = "stop") -> WrittenAnswer:
     """
     if finish in {"refusal", "content_filter"}:
         return WrittenAnswer("", "answer_refused")
-    start, end, open_reasoning = readable(text)
+    start, end, open_reasoning = answer_span(text)
     answer, quotation = split_quotation(text[start:end].strip())
     shown = _LABEL.sub("", answer).strip()
     if (finish == "length" and not quotation) or open_reasoning:

@@ -18,7 +18,7 @@ from steelyard.models.base import AskedModel, CallParameters
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import LanguageSetting, prompt_language
 from steelyard.prompts.sample_values import sample_values
-from steelyard.replies.clean import readable
+from steelyard.replies.clean import answer_span
 from steelyard.store import Run
 from steelyard.types import INLINE, Asks, Output, Record, Sample, Score, ScoreInfo, StageInfo
 
@@ -182,7 +182,7 @@ def read_reason(text: str, *, finish: str = "stop") -> Reason:
     kind = read_answer(text, finish=finish).defect.removeprefix("answer_")
     if kind in {"empty", "refused", "truncated"}:
         return Reason("", kind)
-    start, end, _ = readable(text)
+    start, end, _ = answer_span(text)
     shown = " ".join(_LABEL.sub("", text[start:end]).split())
     if not shown:
         return Reason("", "empty")
@@ -197,7 +197,7 @@ def read_causes(text: str, count: int) -> dict[str, tuple[int, ...]]:
     >>> read_causes("1. **Wrong unit**: 1, 3-4\n- no source: 2, 3, 9", 5)
     {'Wrong unit': (1, 3, 4), 'no source': (2,)}
     """
-    start, end, _ = readable(text)
+    start, end, _ = answer_span(text)
     causes: dict[str, tuple[int, ...]] = {}
     names: dict[str, str] = {}
     placed: set[int] = set()
