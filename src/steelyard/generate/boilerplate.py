@@ -10,16 +10,17 @@ out is never asked about. So a piece is left out only where its form is plain, a
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
-from importlib.resources import files
 from itertools import pairwise
-from typing import Any, Final, Literal
+from typing import Final, Literal
+
+from steelyard.generate.phrases import phrase
 
 Kind = Literal["", "licence", "contents", "index", "references", "copyright"]
 
+_KINDS: Final[tuple[Kind, ...]] = ("licence", "contents", "index", "references", "copyright")
 _NUMBERING: Final = r"(?:(?:appendix\s+)?(?:[a-z]|[\d.]+|[ivx]+|附录\s*\w?)[\s.:：、]+)?"
 _LONGEST_HEADING: Final = 90
 _LICENCE_DENSITY: Final = 0.9
@@ -65,7 +66,7 @@ def heading_kind(title: str) -> Kind:
     plain = " ".join(title.strip(" #*_:：").split())
     if len(plain) > _LONGEST_HEADING or _pattern("no_headings").search(plain):
         return ""
-    return next((kind for kind, names in _headings().items() if names.fullmatch(plain)), "")
+    return next((kind for kind in _KINDS if _heading(kind).fullmatch(plain)), "")
 
 
 def boilerplate_kind(text: str) -> Kind:
@@ -178,24 +179,10 @@ def _share(lines: list[str], pattern: re.Pattern[str]) -> float:
     return sum(pattern.fullmatch(line) is not None for line in lines) / len(lines)
 
 
-@cache
-def _phrases() -> Mapping[str, Any]:
-    phrases: Mapping[str, Any] = json.loads(
-        files("steelyard.generate").joinpath("boilerplate.json").read_text(encoding="utf-8")
-    )
-    return phrases
-
-
-@cache
 def _pattern(name: str) -> re.Pattern[str]:
-    """Any of the phrases of that name in `boilerplate.json`, each a regular expression."""
-    flags = re.NOFLAG if name == "cited" else re.IGNORECASE  # names of authors begin with a capital
-    return re.compile("|".join(_phrases()[name]), flags)
+    return phrase("boilerplate", name)
 
 
 @cache
-def _headings() -> Mapping[Kind, re.Pattern[str]]:
-    return {
-        kind: re.compile(rf"{_NUMBERING}(?:{'|'.join(names)})\s*", re.IGNORECASE)
-        for kind, names in _phrases()["headings"].items()
-    }
+def _heading(kind: Kind) -> re.Pattern[str]:
+    return re.compile(rf"{_NUMBERING}{phrase('headings', kind).pattern}\s*", re.IGNORECASE)

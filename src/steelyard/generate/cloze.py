@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final
 
 from steelyard.constraints import Seed, Within
+from steelyard.generate.phrases import phrase
 from steelyard.generate.writer import MOST_QUESTIONS
 from steelyard.prompts.language import language_of
 from steelyard.retrieval.bm25 import is_stop, tokens
@@ -37,19 +38,6 @@ _NO_SENTENCE: Final = re.compile(r"\A(?:#|\||>|```|~~~)|\||https?://|\?\s*\Z|？
 _EMPHASIS: Final = re.compile(r"\*\*|__|`")
 _WRAPPED: Final = re.compile(r"[ \t]*\n[ \t]*")
 
-_UNIT: Final = (
-    r"(?:°\s?[CF]|%|‰|€|[kcmdnµμ]?m[²³23]?|km/h|m/s|[kMGT]?[Bb]|[kmhM]?Pa|[kmMG]?[WVAJ]|[kmµ]?g|[mcd]?l|[mµn]?s|min|h|Hz|[kMG]Hz"
-    r"|per cent|percent|degrees?|(?:milli|centi|kilo)?(?:met(?:er|re)|gram|lit(?:er|re))s?|miles?|feet|inch(?:es)?"
-    r"|seconds?|minutes?|hours?|days?|weeks?|months?|years?|times|pages|people|euros?|dollars?|cents?|pounds?)"
-)
-_NUMBER: Final = re.compile(rf"(?<![\w.,])[-−+]?\d[\d.,:]*(?<![.,:])(?:\s?{_UNIT}(?![\w]))?")
-_NUMBER_ZH: Final = re.compile(
-    r"(?<![\d.])\d[\d.,:]*(?<![.,:])\s?(?:个百分点|毫米|厘米|分米|公里|千米|米|毫升|升|克|千克|公斤|吨|摄氏度|度|秒|分钟|小时|天|日|周|个?月|年|岁|元|人|次|个|条|页|项|倍|%|％|℃|[A-Za-z]{1,4})?"
-)
-_NUMERAL_ZH: Final = re.compile(
-    r"[一二三四五六七八九十百千万两零点]{1,9}(?:毫米|厘米|分米|公里|千米|米|毫升|升|克|千克|公斤|吨|摄氏度|度|秒|分钟|小时|天|个月|年|岁|元)"
-    r"|百分之[一二三四五六七八九十百零点]{1,7}"
-)
 _QUOTED: Final = re.compile(r"[「『《“\"]([^「」『』《》“”\"\n]{2,30})[」』》”\"]")
 _NAME: Final = re.compile(r"(?<=[a-z,;] )[A-Z][\w'’-]+(?: (?:of |the |de |van |von )?[A-Z][\w'’-]+){0,3}")
 
@@ -129,9 +117,8 @@ def clozed(sentence: str, rare: Mapping[str, int]) -> tuple[str, str] | None:
 
 def _phrases(sentence: str, rare: Mapping[str, int], *, chinese: bool) -> Iterator[tuple[int, int]]:
     """Spans of phrases that can be left out, the most informative first."""
-    patterns = (_NUMBER_ZH, _NUMERAL_ZH) if chinese else (_NUMBER,)
-    numbers = [match.span() for pattern in patterns for match in pattern.finditer(sentence)]
-    yield from sorted(_trimmed(sentence, *span) for span in numbers if _tells(sentence, span[0]))
+    numbers = phrase("cloze", "number_zh" if chinese else "number").finditer(sentence)
+    yield from (_trimmed(sentence, *match.span()) for match in numbers if _tells(sentence, match.start()))
     yield from (match.span(1) for match in _QUOTED.finditer(sentence))
     if chinese:
         yield from _rare_runs(sentence, rare)

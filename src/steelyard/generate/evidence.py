@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from steelyard.generate.phrases import phrase
 from steelyard.retrieval.bm25 import is_stop
 from steelyard.retrieval.chunk import sentences
 from steelyard.scorers.passages import FoldedText
@@ -24,16 +25,6 @@ _ALIKE: Final = 0.6
 _YES_NO: Final = frozenset({"yes", "no", "not", "是", "否", "不", "对", "没", "有"})
 _LEAST_PART: Final = 3
 """Words from which a quotation may be a part of a sentence."""
-_LABEL: Final = re.compile(
-    r"(?:^|\n)[ \t]*(?:[*_#>(\[-]{1,3}[ \t]*)*"
-    r"(?:(?:the )?(?:supporting )?(?:sources?|evidence|quot(?:e|ation)s?|sentences?|citations?|passages?)"
-    r"|出处|原文|原句|依据|来源|引文|证据|根拠|出典|근거|출처)(?: \(?s\)?)?"
-    r"[ \t]*(?:[*_]{1,2})?[ \t]*[:：][*_]{0,2}",
-    re.IGNORECASE,
-)
-_ANSWER: Final = re.compile(
-    r"(?:^|\n)[ \t]*[*_#]{0,3}(?:answer|答案|回答|答)[*_]{0,2}[ \t]*[:：][*_]{0,2}", re.IGNORECASE
-)
 _PARTED: Final = re.compile(r"\s*(?:\n|\.\.\.|…|\[…\])\s*(?:[-*•]\s+|\d{1,2}[.)]\s+)?")
 _EDGES: Final = " \t\n*_>-\"'“”‘’「」『』«»"
 _ANSWER_KEYS: Final = ("answer", "答案", "回答")
@@ -68,12 +59,12 @@ def split_quotation(text: str) -> QuotedAnswer:
     """
     if (parsed := _of_json(text)) is not None:
         return parsed
-    label = _LABEL.search(text)
+    label = phrase("answers", "label").search(text)
     if label is None:
         return QuotedAnswer(text)
     before, after = text[: label.start()], text[label.end() :]
     if not before.strip(_EDGES):
-        answer = _ANSWER.search(after)
+        answer = phrase("answers", "answer").search(after)
         if answer is None:
             return QuotedAnswer(text)
         before, after = after[answer.end() :], after[: answer.start()]
