@@ -37,6 +37,41 @@ def test_verdicts_without_numbers_are_only_taken_where_there_is_one_for_each_cla
     assert read_verdict_list('["yes"]', 2) == (None, None)
 
 
+TWICE = '[{"number": 1, "verdict": "yes"}, {"number": 2, "verdict": "yes"}, {"number": 2, "verdict": "no"}]'
+
+
+@pytest.mark.parametrize("reply", [TWICE, "1. YES\n2. YES\n2. NO", "1. YES\n2. NO\n\nOn reflection:\n2. YES"])
+def test_a_number_with_two_verdicts_that_differ_is_ambiguous(reply):
+    _, second = read_verdict_list(reply, 2)
+    assert labels(reply, 2) == ["yes", ""]
+    assert (second.outcome, second.kind, second.label) == ("unparsed", "ambiguous", "")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "First thoughts:\n1. YES\n2. YES\n\nFinal:\n1. YES\n2. NO",
+        '["yes", "yes"]\nCorrected:\n["yes", "no"]',
+        '```json\n{"1": "yes", "2": "yes"}\n```\nCorrected:\n```json\n{"1": "yes", "2": "no"}\n```',
+    ],
+)
+def test_a_list_that_is_given_anew_counts(reply):
+    assert labels(reply, 2) == ["yes", "no"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '[{"index": 0, "verdict": "no"}, {"index": 1, "verdict": "yes"}]',
+        "0. NO\n1. YES",
+        "1. YES\n2. NO\n3. NO",
+        '[{"number": 1, "verdict": "yes"}, {"number": 2, "verdict": "no"}, {"number": 3, "verdict": "no"}]',
+    ],
+)
+def test_verdicts_on_other_numbers_than_were_asked_about_belong_to_no_claim(reply):
+    assert read_verdict_list(reply, 2) == (None, None)
+
+
 def test_a_verdict_between_yes_and_no_is_there_but_unparsed():
     (verdict,) = read_verdict_list("1. Partially supported.", 1)
     assert (verdict.outcome, verdict.kind, verdict.label) == ("unparsed", "ambiguous", "partial")

@@ -148,29 +148,39 @@ def _or_empty(entries: tuple[str, ...], form: Literal["json", "numbered", "bulle
 
 
 class JsonList(NamedTuple):
-    """The values of a list, and whether it is closed."""
+    """The values of a list, whether it is closed, and where what it stands in ends."""
 
     values: tuple[Any, ...]
     closed: bool
+    end: int
 
 
 def json_list(text: str) -> JsonList | None:
-    r"""The first list of JSON values in `text`; None where there is none. One that broke off gives its whole values.
+    """The first of `json_lists`; None where there is none."""
+    return next(json_lists(text), None)
+
+
+def json_lists(text: str) -> Iterator[JsonList]:
+    r"""The lists of JSON values in `text`, in order; those in blocks of code alone where there are any.
+
+    One that broke off gives its whole values.
 
     A list that is the first list of an object, objects that follow each other, and an object whose keys are numbers
     count as lists.
 
-    >>> json_list('Sure:\n["a", "b", "c')
-    JsonList(values=('a', 'b'), closed=False)
-    >>> json_list('{"claims": []}')
-    JsonList(values=(), closed=True)
+    >>> [(listing.values, listing.closed) for listing in json_lists('{"claims": []}\n["a", "b", "c')]
+    [((), True), (('a', 'b'), False)]
     """
     pieces = [text[block.start : block.end] for block in blocks_of(text, 0, len(text)) if _may_hold_json(text, block)]
+    in_blocks = False
     for piece in [*pieces, text]:
+        if piece is text and in_blocks:
+            return
+        end = 0
         for number, match in enumerate(islice(_JSON.finditer(piece), _MOST_STARTS)):
-            if (listing := _list_at(piece, match.end() - 1, number)) is not None:
-                return listing
-    return None
+            if match.end() > end and (listing := _list_at(piece, match.end() - 1, number)) is not None:
+                in_blocks, end = True, listing.end
+                yield listing
 
 
 def _may_hold_json(text: str, block: Block) -> bool:
@@ -183,7 +193,7 @@ def _list_at(text: str, start: int, tried: int) -> JsonList | None:
     inner = value if value.kind == "list" else next((item for _, item in value.items if item.kind == "list"), None)
     if inner is not None:
         values = tuple(item.python() for _, item in inner.items if item.closed)
-        return JsonList(values, inner.closed) if values or inner.closed else None
+        return JsonList(values, inner.closed, value.end) if values or inner.closed else None
     if not value.closed:
         return None
     numbers = [match and int(match[1]) for match in (_NUMBERED_KEY.match(key) for key, _ in value.items)]
@@ -191,9 +201,11 @@ def _list_at(text: str, start: int, tried: int) -> JsonList | None:
         in_order = sorted(
             zip(numbers, (item.python() for _, item in value.items), strict=True), key=lambda pair: pair[0] or 0
         )
-        return JsonList(tuple(item for _, item in in_order), closed=True)
-    objects = tuple(json_object.python() for json_object in islice(_consecutive(text, value), _MOST_OBJECTS))
-    return JsonList(objects, closed=True) if len(objects) > 1 or any(_texts(objects[0])) else None
+        return JsonList(tuple(item for _, item in in_order), closed=True, end=value.end)
+    found = list(islice(_consecutive(text, value), _MOST_OBJECTS))
+    objects = tuple(json_object.python() for json_object in found)
+    is_list = len(objects) > 1 or any(_texts(objects[0]))
+    return JsonList(objects, closed=True, end=found[-1].end) if is_list else None
 
 
 def _consecutive(text: str, value: JsonValue) -> Iterator[JsonValue]:

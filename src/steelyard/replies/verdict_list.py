@@ -11,7 +11,7 @@ from steelyard.replies.clean import without_reasoning
 from steelyard.replies.grammar import any_of, words
 from steelyard.replies.jsonlike import plain_key, said_in
 from steelyard.replies.judge_reply import Verdict, reason_in
-from steelyard.replies.listing import json_list
+from steelyard.replies.listing import json_lists
 from steelyard.replies.yes_no import VALUES, read_yes_no, said_alone, said_by
 
 _LONGEST: Final = 10_000
@@ -60,11 +60,12 @@ def read_verdict_list(text: str, n: int) -> tuple[Verdict | None, ...]:
         n: how many claims there were; what is said about other numbers is left out.
 
     Returns:
-        One verdict for each number, the last that was given for it; None where nothing is said about it. A verdict
-        that is present but cannot be read is unparsed, with its kind. Spans count from the text of its own entry.
+        One verdict for each number; None where nothing is said about it. A verdict that is present but cannot be read
+        is unparsed, with its kind. Spans count from the text of its own entry.
 
-    Verdicts without numbers are taken in order, and only where there are exactly `n` of them: with one too few or too
-    many nobody knows which is whose.
+    A number with two verdicts that differ is ambiguous, unless the reply ends with the whole list anew: then that
+    counts. Verdicts without numbers are taken in order, and only where there are exactly `n` of them; and where there
+    is one on a claim 0 or n + 1, the reply numbers other claims than were asked about: nobody knows which is whose.
 
     >>> [verdict and verdict.label for verdict in read_verdict_list("1. YES\n3. Not supported: no such date.", 3)]
     ['yes', None, 'no']
@@ -73,37 +74,46 @@ def read_verdict_list(text: str, n: int) -> tuple[Verdict | None, ...]:
     verdicts: Sequence[_Numbered] = list(_in_json(shown, n)) or list(_in_entries(shown, n))
     if len({number for number, _ in verdicts}) < n and (row := _in_a_row(shown, n)):
         verdicts = row
-    verdicts = verdicts or list(_in_lines(shown, n))
-    if not any(number for number, _ in verdicts):
-        verdicts = (
-            [(position, verdict) for position, (_, verdict) in enumerate(verdicts, 1)] if len(verdicts) == n else []
-        )
-    by_number: dict[int, Verdict] = {}
-    for number, verdict in verdicts:
-        if number is not None and _outweighs(verdict, by_number.get(number)):
-            by_number[number] = verdict
+    verdicts = _in_order(verdicts or list(_in_lines(shown, n)), n)
+    telling = [(number, verdict) for number, verdict in verdicts if _tells(verdict)]
+    if any(number in (0, n + 1) for number, _ in telling):
+        return (None,) * n
+    if [number for number, _ in telling[-n:]] == list(range(1, n + 1)):
+        telling = telling[-n:]
+    by_number = {number: verdict for number, verdict in verdicts if not _tells(verdict)}
+    differing = {number for number, verdict in telling if verdict.label != dict(telling)[number].label}
+    by_number |= {
+        number: Verdict("unparsed", kind="ambiguous", reason=verdict.reason) if number in differing else verdict
+        for number, verdict in telling
+    }
     return tuple(by_number.get(number) for number in range(1, n + 1))
 
 
-def _outweighs(verdict: Verdict, before: Verdict | None) -> bool:
-    """A later verdict replaces an earlier one, but an unreadable one does not replace a scored one."""
-    return before is None or verdict.outcome == "scored" or verdict.kind == "ambiguous" or before.outcome != "scored"
+def _tells(verdict: Verdict) -> bool:
+    return verdict.outcome == "scored" or verdict.kind == "ambiguous"
+
+
+def _in_order(verdicts: Sequence[_Numbered], n: int) -> Sequence[_Numbered]:
+    """Verdicts without numbers, numbered in their order; none unless there is one for each claim."""
+    if any(number is not None for number, _ in verdicts):
+        return verdicts
+    return [(number, verdict) for number, (_, verdict) in enumerate(verdicts, 1)] if len(verdicts) == n else []
 
 
 def _in_entries(text: str, n: int) -> Iterator[_Numbered]:
     """Verdicts of numbered entries, each with all that follows it up to the next number or a line that sums up."""
     matches = list(_ENTRY.finditer(text))
     ends = [match.start() for match in matches[1:]] + [len(text)]
-    entries: dict[int, list[str]] = {number: [] for number in range(1, n + 1)}
+    entries: list[tuple[int, str]] = []
     for match, end in zip(matches, ends, strict=False):
         numeral = match["number"]
         number = int(numeral) if numeral.isdigit() else _CHINESE.index(numeral) + 1
-        if number in entries:
-            entries[number].append(text[match.end() : min(end, match.end() + _LONGEST_ENTRY)])
-    for number, bodies in entries.items():
-        for body in filter(str.strip, bodies[-_EARLIER:]):
-            summed_up = _SUMS_UP.search(body, 1)
-            yield number, _of_entry(body[: summed_up.start()] if summed_up else body)
+        body = text[match.end() : min(end, match.end() + _LONGEST_ENTRY)]
+        if number <= n + 1 and body.strip():
+            entries.append((number, body))
+    for number, body in entries[-_EARLIER * (n + 1) :]:
+        summed_up = _SUMS_UP.search(body, 1)
+        yield number, _of_entry(body[: summed_up.start()] if summed_up else body)
 
 
 def _in_lines(text: str, n: int) -> Iterator[_Numbered]:
@@ -147,19 +157,24 @@ def _of_entry(entry: str) -> Verdict:
 
 
 def _in_json(text: str, n: int) -> Iterator[_Numbered]:
-    listing = json_list(text)
-    for value in listing.values[: _EARLIER * n + _MOST_STARTS] if listing else ():
-        if isinstance(value, Mapping):
-            yield _of_object({plain_key(str(key)): item for key, item in value.items()})
-        elif isinstance(value, bool) or value in (0, 1):
-            yield None, Verdict("scored", float(value), "yes" if value else "no", form="json")
-        else:
-            yield None, read_yes_no(value) if isinstance(value, str) else Verdict("unparsed", kind="none")
+    for listing in islice(json_lists(text), _EARLIER):
+        values = listing.values[: _EARLIER * n + _MOST_STARTS]
+        verdicts = [_of_value(value) for value in values]
+        yield from _in_order(verdicts, n)
+
+
+def _of_value(value: Any) -> _Numbered:
+    """The verdict of one value of a list in JSON, with the number that it states."""
+    if isinstance(value, Mapping):
+        return _of_object({plain_key(str(key)): item for key, item in value.items()})
+    if isinstance(value, bool) or value in (0, 1):
+        return None, Verdict("scored", float(value), "yes" if value else "no", form="json")
+    return None, read_yes_no(value) if isinstance(value, str) else Verdict("unparsed", kind="none")
 
 
 def _of_object(values: dict[str, Any]) -> _Numbered:
     number = next(
-        (parsed_number for key in _NUMBER_KEYS if key in values and (parsed_number := _number(values[key]))), None
+        (number for key in _NUMBER_KEYS if key in values and (number := _number(values[key])) is not None), None
     )
     verdict_fields = {key: value for key, value in values.items() if key not in _NOT_VERDICTS}
     key_and_label, reason = said_in(verdict_fields, _TIERS, said_by), reason_in(values)
