@@ -13,6 +13,14 @@ from steelyard.suites.rag import load_rag
 FOREIGN = Path(__file__).parent / "foreign"
 
 
+def beir_folder(folder, judgements):
+    (folder / "qrels").mkdir()
+    for name in ("corpus.jsonl", "queries.jsonl"):
+        (folder / name).write_bytes((FOREIGN / "beir" / name).read_bytes())
+    (folder / "qrels/test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judgements}\n", encoding="utf-8")
+    return folder
+
+
 def loaded(name, **options):
     return load_rag(SampleFiles(FOREIGN / name, **options)).samples
 
@@ -103,12 +111,88 @@ def test_a_folder_of_beir_has_its_judged_queries_with_the_relevant_passages():
     ],
 )
 def test_a_judgement_of_beir_that_fits_nothing_is_named_with_its_line(tmp_path, judgement, message):
-    folder = tmp_path / "set"
-    (folder / "qrels").mkdir(parents=True)
-    for name in ("corpus.jsonl", "queries.jsonl"):
-        (folder / name).write_bytes((FOREIGN / "beir" / name).read_bytes())
-    (folder / "qrels/test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judgement}\n", encoding="utf-8")
+    folder = beir_folder(tmp_path, judgement)
     with pytest.raises(DataError, match=message):
         load_rag(SampleFiles(folder))
     with pytest.raises(ConfigError, match="has no split 'dev'"):
         load_rag(SampleFiles(folder, split="dev"))
+
+
+@pytest.mark.parametrize(
+    ("judgement", "message"),
+    [
+        ("q1\tn1\t1\nq1\tn1\t0", r"line 3: 'q1' and 'n1' have the score 0, and 1 in test\.tsv line 2; delete one"),
+        ("q1\tn1\t1\nq9\tn1\t0", r"line 3: 'q9' is no _id of queries\.jsonl"),
+        ("q1\tn1\t1.5", r"line 2: the score is '1\.5', expected a whole number"),
+    ],
+)
+def test_a_judgement_of_beir_that_contradicts_another_or_asks_nothing_is_named(tmp_path, judgement, message):
+    folder = beir_folder(tmp_path, judgement)
+    with pytest.raises(DataError, match=message):
+        load_rag(SampleFiles(folder))
+
+
+def test_grades_of_beir_count_alike_and_a_note_says_so(tmp_path):
+    loaded_set = load_rag(SampleFiles(beir_folder(tmp_path, "q1\tn1\t3\nq1\tn2\t1\nq2\tn1\t-1")))
+    assert [source["id"] for source in loaded_set.samples[0].metadata["sources"]] == ["n1", "n2"]
+    assert "sources" not in loaded_set.samples[1].metadata
+    assert "test.tsv: scores of 1 to 3 count alike, as relevant" in loaded_set.notes
+
+
+@pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl"])
+def test_two_lines_of_beir_with_one_id_are_named(tmp_path, name):
+    folder = beir_folder(tmp_path, "q1\tn1\t1")
+    first = (folder / name).read_text(encoding="utf-8").splitlines()[0]
+    with (folder / name).open("a", encoding="utf-8") as file:
+        file.write(f"{first}\n")
+    with pytest.raises(DataError, match=rf"{name} line \d+: an earlier line has the _id '[nq]1'; give each its own"):
+        load_rag(SampleFiles(folder))
+
+
+def test_a_judgement_of_llama_index_on_an_unknown_query_is_named(tmp_path):
+    value = json.loads((FOREIGN / "llama_index.json").read_text(encoding="utf-8"))
+    value["relevant_docs"]["q7"] = ["n1"]
+    (tmp_path / "qa.json").write_text(json.dumps(value), encoding="utf-8")
+    with pytest.raises(DataError, match=r"qa\.json relevant_docs: 'q7' is no id of queries"):
+        load_rag(SampleFiles(tmp_path / "qa.json"))
+
+
+def test_goldens_of_earlier_versions_of_deepeval_have_each_passage(tmp_path):
+    path = tmp_path / "goldens.csv"
+    path.write_text("input,actual_output,expected_output,context,source_file\nWho?,,Ann,one|two,a.md\n", "utf-8")
+    (sample,) = load_rag(SampleFiles(path)).samples
+    assert (sample.contexts, sample.metadata["sources"]) == ((), [{"text": "one"}, {"text": "two"}])
+
+
+@pytest.mark.parametrize("name", ["goldens.csv", "goldens.json"])
+def test_conversational_goldens_of_deepeval_are_messages_without_blank_keys_and_have_sources(tmp_path, name):
+    turns = [{"role": "user", "content": "How long?", "user_id": None, "metadata": None}]
+    row = {"scenario": "A loan", "turns": turns, "expected_outcome": "Is told", "context": ["one", "two"]}
+    if name.endswith(".csv"):
+        cells = [json.dumps(turns), "one|two"]
+        quoted = ",".join('"{}"'.format(cell.replace('"', '""')) for cell in cells)
+        text = f"scenario,expected_outcome,turns,context\nA loan,Is told,{quoted}\n"
+    else:
+        text = json.dumps([row])
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    (sample,) = load_rag(SampleFiles(tmp_path / name)).samples
+    assert sample.input == [{"role": "user", "content": "How long?"}]
+    assert (sample.contexts, sample.metadata["sources"]) == ((), [{"text": "one"}, {"text": "two"}])
+
+
+def test_ids_of_ragas_belong_to_its_texts_one_to_one(tmp_path):
+    path = tmp_path / "ragas.jsonl"
+    row = {"user_input": "Who?", "reference_contexts": ["one", "two"], "reference_context_ids": ["a", "b"]}
+    path.write_text(json.dumps(row), encoding="utf-8")
+    (sample,) = load_rag(SampleFiles(path)).samples
+    assert sample.metadata["sources"] == [{"id": "a", "text": "one"}, {"id": "b", "text": "two"}]
+    path.write_text(json.dumps(row | {"reference_contexts": ["one"]}), encoding="utf-8")
+    with pytest.raises(DataError, match=r"2 ids of passages for 1 texts: give each its id, or none"):
+        load_rag(SampleFiles(path))
+
+
+def test_passages_as_numpy_prints_them_are_refused(tmp_path):
+    path = tmp_path / "set.csv"
+    path.write_text("question,reference_contexts\nWho?,\"['one'\n 'two']\"\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"source is a list as numpy prints it, .*: write it as JSON"):
+        load_rag(SampleFiles(path))

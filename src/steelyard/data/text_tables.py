@@ -18,7 +18,7 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from math import isfinite
 from pathlib import Path
@@ -43,7 +43,11 @@ MAX_COLUMNS: Final = 16_384
 _FINETUNE_KEYS: Final = frozenset({"queries", "corpus", "relevant_docs"})
 """Keys of an `EmbeddingQAFinetuneDataset` of llama-index-core."""
 _PASSAGES: Final = ("context", "retrieval_context")
-_GOLDEN: Final = frozenset({"input", "actual_output", "expected_output", *_PASSAGES})
+_GOLDENS: Final = (
+    frozenset({"input", "actual_output", "expected_output", "context", "retrieval_context"}),
+    frozenset({"input", "actual_output", "expected_output", "context", "source_file"}),  # before its version 2
+    frozenset({"scenario", "turns", "expected_outcome", "context"}),
+)
 """Columns of the goldens that DeepEval saves; in CSV and JSON lines it joins the passages of a row by bars."""
 _FRAME_ADVICE: Final = (
     'it looks like a data frame of pandas that is written by columns; write it with to_json("rows.jsonl", '
@@ -56,6 +60,7 @@ _NAMED_DELIMITER: Final = re.compile(r"sep=([,;\t|])")
 BIRD_MARK: Final = "\t----- bird -----\t"
 """The separator of statement and database in the predictions that BIRD's evaluator reads."""
 
+_WHOLE: Final = re.compile(r"-?[0-9]{1,9}")
 _DATABASE: Final = re.compile(r"\w[\w.\-]*")
 _NO_DATABASE: Final = re.compile(r"select|from|where|and|or|as|asc|desc|end|null|limit|distinct|by|\d+", re.IGNORECASE)
 
@@ -72,11 +77,16 @@ def read_json_lines(path: Path) -> Table:
     return Table(path.name, lambda: _objects(text), "line", keyed=True)
 
 
+def are_goldens(columns: Collection[Any]) -> bool:
+    """Whether rows with these columns are goldens as DeepEval saves them."""
+    return any(needed.issubset(columns) for needed in _GOLDENS)
+
+
 def _golden(entry: dict[str, Any]) -> dict[str, Any]:
     """An object of a row; passages that DeepEval joined by bars as a list."""
-    if not entry.keys() >= _GOLDEN:
+    if not are_goldens(entry.keys()):
         return entry
-    return entry | {key: entry[key].split("|") for key in _PASSAGES if isinstance(entry[key], str) and entry[key]}
+    return entry | {key: text.split("|") for key in _PASSAGES if isinstance(text := entry.get(key), str) and text}
 
 
 def _goldens(rows: Iterator[Row]) -> Iterator[Row]:
@@ -84,8 +94,8 @@ def _goldens(rows: Iterator[Row]) -> Iterator[Row]:
     columns: list[int] = []
     for position, row in enumerate(rows):
         cells: list[Any] = list(row.cells)
-        if position == 0 and set(cells) >= _GOLDEN:
-            columns = [cells.index(key) for key in _PASSAGES]
+        if position == 0 and are_goldens(cells):
+            columns = [cells.index(key) for key in _PASSAGES if key in cells]
         elif columns:
             cells = [cell.split("|") if column in columns and cell else cell for column, cell in enumerate(cells)]
         yield Row(row.number, cells)
@@ -154,9 +164,14 @@ def _finetune_rows(name: str, value: Mapping[str, Mapping[str, Any]]) -> list[di
         value: the set.
 
     Raises:
-        DataError: a query has no judgement, or one that names a passage that the corpus has not.
+        DataError: a query has no judgement, or a judgement names a query or a passage that the set has not.
     """
     queries, corpus, relevant = (value[key] for key in ("queries", "corpus", "relevant_docs"))
+    if unknown := next((query for query in relevant if query not in queries), None):
+        near = did_you_mean(unknown, queries)
+        raise DataError(
+            f"{name} relevant_docs: {unknown!r:.60} is no id of queries{near}; add it to queries or delete it"
+        )
     rows = []
     for query, text in queries.items():
         wanted = relevant.get(query)
@@ -378,41 +393,45 @@ def read_beir(folder: Path, split: str = "") -> Table:
 
     Raises:
         ConfigError: there is no such split.
-        DataError: a file cannot be read, or a judgement names a query or passage that there is not.
+        DataError: a file cannot be read, a judgement names a query or passage that there is not, a pair has two scores,
+            or two lines have one id.
     """
     qrels = _qrels(folder, split)
-    judged: dict[str, dict[str, str]] = {}
+    judged: dict[str, dict[str, tuple[int, str]]] = {}
     for row in qrels:
         location, cells = qrels.location(row.number), [str(cell_at(row.cells, at) or "").strip() for at in range(3)]
         if cells == ["query-id", "corpus-id", "score"]:
             continue
-        try:
-            relevant = int(cells[2]) > 0
-        except ValueError:
-            message = f"{location}: the score is {cells[2][:40]!r}, expected a whole number in the third column"
-            raise DataError(message) from None
-        judged.setdefault(cells[0], {})
-        if relevant:
-            judged[cells[0]][cells[1]] = location
-    passages = _texts(
-        folder / _CORPUS, {passage for locations in judged.values() for passage in locations}.__contains__
-    )
-    queries = _texts(folder / _QUERIES, judged.__contains__)
+        query, passage, score = cells
+        if not _WHOLE.fullmatch(score):
+            raise DataError(f"{location}: the score is {score[:40]!r}, expected a whole number in the third column")
+        before = judged.setdefault(query, {}).setdefault(passage, (int(score), location))
+        if before[0] != int(score):
+            message = f"{query[:60]!r} and {passage[:60]!r} have the score {score[:9]}, and {before[0]} in {before[1]}"
+            raise DataError(f"{location}: {message}; delete one of both lines")
+    relevant = {
+        query: {passage: location for passage, (score, location) in scored.items() if score > 0}
+        for query, scored in judged.items()
+    }
+    passages = _texts(folder / _CORPUS, {passage for found in relevant.values() for passage in found})
+    queries = _texts(folder / _QUERIES, judged.keys())
     dangling = [
         (location, *((query, _QUERIES) if query not in queries else (passage, _CORPUS)))
-        for query, locations in judged.items()
-        for passage, location in locations.items()
-        if query not in queries or passage not in passages
+        for query, scored in judged.items()
+        for passage, (_, location) in scored.items()
+        if query not in queries or (passage in relevant[query] and passage not in passages)
     ]
     if dangling:
         location, missing, file = dangling[0]
         of = f" (the first of {len(dangling)} such lines)" if len(dangling) > 1 else ""
         raise DataError(f"{location}: {missing[:60]!r} is no _id of {file}: add it to {file} or delete the line{of}")
+    highest = max((score for scored in judged.values() for score, _ in scored.values()), default=0)
+    notes = (f"{qrels.name}: scores of 1 to {highest} count alike, as relevant",) if highest > 1 else ()
     rows = [
-        Row(number, judged_row(query, text, {passage: passages[passage] for passage in judged[query]}))
+        Row(number, judged_row(query, text, {passage: passages[passage] for passage in relevant[query]}))
         for number, (query, text) in enumerate(queries.items(), start=1)
     ]
-    return Table(folder.name, lambda: iter(rows), "entry", keyed=True)
+    return Table(folder.name, lambda: iter(rows), "entry", keyed=True, notes=notes)
 
 
 def _qrels(folder: Path, split: str) -> Table:
@@ -424,15 +443,18 @@ def _qrels(folder: Path, split: str) -> Table:
     return read_delimited(folder / _QRELS / f"{chosen}.tsv")
 
 
-def _texts(path: Path, wanted: Callable[[str], bool]) -> dict[str, str]:
+def _texts(path: Path, wanted: Collection[str]) -> dict[str, str]:
     """Id -> text, with the title above it, of the wanted lines of a file."""
-    return {ident: text for ident, text in _lines(path) if wanted(ident)}
-
-
-def _lines(path: Path) -> Iterator[tuple[str, str]]:
     table = read_json_lines(path)
+    texts: dict[str, str] = {}
     for row in table:
         ident, text, title = (cell_at(row.cells, key) for key in ("_id", "text", "title"))
         if not isinstance(ident, str) or not isinstance(text, str):
             raise DataError(f"{table.location(row.number)}: expected _id and text, both texts")
-        yield ident, f"{title}\n{text}" if isinstance(title, str) and title.strip() else text
+        if ident in texts:
+            raise DataError(
+                f"{table.location(row.number)}: an earlier line has the _id {ident[:60]!r}; give each its own"
+            )
+        if ident in wanted:
+            texts[ident] = f"{title}\n{text}" if isinstance(title, str) and title.strip() else text
+    return texts

@@ -47,7 +47,8 @@ def messages_in(cell: Any) -> list[Message] | None:
     """The messages in a cell of a dataset, which is a list or the JSON text of one; None if it has no messages.
 
     Of an object with the key `messages`, the value of that key is read. Messages of LangChain and Ragas, which have a
-    `type` for a role, get the role.
+    `type` for a role, get the role. Keys without a value are left out, but for `content`: Parquet and DeepEval write
+    each key into each message, and endpoints refuse those that they do not know.
 
     >>> messages_in('[{"role": "user", "content": "Why?"}]'), messages_in("[sic] Why?")
     ([{'role': 'user', 'content': 'Why?'}], None)
@@ -57,7 +58,9 @@ def messages_in(cell: Any) -> list[Message] | None:
         value = value.get("messages")
     if _is_typed(value):
         return [plain_message(message) for message in value]
-    return list(value) if is_messages(value) else None
+    if not is_messages(value):
+        return None
+    return [{key: part for key, part in message.items() if part is not None or key == "content"} for message in value]
 
 
 def _is_typed(value: Any) -> bool:

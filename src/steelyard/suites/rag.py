@@ -9,6 +9,7 @@ begins on, else the text is not taken.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from steelyard.data.headers import Role
 from steelyard.data.rows import OpenTable, RowDataset, cluster_of, open_tables, read_rows
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect, Row, Table, list_in, origin_keys, render
+from steelyard.data.text_tables import are_goldens
 from steelyard.errors import ConfigError
 from steelyard.evaluation.objects import JudgedSuiteKeys, Suite
 from steelyard.evaluation.scorer_infos import infos_of, scorer_stages
@@ -66,6 +68,7 @@ ROLES: Final = (
 
 
 _GOLDEN: Final = frozenset({"input", "expected_output", "context"})
+"""Keys of a golden of DeepEval in JSON, of which a script may write less than DeepEval does."""
 _OF_AGENTS: Final = ("tools", "plan", "goal", "persona", "turn_references")
 """Columns that go to the metadata as they are, for the scorers of agents and for simulated users."""
 
@@ -96,8 +99,7 @@ def load_rag(files: SampleFiles) -> RowDataset:
 def _layout(table: Table, roles: Sequence[Role], files: SampleFiles) -> ColumnLayout:
     """The columns of a table; a golden of DeepEval calls its sources `context`, the passages `retrieval_context`."""
     keys = {str(key) for row in islice(table, 1) for key in row.cells}
-    needed = _GOLDEN if table.keyed else _GOLDEN | {"retrieval_context"}
-    if keys >= needed and not {"source", "contexts"} & files.columns.keys():
+    if (are_goldens(keys) or (table.keyed and keys >= _GOLDEN)) and not {"source", "contexts"} & files.columns.keys():
         renamed = {"source": "context"} | ({"contexts": "retrieval_context"} if "retrieval_context" in keys else {})
         files = replace(files, columns={**files.columns, **renamed})
     return find_layout(table, roles, files)
@@ -108,7 +110,9 @@ def _sample(table: OpenTable, row: Row, position: int, ids: dict[str, str], defe
     reference = table.answers(row, "answer", defects)
     metadata: dict[str, Any] = {"position": position}
     contexts: tuple[str, ...] = ()
+    cluster = ""
     try:
+        cluster = _cluster(table, row)
         cells = {role: table.cell(row, role) for role in ("document", "source", "page", "start", "end", "chunk")}
         if document := table.text(row, "document"):
             metadata["document"] = document
@@ -123,7 +127,7 @@ def _sample(table: OpenTable, row: Row, position: int, ids: dict[str, str], defe
         defects.append(table.defect(f"bad {error.role}", row, error.role, str(error)))
     metadata |= {key: cell for key in _OF_AGENTS if render(cell := table.cell(row, key))}
     name = table.id_of(row, ids, defects)
-    group, cluster = table.text(row, "group"), _cluster(table, row)
+    group = table.text(row, "group")
     return Sample(name, question, reference, contexts=contexts, group=group, cluster=cluster, metadata=metadata)
 
 
@@ -131,7 +135,7 @@ def _cluster(table: OpenTable, row: Row) -> str:
     """The cluster of a row; without a column for it, its chunk: questions on one are found or missed together."""
     if table.layout.column("cluster") is not None:
         return cluster_of(row, table.layout)
-    chunks = [render(chunk) for chunk in _listed(table.cell(row, "chunk"))]
+    chunks = [render(chunk) for chunk in _listed(table.cell(row, "chunk"), "chunk")]
     return chunks[0] if len(chunks) == 1 else ""
 
 
@@ -164,6 +168,8 @@ def _marked(table: OpenTable, row: Row, role: str) -> bool | None:
     return None
 
 
+_PRINTED: Final = re.compile(r"\[(['\"]).*['\"]\s+['\"].*['\"]\]", re.DOTALL)
+"""Several texts without commas between them: what pandas writes into a CSV file for an array."""
 _KEYS: Final = ("id", "document", "start", "end", "page", "text")
 _INTEGER_KEYS: Final = frozenset({"start", "end", "page"})
 
@@ -190,16 +196,24 @@ def sources_in(cells: Mapping[str, Any]) -> list[dict[str, Any]]:
     >>> sources_in({"source": "It rains.", "document": "a.pdf", "start": "5", "end": "14"})
     [{'document': 'a.pdf', 'start': 5, 'end': 14, 'text': 'It rains.'}]
     """
-    sources = _listed(cells.get("source"))
-    ids = [render(chunk) for chunk in _listed(cells.get("chunk")) if render(chunk)]
+    sources = _listed(cells.get("source"), "source")
+    ids = [render(chunk) for chunk in _listed(cells.get("chunk"), "chunk") if render(chunk)]
     shared = _checked({key: cells.get(key) for key in ("document", "page")})
     if not sources and ids:
         return [{"id": chunk} | shared for chunk in ids]
-    if len(sources) <= 1 and not any(isinstance(entry, Mapping) for entry in sources):
+    texts_alone = not any(isinstance(entry, Mapping) for entry in sources)
+    if texts_alone and sources and len(ids) not in {0, len(sources)}:
+        raise SourceError("chunk", f"{len(ids)} ids of passages for {len(sources)} texts: give each its id, or none")
+    if len(sources) <= 1 and texts_alone:
         location = {key: cells.get(key) for key in ("document", "page", "start", "end")}
         source = _checked(location | {"text": sources[0] if sources else None, "id": ids[0] if ids else None})
         # A document alone names no passage, and neither does a page without a document.
         return [source] if {"start", "text", "id"} & set(source) or {"document", "page"} <= set(source) else []
+    if texts_alone:
+        return [
+            shared | _checked({"text": text, "id": chunk})
+            for text, chunk in zip(sources, ids or [""] * len(sources), strict=True)
+        ]
     return [shared | _checked(entry if isinstance(entry, Mapping) else {"text": entry}) for entry in sources]
 
 
@@ -209,16 +223,22 @@ def contexts_in(cell: Any) -> tuple[str, ...]:
     Raises:
         SourceError: something else.
     """
-    texts = _listed(cell)
+    texts = _listed(cell, "contexts")
     if not all(isinstance(text, str) for text in texts):
         raise SourceError("contexts", "contexts is neither text nor a list of texts")
     return tuple(texts)
 
 
-def _listed(cell: Any) -> list[Any]:
-    """A cell as a list: a list, the text of a list, or a single value."""
+def _listed(cell: Any, role: str) -> list[Any]:
+    """A cell as a list: a list, the text of a list, or a single value.
+
+    Raises:
+        SourceError: the text of a list that was printed, and cannot be read back.
+    """
     if isinstance(cell, str) and (items := list_in(cell)) is not None:
         cell = items
+    elif isinstance(cell, str) and _PRINTED.fullmatch(cell.strip()):
+        raise SourceError(role, f"{role} is a list as numpy prints it, {cell.strip()[:30]!r}: write it as JSON")
     if isinstance(cell, list):
         return [item for item in cell if item is not None and item != ""]
     return [] if cell is None or render(cell) == "" else [cell if isinstance(cell, Mapping) else render(cell)]
