@@ -33,6 +33,8 @@ SHEET: Final = "sheet"
 _PRINTED_TEXT: Final = r"""(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")"""
 _PRINTED_LIST: Final = re.compile(rf"\[{_PRINTED_TEXT}(?:, {_PRINTED_TEXT})*\]")
 """A flat list of texts as Python prints it; no other Python expression matches."""
+FAR_CELL: Final = "One filled cell far from the others is enough for that; Ctrl+End finds it in a spreadsheet program"
+"""Advice about a workbook whose grid, from the first to the last filled cell, is too large for its reader."""
 
 
 class Row(NamedTuple):

@@ -21,7 +21,7 @@ from typing import Any, Final
 from steelyard.data.encoding import convert_read_errors, kind_of
 from steelyard.data.limited_process import json_lines_of
 from steelyard.data.paths import require_file
-from steelyard.data.table import Merge, Row, Table, cell_at
+from steelyard.data.table import FAR_CELL, Merge, Row, Table, cell_at
 from steelyard.errors import ConfigError, DataError
 
 _MODULE: Final = "steelyard.data.workbook_process"
@@ -56,17 +56,11 @@ def read_workbook(path: Path, sheets: Sequence[str] = ()) -> tuple[tuple[Table, 
     _refuse_other_formats(path)
     try:
         lines = json_lines_of(_MODULE, path, _MEMORY_BYTES, _SECONDS, given=json.dumps(list(sheets)))
-        last = lines.pop()
-        if "error" in last:
-            raise (ConfigError if last["config"] else DataError)(last["error"])
-    except DataError:
-        # The reader keeps a dense grid, so a cell far away ends it at its limit of memory without being named.
-        far_cells = (
-            () if path.suffix.lower() == ".xls" else json_lines_of(_MODULE, path, _MEMORY_BYTES, _SECONDS, given="null")
-        )
-        for far_cell in far_cells:
-            raise DataError(far_cell["error"]) from None
-        raise
+    except DataError as error:  # the reader keeps a dense grid from the first to the last filled cell
+        raise DataError(f"{error}. {FAR_CELL}") from None
+    last = lines.pop()
+    if "error" in last:
+        raise (ConfigError if last["config"] else DataError)(last["error"])
     starts = [at for at, line in enumerate(lines) if isinstance(line, dict)]
     tables = [_table(path.name, lines[at], lines[at + 1 : after]) for at, after in pairwise([*starts, len(lines)])]
     return tuple(tables), _about_hidden(path, last["hidden"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -65,44 +66,6 @@ class Journal(Ledger, Protocol):
         """
 
 
-class Proofs:
-    """Remembers which optional features (such as log probabilities) endpoints support; one call finds out for all."""
-
-    def __init__(self) -> None:
-        self._locks: dict[str, asyncio.Lock] = {}
-        self._outcomes: dict[str, ModelError | None] = {}
-
-    @contextlib.asynccontextmanager
-    async def of(self, feature: str) -> AsyncIterator[bool]:
-        """See `Ask.proving`."""
-        if feature in self._outcomes:
-            self._raise_known_failure(feature)
-            yield True
-            return
-        async with self._locks.setdefault(feature, asyncio.Lock()):
-            if feature not in self._outcomes:
-                try:
-                    yield False
-                except ModelError as error:
-                    if error.ends_run:
-                        self._outcomes[feature] = error
-                    raise
-                self._outcomes[feature] = None
-                return
-        # Another call found out while this one waited. Outside the lock, so that all waiting calls continue at once.
-        self._raise_known_failure(feature)
-        yield True
-
-    def _raise_known_failure(self, feature: str) -> None:
-        error = self._outcomes[feature]
-        if error is not None:
-            raise error
-
-    def forget_failures(self) -> None:
-        """Forget missing features, so that the next run of the session tries again."""
-        self._outcomes = {feature: error for feature, error in self._outcomes.items() if error is None}
-
-
 class Session:
     """Connections, limits, budget, journal and SQL workers of the runs of one evaluation.
 
@@ -130,7 +93,8 @@ class Session:
         self.sandbox = sandbox or Sandbox(resolve=secrets.resolve)
         self.limits = Limits(retry, concurrency, refusal=journal.store_error, quota=quota, retried=journal.retried)
         self._wire = HttpWire(secrets)
-        self.proofs = Proofs()
+        self._shown_features: set[str] = set()
+        self._feature_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         notes = EndpointNotes(journal.find, journal.commit, secrets.redact_text)
         self.schemas = ReplySchemas(notes)
         self.parameters = ParameterFindings(notes)
@@ -158,7 +122,17 @@ class Session:
         """Allow calls again for the next run, however the previous one ended; not after `stop`."""
         if not self._stopped:
             self.limits.pauses.resume()
-            self.proofs.forget_failures()
+
+    @contextlib.asynccontextmanager
+    async def proving(self, feature: str) -> AsyncIterator[bool]:
+        """See the function `proving`; `feature` names the endpoint, the model and the feature."""
+        if feature not in self._shown_features:
+            async with self._feature_locks[feature]:
+                if feature not in self._shown_features:
+                    yield False
+                    self._shown_features.add(feature)
+                    return
+        yield True
 
     def ask(
         self, sample: str, repeat: int, stage: str, *, draw: str = "", run: str = "", keeps_requests: bool = False
@@ -321,7 +295,7 @@ async def proving(ask: Asks, model: Any, feature: str) -> AsyncIterator[bool]:
         yield True
         return
     info = ModelInfo.of(model)
-    async with ask.proving(f"{info.address} {info.name or type(model).__name__} {feature}") as proven:
+    async with ask.session.proving(f"{info.address} {info.name or type(model).__name__} {feature}") as proven:
         yield proven
 
 
@@ -345,8 +319,8 @@ class Ask:
     """
 
     __slots__ = (
-        *("_above", "_others", "_run", "_session"),
-        *("keeps_requests", "keys", "optional", "over", "repeat", "replies", "sample", "stage"),
+        *("_above", "_others", "_run"),
+        *("keeps_requests", "keys", "optional", "over", "repeat", "replies", "sample", "session", "stage"),
     )
 
     def __init__(self, session: Session, sample: str, repeat: int, stage: str, draw: str, run: str = "") -> None:
@@ -354,7 +328,7 @@ class Ask:
         self.repeat = repeat
         self.replies: list[Reply] = []
         self.over: ModelError | StoreError | None = None
-        self._session = session
+        self.session = session
         self.sample = sample
         self._run = run
         self.keys = Keys(sample, repeat, draw)
@@ -365,7 +339,7 @@ class Ask:
 
     def may_drop(self, names: Collection[str]) -> Ask:
         """The same Ask for a call that may do without these parameters, where the endpoint refuses them."""
-        view = Ask(self._session, self.sample, self.repeat, self.stage, "", self._run)
+        view = Ask(self.session, self.sample, self.repeat, self.stage, "", self._run)
         view.keeps_requests = self.keeps_requests
         view.optional = names
         view.replies = self.replies
@@ -378,7 +352,7 @@ class Ask:
         """An Ask for the same sample and repeat whose replies are counted under another stage."""
         stage_ask = self._others.get(stage)
         if stage_ask is None:
-            stage_ask = self._others[stage] = Ask(self._session, self.sample, self.repeat, stage, "", self._run)
+            stage_ask = self._others[stage] = Ask(self.session, self.sample, self.repeat, stage, "", self._run)
             stage_ask.keeps_requests = self.keeps_requests
             stage_ask.keys = self.keys
             stage_ask._above = self
@@ -398,7 +372,7 @@ class Ask:
         Raises:
             StoreError: it could not be stored.
         """
-        journal = self._session.journal
+        journal = self.session.journal
         key = journal_key(b"output of a turn", self.sample, self.repeat, nth, self._run)
         packed = await journal.find(key)
         return unpack_output(packed or await journal.commit(key, pack_output(await make())))
@@ -411,7 +385,7 @@ class Ask:
             async def send(model: Model, parameters: Mapping[str, Any], changes: Changes) -> Reply:
                 request = replace(model.request(messages, parameters), is_kept=self.keeps_requests)
                 key = self.keys.next(request.digest)
-                return await self._session.reply(model, request, key, self.sample, changes=changes)
+                return await self.session.reply(model, request, key, self.sample, changes=changes)
 
             reply = await self._changed(send, model, parameters)
         else:  # nothing may be changed: no step more than the call itself, as most calls are of this kind
@@ -419,9 +393,9 @@ class Ask:
             if self.keeps_requests:
                 request = replace(request, is_kept=True)
             try:
-                reply = await self._session.reply(model, request, self.keys.next(request.digest), self.sample)
+                reply = await self.session.reply(model, request, self.keys.next(request.digest), self.sample)
             except ModelError as error:
-                explained = self._session.parameters.explained(error, model, parameters, self)
+                explained = self.session.parameters.explained(error, model, parameters, self)
                 self._note(explained)
                 raise explained from error.__cause__
             except StoreError as error:
@@ -433,7 +407,7 @@ class Ask:
     async def _changed(self, send: Call, model: Model, parameters: Mapping[str, Any]) -> Reply:
         """The reply of `send`, with the parameters that the endpoint takes."""
         try:
-            return await self._session.parameters.reply(send, model, parameters, self)
+            return await self.session.parameters.reply(send, model, parameters, self)
         except (ModelError, StoreError) as error:
             self._note(error)
             raise
@@ -449,7 +423,7 @@ class Ask:
     ) -> Finding:
         """Call with parameters that the endpoint may refuse, or else without; see `session.reply_schemas`."""
         key = self.keys.once(schema_digest(model, wanted, has_images=has_images))
-        return await self._session.schemas.reply(call, key, wanted, without)
+        return await self.session.schemas.reply(call, key, wanted, without)
 
     async def once(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
         """Call `model` once for all samples; the reply counts as one of the record whose call was sent."""
@@ -457,31 +431,12 @@ class Ask:
         async def send(model: Model, parameters: Mapping[str, Any], changes: Changes) -> Reply:
             request = replace(model.request(messages, parameters), is_kept=self.keeps_requests)
             key = self.keys.once(request.digest)
-            return await self._session.reply(model, request, key, self.sample, for_all=True, changes=changes)
+            return await self.session.reply(model, request, key, self.sample, for_all=True, changes=changes)
 
         reply = await self._changed(send, model, parameters)
         if not reply.cached:
             self.replies.append(reply)
         return reply
-
-    @contextlib.asynccontextmanager
-    async def proving(self, feature: str) -> AsyncIterator[bool]:
-        """Let one call at a time through until one has shown that the endpoint supports `feature`; then all.
-
-        Yields whether one has: from then on a reply without it says something about its sample, not the endpoint.
-
-        Args:
-            feature: names the endpoint, the model and the feature.
-
-        Raises:
-            ModelError: an earlier call showed that it is not supported.
-        """
-        try:
-            async with self._session.proofs.of(feature) as proven:
-                yield proven
-        except ModelError as error:
-            self._note(error)
-            raise
 
     def _note(self, error: ModelError | StoreError) -> None:
         if isinstance(error, StoreError) or error.ends_run:
