@@ -112,8 +112,7 @@ def _refuse_far_cells(what: str, sheet: Any) -> None:
         return
     raise DataError(
         f"{what}: its filled cells reach to {column_letter(last_column)}{last_row + 1}, which makes {cells:,} cells; "
-        f"at most {MAX_CELLS:,} cells and {MAX_COLUMNS:,} columns are read. Delete the stray cells, or save the rows as "
-        "CSV"
+        f"at most {MAX_CELLS:,} cells and {MAX_COLUMNS:,} columns are read. Delete the stray cells, or save as CSV"
     )
 
 
