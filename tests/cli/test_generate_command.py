@@ -319,6 +319,8 @@ def test_cloze_needs_no_model_and_gives_the_same_set_again(steelyard, station, t
         (["--base-url", "http://127.0.0.1/v1"], "belong to --model"),
         (["--baseline", "close"], "did you mean 'cloze'"),
         (["--baseline", "cloze", "--metadata"], "need a model"),
+        (["--baseline", "cloze", "--answer-prompt", "a.txt"], "need a model"),
+        (["--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--answer-prompt", "a.txt"], "is neither a prompt"),
         (["--baseline", "cloze", "--chunks", "0"], "chunks must be a whole number"),
         (["--baseline", "cloze", "--per-chunk", "0"], "per_chunk must be"),
         (["--baseline", "cloze", "--out", "q.pkl"], ".jsonl or .csv"),

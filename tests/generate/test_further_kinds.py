@@ -9,13 +9,11 @@ import pytest
 from tests.generate.exam_server import exam_server, fenced, numbered, said, step_of
 
 from steelyard import ConfigError
-from steelyard.constraints import check_options
 from steelyard.data.documents import read_document
 from steelyard.data.sample_files import SampleFiles
 from steelyard.generate.qa import generate_qa
 from steelyard.generate.question_set import read_rows
 from steelyard.generate.selection import TWO_CHUNKS, UNANSWERABLE, related_pairs
-from steelyard.generate.writer import QuestionWriter
 from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.prompts.template import load_template, placeholders
 from steelyard.retrieval.chunk import split_chunks
@@ -181,8 +179,6 @@ def test_more_than_there_are_is_noted_and_what_cannot_be_is_refused(folder, tmp_
         generate_qa(folder, None, pairs=1)
     with pytest.raises(ConfigError, match="pairs needs two chunks"):
         made(folder / "rim.md", pairs=1)
-    with pytest.raises(ConfigError, match="second"):
-        check_options(QuestionWriter(OpenAICompatible("m"), pairs_prompt="{{first}} {{count}}"))
 
 
 @pytest.mark.parametrize("kind", [TWO_CHUNKS, UNANSWERABLE])

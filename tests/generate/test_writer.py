@@ -121,7 +121,7 @@ def test_every_prompt_is_there_in_both_languages_with_the_same_places(language, 
     [
         ({"questions_prompt": "Ask.\n{{text}}\nNow."}, "does not name {{count}}"),
         ({"answer_prompt": "{{text}} {{question}} {{answer}} now"}, "answer"),
-        ({"check_prompt": "no_such_prompt"}, "is neither a prompt"),
+        ({"answer_prompt": "no_such_prompt"}, "is neither a prompt"),
         ({"per_chunk": 101}, "from 1 to 100"),
         ({"language": "fr"}, "expected auto, en or zh, but got 'fr'"),
     ],
@@ -137,6 +137,30 @@ def test_a_prompt_of_ones_own_is_sent_and_stands_in_the_manifest(tmp_path):
     writer = QuestionWriter(OpenAICompatible("m"), questions_prompt=own)
     assert writer.manifest()["prompts"]["questions"]["own"]["text"] == own
     assert "check" not in writer.manifest()["prompts"]
+
+
+def test_prompts_of_llama_index_work_in_single_braces_with_a_system_message():
+    writer = QuestionWriter(
+        OpenAICompatible("m"),
+        per_chunk=3,
+        questions_system="Set {num_questions_per_chunk} questions for a quiz.",
+        questions_prompt="---\n{context_str}\n---\nAsk about this text.",
+        answer_prompt="---\n{context_str}\n---\nQuery: {query_str}\nAnswer: ",
+    )
+    check_options(writer)
+    sent = []
+
+    async def ask(given, messages, **parameters):
+        sent.append(messages)
+        return Reply("", "1. How high is the rim?" if len(messages) == 2 else "30 cm.")
+
+    (chunk,) = select_chunks([Document("rain.md", TEXT)], Drawing()).chunks
+    (made,) = asyncio.run(writer(sample_of(chunk), ask)).value
+    (system, questions), (answer,) = sent
+    assert system == {"role": "system", "content": "Set 3 questions for a quiz."}
+    assert TEXT.strip() in questions["content"]
+    assert "\nHow high is the rim?\n" in answer["content"]
+    assert (made["question"], made["answer"]) == ("How high is the rim?", "30 cm.")
 
 
 def test_parameters_of_the_writer_go_with_every_call():

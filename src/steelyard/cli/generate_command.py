@@ -31,6 +31,8 @@ from steelyard.report.run_texts import reason_suffix
 from steelyard.store import Run
 
 _MOST_LINES: Final = 8
+_PROMPTS: Final = frozenset({"questions_prompt", "questions_system", "answer_prompt"})
+"""Settings that are files, by absolute path."""
 
 
 _MorePaths = Annotated[
@@ -75,6 +77,18 @@ _UnanswerableOption = Annotated[
 ]
 _MetadataOption = Annotated[
     bool, typer.Option("--metadata", help="Include the document's name, page and headings in the prompt.")
+]
+_QuestionsPromptOption = Annotated[
+    Path | None,
+    typer.Option("--questions-prompt", metavar="FILE", help="Your own prompt for questions: {{text}}, {{count}}."),
+]
+_QuestionsSystemOption = Annotated[
+    Path | None,
+    typer.Option("--questions-system", metavar="FILE", help="A system message before it; it may have the same values."),
+]
+_AnswerPromptOption = Annotated[
+    Path | None,
+    typer.Option("--answer-prompt", metavar="FILE", help="Your own prompt for an answer: {{text}}, {{question}}."),
 ]
 _BaselineOption = Annotated[
     str,
@@ -132,6 +146,9 @@ def generate(
     pairs: _PairsOption = 0,
     unanswerable: _UnanswerableOption = 0,
     metadata: _MetadataOption = False,
+    questions_prompt: _QuestionsPromptOption = None,
+    questions_system: _QuestionsSystemOption = None,
+    answer_prompt: _AnswerPromptOption = None,
     baseline: _BaselineOption = "",
     pages: _PagesOption = None,
     exclude_pages: _ExcludePagesOption = None,
@@ -156,6 +173,9 @@ def generate(
     settings |= {"show_metadata": metadata, "pages": pages or [], "exclude_pages": exclude_pages or []}
     settings |= {"exclude_headings": exclude_heading or [], "keep_boilerplate": keep_boilerplate}
     settings |= {"pairs": pairs, "unanswerable": unanswerable}
+    prompts = {"questions_prompt": questions_prompt, "questions_system": questions_system}
+    prompts |= {"answer_prompt": answer_prompt}
+    settings |= {name: str(file.absolute()) for name, file in prompts.items() if file is not None}
     request = _QaRequest(
         documents=tuple(str(path.absolute()) for path in [*(documents or ()), *(paths or ())]),
         out=str(out.absolute()),
@@ -234,7 +254,7 @@ class _QaRequest:
         out: an absolute path.
         per_chunk: questions requested per chunk.
         chunks: how many are sampled; None takes all.
-        settings: fields of `QaSettings`.
+        settings: fields of `QaSettings`, prompts as absolute paths.
         model: a configuration with the key `model`; empty with a model's file, or without a model.
         model_config: absolute path of the model's file, or "".
         budget_calls: calls that may be sent, or None.
@@ -260,7 +280,8 @@ class _QaRequest:
         """
         file = Path(self.model_config) if self.model_config else None
         model, values = load_model(self.model, file, no_env=no_env)
-        settings = QaSettings(**self.settings)
+        files = {name: Path(self.settings[name]) for name in _PROMPTS & self.settings.keys()}
+        settings = QaSettings(**{**self.settings, **files})
         writer = writer_of(model, self.per_chunk, settings)
         budget = Budget(calls=self.budget_calls)
         run_options = Options(seed=settings.seed, budget=budget, sample_timeout_s=CHUNK_TIMEOUT_S, max_errors=0.0)
@@ -286,8 +307,9 @@ def _check_request(request: _QaRequest, kind: str, baseline: str, *, as_json: bo
     if sum(writers) != 1:
         what = "give only one of them" if sum(writers) else "one of them is required"
         raise ConfigError(f"--model NAME, --model-config FILE or --baseline cloze: {what}")
-    if baseline and (request.settings["check_answerable"] or request.settings["show_metadata"]):
-        raise ConfigError("--check-answerable and --metadata need a model; --baseline cloze uses none")
+    prompts = _PROMPTS & request.settings.keys()
+    if baseline and (request.settings["check_answerable"] or request.settings["show_metadata"] or prompts):
+        raise ConfigError("--check-answerable, --metadata and prompts need a model; --baseline cloze uses none")
 
 
 def _check_out(path: Path, earlier: Run | None, suite: Suite, *, overwrite: bool) -> None:

@@ -64,6 +64,8 @@ class QaSettings:
         keep_boilerplate: use licences, tables of contents, indexes, lists of references and copyright pages too.
         pairs: pairs of related chunks that are asked about too, by questions that need both.
         unanswerable: chunks for which questions are written too that no document answers.
+        questions_prompt: the user's own prompt for questions, a file or the text; as of `QuestionWriter`, likewise
+            `questions_system` and `answer_prompt`.
     """
 
     chunk_tokens: int = CHUNK_TOKENS
@@ -77,6 +79,9 @@ class QaSettings:
     keep_boilerplate: bool = False
     pairs: Annotated[int, Within(0)] = 0
     unanswerable: Annotated[int, Within(0)] = 0
+    questions_prompt: Path | str = ""
+    questions_system: Path | str = ""
+    answer_prompt: Path | str = ""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -157,6 +162,9 @@ def writer_of(model: Model | None, per_chunk: int, settings: QaSettings) -> Ques
         language=settings.language,
         check_answerable=settings.check_answerable,
         show_metadata=settings.show_metadata,
+        questions_prompt=settings.questions_prompt,
+        questions_system=settings.questions_system,
+        answer_prompt=settings.answer_prompt,
         kinds=settings.kinds,
     )
 

@@ -54,11 +54,9 @@ class QuestionWriter:
         show_metadata: begin the text with the document's name, the page and the headings; without it the model sees
             the text alone.
         parameters: of every call, over those of the model.
-        questions_prompt: the user's own prompt for questions; names {{text}}, {{count}} and {{mark}}.
-        answer_prompt: likewise for an answer; {{text}}, {{question}} and {{mark}}.
-        check_prompt: likewise for the check, which asks for yes or no.
-        pairs_prompt: likewise for questions over two texts; {{first}}, {{second}}, {{count}} and {{mark}}.
-        unanswerable_prompt: likewise for questions that a text does not answer; {{text}}, {{count}} and {{mark}}.
+        questions_prompt: the user's own prompt for questions; may name {{text}}, {{count}} and {{mark}}.
+        questions_system: a system message before it, which may name the same values; the two name text and count.
+        answer_prompt: the user's own prompt for an answer; names {{text}} and {{question}}, and may name {{mark}}.
         kinds: further kinds of questions that samples name in their metadata: `two_chunks`, `unanswerable`.
         searched: the documents, from which the latter must not be answered.
     """
@@ -70,10 +68,8 @@ class QuestionWriter:
     show_metadata: bool = False
     parameters: CallParameters = field(default_factory=dict)
     questions_prompt: Path | str = ""
+    questions_system: Path | str = ""
     answer_prompt: Path | str = ""
-    check_prompt: Path | str = ""
-    pairs_prompt: Path | str = ""
-    unanswerable_prompt: Path | str = ""
     kinds: tuple[str, ...] = ()
     searched: ChunkIndex | None = field(default=None, compare=False, repr=False, metadata=NOT_A_SETTING)
 
@@ -177,15 +173,10 @@ class QuestionWriter:
         return f"[{', '.join(str(part) for part in parts if part)}]\n\n{sample.input}"
 
     def _prompt(self, step: str) -> FencedPrompt:
-        template = {
-            "questions": self.questions_prompt,
-            "answer": self.answer_prompt,
-            "check": self.check_prompt,
-            TWO_CHUNKS: self.pairs_prompt,
-            UNANSWERABLE: self.unanswerable_prompt,
-        }[step]
+        template = {"questions": self.questions_prompt, "answer": self.answer_prompt}.get(step, "")
+        system = self.questions_system if step == "questions" else ""
         shown, plain = _SHOWN[step]
-        return FencedPrompt(f"generate_{step}", template, shown, plain, needed=(*shown, *plain))
+        return FencedPrompt(f"generate_{step}", template, shown, plain, needed=(*shown, *plain), system=system)
 
 
 def _parts(sample: Sample) -> tuple[str, ...]:

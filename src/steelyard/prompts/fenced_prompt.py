@@ -37,6 +37,8 @@ _OTHER_NAMES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         },
         "judge_faithfulness": {"query_str": "answer", "context_str": "contexts", "context_msg": "contexts"},
         "judge_faithfulness_refine": {"query_str": "answer", "context_str": "contexts", "context_msg": "contexts"},
+        "generate_questions": {"context_str": "text", "num_questions_per_chunk": "count"},
+        "generate_answer": {"context_str": "text", "query_str": "question"},
         "judge_relevance": {"request": "question", "queries": "answer"},
         "judge_g_eval": {"request": "question", "queries": "answer", "metric_name": "metric"},
         "judge_g_eval_reasons": {"request": "question", "queries": "answer", "metric_name": "metric"},
@@ -113,13 +115,13 @@ class FencedPrompt:
     def _with_placeholders(self, text: str) -> str:
         """A text with `{name}`, as Python's and LangChain's templates have it, where it names no value as `{{name}}`.
 
-        A brace that is meant as one is doubled in such templates.
+        A brace that is meant as one is doubled in such templates, so that an unknown name is one that is missing.
         """
         known = {*self.fenced, *self.plain, *self._renamed}
         if any(name in known for name, _ in placeholders(text)) or not known.intersection(_BRACED.findall(text)):
             return text
         parts = _BRACED.split(text)
-        names = [f"{{{{{name}}}}}" if name in known else f"{{{name}}}" for name in parts[1::2]]
+        names = [f"{{{{{name}}}}}" for name in parts[1::2]]
         words = [part.replace("{{", "{").replace("}}", "}") for part in parts[::2]]
         return "".join(part for pair in zip_longest(words, names, fillvalue="") for part in pair)
 

@@ -8,7 +8,7 @@ from steelyard.constraints import check_options
 from steelyard.evaluation.judge_prompts import judge_prompts
 from steelyard.evaluation.scorer_infos import prompt_hints
 from steelyard.registry import find, names
-from steelyard.scorers import Correctness, Faithfulness, GEval, Guideline
+from steelyard.scorers import Correctness, Faithfulness, GEval, Guideline, Relevance
 
 SYSTEM = "You mark exams. Say a number from 1 to 5 in the first line, and why in the second."
 LONG = ["The shop opens at nine. " * 10, "Paris is the capital of France. " * 8]
@@ -81,6 +81,12 @@ def test_a_g_eval_form_of_openai_names_request_queries_and_metric():
     assert prompt.index("Capital of France?") < prompt.index("Queries:") < prompt.index("\nParis\n")
     assert prompt.rstrip().endswith("- relevance")
     assert judgement.only.value == 4
+
+
+def test_a_name_in_single_braces_that_the_scorer_does_not_have_is_refused():
+    template = "Rate it.\n{criteria}\nRequest:\n{request}\nQueries:\n{queries}\n"
+    with pytest.raises(ConfigError, match=r"unknown placeholder \{\{criteria\}\}"):
+        check_options(Relevance(template=template))
 
 
 def test_the_system_message_of_the_judge_holds_for_every_scorer_without_one(tmp_path):
