@@ -89,7 +89,7 @@ def test_a_reader_that_leaves_ends_a_long_output_quietly():
     assert unread("completion", "fish") == (0, "")
 
 
-@pytest.mark.parametrize("arguments", [["show", "nope"], ["run", "nowhere.yaml"], ["runs", "--lst"]])
+@pytest.mark.parametrize("arguments", [["show", "nope"], ["runs", "--lst"]])
 def test_a_mistake_keeps_its_code_where_nobody_reads_the_message(arguments):
     assert unread(*arguments, both=True)[0] == 2
 

@@ -19,9 +19,9 @@ TWICE = ["[@,@]", "{a:@,b:@}", "[@,@][]", "join('',[to_string(@),to_string(@)])"
 
 
 @pytest.mark.parametrize("step", TWICE)
-@pytest.mark.parametrize("times", [22, 40])
-def test_an_expression_that_doubles_its_value_ends_in_an_error(step, times):
-    search = PathSearch("|".join([step] * times))
+def test_an_expression_that_doubles_its_value_ends_in_an_error(step, monkeypatch):
+    monkeypatch.setattr(response, "MAX_WORK", 100_000)
+    search = PathSearch("|".join([step] * 40))
     with pytest.raises(ValueError, match="takes too much work on this reply"):
         search({"a": [1, 2, 3]})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import os
 import select
@@ -73,9 +74,8 @@ def view(tmp_path, stored):
         process.communicate()
 
 
-@pytest.mark.parametrize("has_snap", [False, True])
-@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT])
-def test_no_argument_of_a_process_holds_the_token_and_the_file_goes_with_the_viewer(tmp_path, view, has_snap, end):
+@pytest.mark.parametrize(("has_snap", "end"), [(False, signal.SIGTERM), (True, signal.SIGINT)])
+def test_no_argument_holds_the_token_and_the_viewer_answers_until_it_goes_with_the_file(tmp_path, view, has_snap, end):
     home = tmp_path / "home"
     (home / "snap" if has_snap else home).mkdir(parents=True)
     process, address, argument = view(home)
@@ -87,17 +87,12 @@ def test_no_argument_of_a_process_holds_the_token_and_the_file_goes_with_the_vie
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
     assert stat.S_IMODE(page.parent.stat().st_mode) == 0o700
     assert page.parent.parent == (home if has_snap else tmp_path / "temporary")
+    with contextlib.closing(http.client.HTTPConnection(urlsplit(address).netloc, timeout=30)) as connection:
+        connection.request("GET", f"/?{urlsplit(address).query}")
+        assert connection.getresponse().status == 303
     os.kill(process.pid, end)
     process.wait(60)
     assert not page.parent.exists()
-
-
-def test_the_viewer_answers_while_its_browser_is_open(view, tmp_path):
-    _, address, _ = view(tmp_path)
-    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=30)
-    connection.request("GET", f"/?{urlsplit(address).query}")
-    assert connection.getresponse().status == 303
-    connection.close()
 
 
 def test_the_file_leads_a_browser_to_the_runs(tmp_path, monkeypatch, viewer, browse):
