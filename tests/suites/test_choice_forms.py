@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.thorough import times
 
 from steelyard.data.parquet import ClassName
 from steelyard.data.sample_files import SampleFiles
@@ -242,23 +243,36 @@ def as_sheet(path, rows):
     book.save(path)
 
 
-@given(st.lists(_QUESTION, min_size=1, max_size=4, unique_by=lambda row: row[0]))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_what_is_written_gives_the_same_questions_in_every_format(tmp_path, rows):
+def assert_read_back(folder, rows, suffixes):
     size = min(len(options) for _, options, _ in rows)
     rows = [(text, options[:size], LETTERS[min(LETTERS.index(key), size - 1)]) for text, options, key in rows]
     entries = [{"question": text, "options": options, "answer": key} for text, options, key in rows]
     flat = pl.DataFrame([{"question": q, **dict(zip("ABCD", o, strict=False)), "answer": k} for q, o, k in rows])
-    as_sheet(tmp_path / "a.xlsx", rows)
-    flat.write_csv(tmp_path / "a.csv")
-    flat.write_csv(tmp_path / "a.tsv", separator="\t")
-    pl.DataFrame(entries).write_parquet(tmp_path / "a.parquet")
-    (tmp_path / "a.json").write_text(json.dumps(entries), encoding="utf-8")
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
+    as_sheet(folder / "a.xlsx", rows)
+    flat.write_csv(folder / "a.csv")
+    flat.write_csv(folder / "a.tsv", separator="\t")
+    pl.DataFrame(entries).write_parquet(folder / "a.parquet")
+    (folder / "a.json").write_text(json.dumps(entries), encoding="utf-8")
+    (folder / "a.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
     wanted = [(text, tuple(options), key) for text, options, key in rows]
-    for suffix in ("csv", "tsv", "parquet", "json", "jsonl", "xlsx"):
-        assert questions(SampleFiles(tmp_path / f"a.{suffix}")) == wanted, suffix
+    for suffix in suffixes:
+        assert questions(SampleFiles(folder / f"a.{suffix}")) == wanted, suffix
     assert questions(SampleFiles.of(flat)) == questions(SampleFiles.of(entries)) == wanted
+
+
+_ROWS = st.lists(_QUESTION, min_size=1, max_size=4, unique_by=lambda row: row[0])
+
+
+@given(_ROWS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_is_written_gives_the_same_questions_in_every_format(tmp_path, rows):
+    assert_read_back(tmp_path, rows, ("csv", "tsv", "json", "jsonl", "xlsx"))
+
+
+@given(_ROWS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=times(2, 50))
+def test_what_is_written_as_parquet_gives_the_same_questions(tmp_path, rows):
+    assert_read_back(tmp_path, rows, ("parquet",))  # by two processes of a second each
 
 
 _ANY = st.recursive(
