@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import _parameters_are_read_once  # noqa: F401  # a fixture
+from tests.cli.conftest import _commands_are_built_once  # noqa: F401  # a fixture
 from tests.docs.tutorial_page import Walk, changed, matches, steps
 
 ROOT = Path(__file__).resolve().parents[2]
