@@ -184,10 +184,47 @@ def test_the_test_s_own_end_before_its_last_line_is_no_pass():
     assert outcome_of("def add(a, b): return 0", test="import os\nos._exit(0)\nassert False", call="").value == 0
 
 
+CASES = """
+from unittest import TestCase
+class Sums(TestCase):
+    def setUp(self): self.one = 1
+    def test_sum(self): self.assertEqual(add(self.one, 2), 3)
+"""
+
+
+@pytest.mark.parametrize("test", ["def test_sum():\n    assert add(1, 2) == 3", CASES])
+def test_functions_of_pytest_and_classes_of_unittest_are_run(test):
+    right, wrong = (outcome_of(f"def add(a, b): return {sum_}", test=test, call="") for sum_ in ("a + b", "a - b"))
+    assert (right.value, wrong.value) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("test", "shadow"),
+    [
+        ("assert abs(add(1, 2) - 3) < 1e-9", "def abs(x): return 0"),
+        ("assert all(add(n, 1) == n + 1 for n in range(4))", "def all(x): return True"),
+        ("assert len(str(add(50, 50))) == 3", "def len(x): return 3"),
+    ],
+)
+def test_a_reply_cannot_give_the_test_other_builtins(test, shadow):
+    assert outcome_of(f"def add(a, b): return 0\n{shadow}", test=test, call="").value == 0
+
+
+def test_a_reply_may_be_asked_for_a_function_that_is_called_like_a_builtin():
+    assert outcome_of("def sum(a, b): return a + b\nn = 4", test="assert sum(1, 2) == 3", call="").value == 1
+
+
+def test_a_reply_may_use_asyncio():
+    code = "import asyncio\nasync def one(n): return n\ndef add(a, b): return asyncio.run(one(a)) + asyncio.run(one(b))"
+    assert outcome_of(code).value == 1
+
+
 @pytest.mark.parametrize(
     ("test", "call", "message"),
     [
         ("def check(f): pass", "check(add)", "it asserts nothing"),
+        ("def check(f):\n    assert f(1, 2) == 3", "", "nothing calls check"),
+        ("def check(f):\n    assert f(1)\nif __name__ == '__main__':\n    check(add)", "", "nothing calls check"),
         ("assert (", "", "this is not Python code"),
         ("assert True", "check(", "this is not Python code"),
     ],
@@ -209,9 +246,19 @@ def test_a_row_brings_its_test_only_where_the_configuration_names_it():
     assert run.summary().score("python_test").headline.value == 1
 
 
+def test_the_code_is_the_block_that_defines_what_the_test_uses():
+    use = "```python\nfrom solution import f\nprint('a long example of its use', f(), f(), f())\n```"
+    parts = ["```python\nimport os\n```", "```python\ndef f(): return os.sep\n```", use]
+    assert code_in("\nThen:\n".join(parts), {"f"}) == "import os\n\ndef f(): return os.sep"
+    better = "```python\ndef f(): return 2\n```"
+    assert code_in("\nBetter:\n".join([*parts, better]), {"f"}).endswith("def f(): return 2")
+
+
 def test_the_code_is_the_longest_block_that_can_be_parsed():
     assert code_in("```\npip install x y\n```\n```python\nx = 1\n```") == "x = 1"
     assert code_in("def f(): return 1") == "def f(): return 1"
     assert code_in("Add them up.") == ""
+    assert code_in("Here it is:\n\ndef f():\n    return 1\n\nThat is all.") == "def f():\n    return 1"
+    assert code_in("So:\n\n    import os\n    def f(): return 1\n") == "import os\ndef f(): return 1"
     score = PythonTest("assert True")(Sample("1", "?"), Output("Add them up."), Sandbox())
     assert (score.outcome, score.detail) == ("unparsed", {"kind": "none"})

@@ -13,14 +13,16 @@ import ast
 import contextlib
 import json
 import os
+import re
 import select
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import dedent
 from typing import Annotated, ClassVar, Final
 
 from steelyard.constraints import Within
@@ -37,20 +39,28 @@ _FENCES: Final = ("```", "~~~")
 _START_S: Final = 20.0
 """Seconds for two interpreters to start on a busy machine, beside the test's own."""
 _MOST_RESULT: Final = 4096
+_MOST_ENDS: Final = 50
+"""Blank lines, from the end of a reply without fences, at which its code may end."""
+_CODE_LINE: Final = re.compile(
+    r"^[ \t]*(?:(?:async )?def \w+\(|class \w+.*:|import \w|from [\w.]+ import|@\w)", re.MULTILINE
+)
+_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_ONLY_DEFINE: Final = (*_DEFINITIONS, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 
 
 @dataclass(frozen=True, slots=True)
 class PythonTest:
     """Whether the code of the output passes the row's own test: 1 if the test runs to its end, else 0.
 
-    The code is that of the fenced block, of several the longest that can be parsed, else the whole output. It runs in
-    a process of its own, with the standard library alone, without network, environment, home and files. The test runs
-    in another one and gets plain data from it, so a reply passes only by returning what is expected. Objects of the
-    reply's own classes are used by attributes, methods, items and text; the test cannot hand over functions. Linux
-    only; elsewhere it is refused without `--unsafe-code`.
+    The code is that of the fenced block, of several the last that defines what the test uses, with the definitions
+    before it, else the whole output. It runs in a process of its own, with the standard library alone, without network,
+    environment, home and files. The test runs in another one and gets plain data from it, so a reply passes only by
+    returning what is expected. Objects of the reply's own classes are used by attributes, methods, items and text; the
+    test cannot hand over functions. Linux only; elsewhere it is refused without `--unsafe-code`.
 
     Args:
-        test: Python code with assertions: `{{test}}` for a column that holds it.
+        test: Python code with assertions: `{{test}}` for a column that holds it. Functions `test...` that nothing calls
+            and classes of unittest are run after it.
         call: a line that is run after it: `check({{entry_point}})`.
         timeout_s: seconds for the test, all its calls included.
         memory_mib: MiB that each of the two processes may take.
@@ -73,7 +83,7 @@ class PythonTest:
         """Validate the options.
 
         Raises:
-            ConfigError: a test that cannot be parsed or asserts nothing.
+            ConfigError: a test that cannot be parsed, asserts nothing or calls nothing that asserts.
         """
         _checked_test(self.test, self.call)
 
@@ -96,7 +106,7 @@ class PythonTest:
         del sample
         if (score := unscored(_NAME, "", output)) is not None:
             return score
-        code = code_in(text_of(output))
+        code = code_in(text_of(output), code_worker.wanted_by(f"{self.test}\n{self.call}"))
         if not code:
             return Score(
                 _NAME, None, outcome="unparsed", reason="the output holds no Python code", detail={"kind": "none"}
@@ -110,7 +120,7 @@ class PythonTest:
         return Score(_NAME, float(passed), passed=passed, reason=reason)
 
     def _run(self, code: str, *, unsafe: bool) -> tuple[str, str]:
-        test = f"{self.test}\n{self.call}\n"
+        test = f"{self.test}\n{self.call}\n{_own_calls(self.test)}\n"
         ours, theirs = socket.socketpair()
         read_end, write_end = os.pipe()
         with contextlib.ExitStack() as opened:
@@ -175,21 +185,59 @@ def _closed_after(descriptor: int) -> Iterator[None]:
         os.close(descriptor)
 
 
-def code_in(text: str) -> str:
-    r"""The Python code of a reply: its longest fenced block that can be parsed, else the whole text; "" for none.
+def code_in(text: str, names: Collection[str] = ()) -> str:
+    r"""The Python code of a reply; "" for none.
+
+    Of several fenced blocks that can be parsed it is the last that defines one of the names, after the imports and
+    definitions of the blocks before it; where none does, the longest. Without fences it is the text from its first
+    line of code on, up to where it can be parsed.
 
     >>> code_in("Here:\n```python\nx = 1\n```\nDone."), code_in("No code.")
     ('x = 1', '')
+    >>> code_in("```\ndef f(): return 1\n```\nUse:\n```\nprint(f(), 'or so', f())\n```", {"f"})
+    'def f(): return 1'
     """
     text = without_reasoning(text)[0]
     blocks = (
-        [text[block.start : block.end].strip() for block in blocks_of(text, 0, len(text))] if _is_fenced(text) else []
+        [dedent(text[block.start : block.end]).strip() for block in blocks_of(text, 0, len(text))]
+        if _is_fenced(text)
+        else []
     )
     parsed = [block for block in blocks if block and _parses(block)]
-    if parsed:
+    if not parsed:
+        return max(blocks, key=len, default="") or _unfenced_code(text)
+    defining = [place for place, block in enumerate(parsed) if not _defined_in(block).isdisjoint(names)]
+    if not defining:
         return max(parsed, key=len)
-    whole = text.strip()
-    return whole if whole and not blocks and _parses(whole) else max(blocks, key=len, default="")
+    last = defining[-1]
+    return "\n\n".join([*filter(_only_defines, parsed[:last]), parsed[last]])
+
+
+def _unfenced_code(text: str) -> str:
+    """The longest part of a text from its first line of code on that can be parsed, or the whole of it."""
+    whole = text.strip().strip("`").strip()
+    if not whole or _parses(whole):
+        return whole
+    first = _CODE_LINE.search(text)
+    lines = dedent(text[first.start() :]).split("\n") if first else []
+    ends = [end for end in range(len(lines), 0, -1) if end == len(lines) or not lines[end].strip()][:_MOST_ENDS]
+    parts = ("\n".join(lines[:end]).strip() for end in ends)
+    return next((part for part in parts if _parses(part)), "")
+
+
+def _defined_in(code: str) -> set[str]:
+    """The names that a module defines; what it imports may be the code of another block, which it shows in use."""
+    names: set[str] = set()
+    for node in ast.parse(code).body:
+        if isinstance(node, _DEFINITIONS):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            names |= code_worker.made_in([*ast.walk(node)])
+    return names
+
+
+def _only_defines(code: str) -> bool:
+    return all(isinstance(node, _ONLY_DEFINE) for node in ast.parse(code).body)
 
 
 def _is_fenced(text: str) -> bool:
@@ -204,10 +252,47 @@ def _parses(code: str) -> bool:
     return True
 
 
+def _own_calls(test: str) -> str:
+    """Lines that run what pytest and unittest would find: functions `test...` that nothing calls, and test cases."""
+    tree = ast.parse(test)
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    lines = []
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test") and node.name not in used:
+            lines += [f"{node.name}()"] if not node.args.args else []
+        elif isinstance(node, ast.ClassDef) and any(ast.unparse(base).endswith("TestCase") for base in node.bases):
+            lines.append(f"__import__('unittest').defaultTestLoader.loadTestsFromTestCase({node.name}).debug()")
+    return "\n".join(lines)
+
+
 def _checked_test(test: str, call: str) -> None:
     for name, code in (("test", test), ("call", call)):
         if not _parses(code):
             raise ConfigError(f"{name}: this is not Python code: {code!r:.80}")
-    nodes: Sequence[ast.AST] = [*ast.walk(ast.parse(test)), *ast.walk(ast.parse(call))]
-    if not any(isinstance(node, ast.Assert | ast.Raise) for node in nodes):
+    statements = ast.parse(f"{test}\n{call}\n{_own_calls(test)}").body
+    if not any(map(_asserts, statements)):
         raise ConfigError("test: it asserts nothing, so every code would pass it")
+    defined = {node.name: node for node in statements if isinstance(node, _DEFINITIONS)}
+    # The test is not run as a program, so what stands under `if __name__ == "__main__":` is not reached.
+    waiting = [
+        node for node in statements if not isinstance(node, _DEFINITIONS) and "__name__" not in ast.unparse(node)
+    ]
+    while waiting:
+        reached = waiting.pop()
+        if _asserts(reached):
+            return
+        names = [node.id for node in ast.walk(reached) if isinstance(node, ast.Name)]
+        waiting += [defined.pop(name) for name in names if name in defined]
+    raise ConfigError(
+        f"test: nothing calls {', '.join(defined)[:80] or 'what asserts'}, so every code would pass it; write a call, "
+        "such as call: check({{entry_point}})"
+    )
+
+
+def _asserts(statement: ast.AST) -> bool:
+    """Whether a statement raises, asserts, or calls what unittest calls `self.assert...`."""
+    nodes = [*ast.walk(statement)]
+    calls = [node.func for node in nodes if isinstance(node, ast.Call)]
+    return any(isinstance(node, ast.Assert | ast.Raise) for node in nodes) or any(
+        isinstance(function, ast.Attribute) and function.attr.startswith(("assert", "fail")) for function in calls
+    )
