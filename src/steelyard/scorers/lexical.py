@@ -312,6 +312,7 @@ class ExactMatch:
     Args:
         ignore_case: compare with case folded (str.casefold).
         normalise: compare only the words of both, as SQuAD does: without case, punctuation, a, an and the.
+        literal: compare every character, also blanks and line ends, as other tools do.
 
     >>> ExactMatch(ignore_case=True)(Sample("fr", "Capital of France?", "Paris"), Output(" paris")).value
     1.0
@@ -325,6 +326,16 @@ class ExactMatch:
 
     ignore_case: bool = False
     normalise: bool = False
+    literal: bool = False
+
+    def check(self) -> None:
+        """Validate the options.
+
+        Raises:
+            ConfigError: `literal` with an option that changes texts.
+        """
+        if self.literal and (self.ignore_case or self.normalise):
+            raise ConfigError("literal: every character is compared, so write neither ignore_case nor normalise")
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Compare one output with its reference."""
@@ -347,7 +358,7 @@ class ExactMatch:
         return Score("exact_match", float(position is not None), passed=position is not None, reason=reason)
 
     def _comparable(self, value: Any) -> Any:
-        if not isinstance(value, str):
+        if not isinstance(value, str) or self.literal:
             return value
         if self.normalise:
             return answer_words(value)

@@ -109,6 +109,7 @@ class StartsWith:
 
     Args:
         ignore_case: compare with case folded.
+        literal: compare every character, also blanks before the text, as other tools do.
 
     >>> StartsWith()(Sample("1", "?", "Dear"), Output(" Dear customer")).value
     1.0
@@ -121,6 +122,7 @@ class StartsWith:
     short_key: ClassVar[str] = "value"
 
     ignore_case: bool = False
+    literal: bool = False
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Look at the beginning of one output."""
@@ -132,7 +134,7 @@ class StartsWith:
         return Score("starts_with", float(passed), passed=passed, reason=f"begins {answer[:40]!r}")
 
     def _comparable(self, text: str) -> str:
-        plain = nfkc(text).strip()
+        plain = text if self.literal else nfkc(text).strip()
         return plain.casefold() if self.ignore_case else plain
 
 

@@ -37,11 +37,17 @@ def test_an_expression_of_another_form_is_refused(code):
         ("output.includes('a && b') ", {"contains": "a && b", "ignore_case": False, "whole_words": False}),
         ('!output.endsWith("!")', {"not": {"regex": "!\\Z"}}),
         ("output.trim().startsWith('{')", {"regex": "\\A\\s*\\{"}),
-        ("output === 'yes' || output === \"it's\"", {"any_of": [{"exact_match": "yes"}, {"exact_match": "it's"}]}),
+        (
+            "output === 'yes' || output === \"it's\"",
+            {"any_of": [{"exact_match": one, "literal": True} for one in ("yes", "it's")]},
+        ),
         ("output.split(/\\s+/).filter(Boolean).length <= 20;", {"length": {"unit": "words", "max": 20}}),
         ("return output.length", {"length": {"unit": "characters", "min": 1}}),
         ("output.length !== 3", {"not": {"length": {"unit": "characters", "min": 3, "max": 3}}}),
-        ("/^(?<n>\\d)\\/x/i.test(output)", {"regex": "(?i)^(?P<n>\\d)/x"}),
+        ("/^(?<n>\\d)\\/x/i.test(output)", {"regex": "(?i)^(?P<n>[0-9])/x"}),
+        ("/^[\\w$]+$/.test(output)", {"regex": "^[A-Za-z0-9_$]+\\Z"}),
+        ("/^a$/m.test(output)", {"regex": "(?m)^a$"}),
+        ("/^(a|b)$/.test(output.trim())", {"regex": "\\A\\s*(?:(a|b))\\s*\\Z"}),
         ("output.toUpperCase() !== 'NO'", {"not": {"exact_match": "NO", "ignore_case": True}}),
     ],
 )
@@ -77,7 +83,7 @@ def test_a_comparison_within_json_becomes_a_schema(code, right, wrong):
 
 def test_the_negation_of_a_conjunction_is_pushed_to_its_parts():
     assert scorer_of("output === 'a' && output.length < 5", negated=True) == {
-        "any_of": [{"not": {"exact_match": "a"}}, {"length": {"unit": "characters", "min": 5}}]
+        "any_of": [{"not": {"exact_match": "a", "literal": True}}, {"length": {"unit": "characters", "min": 5}}]
     }
 
 

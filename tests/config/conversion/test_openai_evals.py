@@ -118,7 +118,7 @@ def test_a_hosted_eval_with_its_run_and_items_becomes_a_configuration(convert):
         {
             "checks": {
                 "every": [
-                    {"exact_match": "{{correct_label}}", "name": "same label"},
+                    {"exact_match": "{{correct_label}}", "literal": True, "name": "same label"},
                     {"contains": "refund", "whole_words": False, "of": '"reason"', "name": "mentions"},
                     {"rouge_n": {"n": 1, "threshold": 0.6}, "value": "{{correct_label}}", "name": "near"},
                     {"guideline": kind, "name": "tone"},
@@ -215,7 +215,7 @@ report_evaluators: []
         "style": "short",
         "expected_output": "Paris",
         "checks": [
-            {"exact_match": "Paris"},
+            {"exact_match": "Paris", "literal": True},
             {"contains": "par", "whole_words": False},
         ],
     }

@@ -50,7 +50,7 @@ tests:
         {"guideline": "answers {{question}} politely"},
     ]
     assert new["scorers"] == [{"checks": {"every": every}}]
-    assert rows == [{"question": "1+1?", "checks": [{"exact_match": "2"}]}, {"question": "Hello"}]
+    assert rows == [{"question": "1+1?", "checks": [{"exact_match": "2", "literal": True}]}, {"question": "Hello"}]
     assert (new["samples"], new["prompts"]) == (
         {"file": "new.jsonl", "columns": {"input": "question"}},
         "Q: {{question}}",
@@ -67,7 +67,7 @@ def test_one_assertion_for_all_is_a_scorer_and_one_of_weight_0_stands_apart(conv
     both = "[{type: is-refusal}, {type: equals, value: x}, {type: is-json, weight: 0, metric: json}]"
     new, _, _ = convert(BASE + f"defaultTest: {{assert: {both}}}\n" + tests)
     first, apart = new["scorers"]
-    assert first == {"checks": {"every": ["refusal", {"exact_match": "x"}]}}
+    assert first == {"checks": {"every": ["refusal", {"exact_match": "x", "literal": True}]}}
     assert apart["name"] == "json"
 
 
@@ -132,9 +132,9 @@ scenarios:
 """
     )
     assert [(row["question"], row["checks"]) for row in rows] == [
-        ("a", [{"exact_match": "1"}]),
+        ("a", [{"exact_match": "1", "literal": True}]),
         ("c", ["refusal"]),
-        ("b", [{"exact_match": "2"}]),
+        ("b", [{"exact_match": "2", "literal": True}]),
         ("c", ["refusal"]),
     ]
 
@@ -239,7 +239,7 @@ tests: [{vars: {question: a}, threshold: 0.5, assert: [{type: starts-with, value
     )
     (joined,) = rows[0]["checks"]
     assert [*joined] == ["any_of"]
-    assert joined["any_of"][1] == {"starts_with": "{"}
+    assert joined["any_of"][1] == {"starts_with": "{", "literal": True}
     assert (new["scorers"], len(rows[1]["checks"])) == (["checks"], 1)
 
 
@@ -376,8 +376,14 @@ def test_more_sets_of_values_than_a_dataset_has_rows_are_refused(convert, monkey
     [
         ("exec:rm -rf /", "not run"),
         ("file://p.py", "is code"),
-        ("{{ x | upper }} {{y}}", "is not read"),
-        ("{% if x %}a{% endif %}", "is not read"),
+        ("{{ x | wordwrap }} {{y}}", "the filter wordwrap"),
+        ("{{ x.replace('a', y) }}", "is not read .call"),
+        ("{% set z = x %}{{ z }}", "is not read"),
+        ("{{ x * 9 }}", "is not read .mul"),
+        ("{% for a in x %}{% for b in x %}{{ b }}{% endfor %}{% endfor %}", "a loop within a loop"),
+        ("{{ x | join(y) }}", "a filter with a value"),
+        ("{{ x|dump|dump|dump|dump|dump }}", "more than 4 filters"),
+        ('[{% for t in x %}{"role": "user", "content": "{{t}}"}{% endfor %}]', "messages that a block makes"),
     ],
 )
 def test_a_prompt_that_is_code_is_refused(convert, prompt, message):
@@ -386,6 +392,30 @@ def test_a_prompt_that_is_code_is_refused(convert, prompt, message):
             BASE.replace('"Q: {{question}}"', json.dumps(prompt))
             + "tests: [{vars: {x: a, y: b}, assert: [{type: is-json}]}]"
         )
+
+
+def test_what_a_prompt_computes_of_values_is_a_column(convert):
+    prompt = (
+        "{{tone | upper}} {% for label in labels %}- {{label}}{% if not loop.last %}, {% endif %}{% endfor %}: {{q}}"
+    )
+    new, rows, _ = convert(
+        BASE.replace('"Q: {{question}}"', json.dumps(prompt))
+        + """
+tests:
+  - vars: {tone: kind, labels: [a, b], q: "Which?"}
+    options: {prefix: "Now. ", disableVarExpansion: true}
+    assert: [{type: contains, value: "{{ tone | upper }}"}]
+  - {vars: {tone: curt, labels: [c], q: "And?"}}
+"""
+    )
+    first, second = rows
+    named = [name for name in first if name.startswith(("tone_", "for_"))]
+    assert [first[name] for name in named] == ["KIND", "- a, - b"]
+    assert [second[name] for name in named] == ["CURT", "- c"]
+    assert new["prompts"] == "{{prefix_of_prompt}}" + " ".join(f"{{{{{name}}}}}" for name in named) + ": {{q}}"
+    assert (first["prefix_of_prompt"], second["prefix_of_prompt"]) == ("Now. ", "")
+    assert new["samples"]["columns"] == {"input": "q"}
+    assert first["checks"][0]["contains"] == "KIND"
 
 
 def test_a_value_is_never_a_placeholder(convert):

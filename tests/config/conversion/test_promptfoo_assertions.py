@@ -32,7 +32,7 @@ CONVERTED = {
     "context-relevance": ({}, "context_relevance"),
     "conversation-relevance": ({}, {"per_turn": {"scorer": "answer_relevancy"}}),
     "cost": ({"threshold": 0.5}, {"cost": 0.5}),
-    "equals": ({"value": "x"}, {"exact_match": "x"}),
+    "equals": ({"value": "x"}, {"exact_match": "x", "literal": True}),
     "factuality": ({"value": "x"}, {"correctness": "x"}),
     "finish-reason": ({"value": "stop"}, {"finish": "stop"}),
     "g-eval": ({"value": "x", "threshold": 0.5}, {"g_eval": "x", "threshold": 3.0}),
@@ -52,7 +52,7 @@ CONVERTED = {
     "rouge-n": ({"value": "x"}, {"rouge_n": {"n": 1, "threshold": 0.75}, "value": "x"}),
     "similar": ({"value": "x", "threshold": 0.5}, {"similarity": {"threshold": 0.5}, "value": "x"}),
     "similar:cosine": ({"value": ["x", "y"]}, {"similarity": {"threshold": 0.75}, "value": ["x", "y"]}),
-    "starts-with": ({"value": "x"}, {"starts_with": "x"}),
+    "starts-with": ({"value": "x"}, {"starts_with": "x", "literal": True}),
     "tool-call-f1": ({"value": "a, b"}, {"tool_calls": {"expected": ["a", "b"], "match": "same"}}),
     "skill-used": ({"value": "x"}, {"tool_calls": {"expected": ["x"]}}),
     "trajectory:goal-success": ({"value": {"goal": "x"}}, {"goal_reached": {"goal": "x"}}),
@@ -69,7 +69,7 @@ CONVERTED = {
     "word-count": ({"value": {"max": 5}}, {"length": {"max": 5}}),
     "assert-set": (
         {"assert": [{"type": "starts-with", "value": "a"}, {"type": "is-refusal"}], "threshold": 0.5},
-        {"any_of": [{"starts_with": "a"}, "refusal"]},
+        {"any_of": [{"starts_with": "a", "literal": True}, "refusal"]},
     ),
 }
 
@@ -137,7 +137,7 @@ def test_options_of_a_negated_scorer_stand_together():
 
 def test_a_negated_scorer_of_a_part_of_json_may_stand_in_a_row():
     scorer = check(type="not-equals", value="6", transform="JSON.parse(output).answer").scorer
-    assert scorer == {"not": {"exact_match": "6", "of": '"answer"'}}
+    assert scorer == {"not": {"exact_match": "6", "literal": True, "of": '"answer"'}}
     assert row_scorers([scorer])
 
 
@@ -168,7 +168,7 @@ def test_a_transform_is_a_part_of_json_or_the_case_of_what_is_looked_for():
     ("message", "assertion"),
     [
         ("in that case", {"type": "contains", "value": "Paris", "transform": "output.toLowerCase()"}),
-        ("a pattern with", {"type": "regex", "value": "^x", "transform": "output.trim()"}),
+        ("this pattern sees", {"type": "regex", "value": "a|^x", "transform": "output.trim()"}),
         ("is not read", {"type": "contains", "value": "x", "transform": "output.split('a')[0]"}),
         ("gives a number", {"type": "javascript", "value": "output.length / 10", "threshold": 0.5}),
         ("no code is run", {"type": "javascript", "value": "require('fs')"}),
@@ -183,7 +183,7 @@ def test_a_transform_is_a_part_of_json_or_the_case_of_what_is_looked_for():
         ("a in its value", {"type": "llm-rubric", "value": {"a": 1}}),
         ("a text, not", {"type": "llm-rubric", "value": ["a"]}),
         ("number", {"type": "latency"}),
-        ("is not read", {"type": "contains", "value": "{{ x | upper }}"}),
+        ("is not read", {"type": "contains", "value": "{{ x | wordwrap }}"}),
     ],
 )
 def test_what_has_no_scorer_in_its_form_says_why(message, assertion):

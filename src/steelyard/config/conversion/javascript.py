@@ -185,22 +185,47 @@ def _deeper(term: Term, key: str | int) -> Term:
 
 def _regex(text: str) -> tuple[str, str]:
     pattern, _, flags = text[1:].rpartition("/")
-    return python_pattern(pattern), flags.replace("g", "").replace("u", "")
+    return python_pattern(pattern, by_line="m" in flags), flags.replace("g", "").replace("u", "")
 
 
-def python_pattern(pattern: str) -> str:
-    r"""A pattern of JavaScript in Python's syntax.
+def python_pattern(pattern: str, *, by_line: bool = False) -> str:
+    r"""A pattern of JavaScript in Python's syntax: `$` is the very end, unless `by_line`; digits and letters are ASCII.
 
-    >>> python_pattern(r"(?<year>\d{4})\/\k<year>")
-    '(?P<year>\\d{4})/(?P=year)'
+    >>> python_pattern(r"^(?<year>\d{4})\/[\w$]+\k<year>$")
+    '^(?P<year>[0-9]{4})/[A-Za-z0-9_$]+(?P=year)\\Z'
     """
     pattern = re.sub(r"\(\?<(?![=!])", "(?P<", pattern).replace(r"\/", "/")
-    return re.sub(r"\\k<(\w+)>", r"(?P=\1)", pattern)
+    pattern = re.sub(r"\\k<(\w+)>", r"(?P=\1)", pattern)
+    parts, in_class = [], False
+    for part in re.findall(r"\\.|.", pattern, re.DOTALL):
+        in_class = part == "[" or (in_class and part != "]")
+        ascii_only = {r"\d": "0-9", r"\w": "A-Za-z0-9_"}.get(part)
+        if ascii_only:
+            parts.append(ascii_only if in_class else f"[{ascii_only}]")
+        else:
+            parts.append(r"\Z" if part == "$" and not in_class and not by_line else part)
+    return "".join(parts)
 
 
-def is_anchored(pattern: str) -> bool:
-    """Whether a pattern may depend on where a text begins or ends, so that blanks around it make a difference."""
-    return any(sign in pattern for sign in ("^", "$", "\\A", "\\Z", "\\s"))
+def of_trimmed(pattern: str) -> str:
+    r"""The pattern that finds in a text what a pattern in Python's syntax finds in it without the blanks around it.
+
+    Raises:
+        NotReadError: it may depend on those blanks elsewhere than at its own beginning and end.
+
+    >>> of_trimmed(r"^(yes|no)\Z"), of_trimmed("a.b")
+    ('\\A\\s*(?:(yes|no))\\s*\\Z', 'a.b')
+    """
+    inner = pattern.removeprefix("^").removesuffix(r"\Z")
+    whole = re.sub(r"\\.|\[(?:\\.|[^\]])*\]|\([^()]*\)", "", inner)
+    if re.search(r"\^(?<!\[\^)|\$|\\[AZ]", inner) or re.search(r"^[(?:\[]*\\s|\\s[\])*+?]*$", inner):
+        raise NotReadError("its transform trims the output, which this pattern sees as it is")
+    if inner == pattern:
+        return pattern
+    if "|" in whole:
+        raise NotReadError("its transform trims the output, and only some ways of the pattern begin or end with it")
+    before = r"\A\s*" if pattern.startswith("^") else ""
+    return f"{before}(?:{inner})" + (r"\s*\Z" if pattern.endswith(r"\Z") else "")
 
 
 def _not(scorer: Scorer, *, negated: bool) -> Scorer:
@@ -234,7 +259,8 @@ def _equal(term: Term, values: list[Any], *, negated: bool) -> Scorer:
         if not all(isinstance(value, str) for value in values):
             raise NotReadError(f"the output, which is a text, is compared with {values!r}")
         expected = values[0] if len(values) == 1 else values
-        return _not({"exact_match": expected, **({"ignore_case": True} if ignore_case else {})}, negated=negated)
+        options = {"ignore_case": True} if ignore_case else {} if term.trimmed else {"literal": True}
+        return _not({"exact_match": expected, **options}, negated=negated)
     if ignore_case or term.trimmed:
         blanks = r"\s*" if term.trimmed else ""
         pattern = "|".join(re.escape(str(value)) for value in values)
@@ -257,13 +283,14 @@ def _called(term: Term, name: str, value: Any, *, negated: bool) -> Scorer:
     if name == "includes":
         return _not({"contains": value, "ignore_case": bool(flags), "whole_words": False}, negated=negated)
     if name == "startsWith" and not flags and not term.trimmed:
-        return _not({"starts_with": value}, negated=negated)
+        return _not({"starts_with": value, "literal": True}, negated=negated)
     return _not({"regex": flags + pattern}, negated=negated)
 
 
 def _matched(term: Term, pattern: str, flags: str, *, negated: bool) -> Scorer:
-    if term.case or term.counted or (term.trimmed and is_anchored(pattern)):
+    if term.case or term.counted or (term.trimmed and "m" in flags):
         raise NotReadError("a pattern on changed text is not read")
+    pattern = of_trimmed(pattern) if term.trimmed else pattern
     whole = f"(?{flags}){pattern}" if flags else pattern
     if term.path is not None:
         return _schema(term, {"type": "string", "pattern": whole}, negated=negated)

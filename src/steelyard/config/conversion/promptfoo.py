@@ -11,8 +11,9 @@ Source: the behaviour of promptfoo 0.121.20 (MIT), https://www.promptfoo.dev/doc
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -38,7 +39,7 @@ from steelyard.config.conversion.promptfoo_targets import (
 )
 from steelyard.config.conversion.promptfoo_tests import Test, Tests, entry, settings
 from steelyard.config.conversion.result import Converted, Notes
-from steelyard.config.conversion.templates import as_ours, as_text, filled, names_in
+from steelyard.config.conversion.templates import as_ours, as_text, filled, is_computed, names_in, without_computed
 from steelyard.data.headers import normalized
 from steelyard.errors import ConfigError
 
@@ -94,7 +95,51 @@ def convert_promptfoo(root: Node, foreign: ForeignFiles) -> Converted:
         if key not in _READ:
             notes.add(_INSTEAD.get(key, key), value.key)
     prompts, providers = read_prompts(root, foreign), read_providers(root, foreign, notes)
-    return _Conversion(root, foreign, notes, prompts, providers, Tests(root, foreign, notes).read()).converted()
+    prompts, tests = _with_values_computed(prompts, Tests(root, foreign, notes).read())
+    return _Conversion(root, foreign, notes, prompts, providers, tests).converted()
+
+
+def _with_values_computed(
+    prompts: Sequence[ForeignPrompt], tests: Sequence[Test]
+) -> tuple[list[ForeignPrompt], list[Test]]:
+    """The same prompts and tests, where what a prompt computes of values is a value of each test, which it names."""
+    taken = {name for test in tests for name in test.values}
+    parts: dict[str, str] = {}
+
+    def name_of(part: str) -> str:
+        if part not in parts:
+            word = re.sub(r"\W+", "_", part)[:40].strip("_")
+            words = [word, *(f"{word}_{number}" for number in range(2, len(taken) + 3))]
+            parts[part] = next(name for name in words if name not in taken)
+            taken.add(parts[part])
+        return parts[part]
+
+    def named(text: Any) -> Any:
+        return without_computed(text, name_of) if isinstance(text, str) else text
+
+    before, after = ({test.around[side] for test in tests} for side in (0, 1))
+    prefix = "{{prefix_of_prompt}}" if len(before) > 1 else before.pop()
+    suffix = "{{suffix_of_prompt}}" if len(after) > 1 else after.pop()
+    changed = []
+    for prompt in prompts:
+        try:
+            messages = [{**turn, "content": named(turn.get("content"))} for turn in prompt.messages]
+            text = named(prompt.text) if prompt.messages else named(prefix + prompt.text + suffix)
+            changed.append(replace(prompt, text=text, system=named(prompt.system), messages=messages))
+            for part in parts:
+                names_in(part)
+        except ConfigError as error:
+            raise ConfigError(f"prompt {prompt.name}: {error.message}", prompt.at.location) from error
+    return changed, [replace(test, computed=_computed(test, parts)) for test in tests]
+
+
+def _computed(test: Test, parts: Mapping[str, str]) -> dict[str, str]:
+    try:
+        values = {name: filled(part, test.values) for part, name in parts.items()}
+    except ConfigError as error:
+        raise ConfigError(error.message, test.at.location) from error
+    around = zip(("prefix_of_prompt", "suffix_of_prompt"), test.around, strict=True)
+    return values | {name: filled(text, test.values) for name, text in around if text}
 
 
 @dataclass(frozen=True)
@@ -163,7 +208,8 @@ class _Conversion:
             given = settings(assertion)
             names = [name for name in places if name in names_in(as_text(given.get("value")))]
             is_same = set(names_in(as_text(given.get("value")))) <= common
-            if not is_same or (names and str(given.get("type")).removeprefix("not-") in _BY_ROW):
+            is_read = str(given.get("type")).removeprefix("not-") in _BY_ROW or is_computed(as_text(given.get("value")))
+            if not is_same or (names and is_read):
                 continue
             # What decides nothing may be scored where it was switched off.
             is_scored = is_alike or given.get("weight") == 0
@@ -174,7 +220,7 @@ class _Conversion:
     def _row(self, test: Test, shared: Mapping[int, Check]) -> dict[str, Any]:
         row = {key: value for key, value in test.about.items() if key not in test.values}
         row |= dict.fromkeys(self.columns.values(), "") | {self.input: ""}
-        for name, value in test.values.items():
+        for name, value in {**test.values, **test.computed}.items():
             is_text = name in self.columns and not isinstance(value, Mapping)
             row[self.columns.get(name, name)] = as_text(value) if is_text else value
         if self.alone:
@@ -192,7 +238,7 @@ class _Conversion:
 
     @staticmethod
     def _filled(value: Any, test: Test) -> Any:
-        return filled(value, test.values) if isinstance(value, str) else value
+        return filled(value, {**test.values, **test.computed}) if isinstance(value, str) else value
 
     def _checks(self, assertions: Sequence[Node], test: Test, row: dict[str, Any]) -> list[Any]:
         """The checks of a row, each once."""

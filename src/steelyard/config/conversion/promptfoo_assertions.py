@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from steelyard.building.nodes import Node, plain
 from steelyard.config.conversion.foreign_files import ForeignFiles
-from steelyard.config.conversion.javascript import NotReadError, Term, is_anchored, python_pattern, scorer_of, term_of
+from steelyard.config.conversion.javascript import NotReadError, Term, of_trimmed, python_pattern, scorer_of, term_of
 from steelyard.config.conversion.templates import as_text, filled
 from steelyard.errors import ConfigError
 
@@ -35,6 +35,11 @@ _GRADED: Final = frozenset(
 """Scorers whose value is not 1 or 0, so that a mean over them is not a count."""
 _ASKING: Final = frozenset({"guideline", "correctness", "goal_reached"})
 """Scorers that ask a judge, who would be asked again where one stands in several sets."""
+_COUNTED: Final = {
+    "characters": "blanks around the output do not count",
+    "words": "signs alone are no words, and Chinese characters are words",
+    "lines": "blank lines do not count",
+}
 _LARGEST_SET: Final = 6
 """More assertions would make too many sets: of six, three can already be chosen in 20 ways."""
 
@@ -102,8 +107,21 @@ def check_of(assertion: Node, values: Mapping[str, Any], foreign: ForeignFiles, 
         scorer = {"not": _folded(scorer)}
     if given.get("metric"):
         scorer = {**_as_mapping(scorer), "name": filled(str(given["metric"]), values)}
-    deviation = rule.get("deviation", "") or (rule.get("threshold_deviation", "") if "threshold" in given else "")
+    deviation = _deviation(rule, given, json.dumps(scorer))
     return Check(scorer, given.get("weight") != 0, kind == "python", deviation)
+
+
+def _deviation(rule: Mapping[str, Any], given: Mapping[str, Any], written: str) -> str:
+    """How the verdicts of a scorer, which is written so, differ from promptfoo's; "" if they do not."""
+    if "threshold" in given and "threshold_deviation" in rule:
+        return str(rule["threshold_deviation"])
+    value = str(given.get("value"))
+    if given["type"].endswith("regex") and re.match(r"\(\?[a-z]+\)", value):
+        return "(?i) and the like are no JavaScript, so that every output fails there"
+    if given["type"].endswith("javascript"):
+        counted = (text for unit, text in _COUNTED.items() if f'"unit": "{unit}"' in written)
+        return "" if ".trim()" in value else next(counted, "")
+    return str(rule.get("deviation", ""))
 
 
 def _as_mapping(scorer: Any) -> dict[str, Any]:
@@ -182,8 +200,14 @@ def _of_output(scorer: Any, output: Term) -> Any:
                 "its transform changes case, which contains and equals take, with a value in that case"
             )
         scorer = {**scorer, "ignore_case": True}
-    if output.trimmed and kind == "regex" and is_anchored(scorer[kind]):
-        raise UnconvertedError("its transform trims the output, which a pattern with ^ or $ sees as it is")
+        scorer.pop("literal", None)
+    if output.trimmed and kind == "regex":
+        try:
+            scorer = {**scorer, "regex": of_trimmed(scorer["regex"])}
+        except NotReadError as error:
+            raise UnconvertedError(str(error)) from error
+    elif output.trimmed and isinstance(scorer, dict):
+        scorer = {key: value for key, value in scorer.items() if key != "literal"}
     if output.path is None:
         return scorer
     path = "".join(f"[{key}]" if isinstance(key, int) else f".{json.dumps(key)}" for key in output.path)

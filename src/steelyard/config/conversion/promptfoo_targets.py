@@ -29,7 +29,7 @@ _PARAMETERS: Final = (
 )
 _EMBEDDINGS: Final = "text-embedding-3-large"
 _ENVIRONMENT: Final = re.compile(r"\{\{\s*env\.(\w+)\s*\}\}|\$\{(\w+)\}")
-_DUMPED: Final = re.compile(r"\{\{\s*([A-Za-z_][\w.]*)\s*\|\s*dump\s*\}\}")
+_DUMPED: Final = re.compile(r"\{\{\s*([^{}]+?)\s*\|\s*dump\s*\}\}")
 _JSON_PATH: Final = re.compile(r"(?:json|data)\.?((?:\w|\.|\[\d+\])+)")
 
 
@@ -151,6 +151,8 @@ def _prompt(name: str, label: str, text: str, at: Node) -> ForeignPrompt:
             value = None
     elif text.lstrip().startswith("- role:"):
         value = ForeignFiles.parsed(text, at)
+    if value is None and "{%" in text and re.match(r"\s*(\[\s*\{|- role:)", text):
+        raise ConfigError("messages that a block makes are not read: write them into a column of messages", at.location)
     if not isinstance(value, list) or not all(isinstance(turn, Mapping) and "role" in turn for turn in value):
         return ForeignPrompt(name, label, text, "", (), at)
     *first, last = (turn.get("content") for turn in value)

@@ -6,7 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
@@ -19,15 +19,15 @@ from steelyard.config.conversion.templates import filled, names_in
 from steelyard.errors import ConfigError
 
 _READ: Final = frozenset(("vars", "assert", "threshold", "options", "description", "metadata"))
-_OPTIONS: Final = frozenset(("transform", "postprocess", "disableDefaultAsserts", "disableVarExpansion"))
+_OPTIONS: Final = frozenset(
+    ("transform", "postprocess", "disableDefaultAsserts", "disableVarExpansion", "prefix", "suffix")
+)
 _INSTEAD: Final = {
     "provider": "a provider or grader of single tests. Instead: a configuration for them",
     "providers": "providers of single tests, which are asked of all here",
     "prompts": "prompts of single tests, which are asked with all here",
     "providerOutput": "outputs that exist already. Instead: the target replay",
     "assertScoringFunction": "a scoring function. Instead: all_of, any_of, or a function",
-    "prefix": "a prefix of the prompt. Instead: a column that the prompt names",
-    "suffix": "a suffix of the prompt. Instead: a column that the prompt names",
 }
 _BINARY: Final = frozenset((".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".mp3", ".wav", ".mp4", ".mov"))
 
@@ -43,7 +43,9 @@ class Test:
         threshold: of the mean of all its assertions; None: all must hold.
         transform: of the output, "" for none.
         about: its description and metadata.
+        around: the texts before and after each prompt.
         at: where it stands.
+        computed: what prompts compute of its values, each under the name that they have it by.
     """
 
     values: Mapping[str, Any]
@@ -52,7 +54,9 @@ class Test:
     threshold: Any
     transform: str
     about: Mapping[str, Any]
+    around: tuple[str, str]
     at: Node
+    computed: Mapping[str, str] = field(default_factory=dict)
 
 
 def entry(node: Node | None, *names: str) -> Node | None:
@@ -163,14 +167,29 @@ class Tests:
         about = settings(*(entry(part, "metadata") for part in parts))
         for chosen in product(*(self._choices(node, whole=whole) for node in given.values())):
             yield Test(
-                _filled(dict(zip(given, chosen, strict=True))),
+                self._filled(dict(zip(given, chosen, strict=True)), test),
                 tuple(assertion for node in used if (assertion := self.loaded(node))),
                 tuple(assertion for node in own if (assertion := self.loaded(node))),
                 settings(*parts).get("threshold"),
                 str(options.get("transform") or options.get("postprocess") or ""),
                 about | {key: value for key, value in settings(test).items() if key == "description" and value},
+                (str(options.get("prefix") or ""), str(options.get("suffix") or "")),
                 test,
             )
+
+    def _filled(self, values: Mapping[str, Any], at: Node) -> dict[str, Any]:
+        """The values of a test; a text may name other values, and loses one line end at its end."""
+        texts = {key: value.removesuffix("\n") if isinstance(value, str) else value for key, value in values.items()}
+        for key, value in texts.items():
+            if isinstance(value, float) and value.is_integer():
+                texts[key] = int(value)
+            elif isinstance(value, str) and "{" in value:
+                try:
+                    names = names_in(value)
+                    texts[key] = filled(value, texts) if names and set(names) <= texts.keys() else value
+                except ConfigError as error:
+                    self.notes.add(f"a template in a value, which stays a text: {error.message}", at)
+        return texts
 
     def _note(self, given: Mapping[str, Any], known: frozenset[str], at: Node) -> None:
         for key in given.keys() - known:
@@ -201,17 +220,6 @@ class Tests:
                 yield json.dumps(plain(self.foreign.tree(path, at)), ensure_ascii=False, separators=(",", ":"))
             else:
                 yield self.foreign.text(path, at).strip()
-
-
-def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a test; a text may name other values, and loses one line end at its end."""
-    texts = {key: value.removesuffix("\n") if isinstance(value, str) else value for key, value in values.items()}
-    for key, value in texts.items():
-        if isinstance(value, str) and (names := names_in(value)) and set(names) <= texts.keys():
-            texts[key] = filled(value, texts)
-        elif isinstance(value, float) and value.is_integer():
-            texts[key] = int(value)
-    return texts
 
 
 def _of_row(row: Mapping[Any, Any]) -> dict[str, Any]:

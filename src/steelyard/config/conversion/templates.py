@@ -1,31 +1,56 @@
-"""Reads the part of Nunjucks that names values, `{{ name }}`; filters, expressions and blocks are refused by name."""
+"""Reads templates of Nunjucks: names of values, `{{ name }}`, and by way of `nunjucks.py` what is computed of them."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from steelyard.config.conversion.nunjucks import computed, computed_parts, names_of_part
 from steelyard.config.conversion.result import escaped
 from steelyard.errors import ConfigError
 
 _NAME: Final = r"[A-Za-z_$][\w$]*(?:\.[\w$]+|\[(?:\d+|'[^']*'|\"[^\"]*\")\])*"
 _TAG: Final = re.compile(
     r"\{%-?\s*raw\s*-?%\}(?P<raw>.*?)\{%-?\s*endraw\s*-?%\}|\{#.*?#\}"
-    rf"|\{{\{{-?\s*(?P<name>{_NAME})\s*(?P<filter>\|\s*(?:safe|trim|string))?\s*-?\}}\}}"
+    rf"|\{{\{{-?\s*(?P<name>{_NAME})\s*(?P<filter>\|\s*(?:safe|string))?\s*-?\}}\}}"
     r"|(?P<other>\{\{[^{}]*\}\}|\{%.*?%\})",
     re.DOTALL,
 )
 
 
 def names_in(template: str) -> list[str]:
-    """The first part of every name in a template.
+    """The first part of every name in a template, and the names in what it computes.
 
-    >>> names_in("Q: {{ question }} {{user.name}}")
-    ['question', 'user']
+    >>> names_in("Q: {{ question }} {{user.name}} {{ tone | upper }}")
+    ['question', 'user', 'tone']
     """
-    return [re.split(r"[.\[]", match["name"])[0] for match in _TAG.finditer(template) if match["name"]]
+    names: list[str] = []
+    for text, is_computed in _parts(template):
+        named = [re.split(r"[.\[]", match["name"])[0] for match in _TAG.finditer(text) if match["name"]]
+        names += names_of_part(text) if is_computed else named
+    return names
+
+
+def is_computed(template: str) -> bool:
+    """Whether a template says more than names of values."""
+    return any(True for _ in computed_parts(template))
+
+
+def _parts(template: str) -> Iterator[tuple[str, bool]]:
+    """The parts of a template, in order, and whether each is computed."""
+    end = 0
+    for start, following in computed_parts(template):
+        yield template[end:start], False
+        yield template[start:following], True
+        end = following
+    yield template[end:], False
+
+
+def without_computed(template: str, name_of: Callable[[str], str]) -> str:
+    """A template that names, in place of each computed part, the value that `name_of` gives for it."""
+    return "".join(f"{{{{{name_of(text)}}}}}" if is_part else text for text, is_part in _parts(template))
 
 
 def replaced(template: str, value_of: Callable[[str], str], plain: Callable[[str], str] = str) -> str:
@@ -38,8 +63,8 @@ def replaced(template: str, value_of: Callable[[str], str], plain: Callable[[str
     for match in _TAG.finditer(template):
         if match["other"]:
             raise ConfigError(
-                f"{match['other'][:60]} is not read: only names of values are, as {{{{question}}}}; write the value "
-                "into a column of its own"
+                f"{match['other'][:60]} is not read: names of values are, as {{{{question}}}}, filters, if and "
+                "for; write the value into a column of its own"
             )
         parts += [plain(template[end : match.start()]), plain(match["raw"] or "")]
         parts += [value_of(match["name"])] if match["name"] else []
@@ -64,6 +89,8 @@ def as_ours(template: str, columns: Mapping[str, str]) -> str:
 def filled(template: str, values: Mapping[str, Any]) -> str:
     """A template with its values, as Nunjucks prints them; a name without a value is an empty text.
 
+    >>> filled("{% for label in labels %}{{loop.index}}. {{label | upper}} {% endfor %}", {"labels": ["a", "b"]})
+    '1. A 2. B '
     >>> filled("{{a}}-{{b.c[0]}}-{{none}}", {"a": 3.0, "b": {"c": [True]}})
     '3-true-'
     """
@@ -77,7 +104,8 @@ def filled(template: str, values: Mapping[str, Any]) -> str:
                 part = part.get(key) if isinstance(part, Mapping) else None
         return as_text(part)
 
-    return replaced(template, value)
+    parts = _parts(template)
+    return "".join(computed(text, values, as_text) if is_part else replaced(text, value) for text, is_part in parts)
 
 
 def as_text(value: Any) -> str:

@@ -1,0 +1,130 @@
+"""Computes what templates of Nunjucks say beyond names: filters, conditions and loops over the values of a row.
+
+Our templates name values and nothing else. So each such part becomes a value of its own in every row, and the template
+names that. A template is hostile input: no call, no arithmetic but `+`, no loop within a loop, few filters.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from jinja2 import nodes
+from jinja2.exceptions import TemplateError
+from jinja2.meta import find_undeclared_variables
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from steelyard.errors import ConfigError
+
+_TAG: Final = re.compile(r"\{%-?\s*(?P<word>\w+).*?%\}|\{\{-?(?P<inner>.*?)-?\}\}|\{#.*?#\}", re.DOTALL)
+_NAME: Final = re.compile(
+    r"\s*[A-Za-z_$][\w$]*(?:\.[\w$]+|\[(?:\d+|'[^']*'|\"[^\"]*\")\])*\s*(?:\|\s*(?:safe|string)\s*)?"
+)
+_READ: Final = (
+    *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Const, nodes.Getattr, nodes.Getitem),
+    *(nodes.Filter, nodes.For, nodes.If, nodes.CondExpr, nodes.Compare, nodes.Operand, nodes.Test, nodes.List),
+    *(nodes.Not, nodes.And, nodes.Or, nodes.Add),
+)
+_FILTERS: Final = frozenset(
+    (
+        *("upper", "lower", "trim", "capitalize", "title", "join", "default", "d", "length", "first", "last"),
+        *("reverse", "safe", "string", "dump", "int", "float", "round", "sort"),
+    )
+)
+_MOST_FILTERS: Final = 4
+"""In one part: `dump` of what is dumped already doubles its backslashes."""
+_LONGEST: Final = 20_000
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+class _Environment(ImmutableSandboxedEnvironment):
+    """Values have keys before they have attributes, as in JavaScript; nothing else is there to be named."""
+
+    def __init__(self, as_text: Callable[[Any], str]) -> None:
+        super().__init__(keep_trailing_newline=True, finalize=as_text)
+        self.filters = {name: call for name, call in self.filters.items() if name in _FILTERS} | {"dump": _dumped}
+        self.globals.clear()
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """The value of a key; undefined where there is none."""
+        return self.getitem(obj, attribute)
+
+
+def computed_parts(template: str) -> Iterator[tuple[int, int]]:
+    """Where a template computes: a block from its first tag to its last, an expression that is more than a name.
+
+    >>> text = "{{a}} {{ b | upper }}{% if c %}{{d}}{% endif %}"
+    >>> [text[start:end] for start, end in computed_parts(text)]
+    ['{{ b | upper }}', '{% if c %}{{d}}{% endif %}']
+    """
+    opened: list[int] = []
+    is_raw = False
+    for match in _TAG.finditer(template):
+        word, inner = match["word"], match["inner"]
+        if is_raw or word == "raw":
+            is_raw = word != "endraw"
+        elif word in {"if", "for"}:
+            opened.append(match.start())
+        elif word in {"endif", "endfor"} and opened:
+            start = opened.pop()
+            if not opened:
+                yield start, match.end()
+        elif inner is not None and not opened and not _NAME.fullmatch(inner):
+            yield match.span()
+
+
+def names_of_part(part: str) -> list[str]:
+    """The values that a part uses, sorted.
+
+    Raises:
+        ConfigError: it is not read.
+    """
+    return sorted(find_undeclared_variables(_parsed(_Environment(str), part)))
+
+
+def computed(part: str, values: Mapping[str, Any], as_text: Callable[[Any], str]) -> str:
+    """The text of a part of a template for the values of a row.
+
+    Raises:
+        ConfigError: it is not read, or fails for these values.
+    """
+    environment = _Environment(as_text)
+    try:
+        return environment.from_string(_parsed(environment, part)).render(values)
+    except (TemplateError, TypeError, ValueError, ArithmeticError) as error:
+        raise _unread(part, str(error)) from error
+
+
+def _parsed(environment: _Environment, part: str) -> nodes.Template:
+    if len(part) > _LONGEST:
+        raise _unread(part, f"it has more than {_LONGEST:,} characters")
+    try:
+        tree = environment.parse(re.sub(r"(\{%-?\s*)elseif\b", r"\1elif", part))
+    except (TemplateError, RecursionError) as error:
+        raise _unread(part, str(error)) from error
+    if reason := _refused(tree):
+        raise _unread(part, reason)
+    return tree
+
+
+def _refused(tree: nodes.Template) -> str:
+    """What in a template is not read; empty where all is."""
+    loops, filters = [*tree.find_all(nodes.For)], [*tree.find_all(nodes.Filter)]
+    names = [filter_.name for filter_ in filters if filter_.name not in _FILTERS]
+    others = [node for node in tree.find_all(nodes.Node) if not isinstance(node, _READ)]
+    if others or names:
+        return f"the filter {names[0]}" if names else type(others[0]).__name__.lower()
+    if any(not isinstance(given, nodes.Const) for filter_ in filters for given in filter_.args):
+        return "a filter with a value"
+    if any(True for loop in loops for _ in loop.find_all(nodes.For)):
+        return "a loop within a loop"
+    return f"more than {_MOST_FILTERS} filters" if len(filters) > _MOST_FILTERS else ""
+
+
+def _unread(part: str, reason: str) -> ConfigError:
+    return ConfigError(f"{part[:60]} is not read ({reason[:80]}); write its result into a column of its own")
