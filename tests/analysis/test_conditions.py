@@ -137,6 +137,8 @@ def test_a_label_is_asked_for_by_name_and_value():
     assert holds("label:cause!=no source")
     assert not holds("label:cause!=typo")
     assert not holds("label:reason")
+    assert holds("labelled and wrong")
+    assert not holds("labelled", [])
     assert not holds("label:cause!=typo", []), "a record without the label is not another cause"
 
 

@@ -285,6 +285,34 @@ def test_one_search_finds_pages_runs_and_samples(tmp_path):
         assert viewer.ask("/search?q=%3F%3F")[0] == 200, "signs alone are no word"
 
 
+def test_the_search_goes_through_every_suite_and_names_what_it_left_out(tmp_path, monkeypatch):
+    for name in "abcdefg":
+        sample = Sample(name, "Which metal is liquid?", "B", choices=("iron", "mercury"))
+        suite = Suite(name, "choice", [sample], {"first": lambda _: "B"}, (Choice(),))
+        evaluate_suite(suite, how=RunConfig(tmp_path / "s.db"))
+    with serving(tmp_path / "s.db") as viewer:
+        page = viewer.ask("/search?q=liquid")[2]
+        assert re.findall(r"Samples of (\w)</h2>", page) == list("gfedcba")
+        assert "Not searched" not in page
+        monkeypatch.setattr("steelyard.viewer.search_page._SCANNED", 5)
+        page = viewer.ask("/search?q=liquid")[2]
+        assert re.findall(r"Samples of (\w)</h2>", page) == list("gfedc")
+        assert "Not searched, as it would take too long: samples of b, a." in page
+
+
+def test_labelled_samples_are_found_again(tmp_path):
+    suite = Suite("S", "choice", exam(3), {"a": lambda _: "B"}, (Choice(),))
+    (run,) = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    with serving(tmp_path / "s.db") as viewer:
+        assert "Labelled" not in viewer.ask(f"/run/{run.id}")[2]
+        fields = {"sample": "q0001", "verdict": "pass", "author": "ann", "comment": ""}
+        assert viewer.post(f"/run/{run.id}/label", urlencode(fields))[0] == 303
+        chip = re.search(r'<a[^>]* href="([^"]+where=labelled[^"]*)"[^>]*>\s*Labelled', viewer.ask(f"/run/{run.id}")[2])
+        page = viewer.ask(html.unescape(chip[1]).partition("#")[0])[2]
+        assert "/s/q0001" in page
+        assert "/s/q0002" not in page
+
+
 def test_of_a_replay_the_page_names_its_file_and_columns_in_words(tmp_path):
     answers = tmp_path / "answers.jsonl"
     answers.write_text("".join(f'{{"id": "q{at:04}", "reply": "B"}}\n' for at in range(3)))

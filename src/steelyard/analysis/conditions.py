@@ -12,6 +12,7 @@ wrong       a score with a threshold did not pass
 regression  the run's primary score of the sample became worse than in another run, as `compare` counts it
 improvement the reverse
 both-right  the primary score of the sample passes in both runs; likewise both-wrong
+labelled    somebody has labelled the record, in a queue or on its page
 others      `errors`, `unparsed`, `refused`, `not-applicable`: that happened to a score, or to the record; `all`
 """
 
@@ -121,7 +122,7 @@ class Condition:
         if part.kind == "label":
             return label_holds(part, labels)
         if part.kind == "word":
-            return part.name == "all" or part.name in self._words_of(record)
+            return part.name == "all" or part.name in self._words_of(record, labels)
         if part.kind == "field":
             failure = record.failure.kind if record.failure else ""
             sample = record.sample
@@ -130,8 +131,9 @@ class Condition:
         score = next((candidate for candidate in record.scores if candidate.name == part.name), None)
         return score is not None and _score_holds(part, score)
 
-    def _words_of(self, record: Record) -> set[str]:
-        words = {score.outcome.replace("_", "-") for score in record.scores} - {"scored"}
+    def _words_of(self, record: Record, labels: Sequence[Label]) -> set[str]:
+        words = {"labelled"} if labels else set()
+        words |= {score.outcome.replace("_", "-") for score in record.scores} - {"scored"}
         if any(score.outcome == "scored" and score.passed is False for score in record.scores):
             words |= {"wrong", "failed"}
         if record.failure is not None:
@@ -141,7 +143,7 @@ class Condition:
         return words
 
 
-WORDS: Final = ("failed", "wrong", "errors", "unparsed", "refused", "not-applicable", "all")
+WORDS: Final = ("failed", "wrong", "errors", "unparsed", "refused", "not-applicable", "labelled", "all")
 
 
 def parse_condition(text: str, manifest: Mapping[str, Any], *, compared: bool = False) -> Condition:

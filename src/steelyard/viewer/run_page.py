@@ -283,6 +283,8 @@ def _chips(
         ("Errors", summary.counts.errors, "errors", "error"),
     )
     yield from (CountChip(title, count, where, state) for title, count, where, state in counts if count)
+    if run.labels() and (labelled := _count(run, "labelled")):
+        yield CountChip("Labelled", labelled, "labelled")
     if baseline is not None and pages.figures.compares(run, {(run.suite, run.kind): baseline}):
         with suppress(ConfigError):  # runs without a score in common
             count = pages.kept("regressions", [baseline, run], "", lambda: _count(run, "regression", baseline))

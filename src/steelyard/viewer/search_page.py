@@ -24,8 +24,8 @@ _RUNS: Final = 20
 """Runs that are listed, newest first."""
 _SAMPLES: Final = 5
 """Samples that are listed of a run; a link leads to all."""
-_SEARCHED: Final = 5
-"""Suites whose newest run is searched: each takes a query of its own."""
+_SEARCHED: Final = 50
+"""Suites whose newest run is searched: each takes a query of its own, of some milliseconds."""
 _SCANNED: Final = 20_000
 """Records of the runs that are searched, in all; the first run is searched whatever its size."""
 _INPUT: Final = 120
@@ -49,13 +49,15 @@ def search_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
         text = request.query_params.get("q", "").strip()
         words = text.lower().split()
         runs = [marked.run for marked in listed_runs(pages) if _has(marked.text, words)] if words else []
+        samples, left_out = _samples(pages, text) if words else ([], [])
         return pages.page(
             request,
             "search.html.j2",
             find=text,
             runs=runs[:_RUNS],
             total=len(runs),
-            samples=list(_samples(pages, text)) if words else [],
+            samples=samples,
+            left_out=left_out,
             places=[place for place in _places(pages, datasets) if words and _has(place[0], words)],
         )
 
@@ -66,22 +68,26 @@ def _has(name: str, words: list[str]) -> bool:
     return all(word in name.lower() for word in words)
 
 
-def _samples(pages: Pages, text: str) -> Iterator[FoundSamples]:
+def _samples(pages: Pages, text: str) -> tuple[list[FoundSamples], list[str]]:
+    """What is found in the newest run of each suite, and the suites that would take longer than a page may."""
     newest: dict[str, Run] = {}
     for run in pages.store.runs():
-        newest.setdefault(run.suite, run)
-    scanned = 0
-    for run in list(newest.values())[:_SEARCHED]:
+        if run.done:
+            newest.setdefault(run.suite, run)
+    found, left_out, scanned = [], [], 0
+    for at, (suite, run) in enumerate(newest.items()):
         scanned += run.done
-        if run.done < scanned > _SCANNED:
-            continue  # of several runs without an index, each may take as long as a page may
+        if at >= _SEARCHED or run.done < scanned > _SCANNED:
+            left_out.append(suite)
+            continue
         try:
             page = run.search(text, n=_SAMPLES)
         except ConfigError:  # signs alone: no word that a sample could have
-            return
+            return [], []
         samples = {record.sample.id: one_line(input_text(record.sample.input), _INPUT) for record in page.records}
         if samples:
-            yield FoundSamples(run, tuple(samples.items()), page.total or 0, page.note)
+            found.append(FoundSamples(run, tuple(samples.items()), page.total or 0, page.note))
+    return found, left_out
 
 
 def _places(pages: Pages, datasets: OpenDatasets) -> Iterator[tuple[str, str]]:

@@ -276,6 +276,8 @@ class RecordQuery:
             return [f"r.no IN ({changed_numbers(self._connection, self._run, self._against, word, self._bound)})"]
         if word == "all":
             return []
+        if word == "labelled":
+            return [self._has_label(self._bound(label_source(self._connection, self._run)))]
         if word == "errors":
             return ["r.failed = 1"]
         if word == "wrong":
@@ -292,23 +294,27 @@ class RecordQuery:
         Raises:
             ConfigError: no record of the run has a label of that name, but of a similar one.
         """
-        self._with_samples = True
         run, name = label_source(self._connection, self._run), part.name.removeprefix(LABEL)
         query = "SELECT DISTINCT name FROM event WHERE topic = 'label' AND subject = :run"
         names = list(self._connection.execute(query, {"run": run}).scalars())
         # A name like none of them is not mistyped: of several runs, only some may have such labels.
         if name not in names and "did you mean" in (hint := did_you_mean(name, names)):
             raise ConfigError(f"no record of the run has a label {name!r}{hint}")
-        of_name = f"topic = 'label' AND subject = {self._bound(run)} AND name = {self._bound(name)}"
-        newest = f"SELECT MAX(num) FROM event WHERE {of_name} GROUP BY sample, repeat, author"
-        labels = f"SELECT sample, repeat FROM event WHERE {of_name} AND num IN ({newest}) AND body <> 'null'"
+        of_name = f"{self._bound(run)} AND name = {self._bound(name)}"
         if not part.sign:
-            return [f"(s.id, r.repeat) IN ({labels})"]
+            return [self._has_label(of_name)]
         query = "SELECT DISTINCT body FROM event WHERE topic = 'label' AND subject = :run AND name = :name"
         stored = self._connection.execute(query, {"run": run, "name": name}).scalars()
         values = self._bound([text for text in stored if _says(text, part)])
-        equal = f"(s.id, r.repeat) IN ({labels} AND body IN {values})"
-        return [equal] if part.sign == "=" else [f"(s.id, r.repeat) IN ({labels})", f"NOT {equal}"]
+        equal = self._has_label(of_name, f"body IN {values}")
+        return [equal] if part.sign == "=" else [self._has_label(of_name), f"NOT {equal}"]
+
+    def _has_label(self, of: str, what: str = "body <> 'null'") -> str:
+        """Whether a label of a run, and of what else `of` says, counts and is so."""
+        self._with_samples = True
+        labels = f"FROM event WHERE topic = 'label' AND subject = {of}"
+        newest = f"SELECT MAX(num) {labels} GROUP BY sample, repeat, name, author"
+        return f"(s.id, r.repeat) IN (SELECT sample, repeat {labels} AND num IN ({newest}) AND {what})"
 
     def _number(self, score: str) -> int:
         """The number of a score's name; -1 of one that no record has."""
