@@ -74,8 +74,8 @@ CONDITIONS = [
     "", "all", "failed", "wrong", "errors", "unparsed", "refused", "not-applicable", "rating < 3", "rating!=2",
     "rating >= 2 and right = 1", "right=unparsed", "right != scored", 'group="tax and customs"', "group != tax",
     'group = ""', 'cluster = "c3"', "cluster != c3", "id = q07", "error = ValueError", "error != ValueError",
-    "label:cause", "labelled", "labelled and wrong", "label:cause = typo", "label:cause != typo", "wrong and group = tax and rating > 1",
-    "errors and wrong", "id = nobody",
+    "labelled", "labelled and wrong", "label:cause", "label:cause = typo", "label:cause != typo",
+    "wrong and group = tax and rating > 1", "errors and wrong", "id = nobody",
 ]  # fmt: skip
 ORDERS = ["", "-place", "rating", "-rating", "right", "id", "-id", "group", "-group", "cluster", "seconds"]
 

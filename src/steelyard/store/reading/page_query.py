@@ -257,6 +257,8 @@ class RecordQuery:
     def _of_part(self, part: ConditionPart, condition: Condition) -> list[str]:
         if part.kind == "label":
             return self._of_label(part)
+        if part.kind == "word" and part.name == "labelled":
+            return [self._has_label(self._bound(label_source(self._connection, self._run)))]
         if part.kind == "word":
             return self._of_word(part.name, condition)
         if part.kind == "field":
@@ -276,8 +278,6 @@ class RecordQuery:
             return [f"r.no IN ({changed_numbers(self._connection, self._run, self._against, word, self._bound)})"]
         if word == "all":
             return []
-        if word == "labelled":
-            return [self._has_label(self._bound(label_source(self._connection, self._run)))]
         if word == "errors":
             return ["r.failed = 1"]
         if word == "wrong":
