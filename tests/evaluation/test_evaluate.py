@@ -466,3 +466,9 @@ def test_what_is_no_terminal_gets_no_progress(tmp_path):
 )
 def test_the_line_says_what_is_done_and_what_is_left(targets, line):
     assert progress_text(targets, 10.0) == line
+
+
+@pytest.mark.parametrize("gate", [{"right": {"min": 0.9}}, {"right": "about 0.9"}, {"no_regression": {"right": 0.1}}])
+def test_a_gate_that_cannot_be_read_is_refused_before_anything_is_asked(tmp_path, gate):
+    with pytest.raises(ConfigError):
+        Suite("S", "general", [Sample("a", "?", "!")], {"t": str}, (ExactMatch(),), gate=gate)

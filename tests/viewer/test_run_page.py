@@ -4,6 +4,8 @@ import csv
 import html
 import json
 import re
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from urllib.parse import quote
@@ -550,3 +552,27 @@ def test_a_run_that_is_deleted_while_its_page_is_made_is_told(tmp_path):
         with pytest.raises(ConfigError, match=f"run {run.id} was deleted meanwhile"):
             runs_beside(pages, run)
         pages.close()
+
+
+def test_the_page_says_whether_the_gate_holds_and_looks_again_when_its_baseline_is_there(tmp_path):
+    gate = {"solve_rate": ">= 0.9", "no_regression": {"solve_rate": 0.02}, "baseline": "good"}
+    samples, how = exam(8), RunConfig(tmp_path / "s.db")
+    (bad,) = evaluate_suite(Suite("S", "choice", samples, {"bad": lambda _: "A"}, (Choice(),), gate=gate), how=how)
+    with serving(tmp_path / "s.db") as viewer:
+        page = viewer.ask(f"/run/{bad.id}")[2]
+        assert "bad: solve_rate &gt;= 0.9 does not hold (25.0 %" in page
+        assert "bad: no_regression solve_rate 0.02 cannot be decided: there is no run &#39;good&#39;" in page
+        evaluate_suite(Suite("S", "choice", samples, {"good": lambda _: "B"}, (Choice(),)), how=how)
+        assert "there is no run" not in viewer.ask(f"/run/{bad.id}")[2]
+
+
+def test_a_run_whose_stored_gate_cannot_be_read_is_shown_without_it(tmp_path):
+    suite = Suite("S", "choice", exam(3), {"a": lambda _: "B"}, (Choice(),), gate={"solve_rate": ">= 0.9"})
+    (run,) = evaluate_suite(suite, how=RunConfig(tmp_path / "s.db"))
+    with closing(sqlite3.connect(tmp_path / "s.db")) as connection, connection:
+        connection.execute("UPDATE run SET manifest = replace(manifest, '>= 0.9', 'about 0.9')")
+    with serving(tmp_path / "s.db") as viewer:
+        assert viewer.store.run(run.id).manifest["gate"] == {"solve_rate": "about 0.9"}
+        status, _, page = viewer.ask(f"/run/{run.id}")
+        assert status == 200
+        assert 'id="gate"' not in page

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from steelyard.analysis.comparison.grid import MARGIN
+from steelyard.analysis.gate.gate_rules import parse_gate
 from steelyard.analysis.intervals import Intervals
 from steelyard.building.row_values import WithRowValues
 from steelyard.building.wrapped import rebound
@@ -201,6 +202,8 @@ class Suite:
                 for name, target in self.targets.items()
             }
             object.__setattr__(self, "targets", asked)
+        if self.gate:
+            parse_gate(self.gate)  # before anything is paid for
 
     def scorers_for(self, target: str) -> tuple[Scorer, ...]:
         """The scorers of one target, bound to it if they depend on what it was shown."""

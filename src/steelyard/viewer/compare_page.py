@@ -14,6 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison
+from steelyard.analysis.comparison.grid import width_text
 from steelyard.analysis.comparison.settings import settings_of
 from steelyard.analysis.numbers import count_text, interval_text, score_title, verdict_words
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
@@ -104,6 +105,7 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             runs=list(_compared_runs(compared, shown_pairs)),
             width=_width(compared.pairs),
             grid=compared.grid,
+            grid_width=compared.grid and width_text(compared.grid.margin, share=compared.grid.cells[0].share),
             grid_details=grid_details_section(compared.grid),
             lead=_lead(compared),
             facts=_facts(runs),

@@ -16,11 +16,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from steelyard.config.given import was_given
 from steelyard.errors import ConfigError
 from steelyard.report.exports.records import csv, jsonl
 from steelyard.report.render.html import html_history, html_report
-from steelyard.report.sections.gate import gate_of
 from steelyard.store import Run
 from steelyard.store.reading.search import search_run
 from steelyard.types import Record
@@ -77,7 +75,7 @@ def _report(pages: Pages, runs: list[Run], score: str | None) -> str:
         refuse_unlike(runs)
         return html_report(runs, pages.comparison(runs, score))
     (run,), summary = runs, pages.summary(runs[0])
-    return html_report(runs, gate=gate_of(runs, [summary], may_open=was_given), pairwise=pairwise_of(run, summary))
+    return html_report(runs, gate=pages.gate(run), pairwise=pairwise_of(run, summary))
 
 
 def _file(page: str, name: str) -> Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from threading import Lock, RLock
 from typing import Any, Final, TypeVar, cast
@@ -18,14 +19,17 @@ from starlette.routing import Route
 
 from steelyard.analysis.comparison.compare_runs import compare
 from steelyard.analysis.comparison.comparison_values import Comparison
+from steelyard.analysis.gate.gate_results import GateVerdict
 from steelyard.analysis.numbers import interval_text, score_title, seconds_text, value_text
 from steelyard.analysis.summary.run_summary_values import RunSummary
+from steelyard.config.given import was_given
 from steelyard.errors import ConfigError, DataError
 from steelyard.people.marks import baselines, read_marks
 from steelyard.report.charts.chart import ConditionLink
 from steelyard.report.render.html import page_style, section_environment
 from steelyard.report.run_texts import count_cell
 from steelyard.report.section import PageLink, RecordLink, RunLink
+from steelyard.report.sections.gate import gate_of
 from steelyard.store import Run, Store
 from steelyard.store.reading.run_reading import label_state
 from steelyard.viewer.forms import Form, form_of, remember_author
@@ -133,6 +137,17 @@ class Pages:
             *("comparison", runs, score),
             lambda: compare(*runs, score=score, summaries=[self.summary(run) for run in runs]),
         )
+
+    def gate(self, run: Run) -> GateVerdict | None:
+        """The verdict of a run's gate, None without one that can be read; what it is held against may change."""
+        others = tuple((other.id, other.state) for other in self.store.runs())
+
+        def compute() -> GateVerdict | None:
+            with suppress(ConfigError):
+                return gate_of([run], [self.summary(run)], may_open=was_given)
+            return None
+
+        return self.kept("gate", [run], (others, label_state(run)), compute)
 
     def close(self) -> None:
         """Compute nothing more."""

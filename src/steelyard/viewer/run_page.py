@@ -20,6 +20,7 @@ from steelyard.analysis.conditions import (
     quoted_name,
     quoted_value,
 )
+from steelyard.analysis.gate.gate_results import GateVerdict
 from steelyard.analysis.judging_manifest import SIDES, is_judging
 from steelyard.analysis.numbers import value_text, verdict_words
 from steelyard.analysis.preferences.win_rates import preferences
@@ -133,7 +134,7 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
         if request.headers.get("hx-target", "").endswith("#samples"):
             return pages.page(request, "samples.html.j2", status=422 if fault else 200, **part)
         pairwise, difference = pairwise_of(run, summary), pages.difference(run)
-        sections, remarks = run_sections(run, summary, pairwise), run.remarks()
+        sections, remarks = run_sections(run, summary, pairwise, pages.gate(run)), run.remarks()
         return pages.page(
             request,
             "run.html.j2",
@@ -377,9 +378,9 @@ def runs_beside(pages: Pages, run: Run) -> tuple[str | None, str | None]:
     return neighbours(ids, run.id)
 
 
-def run_sections(run: Run, summary: RunSummary, pairwise: Pairwise) -> list[Section]:
+def run_sections(run: Run, summary: RunSummary, pairwise: Pairwise, gate: GateVerdict | None) -> list[Section]:
     """The sections of the run's report without those that the head of the page shows."""
-    content = ReportContent((run,), None, None, pairwise, (summary,))
+    content = ReportContent((run,), None, gate, pairwise, (summary,))
     return [section for section in map(_without_state, report_sections(content, "html")) if section]
 
 

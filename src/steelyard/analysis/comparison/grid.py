@@ -199,12 +199,12 @@ def _choose(cells: Sequence[GridCell], joint: JointValues, margin: float, level:
     price = _prices(cells)
     within = [cell for cell in cells if states[cell.target] == "within"]
     n, width = count_text(differences[0].n, "sample"), width_text(margin, share=cells[0].share)
+    rate = value_text(_named(cells, best).mean.value, share=cells[0].share)  # type: ignore[union-attr]  # it is one
     if not within:
         needed = _needed(best, differences, margin)
         which = f"Which cell is best to within {width} cannot be told apart on {n}; {_needs(needed)}."
-        return _Choice(which, best, "", needed, states)
+        return _Choice(f"{which} The best so far is {best} ({rate}).", best, "", needed, states)
     cheapest = min(within, key=lambda cell: price[cell.target]) if price else _named(within, best) or within[0]
-    rate = value_text(_named(cells, best).mean.value, share=cells[0].share)  # type: ignore[union-attr]  # it is one
     sentence = f"{cheapest.target} is {'the cheapest' if price else 'one'} of {count_text(len(within), 'cell')}"
     sentence += f" shown to be within {width} of the best ({best}, {rate}){_cost_of(cheapest)}."
     if len(within) == 1 and cheapest.target == best:

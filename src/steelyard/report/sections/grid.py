@@ -18,6 +18,7 @@ from steelyard.analysis.numbers import (
     interval_text,
     level_text,
     money_text,
+    p_text,
     score_title,
     seconds_text,
     signed_text,
@@ -125,9 +126,10 @@ def _prompts(grid: GridComparison) -> Section:
     """Each prompt against the baseline prompt: over all models, then on each."""
     if not grid.prompts:
         return Section("")
-    columns = columns_of(f"against {grid.baseline}", "on", "difference", f"{level_text(grid.level)} CI", "verdict")
+    columns = columns_of(f"against {grid.baseline}", "on", "difference", f"{level_text(grid.level)} CI", "p", "verdict")
     several = len(grid.model_names) > 1
     caption = "Differences sample by sample" + ("; over all models they are averaged first" if several else "")
+    caption += "; p is corrected for the number of these rows" if len(grid.prompts) > 1 else ""
     return Section("", SectionTable(columns, tuple(_prompt_row(grid, pair) for pair in grid.prompts), caption))
 
 
@@ -139,6 +141,8 @@ def _prompt_row(grid: GridComparison, pair: PromptDifference) -> tuple[TableCell
         TableCell(pair.model or ("all models" if len(grid.model_names) > 1 else grid.model_names[0]), link=link),
         TableCell(signed_text(difference.difference, share=difference.unit), value=difference.difference),
         *text_row(
-            interval_text(difference.interval, share=difference.unit, sign=True) or MISSING, VERDICT_WORDS[pair.verdict]
+            interval_text(difference.interval, share=difference.unit, sign=True) or MISSING,
+            p_text(difference.p if difference.p_adjusted is None else difference.p_adjusted),
+            VERDICT_WORDS[pair.verdict],
         ),
     )
