@@ -237,17 +237,26 @@ def test_role_that_may_become_one_that_writes_is_refused(ground):
         ground.run(f"DROP ROLE {writer}")
 
 
-def test_role_of_mariadb_that_is_not_active_and_only_reads_is_no_reason_to_refuse():
+def test_role_within_a_role_of_mariadb_that_is_not_active_counts_by_what_it_may():
     with server_ground.mysql() as ground, ground.sandbox() as sandbox:
         user = Server(ground.url).login(lambda text: text.replace("${READER}", "x")).user
-        ground.run(f"CREATE ROLE {user}_group")
+        outer, inner = f"{user}_outer", f"{user}_inner"
         try:
-            ground.run(f"GRANT SELECT ON {user}.* TO {user}_group")
-            ground.run(f"GRANT {user}_group TO '{user}'@'%'")
+            for statement in (
+                *(f"CREATE ROLE {role}" for role in (outer, inner)),
+                f"GRANT SELECT ON {user}.* TO {inner}",
+                f"GRANT {inner} TO {outer}",
+                f"GRANT {outer} TO '{user}'@'%'",
+            ):
+                ground.run(statement)
             sandbox.check_server(ground.database.server)
             assert sandbox.run(ground.database, "SELECT CURRENT_ROLE()").table.rows == [(None,)]
+            ground.run(f"GRANT INSERT ON {user}.* TO {inner}")
+            with ground.sandbox() as anew, pytest.raises(ConfigError, match="may do more than read: it has INSERT on"):
+                anew.check_server(ground.database.server)
         finally:
-            ground.run(f"DROP ROLE {user}_group")
+            for role in (outer, inner):
+                ground.run(f"DROP ROLE IF EXISTS {role}")
 
 
 def test_superuser_is_refused(ground):

@@ -140,3 +140,7 @@ WITH a AS (SELECT 1), pg_sleep(x) AS (SELECT 1) SELECT x FROM pg_sleep(30) AS t(
 WITH a AS (SELECT 1), b(x) AS (SELECT pg_sleep(30)) SELECT * FROM b
 SELECT (WITH a AS (SELECT 1), pg_sleep(x) AS (SELECT 1) SELECT x FROM pg_sleep), pg_sleep(30)
 WITH a AS (SELECT 1), pg_sleep(pg_sleep(30)) AS (SELECT 1) SELECT 1
+SELECT (30).pg_sleep
+SELECT x.pg_advisory_lock FROM generate_series(1::bigint, 2) AS x
+SELECT ('SELECT to_tsvector(pg_sleep(30)::text)'::text) . /* */ "ts_stat"
+SELECT n[1].PG_TERMINATE_BACKEND FROM (SELECT ARRAY[1] AS n) AS t

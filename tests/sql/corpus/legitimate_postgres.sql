@@ -107,3 +107,4 @@ SELECT lock FROM (SELECT 'a' AS lock) AS t WHERE lock IN ('a', 'b')
 WITH loread (id) AS (SELECT 1) SELECT id FROM loread
 WITH a AS (SELECT 1 AS x), pg_sleep(y) AS (SELECT 2) SELECT x, y FROM a, pg_sleep
 WITH RECURSIVE a AS (SELECT 1 AS x), pg_sleep(n) AS MATERIALIZED (SELECT 1 UNION SELECT n + 1 FROM pg_sleep WHERE n < 3) SELECT max(n) FROM pg_sleep
+SELECT U&'d\0061ta', U&'it''s' UESCAPE '!', t.setval FROM (SELECT 1 AS setval) AS t

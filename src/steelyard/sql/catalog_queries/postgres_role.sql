@@ -39,7 +39,7 @@ UNION ALL (SELECT 'it may call ' || p.proname FROM pg_catalog.pg_proc AS p
     AND has_function_privilege(p.oid, 'EXECUTE') ORDER BY p.proname LIMIT 3)
 UNION ALL SELECT 'it may use the foreign server ' || srvname FROM pg_catalog.pg_foreign_server
     WHERE has_server_privilege(oid, 'USAGE')
-UNION ALL SELECT 'it may use the extension dblink' FROM pg_catalog.pg_proc
+UNION ALL SELECT DISTINCT 'it may use the extension dblink' FROM pg_catalog.pg_proc
     WHERE proname = 'dblink_connect' AND has_function_privilege(oid, 'EXECUTE')
 UNION ALL SELECT 'it may write functions in ' || lanname FROM pg_catalog.pg_language
     WHERE NOT lanpltrusted AND lanname NOT IN ('internal', 'c') AND has_language_privilege(oid, 'USAGE')

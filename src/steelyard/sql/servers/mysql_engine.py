@@ -232,27 +232,33 @@ class MysqlEngine(ServerSession):
     def _faults(self) -> tuple[str, ...]:
         """Why the role is not one that only reads, from its own grants and those of its roles."""
         faults: list[str] = []
-        waiting, seen = ["SHOW GRANTS"], set[str]()
-        active = _rows(self._connection, "SELECT CURRENT_ROLE()")[0][0] if self._is_mariadb else None
-        while waiting:
-            statement = waiting.pop()
-            for (grant,) in _rows(self._connection, statement):
-                granted, on, _ = str(grant).removeprefix("GRANT ").partition(" ON ")
-                if on:
-                    place = _place(str(grant))
-                    own = bool(self._writes_to) and _database_of(place) == self._writes_to
-                    more = _privileges(granted) - _READS - (_WRITES if own else frozenset())
-                    faults += [f"it has {', '.join(sorted(more))} on {place[:80]}{_pattern(place)}"] if more else []
-                elif (role := granted.partition(" TO ")[0]) not in seen and not granted.startswith("SET "):
-                    seen.add(role)
-                    waiting.append(f"SHOW GRANTS FOR {role}")
-                    if self._is_mariadb and statement == "SHOW GRANTS":  # it shows grants of the active role alone
-                        waiting.append(f"SET ROLE {role}")
-                if " WITH GRANT OPTION" in str(grant) or " WITH ADMIN OPTION" in str(grant):
-                    faults.append("it may grant its rights to others")
-        if seen and self._is_mariadb:
-            _rows(self._connection, f"SET ROLE {f'`{active}`' if active else 'NONE'}")
+        for grant in self._grants():
+            granted, on, _ = grant.removeprefix("GRANT ").partition(" ON ")
+            if on:
+                place = _place(grant)
+                own = bool(self._writes_to) and _database_of(place) == self._writes_to
+                more = _privileges(granted) - _READS - (_WRITES if own else frozenset())
+                faults += [f"it has {', '.join(sorted(more))} on {place[:80]}{_pattern(place)}"] if more else []
+            if " WITH GRANT OPTION" in grant or " WITH ADMIN OPTION" in grant:
+                faults.append("it may grant its rights to others")
         return tuple(dict.fromkeys(faults))
+
+    def _grants(self) -> list[str]:
+        """The grants of the role, and of all that it may become; of others a role may not be shown what they have."""
+        own = [str(grant) for (grant,) in _rows(self._connection, "SHOW GRANTS")]
+        given = [grant.removeprefix("GRANT ") for grant in own if " ON " not in grant and not grant.startswith("SET ")]
+        roles = [grant.partition(" TO ")[0] for grant in given]
+        if not roles:
+            return own
+        if not self._is_mariadb:
+            shown = _rows(self._connection, f"SHOW GRANTS FOR CURRENT_USER() USING {', '.join(roles)}")
+            return [*own, *(str(grant) for (grant,) in shown)]
+        [[active]] = _rows(self._connection, "SELECT CURRENT_ROLE()")
+        for role in roles:
+            _rows(self._connection, f"SET ROLE {role}")
+            own += [str(grant) for (grant,) in _rows(self._connection, "SHOW GRANTS")]
+        _rows(self._connection, f"SET ROLE {_quoted(str(active)) if active else 'NONE'}")
+        return own
 
 
 def _privileges(granted: str) -> set[str]:

@@ -80,13 +80,14 @@ _Connection = psycopg.Connection[Any]
 _PLAIN: Final = frozenset({type(None), bool, int, float, str, bytes})
 
 _FUNCTIONS: Final = """
-SELECT DISTINCT lower(p.proname) FROM pg_catalog.pg_proc AS p
+SELECT DISTINCT lower(p.proname), p.pronargs > 0 AND p.pronargs - p.pronargdefaults <= 1 FROM pg_catalog.pg_proc AS p
 JOIN pg_catalog.pg_namespace AS n ON n.oid = p.pronamespace
 WHERE p.provolatile = 'v' AND (n.nspname = 'pg_catalog' OR EXISTS (
     SELECT 1 FROM pg_catalog.pg_depend AS d
     WHERE d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND d.objid = p.oid AND d.deptype = 'e'))
 """
-"""Every function of PostgreSQL or an extension that may do more than compute: whatever a later version brings."""
+"""Every function of PostgreSQL or an extension that may do more than compute: whatever a later version brings; and
+whether it can be called as an attribute of its only argument."""
 
 
 class PostgresEngine(ServerSession):
@@ -127,8 +128,12 @@ class PostgresEngine(ServerSession):
         except psycopg.Error as error:
             raise LoginError(login.without_password(_short(error))) from None
         lists = guard_lists("postgres")
-        volatile = frozenset(str(name) for (name,) in rows)
-        self._functions = volatile - lists["harmless_functions"] | lists["denied_functions"]
+        denied = {str(name): is_attribute for name, is_attribute in sorted(rows)}
+        denied = {
+            name: is_attribute for name, is_attribute in denied.items() if name not in lists["harmless_functions"]
+        }
+        denied |= dict.fromkeys(lists["denied_functions"], True)
+        self._functions = frozenset({*denied, *(f".{name}" for name, is_attribute in denied.items() if is_attribute)})
         self._connection, self._writes_to = connection, login.writes_to
         _convert_by_need(connection)
         return Greeting(connection.info.backend_pid, "PostgreSQL", faults[:MOST_FAULTS])
@@ -148,7 +153,7 @@ class PostgresEngine(ServerSession):
         """Run the query in a read-only transaction of its own, then reset the session; see the protocol `Engine`."""
         self._keeps = True
         # Sequences that a change moves are set back afterwards.
-        functions = self._functions - {"nextval"} if work.changes else self._functions
+        functions = self._functions - {"nextval", ".nextval"} if work.changes else self._functions
         query, returns_rows = self._checked(work, "postgres", functions)
         connection = self._session()
         self._keeps = False

@@ -52,7 +52,7 @@ def check_reader(text: str, engine: ServerEngine, functions: Collection[str]) ->
     Args:
         text: what the model or the dataset wrote.
         engine: whose SQL it is.
-        functions: names in small letters that may not be called.
+        functions: names in small letters that may not be called; `.name` of those that may not follow a value either.
 
     Raises:
         SqlStop: `denied`, with what was found; `error` for a text that cannot be sent.
@@ -110,7 +110,7 @@ def check_change(text: str, engine: ServerEngine, functions: Collection[str]) ->
     Args:
         text: what the model or the dataset wrote.
         engine: whose SQL it is.
-        functions: names in small letters that may not be called.
+        functions: as of `check_reader`.
 
     Raises:
         SqlStop: as of `check_reader`.
@@ -160,6 +160,9 @@ def _forbidden(tokens: Sequence[QueryToken], engine: ServerEngine, functions: Co
     """What of a statement does more than read; "" for nothing."""
     before, parts = "", _parts_of_with(tokens)
     for token, following in pairwise(tokens):
+        # `(9).pg_sleep` calls the function as well; a column may be named like one that takes more.
+        if token.text == "." and (name := "." + _name(following)) in functions:
+            return f"the function {name[1:]}"
         is_called = following.text == "(" and following.kind == "mark" and before not in _NAMES_A_TABLE
         if is_called and token.start not in parts and (name := _name(token)) in functions:
             return f"the function {name}"
@@ -212,15 +215,15 @@ def _locking(tokens: Sequence[QueryToken]) -> str:
 
 
 def _escaped(tokens: Sequence[QueryToken]) -> str:
-    """An escaped text or name that PostgreSQL reads otherwise than the scanner; "" where there is none."""
+    """A text in parts or an escaped name that PostgreSQL reads otherwise than the scanner; "" where there is none."""
     for at, (token, following) in enumerate(pairwise(tokens)):
         # E'a' and a text on a further line are one text, with escapes in both.
         if token.kind == following.kind == "quoted" and token.text[:1] in "eE" and following.text[:1] == "'":
             return "a text in parts (E'...' '...')"
         if token.word == "U" and following.text == "&" and token.end == following.start:
             quoted = next(iter(tokens[at + 2 : at + 3]), None)
-            if quoted and quoted.start == following.end and quoted.text[0] in {"'", '"'}:
-                return "an escaped text or name (U&...)"
+            if quoted and quoted.start == following.end and quoted.text[0] == '"':
+                return "an escaped name (U&...)"
     return ""
 
 
