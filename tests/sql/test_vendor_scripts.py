@@ -469,3 +469,79 @@ def test_check_names_the_tables_that_are_left_out():
     assert (found["a"].kind, found["a"].message) == ("tables_left_out", "copy: it has no columns of its own")
     assert found["b"].kind in ERRORS
     assert "copy cannot be built on SQLite" in found["b"].message
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_names_of_postgres_with_quotes_and_brackets_keep_their_rows(sandbox, engine):
+    script = (
+        'CREATE TABLE public."q""t" (id integer, "a""b, c) d" text, x2 integer GENERATED ALWAYS AS (id * 2) STORED);\n'
+        'COPY public."q""t" ("a""b, c) d", id) FROM stdin;\nx\t1\n\\.\n'
+    )
+    opened = Database(engine, script=script)
+    assert sandbox.run(opened, 'SELECT * FROM "q""t"').table.rows == [(1, "x", 2)]
+    assert not sandbox.left_out(opened)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_padding_and_bits_of_postgres_are_not_values(sandbox, engine):
+    script = "CREATE TABLE public.t (c character(5), b bit(4), m bit varying(8));\n"
+    script += "COPY public.t (c, b, m) FROM stdin;\nab   \t0101\t\n\\.\n"
+    query = "SELECT c, b, m FROM t WHERE c = 'ab'"
+    assert sandbox.run(Database(engine, script=script), query).table.rows == [("ab", "0101", "")]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_bits_and_bytes_of_mysql_come_in_every_form_of_a_dump(sandbox, engine):
+    script = "CREATE TABLE `t` (`ok` bit(1), `data` varbinary(9), `at` point) ENGINE=InnoDB;\n"
+    script += (
+        r"INSERT INTO `t` VALUES ('\0', _binary '\0a\\x41', _binary '\0\0\0\0'), (0x01, 0x00, NULL), (b'1', '', NULL);"
+    )
+    rows = [(0, b"\0a\\x41", b"\0\0\0\0"), (1, b"\0", None), (1, b"", None)]
+    assert sandbox.run(Database(engine, script=script), "SELECT * FROM t").table.rows == rows
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("verb", ["REPLACE", "INSERT IGNORE"])
+def test_tables_of_mysql_without_a_key_and_with_values_of_generated_columns_are_filled(sandbox, engine, verb):
+    script = "CREATE TABLE `t` (`a` int, `b` int GENERATED ALWAYS AS (`a` + 1) VIRTUAL, `c` int) ENGINE=InnoDB"
+    script += (
+        f" WITH SYSTEM VERSIONING;\n{verb} INTO `t` VALUES (1,2,3),(4,5,6);\n{verb} INTO `t` (`a`, `b`) VALUES (7,8);"
+    )
+    rows = [(1, 2, 3), (4, 5, 6), (7, 8, None)]
+    assert sandbox.run(Database(engine, script=script), "SELECT * FROM t").table.rows == rows
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_names_of_mysql_in_double_quotes_are_names(sandbox, engine):
+    script = """CREATE TABLE "Order `Items" (
+  "id" int NOT NULL AUTO_INCREMENT,
+  "a""b" varchar(9) DEFAULT '"',
+  PRIMARY KEY ("id")
+);
+INSERT INTO "Order `Items" ("a""b") VALUES ('x"y'), ('"');
+"""
+    found = sandbox.run(Database(engine, script=script), 'SELECT "a""b" FROM "Order `Items" WHERE "id" = 1')
+    assert found.table.rows == [('x"y',)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_sql_server_writes_beside_keys_and_leaves_out_of_rows_is_read(sandbox, engine):
+    script = """CREATE TABLE [dbo].[Cust]]omers](
+    [id] [int] IDENTITY(1,1) NOT NULL,
+    [code] [nchar](6) NULL, [at] [datetime] NULL, [raw] [varbinary](max) NULL,
+ CONSTRAINT [PK] PRIMARY KEY CLUSTERED ([id] ASC) WITH (PAD_INDEX = OFF, FILLFACTOR = 80) ON [PRIMARY],
+ CONSTRAINT [UQ] UNIQUE NONCLUSTERED ([code] DESC) WITH (IGNORE_DUP_KEY = OFF) ON [PRIMARY]
+) ON [PRIMARY]
+GO
+INSERT [dbo].[Cust]]omers] VALUES (N'AB    ', '20240131', 0x)
+INSERT [dbo].[Cust]]omers] VALUES (NULL, N'2024-02-29T10:00:00', 0xDE)
+GO
+CREATE VIEW [dbo].[v] AS SELECT ISNULL([code], N'none') AS c FROM [dbo].[Cust]]omers]
+GO
+"""
+    opened = Database(engine, script=script)
+    query = 'SELECT id, code, raw, CAST("at" AS VARCHAR(19)) FROM "Cust]omers" ORDER BY id'
+    rows = sandbox.run(opened, query).table.rows
+    first = "2024-01-31" if engine == "sqlite" else "2024-01-31 00:00:00"
+    assert rows == [(1, "AB", b"", first), (2, None, b"\xde", "2024-02-29 10:00:00")]
+    assert sandbox.run(opened, "SELECT c FROM v ORDER BY c").table.rows == [("AB",), ("none",)]

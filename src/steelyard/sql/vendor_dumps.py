@@ -75,6 +75,12 @@ _RULE: Final = re.compile(r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?RULE\b", re.IGNORECA
 _GO: Final = re.compile(r"^[ \t]*GO[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 
 
+_ANSI: Final = re.compile(
+    r'^[ \t]*CREATE[ \t]+TABLE[ \t]+(?:IF[ \t]+NOT[ \t]+EXISTS[ \t]+)?"', re.IGNORECASE | re.MULTILINE
+)
+"""What a dump of MySQL has whose names are in double quotes (`--compatible=ansi`), as then texts never are."""
+
+
 class DumpStatement(NamedTuple):
     """One statement without comments, the rows that follow it (COPY), and how deep its brackets are nested."""
 
@@ -98,6 +104,7 @@ def vendor_of(script: str) -> Vendor | None:
 def split_dump(script: str, vendor: Vendor) -> Iterator[DumpStatement]:
     """Every statement that is not blank; the bodies of routines and triggers are left out."""
     pattern = _TOKENS[vendor]
+    names_in_quotes = vendor == "mysql" and _ANSI.search(script)
     at, parts, depth, deepest = 0, list[str](), 0, 0
     while token := pattern.match(script, at):
         kind, at = token.lastgroup, token.end()
@@ -106,7 +113,8 @@ def split_dump(script: str, vendor: Vendor) -> Iterator[DumpStatement]:
         if kind not in {"end", "go", "start"} or within:
             depth += (kind == "open") - (kind == "close" and depth > 0)
             deepest = max(deepest, depth)
-            parts.append(" " if kind == "skip" else token[0])
+            text = " " if kind == "skip" else token[0]
+            parts.append(f"`{unquoted(text).replace('`', '``')}`" if names_in_quotes and text[0] == '"' else text)
             continue
         text, rows = "".join(parts).strip(), ""
         if vendor == "postgres" and _COPY.match(text):
@@ -125,8 +133,22 @@ def split_dump(script: str, vendor: Vendor) -> Iterator[DumpStatement]:
         yield DumpStatement(text, "", deepest)
 
 
-NAME: Final = r"""(?:[\w$]+|"(?:[^"]|"")+"|`[^`]+`|\[[^\]]+\])"""
+NAME: Final = r"""(?:[\w$]+|"(?:[^"]|"")+"|`(?:[^`]|``)+`|\[(?:[^\]]|\]\])+\])"""
 """A name, bare or quoted by any vendor."""
+
+
+def unquoted(name: str) -> str:
+    """A name of `NAME` without its quotes.
+
+    >>> [unquoted(name) for name in ('"a""b"', "`c`", "[d e]", "f")]
+    ['a"b', 'c', 'd e', 'f']
+    """
+    mark = name[:1]
+    if mark == "[":
+        return name[1:-1].replace("]]", "]")
+    return name[1:-1].replace(mark * 2, mark) if mark and mark in '"`' else name
+
+
 _ATTACHED: Final = re.compile(
     rf"^[ \t]*ALTER\s+TABLE\s+(?:ONLY\s+)?(?:(?:{NAME}\s*\.\s*)*(?P<name>{NAME})\s+ATTACH\s+PARTITION\s+"
     rf"(?:{NAME}\s*\.\s*)*(?P<partition>{NAME})"
@@ -144,7 +166,7 @@ def parents_of(script: str) -> tuple[dict[str, str], dict[str, str]]:
     parents: dict[str, str] = {}
     heirs: dict[str, str] = {}
     for match in _ATTACHED.finditer(script):
-        name, partition, heir, parent = (str(part or "").strip('"').casefold() for part in match.groups())
+        name, partition, heir, parent = (unquoted(part or "").casefold() for part in match.groups())
         (parents if partition else heirs)[partition or parent] = name or heir
     return parents, heirs
 
@@ -166,26 +188,30 @@ def domains_of(script: str) -> dict[str, str]:
     """
     bases: dict[str, set[str]] = {}
     for match in _DOMAIN.finditer(script):
-        bases.setdefault(match["name"].strip('"').casefold(), set()).add(match["base"])
+        bases.setdefault(unquoted(match["name"]).casefold(), set()).add(match["base"])
     return {name: next(iter(types)) for name, types in bases.items() if len(types) == 1}
 
 
-_TABLE_OF_MYSQL: Final = re.compile(r"CREATE\s+(?:TEMPORARY\s+)?TABLE\b", re.IGNORECASE)
+_TABLE: Final = re.compile(r"(?:CREATE|ALTER)\s+(?:TEMPORARY\s+)?TABLE\b", re.IGNORECASE)
 _MYSQL_UNSUPPORTED: Final = re.compile(
-    r"""(?P<kept>'(?:[^'\\]|\\.|'')*+'|"(?:[^"\\]|\\.|"")*+"|`[^`]*+`)|\bSRID\s+\d++"""
+    r"""(?P<kept>'(?:[^'\\]|\\.|'')*+'|"(?:[^"\\]|\\.|"")*+"|`[^`]*+`)|\bSRID\s+\d++|\bWITH\s+SYSTEM\s+VERSIONING\b"""
     r"""|(?<=[\w`])\s++(?P<spatial>(?:MULTI)?(?:POINT|LINESTRING|POLYGON)|GEOM(?:ETRY)?COLLECTION)\b(?!\s*\(|\s+USING\b)"""
     r"""|\bPARTITION\s+BY\s+(?:LINEAR\s+)?(?:(?:RANGE|LIST)(?:\s+COLUMNS)?\s*\(|HASH\s*\(|KEY\b|SYSTEM_TIME\b).*\Z""",
     re.IGNORECASE | re.DOTALL,
 )
 """In a table of MySQL: partitions, and what a geometry is of."""
 _NOISE: Final = re.compile(
-    r"""('(?:[^'\\]|\\.|'')*+'|\[[^\]]*+\])
+    r"""('(?:[^']|'')*+'|\[[^\]]*+\])
       | \b(?:ROWGUIDCOL|SPARSE|PERSISTED|(?:NON)?CLUSTERED|NOT\s+FOR\s+REPLICATION|WITH\s+(?:NO)?CHECK)\b
+      | \b(?:ASC|DESC)\b(?=\s*[,)])
+      | (?<=\))\s*WITH\s*\((?:\s*\w+\s*=\s*\w+\s*,?)+\)
       | \b(?:TEXTIMAGE_|FILESTREAM_)?ON\s*(?:\[PRIMARY\]|PRIMARY\b)""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Words of SQL Server that sqlglot does not read, and that mean nothing elsewhere; literals and names are kept."""
+"""Words of a table of SQL Server that sqlglot does not read, and that mean nothing elsewhere; literals and names are
+kept."""
 _NO_DATA: Final = re.compile(r"\bWITH\s+(?:NO\s+)?DATA\s*\Z", re.IGNORECASE)
+_BIT_VARYING: Final = re.compile(r"\bbit varying\b(?:\(\d+\))?", re.IGNORECASE)
 _OVERRIDING: Final = re.compile(r"\A([^']*?\s)OVERRIDING\s+(?:SYSTEM|USER)\s+VALUE\b", re.IGNORECASE)
 """What pg_dump writes behind materialized views, and before the rows of identities; sqlglot reads neither."""
 
@@ -197,10 +223,11 @@ def strip_unsupported(text: str, vendor: Vendor) -> str:
     >>> strip_unsupported(table, "mysql").strip()
     'CREATE TABLE `a` (`at` geometry NOT NULL )'
     """
-    if vendor == "tsql" and text[:6].upper() != "INSERT":
+    if vendor == "tsql" and _TABLE.match(text):
         return _NOISE.sub(lambda match: match[1] or " ", text)
     if vendor == "postgres":
+        text = _BIT_VARYING.sub("text", text) if _TABLE.match(text) else text
         return _OVERRIDING.sub(r"\1", _NO_DATA.sub("", text), count=1)
-    if vendor == "mysql" and _TABLE_OF_MYSQL.match(text):
+    if vendor == "mysql" and _TABLE.match(text):
         return _MYSQL_UNSUPPORTED.sub(lambda match: match["kept"] or (" geometry" if match["spatial"] else ""), text)
     return text

@@ -32,34 +32,22 @@ from steelyard.sql.vendor_dumps import (
     parents_of,
     split_dump,
     strip_unsupported,
+    unquoted,
 )
+from steelyard.sql.vendor_values import SERIAL, DumpValues, Untranslatable, short
 
 _DEEPEST: Final = 100
 _DATA: Final = frozenset({"INSERT", "REPLACE", "UPDATE", "DELETE", "COPY"})
 _KIND: Final = re.compile(r"\s*(\w+)(?:\s+(?:OR\s+\w+\s+)?(\w+))?", re.IGNORECASE)
-_COPY: Final = re.compile(r"\s*COPY\s+(.+?)(?:\s*\(([^)]*)\))?\s+FROM\s+stdin\s*(.*)\Z", re.IGNORECASE | re.DOTALL)
-_COPY_ESCAPE: Final = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
-_COPY_LETTERS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_COPY: Final = re.compile(
+    rf"\s*COPY\s+(?:{NAME}\s*\.\s*)*{NAME}(?:\s*\((?P<names>(?:{NAME}|[\s,])*)\))?\s+FROM\s+stdin\s*(?P<options>.*)\Z",
+    re.IGNORECASE | re.DOTALL,
+)
 _ROWS_A_STATEMENT: Final = 500
 _DIGITS: Final = 18
 """Fewer than those of the largest number of a sequence."""
-_AMOUNT: Final = re.compile(r"(-?)\$?(\d{1,3}(?:,\d{3})*(?:\.\d+)?)")
-"""An amount of money as PostgreSQL writes it: -$1,013.50."""
 _ADDS_KEY: Final = re.compile(r"\b(?:PRIMARY\s+KEY|UNIQUE)\b", re.IGNORECASE)
 _MAIN: Final = frozenset({"", "public", "dbo", "main"})
-
-_INTEGERS: Final = frozenset(
-    {"INT", "BIGINT", "SMALLINT", "TINYINT", "MEDIUMINT", "UINT", "UBIGINT", "USMALLINT", "UTINYINT", "UMEDIUMINT"}
-) | frozenset({"SERIAL", "BIGSERIAL", "SMALLSERIAL", "YEAR", "BIT"})
-_DECIMALS: Final = frozenset({"DECIMAL", "UDECIMAL", "MONEY", "SMALLMONEY", "BIGDECIMAL"})
-_FLOATS: Final = frozenset({"FLOAT", "DOUBLE", "UDOUBLE"})
-_BYTES: Final = frozenset({"BINARY", "VARBINARY", "BLOB", "LONGBLOB", "MEDIUMBLOB", "TINYBLOB", "IMAGE", "ROWVERSION"})
-_MOMENTS: Final = frozenset({"TIMESTAMP", "DATETIME", "DATETIME2", "SMALLDATETIME", "TIMESTAMPNTZ", "TIMESTAMPLTZ"})
-_SERIAL: Final = frozenset({"SERIAL", "BIGSERIAL", "SMALLSERIAL"})
-_DUCKDB_INTEGERS: Final = {
-    "INT": "INTEGER", "MEDIUMINT": "INTEGER", "UMEDIUMINT": "UINTEGER", "UINT": "UINTEGER", "YEAR": "INTEGER",
-    "SERIAL": "INTEGER", "BIGSERIAL": "BIGINT", "SMALLSERIAL": "SMALLINT", "BIT": "UBIGINT",
-}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -75,6 +63,8 @@ class TranslatedTable:
         kinds: of the columns, by sqlglot's names of types.
         why: it cannot be built; "" where it may be.
         create: its CREATE TABLE as it was written, where nothing is translated.
+        computed: columns that are generated, whose values no row brings.
+        counting: columns that take the next number.
         numbered: the next number of each column that counts by itself, where the engine needs a sequence for that.
     """
 
@@ -87,6 +77,8 @@ class TranslatedTable:
     kinds: dict[str, str] = field(default_factory=dict)
     why: str = ""
     create: str = ""
+    computed: set[str] = field(default_factory=set)
+    counting: set[str] = field(default_factory=set)
     numbered: dict[str, int] = field(default_factory=dict)
 
     def statements(self) -> Iterator[str]:
@@ -130,10 +122,6 @@ class Translation:
     left_out: dict[str, str]
 
 
-class _Untranslatable(Exception):
-    """Raised where a statement has no counterpart; the message is the reason."""
-
-
 def translate_dump(script: str, vendor: Vendor, engine: LocalEngine) -> Translation:
     """Translate a whole dump; never raises, whatever the text is.
 
@@ -171,6 +159,7 @@ class _Translator:
     def __init__(self, script: str, vendor: Vendor, engine: LocalEngine, translation: Translation) -> None:
         self._vendor = vendor
         self._engine = engine
+        self._values = DumpValues(vendor, engine)
         self._tables = translation.tables
         self._others = translation.others
         self._left_out = translation.left_out
@@ -204,7 +193,7 @@ class _Translator:
             tree = self._parsed(statement)
             if tree is not None:
                 self._translate(tree, name)
-        except _Untranslatable as error:
+        except Untranslatable as error:
             self._refuse(name, first, str(error))
 
     def _forget_placeholder(self, name: str) -> None:
@@ -225,7 +214,7 @@ class _Translator:
         # What it cannot read is said by us, with the table; it would be written to standard error as well.
         logging.getLogger("sqlglot").setLevel(logging.ERROR)
         if statement.depth > _DEEPEST:
-            raise _Untranslatable(f"brackets nested more than {_DEEPEST} deep")
+            raise Untranslatable(f"brackets nested more than {_DEEPEST} deep")
         text = strip_unsupported(statement.text, self._vendor)
         replaces = text[:8].upper() == "REPLACE "
         if replaces:
@@ -233,11 +222,11 @@ class _Translator:
         try:
             trees = [tree for tree in sqlglot.parse(text, dialect=self._vendor) if tree is not None]
         except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError) as error:
-            raise _Untranslatable(_short(error)) from None
+            raise Untranslatable(short(error)) from None
         if len(trees) != 1 or isinstance(trees[0], exp.Command):
             if text[:5].upper() == "ALTER":
                 return None
-            raise _Untranslatable(f"a statement that cannot be read: {_short(text)}")
+            raise Untranslatable(f"a statement that cannot be read: {short(text)}")
         trees[0].meta["replaces"] = replaces
         return trees[0]
 
@@ -257,7 +246,7 @@ class _Translator:
             self._partition(tree.this, of.this.find(exp.Table).name.casefold())
         elif isinstance(tree, exp.Create) and tree.kind in {"TABLE", "VIEW"}:
             if tree.expression is None:
-                raise _Untranslatable("it has no columns of its own")
+                raise Untranslatable("it has no columns of its own")
             self._others.append(OtherStatement(tree.this.find(exp.Table).name, self._plain(tree), creates=True))
         elif isinstance(tree, exp.Insert | exp.Update | exp.Delete):
             self._others.append(OtherStatement(name, self._plain(tree), creates=False))
@@ -265,6 +254,8 @@ class _Translator:
     def _plain(self, tree: exp.Expr) -> str:
         """A statement as sqlglot writes it for the engine, without options and schemas."""
         tree.set("properties", None)
+        for text in list(tree.find_all(exp.National)):
+            text.replace(exp.Literal.string(text.this))
         for table in tree.find_all(exp.Table):
             self._unqualify(table)
         return self._written(tree)
@@ -278,7 +269,7 @@ class _Translator:
         try:
             return tree.sql(dialect=self._engine, identify=True, unsupported_level=ErrorLevel.IGNORE)
         except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError) as error:
-            raise _Untranslatable(_short(error)) from None
+            raise Untranslatable(short(error)) from None
 
     def _table(self, tree: exp.Create) -> None:
         target = tree.this.this
@@ -298,7 +289,7 @@ class _Translator:
             else:
                 self._key(table, part)
         if not table.columns:
-            raise _Untranslatable("it has no columns")
+            raise Untranslatable("it has no columns")
 
         if (inherited := tree.find(exp.InheritsProperty)) is not None:
             table.why = "it inherits columns of another table"
@@ -307,11 +298,12 @@ class _Translator:
     def _partition(self, target: exp.Table, parent: str) -> None:
         """A partition that is created as one: with the columns of its table."""
         if (whole := self._tables.get(parent)) is None:
-            raise _Untranslatable(f"it is a partition of {parent}, which cannot be built")
+            raise Untranslatable(f"it is a partition of {parent}, which cannot be built")
         self._unqualify(target)
         name = target.name.casefold()
         table = TranslatedTable(target.name, ".".join(_quoted(part.name) for part in target.parts), list(whole.columns))
         table.before, table.kinds, table.numbered = list(whole.before), dict(whole.kinds), dict(whole.numbered)
+        table.computed = whole.computed
         for key in whole.numbered:
             old, new = _sequence_of(whole.name, key), _sequence_of(target.name, key)
             table.columns = [text.replace(old, new) for text in table.columns]
@@ -321,14 +313,14 @@ class _Translator:
     def _column(self, table: TranslatedTable, column: exp.ColumnDef) -> None:  # noqa: C901  # one rule after another
         written = column.kind
         if written is not None and self._domains:
-            domain = self._domains.get(written.sql("postgres").rpartition(".")[2].strip('"').casefold())
+            domain = self._domains.get(unquoted(written.sql("postgres").rpartition(".")[2]).casefold())
             written = exp.DataType.build(domain, dialect="postgres") if domain else written
         kind = written.this.name if written and isinstance(written.this, exp.DataType.Type) else "USERDEFINED"
         table.kinds[column.name.casefold()] = kind
         is_computed = any(isinstance(rule.kind, exp.ComputedColumnConstraint) for rule in column.constraints)
         # A type that nobody wrote would change what the column is computed as.
-        words = [_quoted(column.name), "" if is_computed and written is None else self._type(written, kind)]
-        is_numbered = kind in _SERIAL
+        words = [_quoted(column.name), "" if is_computed and written is None else self._values.type_of(written, kind)]
+        is_numbered = kind in SERIAL
         for constraint in column.constraints:
             rule = constraint.kind
             if isinstance(rule, exp.PrimaryKeyColumnConstraint):
@@ -339,13 +331,16 @@ class _Translator:
                 # A row version is filled by the server itself.
                 words += ["NOT NULL"] * (kind != "ROWVERSION")
             elif isinstance(rule, exp.DefaultColumnConstraint):
-                if (value := self._value(rule.this)) is not None:
+                if (value := self._values.value(rule.this)) is not None:
                     words.append(f"DEFAULT {value}")
                 is_numbered = is_numbered or "nextval" in rule.this.sql().lower()
             elif isinstance(rule, exp.AutoIncrementColumnConstraint | exp.GeneratedAsIdentityColumnConstraint):
                 is_numbered = True
             elif isinstance(rule, exp.ComputedColumnConstraint) and rule.this is not None:
                 words.append(f"GENERATED ALWAYS AS ({self._written(rule.this)})")
+                table.computed.add(column.name.casefold())
+        if is_numbered:
+            table.counting.add(column.name.casefold())
         if is_numbered and self._engine == "duckdb":
             table.numbered[column.name.casefold()] = 1
             sequence = _quoted(_sequence_of(table.name, column.name.casefold())).replace("'", "''")
@@ -354,40 +349,6 @@ class _Translator:
             # A key of this type takes the next number; NOT NULL does not keep it from that.
             words[1] = "INTEGER"
         table.columns.append(" ".join(filter(None, words)))
-
-    def _type(self, written: exp.DataType | None, kind: str) -> str:  # noqa: C901, PLR0911  # one group of types after another
-        """The type of the engine that holds the values of one of the vendor's; text where there is none."""
-        text = "TEXT" if self._engine == "sqlite" else "VARCHAR"
-        if written is None or kind == "USERDEFINED":
-            return text
-        sizes = [part.name for part in written.expressions if part.name.isdigit()]
-        if kind in _INTEGERS:
-            if self._vendor == "tsql" and kind == "BIT":
-                return "BOOLEAN"
-            return "INTEGER" if self._engine == "sqlite" else _DUCKDB_INTEGERS.get(kind, kind)
-        if kind in _DECIMALS:
-            sizes = sizes or (["19", "4"] if "MONEY" in kind else ["38", "10"])
-            if self._engine == "duckdb" and int(sizes[0]) > 38:
-                return "DOUBLE"
-            return f"DECIMAL({', '.join(sizes)})"
-        if kind in _FLOATS:
-            return (
-                "REAL"
-                if self._engine == "sqlite"
-                else ("FLOAT" if kind == "FLOAT" and self._vendor == "mysql" else "DOUBLE")
-            )
-        if kind in _BYTES:
-            return "BLOB"
-        if kind in _MOMENTS or kind == "TIMESTAMPTZ":
-            is_zoned = kind == "TIMESTAMPTZ" and self._vendor != "mysql"
-            return "TIMESTAMPTZ" if is_zoned else "TIMESTAMP"
-        if kind in {"DATE", "TIME", "BOOLEAN"}:
-            return kind
-        if kind in {"VARCHAR", "CHAR", "NVARCHAR", "NCHAR"}:
-            return f"{kind.removeprefix('N')}({sizes[0]})" if sizes and self._engine == "sqlite" else text
-        if self._engine == "duckdb" and kind in {"UUID", "JSON", "JSONB"}:
-            return kind.removesuffix("B")
-        return text
 
     def _key(self, table: TranslatedTable, part: exp.Expr) -> None:
         for rule in part.expressions if isinstance(part, exp.Constraint) else [part]:
@@ -418,6 +379,8 @@ class _Translator:
             return
         verb = "INSERT OR REPLACE" if tree.meta.get("replaces") else "INSERT"
         verb = "INSERT OR IGNORE" if tree.args.get("ignore") else verb
+        if not table.keys or (self._engine == "duckdb" and len(table.keys) > 1):
+            verb = "INSERT"  # without a key no row is there already; DuckDB takes the others with one key only
         # In the order in which they are written: a row without its number gets the one behind the last.
         for columns, rows in groupby(self._inserted(tree, table), key=itemgetter(0)):
             if columns is None:
@@ -430,17 +393,28 @@ class _Translator:
     def _inserted(self, tree: exp.Insert, table: TranslatedTable) -> Iterator[tuple[Sequence[str] | None, list[str]]]:
         """The rows of an INSERT: columns, () for all of them, None where all are left to DEFAULT; and values."""
         is_named = isinstance(tree.this, exp.Schema)
-        named = [part.name for part in tree.this.expressions] if is_named else list(table.kinds)
+        # An INSERT of SQL Server that names no columns leaves out those that the server fills.
+        skipped = table.computed | table.counting if self._vendor == "tsql" else set()
+        named = (
+            [part.name for part in tree.this.expressions]
+            if is_named
+            else [name for name in table.kinds if name not in skipped]
+        )
         for row in tree.expression.expressions:
             cells = row.expressions if isinstance(row, exp.Tuple) else [row]
             if len(cells) != len(named):
-                raise _Untranslatable(f"a row has {len(cells)} values, where {len(named)} are expected")
-            # The engine computes what the dump calls DEFAULT.
-            filled = [at for at, cell in enumerate(cells) if not (isinstance(cell, exp.Var) and cell.name == "DEFAULT")]
+                raise Untranslatable(f"a row has {len(cells)} values, where {len(named)} are expected")
+            # The engine computes what the dump calls DEFAULT, and generated columns, of which MariaDB's has the values.
+            filled = [
+                at
+                for at, cell in enumerate(cells)
+                if not (isinstance(cell, exp.Var) and cell.name == "DEFAULT")
+                and named[at].casefold() not in table.computed
+            ]
             columns = [named[at] for at in filled]
-            values = [self._cell(cells[at], table.kinds.get(named[at].casefold(), "")) for at in filled]
+            values = [self._values.cell(cells[at], table.kinds.get(named[at].casefold(), "")) for at in filled]
             table.count(columns, values)
-            is_whole = not is_named and len(filled) == len(cells)
+            is_whole = not is_named and len(filled) == len(table.kinds)
             yield (() if is_whole else tuple(columns) or None), values
 
     def _fill(self, table: TranslatedTable, verb: str, columns: Sequence[str], rows: list[str]) -> None:
@@ -462,86 +436,26 @@ class _Translator:
             seen.add(name)
             name = self._parents.get(name, "")
 
-    def _cell(self, cell: exp.Expr, kind: str) -> str:
-        value = self._value(cell, kind)
-        if value is None:
-            raise _Untranslatable(f"its rows hold {_short(cell.sql(dialect=self._vendor))}, which is no plain value")
-        return value
-
-    def _value(self, cell: exp.Expr, kind: str = "") -> str | None:  # noqa: C901, PLR0911  # one kind of value after another
-        """A literal of the engine; None for what is none."""
-        if isinstance(cell, exp.Paren | exp.Cast | exp.Introducer):
-            inner = cell.expression if isinstance(cell, exp.Introducer) else cell.this
-            if isinstance(cell, exp.Cast) and isinstance(inner, exp.HexString):
-                # SQL Server's own bytes of a date or a decimal.
-                return None
-            return self._value(inner, kind)
-        if isinstance(cell, exp.Neg):
-            inner_value = self._value(cell.this, kind)
-            return None if inner_value is None or inner_value[:1] in {"'", "-"} else f"-{inner_value}"
-        if isinstance(cell, exp.Null):
-            return "NULL"
-        if isinstance(cell, exp.Boolean):
-            return str(int(cell.this)) if self._engine == "sqlite" else str(bool(cell.this)).upper()
-        if isinstance(cell, exp.HexString):
-            return self._bytes(cell.this)
-        if isinstance(cell, exp.BitString):
-            return str(int(cell.this, 2)) if self._vendor == "mysql" else f"'{cell.this}'"
-        if isinstance(cell, exp.CurrentTimestamp):
-            return "CURRENT_TIMESTAMP"
-        if isinstance(cell, exp.Literal) and not cell.is_string:
-            return str(cell.this)
-        if isinstance(cell, exp.Literal | exp.National | exp.ByteString | exp.RawString):
-            text = _unescaped(str(cell.this)) if isinstance(cell, exp.ByteString) else str(cell.this)
-            return self._text(text, kind)
-        return None
-
-    def _bytes(self, digits: str) -> str:
-        return f"x'{digits}'" if self._engine == "sqlite" else f"from_hex('{digits}')"
-
-    def _text(self, text: str, kind: str) -> str:
-        if "\0" in text:
-            raise _Untranslatable("its rows hold a NUL character")
-        if self._vendor == "postgres" and kind in _BYTES and text.startswith("\\x"):
-            return self._bytes(text[2:])
-        if self._vendor == "postgres" and kind == "MONEY":
-            if (amount := _AMOUNT.fullmatch(text)) is None:
-                raise _Untranslatable(f"its rows hold the amount {_short(text)}, which is written in no known way")
-            return f"{amount[1]}{amount[2].replace(',', '')}"
-        if kind == "BOOLEAN" and text.lower() in {"t", "f", "true", "false"}:
-            is_true = text[0] in "tT"
-            return str(int(is_true)) if self._engine == "sqlite" else str(is_true).upper()
-        return "'{}'".format(text.replace("'", "''"))
-
     def _copy(self, statement: DumpStatement) -> None:
         """The rows behind a COPY of pg_dump: a line each, tabs between the values."""
         head = _COPY.match(statement.text)
         table = self._tables.get(_named_in(statement.text).casefold())
         if head is None or table is None:
             return
-        names = [name.strip().strip('"') for name in (head[2] or "").split(",") if name.strip()] or list(table.kinds)
+        names = [unquoted(name) for name in re.findall(NAME, head["names"] or "")] or list(table.kinds)
         kinds = [table.kinds.get(name.casefold(), "") for name in names]
-        if head[3].strip():
-            why = f"its rows are not in the form of COPY as pg_dump writes it ({_short(head[3])})"
+        if head["options"].strip():
+            why = f"its rows are not in the form of COPY as pg_dump writes it ({short(head['options'])})"
             self._refuse(table.name, "COPY", why)
             return
         try:
-            cells = [self._copied(line, kinds) for line in statement.rows.split("\n") if line.strip("\r")]
-        except _Untranslatable as error:
+            cells = [self._values.copied(line, kinds) for line in statement.rows.split("\n") if line.strip("\r")]
+        except Untranslatable as error:
             self._refuse(table.name, "COPY", str(error))
             return
         for values in cells:
             table.count(names, values)
-        self._fill(table, "INSERT", names if head[2] else (), [f"({', '.join(row)})" for row in cells])
-
-    def _copied(self, line: str, kinds: list[str]) -> list[str]:
-        cells = line.removesuffix("\r").split("\t")
-        if len(cells) != len(kinds):
-            raise _Untranslatable(f"a row has {len(cells)} values, where {len(kinds)} are named")
-        return [
-            "NULL" if cell == "\\N" else self._text(_unescaped(cell), kind)
-            for cell, kind in zip(cells, kinds, strict=True)
-        ]
+        self._fill(table, "INSERT", names if head["names"] else (), [f"({', '.join(row)})" for row in cells])
 
 
 def _column_of(part: exp.Expr) -> str:
@@ -564,7 +478,7 @@ _CREATES_VIEW: Final = re.compile(r"\s*CREATE\s+(?:\w++\s*+|[=@]\s*+|`[^`]*+`\s*
 def _named_in(text: str) -> str:
     """The table that a statement makes, fills or changes, without quotes; "" where that cannot be told."""
     match = _NAMED.match(text[:2000])
-    return match["name"].strip('"`[]') if match else ""
+    return unquoted(match["name"]) if match else ""
 
 
 def _sequence_of(table: str, column: str) -> str:
@@ -573,23 +487,3 @@ def _sequence_of(table: str, column: str) -> str:
 
 def _quoted(name: str) -> str:
     return '"{}"'.format(name.replace('"', '""'))
-
-
-def _unescaped(text: str) -> str:
-    r"""A text of COPY or of `E'...'` without its backslashes.
-
-    >>> _unescaped(r"a\tb\\n\x41")
-    'a\tb\\nA'
-    """
-    return _COPY_ESCAPE.sub(lambda match: _character(match[1]), text) if "\\" in text else text
-
-
-def _character(escape: str) -> str:
-    if escape[0] == "x" and len(escape) > 1:
-        return chr(int(escape[1:], 16))
-    return chr(int(escape, 8)) if escape.isdigit() and escape < "8" else _COPY_LETTERS.get(escape, escape)
-
-
-def _short(error: object) -> str:
-    text = re.sub(r"\x1b\[\d+m", "", str(error)).strip()
-    return " ".join(text.partition("\n")[0].split())[:120]
