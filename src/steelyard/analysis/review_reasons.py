@@ -6,7 +6,7 @@ stored run of any suite.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from types import MappingProxyType
@@ -97,7 +97,11 @@ class ReviewRules:
             record: one that failed has no scores, so none is given for the missing ones.
             repeats: all repeats of its sample.
         """
-        reasons = [reason for rule in _RULES for reason in rule(self, record)]
+        rules = (
+            *(self._without_verdict, self._compared_results, self._metrics_disagree, self._judges_disagree),
+            *(self._judge_undecided, self._inconsistent, self._retrieval, self._near_threshold),
+        )
+        reasons = [reason for rule in rules for reason in rule(record)]
         reasons += self._repeats_disagree(record, repeats)
         order = list(REASONS)
         return tuple(sorted(dict.fromkeys(reasons), key=lambda reason: order.index(reason.key)))
@@ -202,18 +206,6 @@ def with_reasons(records: Iterable[Record], rules: ReviewRules) -> Iterator[tupl
         for record in of_sample:
             if record.failure is None and record.output is not None:
                 yield record, rules.reasons(record, of_sample)
-
-
-_RULES: Final[tuple[Callable[[ReviewRules, Record], Iterable[ReviewReason]], ...]] = (
-    ReviewRules._without_verdict,  # noqa: SLF001  # the rules of this class, as a list
-    ReviewRules._compared_results,  # noqa: SLF001
-    ReviewRules._metrics_disagree,  # noqa: SLF001
-    ReviewRules._judges_disagree,  # noqa: SLF001
-    ReviewRules._judge_undecided,  # noqa: SLF001
-    ReviewRules._inconsistent,  # noqa: SLF001
-    ReviewRules._retrieval,  # noqa: SLF001
-    ReviewRules._near_threshold,  # noqa: SLF001
-)
 
 
 def _verdict_marks(score: Score) -> set[str]:

@@ -276,54 +276,29 @@ _MOST_NAMED: Final = 4
 
 
 def shared_notes(pairs: Sequence[Preferences]) -> tuple[str, ...]:
-    """The warnings of several pairs of targets: of the judge, of pairs with few decisions, then of single pairs."""
-    return (*_of_places(pairs), *_of_contradictions(pairs), *_of_few(pairs), *_of_single(pairs))
+    """The warnings of several pairs of targets: what is to say of many is said once, with the pairs that it is true of.
 
-
-def _of_places(pairs: Sequence[Preferences]) -> Iterator[str]:
-    for position in ("first", "second"):
-        biased = [pair for pair in pairs if favoured_position(pair.bias) == position]
-        biases = [pair.bias for pair in biased if pair.bias is not None]
-        if not biases:
-            continue
-        scope = f"in {len(biased):,} of these {len(pairs):,} comparisons"
-        favoured = sum(bias.favours_first if position == "first" else bias.favours_second for bias in biases)
-        disagreements = sum(bias.favours_first + bias.favours_second for bias in biases)
-        counts = (
-            f": {favoured:,} of {disagreements:,} disagreements of its orders are for it. Such pairs count as half"
-            if disagreements
-            else ""
-        )
-        yield f"The judge favours the answer shown {position} {scope} (p < 0.05 each){counts}."
-
-
-def _of_contradictions(pairs: Sequence[Preferences]) -> Iterator[str]:
-    rates = {
-        pair.title: pair.bias.consistency or 0.0
-        for pair in pairs
-        if pair.bias is not None and contradicts_itself(pair.bias)
+    One judge compares them all, and each pair has its own warning, with figures, where it is shown.
+    """
+    several = {
+        "The judge favours the answer shown first (p < 0.05)": [
+            pair for pair in pairs if favoured_position(pair.bias) == "first"
+        ],
+        "The judge favours the answer shown second (p < 0.05)": [
+            pair for pair in pairs if favoured_position(pair.bias) == "second"
+        ],
+        f"The judge says the same in both orders in less than {percent_text(_CONTRARY, 0)} of the pairs": [
+            pair for pair in pairs if contradicts_itself(pair.bias)
+        ],
+        "Few pairs were decided, and a win rate counts only these": [
+            pair for pair in pairs if any(few_decided_warnings(pair))
+        ],
     }
-    if rates:
-        least = min(rates, key=lambda title: rates[title])
-        yield (
-            f"The judge says the same in both orders in less than 70 % of the pairs in {len(rates):,} of these "
-            f"{len(pairs):,} comparisons (least, {percent_text(rates[least])}, in {least}): much of the rest follows "
-            "the position, not the answer."
-        )
-
-
-def _of_few(pairs: Sequence[Preferences]) -> Iterator[str]:
-    titles = [
-        f"{pair.title} ({pair.tally.decided:,} of {pair.tally.scored:,})"
-        for pair in pairs
-        if any(few_decided_warnings(pair))
-    ]
-    if titles:
-        more = f" and {len(titles) - _MOST_NAMED:,} more" if len(titles) > _MOST_NAMED else ""
-        yield f"Few pairs were decided in {', '.join(titles[:_MOST_NAMED])}{more}: a win rate counts only these."
-
-
-def _of_single(pairs: Sequence[Preferences]) -> Iterator[str]:
+    notes = []
+    for what, those in several.items():
+        more = f" and {len(those) - _MOST_NAMED:,} more" if len(those) > _MOST_NAMED else ""
+        notes += [f"{what}: {', '.join(pair.title for pair in those[:_MOST_NAMED])}{more}."] if those else []
     for pair in pairs:
         shared = {*position_warnings(pair), *few_decided_warnings(pair)}
-        yield from (f"{pair.title}: {text}" for text in pair.warnings if text not in shared)
+        notes += [f"{pair.title}: {text}" for text in pair.warnings if text not in shared]
+    return tuple(notes)
