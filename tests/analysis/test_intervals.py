@@ -1,4 +1,4 @@
-"""A suite may ask for other intervals than the usual ones, and a summary says which it shows."""
+"""A suite may ask for another interval of rates than the usual one, and a summary says which it shows."""
 
 import pytest
 
@@ -7,12 +7,9 @@ from steelyard.analysis.intervals import Intervals
 from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.analysis.scores.score_summary import summarize
 from steelyard.constraints import check_options
-from steelyard.stats.binomial import clopper_pearson, jeffreys
-from steelyard.stats.bootstrap import bca_bootstrap, percentile_bootstrap
-from steelyard.stats.intervals import mean_interval, wilson, wilson_clustered
+from steelyard.stats.binomial import clopper_pearson
+from steelyard.stats.intervals import wilson, wilson_clustered
 from steelyard.types import Score, ScoreInfo
-
-VALUES = [0.1, 0.2, 0.2, 0.9, 0.4, 0.3, 0.25, 0.1]
 
 
 def rows(values, clusters=None):
@@ -35,7 +32,6 @@ def summary(values, clusters=None, **wanted):
     [
         ("wilson", wilson, ""),
         ("clopper_pearson", clopper_pearson, "Clopper-Pearson"),
-        ("jeffreys", jeffreys, "Jeffreys"),
     ],
 )
 def test_a_rate_has_the_interval_that_was_asked_for(rates, make_interval, note):
@@ -51,24 +47,9 @@ def test_a_rate_in_clusters_keeps_the_interval_that_knows_them():
     assert run_figures.headline.interval == wilson_clustered(values, clusters=[0, 0, 1, 1, 2, 2])
 
 
-@pytest.mark.parametrize(
-    ("means", "make_interval"), [("t", mean_interval), ("bootstrap", percentile_bootstrap), ("bca", bca_bootstrap)]
-)
-def test_a_mean_has_the_interval_that_was_asked_for(means, make_interval):
-    run_figures = summary(VALUES, means=means)
-    assert run_figures.headline.interval == pytest.approx(tuple(make_interval(VALUES, clusters=list(range(8)))))
-    assert run_figures.note == {"t": "t", "bootstrap": "percentile bootstrap", "bca": "BCa bootstrap"}[means] + (
-        " interval over 8 samples"
-    )
-
-
-def test_resampled_equal_values_fall_back_on_their_scale():
-    assert summary([0.5] * 6, means="bca").headline.interval == summary([0.5] * 6).headline.interval
-
-
-@pytest.mark.parametrize("wanted", [{"rates": "wald"}, {"means": "clopper_pearson"}])
+@pytest.mark.parametrize("wanted", [{"rates": "wald"}, {"rates": "jeffreys"}])
 def test_an_interval_that_there_is_not_is_refused(wanted):
-    with pytest.raises(ConfigError, match=r"(rates|means): expected .*, but got"):
+    with pytest.raises(ConfigError, match=r"rates: expected .*, but got"):
         check_options(Intervals(**wanted))
 
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from steelyard.stats.binomial import clopper_pearson, jeffreys
-from steelyard.stats.bootstrap import bca_bootstrap, percentile_bootstrap
+from steelyard.stats.binomial import clopper_pearson
 from steelyard.stats.intervals import Interval, clustered_spread, wilson, wilson_clustered
 
 
@@ -89,66 +88,26 @@ def share_interval(values: ArrayLike, units: ArrayLike) -> Interval:
     return wilson_clustered(values, clusters=units)
 
 
-RateInterval = Literal["wilson", "clopper_pearson", "jeffreys"]
-MeanInterval = Literal["t", "bootstrap", "bca"]
-
-_WORDS: Final = {
-    "clopper_pearson": "Clopper-Pearson interval",
-    "jeffreys": "Jeffreys interval",
-    "t": "t interval",
-    "bootstrap": "percentile bootstrap interval",
-    "bca": "BCa bootstrap interval",
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Which kind of 95 % CI a run's summary shows, for rates and for other means.
+    """Which kind of 95 % CI a run's summary shows for rates.
 
     Args:
-        rates: of a rate over independent samples: `wilson`; `clopper_pearson`, which never covers less than 95 % and is
-            wider; or `jeffreys`, which covers 95 % on average. A rate in clusters gets Wilson's interval with the
-            effective number of samples in any case.
-        means: of any other score, by cluster: `t`; or resampled, `bootstrap` (percentile) or `bca` (for skewed values
-            and dozens of samples). With `t`, a score whose only values are 0, 1/2 and 1 gets the score
-            interval with ties as half.
+        rates: of a rate over independent samples: `wilson`, or `clopper_pearson`, which never covers less than 95 % and
+            is wider. A rate in clusters gets Wilson's interval with the effective number of samples in any case.
     """
 
-    rates: RateInterval = "wilson"
-    means: MeanInterval = "t"
+    rates: Literal["wilson", "clopper_pearson"] = "wilson"
 
     @classmethod
     def of(cls, manifest: Mapping[str, Any]) -> Self:
-        """The kinds that a run's manifest names; the defaults where it names none."""
-        return cls(**((manifest.get("options") or {}).get("intervals") or {}))
+        """The kind that a run's manifest names; the default where it names none."""
+        named = (manifest.get("options") or {}).get("intervals") or {}
+        return cls(named.get("rates", "wilson"))
 
     def of_rate(self, successes: int, n: int) -> Interval:
         """The 95 % CI of a rate over n >= 1 independent samples."""
-        if self.rates == "wilson":
-            return wilson(successes, n)
-        return (jeffreys if self.rates == "jeffreys" else clopper_pearson)(successes, n)
-
-    def resampled(self, values: NDArray[Any], units: NDArray[Any]) -> Interval | None:
-        """The bootstrap 95 % CI of a mean by cluster; None unless one is configured and the values vary.
-
-        Args:
-            values: of the score.
-            units: a number for each, equal for values that depend on each other.
-        """
-        if self.means == "t":
-            return None
-        return (bca_bootstrap if self.means == "bca" else percentile_bootstrap)(values, clusters=units)
-
-    @property
-    def rate_words(self) -> str:
-        """The name of a rate's interval; "" for Wilson's."""
-        return _WORDS.get(self.rates, "")
-
-    @property
-    def mean_words(self) -> str:
-        """The name of the interval of any other mean."""
-        return _WORDS[self.means]
+        return wilson(successes, n) if self.rates == "wilson" else clopper_pearson(successes, n)
 
 
 USUAL: Final = Intervals()
-"""Wilson for rates, t for means."""

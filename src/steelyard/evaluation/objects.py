@@ -118,7 +118,7 @@ class Options:
             package brings with it. Costs are then shown, and `budget.money` can be set.
         durability: `normal` survives a killed process, `full` a power cut as well (one fsync per batch).
         stop_when_decided: whether a run may end before all samples were asked.
-        intervals: which intervals are shown with rates and means.
+        intervals: which intervals are shown with rates.
         allow_constant_prompt: let a target send the same words for every sample. Otherwise a template or body without
             the question (`{{question}}`, `{{transcript}}`, or a key of the metadata) is refused.
     """

@@ -294,11 +294,9 @@ class _Column:
         error = standard_error(values, units)
         if tally.binary:
             return Mean(tally.total / n, wilson_clustered(values, clusters=units), n, error)
-        interval = self.reading.intervals.resampled(values, units)
-        if interval is None and tally.ties:
-            interval = self._interval_with_ties(values, units)
-        elif interval is None:
-            interval = mean_interval(values, clusters=units, scale=self.reading.ends(tally))
+        if tally.ties:
+            return Mean(float(values.mean()), self._interval_with_ties(values, units), n, error)
+        interval = mean_interval(values, clusters=units, scale=self.reading.ends(tally))
         return Mean(float(values.mean()), interval, n, error)
 
     def _weighted_mean(self, index: int | None, among: tuple[int, ...]) -> Mean:
@@ -319,20 +317,19 @@ class _Column:
         if self.weights is not None:
             return "weighted by points"
         if tally.binary and not self.clustered:
-            return self.reading.intervals.rate_words
+            return "" if self.reading.intervals.rates == "wilson" else "Clopper-Pearson interval"
         counted = self._headline
         values, numbers, _ = self._vectors(index, counted)
         units = int(numbers.max(initial=-1)) + 1
         among = f"{tally.rows(counted)} rows in {units} independent clusters" if self.clustered else f"{units} samples"
         if tally.binary:
             return f"effective-n Wilson interval over {among}"
-        alike = units > 1 and is_without_spread(values, clustered_spread(values, numbers))
-        if tally.ties and (alike or self.reading.intervals.means == "t"):
+        if tally.ties:
             return f"{'effective-n score' if self.clustered else 'score'} interval with ties over {among}"
-        if alike:
+        if units > 1 and is_without_spread(values, clustered_spread(values, numbers)):
             scaled = math.isfinite((self.reading.ends(tally) or (0.0, math.inf))[1])
             return f"no spread over {among}: {'Wilson interval on the scale' if scaled else 'no interval'}"
-        return f"{self.reading.intervals.mean_words} over {among}"
+        return f"t interval over {among}"
 
     def _vectors(self, index: int | None, among: tuple[int, ...]) -> tuple[Array, Array, Array]:
         """Values, unit numbers and group numbers of the rows that count."""
