@@ -118,7 +118,9 @@ class MysqlEngine(ServerSession):
             self._writes_to = login.writes_to
             faults = self._faults()
         except (pymysql.Error, OSError, RuntimeError) as error:
-            raise LoginError(login.without_password(_short(error))) from None
+            # A driver's own errors are none of the operating system's: this is the file of certificates.
+            place = f"ssl_ca={ca}: " if ca and isinstance(error, OSError) else ""
+            raise LoginError(login.without_password(place + _short(error))) from None
         return Greeting(int(backend), "MariaDB" if self._is_mariadb else "MySQL", faults[:MOST_FAULTS])
 
     def cancel(self, backend: int) -> None:
