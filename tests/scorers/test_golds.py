@@ -129,3 +129,8 @@ def test_check_finds_columns_that_a_gold_does_not_have(named, message):
     [finding] = SqlResult().check_references(samples)
     assert (finding.kind, finding.is_error, finding.place) == ("columns_wrong", True, "golds.jsonl:2")
     assert finding.message == message
+
+
+def test_semicolons_in_the_body_of_a_trigger_separate_no_golds():
+    trigger = "CREATE TRIGGER t AFTER INSERT ON c BEGIN DELETE FROM c WHERE id = 1; UPDATE c SET id = 2; END"
+    assert gold_queries(f"{trigger}; SELECT 1;", "sqlite") == (trigger, "SELECT 1")

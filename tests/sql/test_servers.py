@@ -262,7 +262,7 @@ def test_role_within_a_role_of_mariadb_that_is_not_active_counts_by_what_it_may(
 def test_file_of_certificates_that_cannot_be_read_is_named():
     with server_ground.mysql() as ground, ground.sandbox() as sandbox:
         server = replace(ground.database.server, url=f"{ground.url}?ssl_ca=/nowhere/ca.pem")
-        with pytest.raises(ConfigError, match="ssl_ca=/nowhere/ca.pem: No such file"):
+        with pytest.raises(ConfigError, match=r"ssl_ca=/nowhere/ca\.pem: No such file"):
             sandbox.check_server(server)
 
 
