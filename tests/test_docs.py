@@ -195,8 +195,10 @@ def test_the_python_examples_run_and_print_what_they_say(path):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(block, short(path), "exec"), namespace)
+        lines = iter(printed.getvalue().splitlines())
         for expected in re.findall(r"print\(.*\)  # (.+)", block):
-            assert expected in printed.getvalue()
+            begins = re.compile(rf"{re.escape(expected)}(?![\w.])")
+            assert any(begins.match(line) for line in lines), f"no further line is {expected!r}:\n{printed.getvalue()}"
 
 
 def test_the_examples_show_every_public_function():
