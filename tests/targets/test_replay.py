@@ -241,3 +241,45 @@ def test_passages_of_a_run_are_replayed_from_the_older_format(tmp_path):
     (tmp_path / "old.json").write_text(json.dumps(legacy_rows(run.records())), encoding="utf-8")
     again = evaluate(Replay(tmp_path / "old.json"), samples, [ExactMatch()], store=tmp_path / "s.db")
     assert [record.output for record in again.records()] == [passages] * 3
+
+
+def logged(number, asked, text, **more):
+    """A sample of a log of Inspect 0.3."""
+    choices = [{"message": {"role": "assistant", "content": text}, "stop_reason": "stop"}] if text is not None else []
+    return {"id": number, "epoch": 1, "input": asked, "output": {"completion": text or "", "choices": choices}, **more}
+
+
+def test_a_log_of_inspect_gives_each_sample_its_output_by_its_input_or_id(tmp_path):
+    call = {"id": "c1", "function": "add", "arguments": {"a": 1}}
+    steps = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "", "tool_calls": [call]}]
+    turns = [{"role": "user", "content": "Capital of Spain?"}]
+    samples = [
+        logged(1, "Capital of Italy?", "Rome"),
+        logged(2, "Capital of France?", "Paris", messages=[*steps, {"role": "assistant", "content": "Paris"}]),
+        logged(3, turns, "Madrid"),
+        logged(4, "Capital of Peru?", None, error={"message": "boom"}),
+    ]
+    path = written(tmp_path, "log.json", json.dumps({"status": "success", "eval": {}, "plan": {}, "samples": samples}))
+    target = Replay(path)
+    assert [target(Sample("x", asked)).value for asked in ("Capital of France?", "Capital of Italy?")] == [
+        "Paris",
+        "Rome",
+    ]
+    assert target(Sample("3", turns)).value == "Madrid"
+    assert target(Sample("x", "Capital of France?")).metadata["messages"][0]["tool_calls"][0]["name"] == "add"
+    with pytest.raises(LookupError, match="no output for sample"):
+        target(Sample("4", "Capital of Peru?"))
+
+
+@pytest.mark.parametrize(
+    ("name", "samples", "message"),
+    [
+        ("log.eval", [], "inspect log dump log.eval > log.json"),
+        ("log.json", None, "the log has no samples"),
+        ("log.json", [logged(1, "a", "b"), {**logged(1, "a", "c"), "epoch": 2}], "2 epochs"),
+    ],
+)
+def test_a_log_of_inspect_that_is_not_read_says_what_to_do(tmp_path, name, samples, message):
+    path = written(tmp_path, name, json.dumps({"eval": {}, "plan": {}, "samples": samples}))
+    with pytest.raises(DataError, match=message):
+        Replay(path).check()

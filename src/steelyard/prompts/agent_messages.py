@@ -236,6 +236,7 @@ def _calls_in(content: Any) -> list[Any]:
 def tool_call(call: Any) -> dict[str, Any]:
     """A tool call in the common form: `id`, `name` and `arguments`, which are a mapping if they can be read as one."""
     function = _field(call, "function") or call
+    function = {"name": function, **call} if isinstance(function, str) and isinstance(call, Mapping) else function
     arguments: Any = next((value for key in _ARGUMENTS if (value := _field(function, key))), {})
     if isinstance(arguments, str):
         try:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -31,6 +32,7 @@ from steelyard.session.replies import refused_before
 from steelyard.types import INLINE, Asks, Output, Record, Sample, StageInfo
 
 _LINES: Final = frozenset({".sql", ".txt"})
+_INSPECT: Final = ("id", "output")
 _MOST_IN_A_CELL: Final = 32_767
 """Characters; a text that fills a cell of a workbook was cut."""
 _MOST_BYTES: Final = 1_000_000_000
@@ -53,7 +55,7 @@ class Replay:
 
     Args:
         file: JSON lines, a JSON list, CSV or .xlsx with one output a row; one SQL statement a line (.sql, .txt); or a
-            .json object of id to output, such as BIRD's predictions.
+            .json object of id to output, such as BIRD's predictions; or a log of Inspect as .json.
         id: the key or column of the sample's id, or of its question, word for word, where the file has no ids.
         output: the key or column of the output.
         contexts: the key or column of the retrieved texts; rows may lack it.
@@ -133,10 +135,16 @@ def _read(file: Path, names: tuple[str, ...], _version: tuple[int, int]) -> _Out
     ident, output, *_ = names
     if file.suffix.lower() == ".xlsx":
         return _by_id(file, _workbook_rows(file, ident), names)
+    if file.suffix.lower() == ".eval":
+        raise DataError(
+            f"{file.name}: a log of Inspect is read as JSON: inspect log dump {file.name} > {file.stem}.json"
+        )
     text = _text_of(file)
     if file.suffix.lower() in _LINES:
         return _Outputs(lines=_sql_lines(text))
     mapping = _mapping_in(text, (ident, output)) if file.suffix.lower() == ".json" else None
+    if mapping is not None and {"eval", "plan"} <= mapping.keys():
+        return _by_id(file, _inspect_rows(mapping, file.name), (*_INSPECT, *names[2:]))
     if mapping is not None:
         return _of_mapping(mapping, file.name)
     return _by_id(file, _rows(file, text), names)
@@ -266,6 +274,30 @@ def _of_mapping(mapping: Mapping[str, Any], name: str) -> _Outputs:
     if any(isinstance(value, dict | list) for value in mapping.values()):
         raise DataError(f"{name}: expected an object of id to output, with a text for each")
     return _Outputs(MappingProxyType({ident: Output(value) for ident, value in mapping.items()}))
+
+
+def _inspect_rows(log: Mapping[str, Any], name: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    """The outputs of a log of Inspect, each by its input if that is a text of its own, else by its id.
+
+    An id may be the place in another order or excerpt of the dataset. A sample that failed has no output.
+    """
+    samples = log.get("samples")
+    if not isinstance(samples, list) or not samples or not all(isinstance(sample, dict) for sample in samples):
+        raise DataError(f"{name}: the log has no samples, only what was run; was it read with header_only?")
+    epochs = {sample.get("epoch") for sample in samples}
+    if len(epochs) > 1:
+        raise DataError(f"{name}: the log has {len(epochs)} epochs, and one output a sample is read; run one epoch")
+    texts = Counter(text for sample in samples if isinstance(text := sample.get("input"), str))
+    rows = []
+    for number, sample in enumerate(samples, start=1):
+        output, messages = sample.get("output") or {}, sample.get("messages") or []
+        if output.get("choices"):
+            called = any(message.get("tool_calls") for message in messages)
+            text = sample.get("input")
+            ident = text if isinstance(text, str) and texts[text] == 1 else sample.get("id")
+            row = {"id": ident, "output": output.get("completion", "")}
+            rows.append((f"sample {number}", row | ({MESSAGES: messages, USAGE: output.get(USAGE)} if called else {})))
+    return rows
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ EVAL = {
             "name": "near",
             "input": "{{sample.output_text}}",
             "reference": "{{item.correct_label}}",
-            "evaluation_metric": "rouge_1",
+            "evaluation_metric": "rouge_2",
             "pass_threshold": 0.6,
         },
         {
@@ -58,6 +58,13 @@ EVAL = {
             "reference": "x",
             "evaluation_metric": "bleu",
         },
+        {
+            "type": "text_similarity",
+            "name": "fuzzy",
+            "input": "{{sample.output_text}}",
+            "reference": "x",
+            "evaluation_metric": "fuzzy_match",
+        },
     ],
 }
 RUN = {
@@ -65,7 +72,7 @@ RUN = {
     "data_source": {
         "type": "completions",
         "model": "gpt-4.1-mini",
-        "sampling_params": {"temperature": 0.2, "max_completions_tokens": 64},
+        "sampling_params": {"temperature": 0, "max_completions_tokens": 64},
         "input_messages": {
             "type": "template",
             "template": [
@@ -108,7 +115,7 @@ def test_a_hosted_eval_with_its_run_and_items_becomes_a_configuration(convert):
                 "name": "gpt-4.1-mini",
                 "base_url": "https://api.openai.com/v1",
                 "api_key": "${OPENAI_API_KEY}",
-                "parameters": {"temperature": 0.2, "max_completion_tokens": 64},
+                "parameters": {"temperature": 0, "max_completion_tokens": 64},
             }
         },
     }
@@ -120,7 +127,7 @@ def test_a_hosted_eval_with_its_run_and_items_becomes_a_configuration(convert):
                 "every": [
                     {"exact_match": "{{correct_label}}", "literal": True, "name": "same label"},
                     {"contains": "refund", "whole_words": False, "of": '"reason"', "name": "mentions"},
-                    {"rouge_n": {"n": 1, "threshold": 0.6}, "value": "{{correct_label}}", "name": "near"},
+                    {"rouge_n": {"n": 2, "threshold": 0.6}, "value": "{{correct_label}}", "name": "near"},
                     {"guideline": kind, "name": "tone"},
                     {"g_eval": "Rate it.", "threshold": 3.0, "name": "quality"},
                 ]
@@ -130,6 +137,7 @@ def test_a_hosted_eval_with_its_run_and_items_becomes_a_configuration(convert):
     assert new["judge"]["model"]["openai_compatible"]["name"] == "gpt-4.1"
     assert "python: code within a configuration is not run" in notes
     assert "bleu: no scorer stands for it. Instead: BLEU" in notes
+    assert "testing_criteria[7]: fuzzy_match: no scorer stands for it. Instead: levenshtein" in notes
 
 
 def test_without_a_run_the_prompt_and_the_model_are_named_as_missing(convert):

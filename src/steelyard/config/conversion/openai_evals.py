@@ -24,7 +24,9 @@ _OUTPUT: Final = re.compile(r"\{\{\s*sample\.output_text\s*\}\}")
 _OUTPUT_JSON: Final = re.compile(r"\{\{\s*sample\.output_json\.([\w.]+)\s*\}\}")
 _ITEM: Final = re.compile(r"\{\{\s*item\.")
 _OPERATIONS: Final = {"eq": "equals", "ne": "not-equals", "like": "contains", "ilike": "icontains"}
-_MEASURES: Final = {"bleu": "bleu", "gleu": "gleu", "meteor": "meteor", "rouge_1": "rouge-n", "cosine": "similar"}
+_MEASURES: Final = {"cosine": "similar", **{f"rouge_{n}": "rouge-n" for n in range(1, 6)}}
+_NEARBY: Final = {"fuzzy_match": "levenshtein, with most_share", "rouge_l": "rouge_l"}
+"""Scorers that measure something similar to what has none of its own."""
 _CLASSES: Final = {
     "Match": "starts_with",
     "Includes": {"contains": {"ignore_case": False, "whole_words": False}},
@@ -78,6 +80,7 @@ def convert_hosted(root: Node, others: Sequence[Node], foreign: ForeignFiles) ->
         "tests": [{"vars": item} for item in items],
     }
     converted = convert_promptfoo(from_plain(shape, root.source.file), foreign)
+    converted.notes.rename(r"defaultTest\.assert", "testing_criteria")
     converted.notes.places.update(notes.places)
     return converted
 
@@ -87,7 +90,7 @@ def _provider(model: str, sampling: Any = None) -> dict[str, Any]:
     given = sampling if isinstance(sampling, Mapping) else {}
     return {
         "id": f"openai:chat:{model}",
-        "config": {names.get(key, key): value for key, value in given.items() if value},
+        "config": {names.get(key, key): value for key, value in given.items() if value is not None},
     }
 
 
@@ -138,7 +141,10 @@ def _assertion(criterion: Mapping[str, Any]) -> dict[str, Any]:
         )
         threshold = {"threshold": criterion["pass_threshold"]} if "pass_threshold" in criterion else {}
         transform = {"transform": f"JSON.parse(output).{part[1]}"} if part else {}
-        return {"type": type_, "value": _ITEM.sub("{{", reference), **threshold, **transform, **name}
+        size = {"n": int(measure[-1])} if type_ == "rouge-n" else {}
+        nearby = {"instead": _NEARBY[measure]} if measure in _NEARBY else {}
+        value = _ITEM.sub("{{", reference)
+        return {"type": type_, "value": value, **threshold, **transform, **size, **nearby, **name}
     turns = criterion.get("input") or []
     words = "\n".join(_text(turn.get("content")) for turn in turns if isinstance(turn, Mapping))
     words = _OUTPUT.sub("(the answer)", words).strip()

@@ -74,7 +74,7 @@ _RESERVED: Final = frozenset(
     )
 )
 """Headers with a meaning of their own: a variable that a prompt shows takes another name in the dataset."""
-_ASSERTION: Final = frozenset(("type", "value", "threshold", "weight", "metric", "transform", "assert"))
+_ASSERTION: Final = frozenset(("type", "value", "threshold", "weight", "metric", "transform", "assert", "n", "instead"))
 _BY_ROW: Final = frozenset(("javascript", "word-count", "regex"))
 """Assertions whose value is read, so that a placeholder cannot stay in it."""
 DEFAULT_JUDGE: Final = "gpt-5"
@@ -358,7 +358,7 @@ class _Conversion:
         if entry(options, "rubricPrompt") is not None:
             self.notes.add("rubricPrompt. Instead: a template of the judge", self.root)
         if grader is None or grader.kind == "http":
-            self.notes.add(f"promptfoo's own choice of a grader; here {DEFAULT_JUDGE}", self.root)
+            self.notes.add(f"the tool's own choice of a grader; here {DEFAULT_JUDGE}", self.root)
             model: Any = {"openai_compatible": {"name": DEFAULT_JUDGE, "api_key": "${OPENAI_API_KEY}"}}
         else:
             model = {grader.kind: dict(grader.keys)}

@@ -40,6 +40,7 @@ _COUNTED: Final = {
     "words": "signs alone are no words, and Chinese characters are words",
     "lines": "blank lines do not count",
 }
+_ANYTHING: Final = "a function, or a judge (guideline)"
 _LARGEST_SET: Final = 6
 """More assertions would make too many sets: of six, three can already be chosen in 20 ways."""
 
@@ -89,7 +90,7 @@ def check_of(assertion: Node, values: Mapping[str, Any], foreign: ForeignFiles, 
     if not isinstance(given, Mapping) or not isinstance(given.get("type"), str):
         raise ConfigError("an assertion is a mapping with a type", assertion.location)
     kind = given["type"].removeprefix("not-")
-    rule, negated = _table().get(kind, {"instead": "a function, or a judge (guideline)"}), kind != given["type"]
+    rule, negated = _table().get(kind, {"instead": given.get("instead", _ANYTHING)}), kind != given["type"]
     if "instead" in rule:
         raise UnconvertedError(f"no scorer stands for it. Instead: {rule['instead']}")
     output = _transformed(given.get("transform"), output)
@@ -320,7 +321,10 @@ def _by_table(rule: Mapping[str, Any], given: Mapping[str, Any], value: Any, at:
                 f"{', '.join(map(str, extra)) or 'nothing'} in its value has no scorer. Instead: a function"
             )
         value = value.get(keys[0], value) if len(keys) == 1 else value
-    return _fill(rule["scorer"], value, threshold)
+    scorer = _fill(rule["scorer"], value, threshold)
+    if "n" in given and "rouge_n" in scorer:  # as evals of OpenAI have it
+        scorer["rouge_n"]["n"] = given["n"]
+    return scorer
 
 
 def _fill(template: Any, value: Any, threshold: Any) -> Any:

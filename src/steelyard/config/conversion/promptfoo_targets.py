@@ -231,7 +231,7 @@ def embeddings_of(node: Node | None, notes: Notes, at: Node) -> dict[str, Any]:
     prefix, _, rest = str(given.get("id", "")).partition(":")
     config = given.get("config") if isinstance(given.get("config"), Mapping) else {}
     if prefix not in _known() or not rest.startswith(("embedding:", "embeddings:")):
-        notes.add(f"promptfoo's own choice of an embeddings model; here {_EMBEDDINGS}", at)
+        notes.add(f"the tool's own choice of an embeddings model; here {_EMBEDDINGS}", at)
         prefix, rest, config = "openai", f"embedding:{_EMBEDDINGS}", {}
     return {"embeddings": {"name": rest.partition(":")[2], **_address(prefix, config or {})}}
 
