@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from steelyard.data.documents import Document
 from steelyard.generate.cloze import BLANK, Cloze, cloze_sentences, clozed, rare_words, with_rare
 from steelyard.generate.qa import sample_of
-from steelyard.generate.selection import Drawing, select_chunks
+from steelyard.generate.selection import ChunkSettings, select_chunks
 from steelyard.types import Sample
 
 
@@ -62,7 +62,7 @@ def test_rare_words_are_those_of_few_chunks_of_their_document():
     text = "".join(
         f"# Part {no}\n\n{common * 8}The {word} hangs here.\n\n" for no, word in enumerate(["barograph", "vane"])
     )
-    chunks = select_chunks([Document("a.md", text)], Drawing(tokens=150)).chunks
+    chunks = select_chunks([Document("a.md", text)], ChunkSettings(chunk_tokens=150)).chunks
     rare = rare_words(chunks)
     assert rare[chunks[0].id][0] == "barograph"
     assert "barograph" not in rare[chunks[-1].id]
@@ -71,7 +71,7 @@ def test_rare_words_are_those_of_few_chunks_of_their_document():
 
 def test_chinese_runs_that_come_again_are_words_and_those_across_them_are_not():
     text = "气压计挂在邮局里。邮差看气压计。我们的邮局不大。旧的邮局关了，气压计搬走了，这里再没有别的东西可以看。"
-    (chunk,) = select_chunks([Document("a.md", text)], Drawing()).chunks
+    (chunk,) = select_chunks([Document("a.md", text)], ChunkSettings()).chunks
     rare = set(rare_words([chunk])[chunk.id])
     assert {"气压计", "邮局"} <= rare
     assert not {"计挂", "的邮局", "局里"} & rare
@@ -79,7 +79,7 @@ def test_chinese_runs_that_come_again_are_words_and_those_across_them_are_not():
 
 def test_a_seed_draws_the_same_sentences_and_no_more_than_asked_for():
     text = " ".join(f"The mast number {no} stands {no * 7 + 3} metres behind the old gate." for no in range(20))
-    ((chunk, more),) = with_rare(select_chunks([Document("a.md", text)], Drawing()).chunks)
+    ((chunk, more),) = with_rare(select_chunks([Document("a.md", text)], ChunkSettings()).chunks)
     sample = sample_of(chunk, **more)
     first = Cloze(5, seed=3)(sample)
     assert len(first.value) == 5

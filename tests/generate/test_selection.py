@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from steelyard.data.documents import Document
 from steelyard.errors import ConfigError
 from steelyard.generate.boilerplate import boilerplate_kind, heading_kind
-from steelyard.generate.selection import Drawing, select_chunks
+from steelyard.generate.selection import ChunkSettings, select_chunks
 
 PAGES = tuple(f"Page {no} tells how the gauge of station {no} is read every morning.\n\n" for no in range(1, 11))
 BOOK = Document("book.pdf", "".join(PAGES), tuple(sum(map(len, PAGES[:no])) for no in range(10)))
@@ -21,7 +21,7 @@ LABELLED = json.loads((Path(__file__).parent / "boilerplate_samples.json").read_
 
 
 def pages_of(*documents, **settings):
-    chunks = select_chunks(documents, Drawing(**settings)).chunks
+    chunks = select_chunks(documents, ChunkSettings(**settings)).chunks
     return {(c.document, no) for c in chunks for no in range(1, 11) if f"station {no} " in c.text}, chunks
 
 
@@ -61,7 +61,7 @@ def test_documents_without_pages_are_not_restricted_by_a_range_for_all():
 )
 def test_pages_that_there_are_not_are_refused(pages, message):
     with pytest.raises(ConfigError, match=message):
-        select_chunks([BOOK, NOTES], Drawing(pages=[pages]))
+        select_chunks([BOOK, NOTES], ChunkSettings(pages=[pages]))
 
 
 GUIDE = Document(
@@ -76,16 +76,16 @@ GUIDE = Document(
 
 
 def test_sections_named_as_boilerplate_are_left_out_and_counted():
-    selection = select_chunks([GUIDE], Drawing())
+    selection = select_chunks([GUIDE], ChunkSettings())
     assert [chunk.heading.split(" > ")[-1] for chunk in selection.chunks] == ["Guide", "Rain"]
     assert selection.left_out == {"contents": 1, "licence": 1}
-    kept = select_chunks([GUIDE], Drawing(keep_boilerplate=True))
+    kept = select_chunks([GUIDE], ChunkSettings(keep_boilerplate=True))
     assert "License" in kept.chunks[-1].text
     assert kept.left_out == {}
 
 
 def test_sections_are_excluded_by_title_with_all_below_them():
-    chunks = select_chunks([GUIDE], Drawing(exclude_headings=["appendix *"], keep_boilerplate=True)).chunks
+    chunks = select_chunks([GUIDE], ChunkSettings(exclude_headings=["appendix *"], keep_boilerplate=True)).chunks
     text = "".join(chunk.text for chunk in chunks)
     assert "License" in text
     assert "1950" not in text
@@ -95,7 +95,7 @@ def test_sections_are_excluded_by_title_with_all_below_them():
 def test_a_document_of_nothing_but_boilerplate_says_so():
     licence = Document("copying.txt", LABELLED["licence"][0])
     with pytest.raises(ConfigError, match="left out as boilerplate: 1 licence; keep_boilerplate takes them"):
-        select_chunks([licence], Drawing())
+        select_chunks([licence], ChunkSettings())
 
 
 @pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in LABELLED.items() for text in texts])

@@ -13,7 +13,7 @@ from steelyard.data.documents import Document
 from steelyard.errors import ConfigError
 from steelyard.generate.qa import generate_qa, sample_of
 from steelyard.generate.question_set import read_rows
-from steelyard.generate.selection import Drawing, select_chunks
+from steelyard.generate.selection import ChunkSettings, select_chunks
 from steelyard.generate.writer import QuestionWriter
 from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.prompts.template import load_template, packaged_prompts, placeholders
@@ -154,7 +154,7 @@ def test_prompts_of_llama_index_work_in_single_braces_with_a_system_message():
         sent.append(messages)
         return Reply("", "1. How high is the rim?" if len(messages) == 2 else "30 cm.")
 
-    (chunk,) = select_chunks([Document("rain.md", TEXT)], Drawing()).chunks
+    (chunk,) = select_chunks([Document("rain.md", TEXT)], ChunkSettings()).chunks
     (made,) = asyncio.run(writer(sample_of(chunk), ask)).value
     (system, questions), (answer,) = sent
     assert system == {"role": "system", "content": "Set 3 questions for a quiz."}
@@ -171,7 +171,7 @@ def test_parameters_of_the_writer_go_with_every_call():
         text = {"questions": "1. How high is the rim?", "check": "YES", "answer": "30 cm."}
         return Reply("", text[sent[-1][0]])
 
-    (chunk,) = select_chunks([Document("rain.md", TEXT)], Drawing()).chunks
+    (chunk,) = select_chunks([Document("rain.md", TEXT)], ChunkSettings()).chunks
     writer = QuestionWriter(OpenAICompatible("m"), 1, check_answerable=True, parameters={"seed": 4})
     output = asyncio.run(writer(sample_of(chunk), ask))
     assert sent == [("questions", {"seed": 4}), ("check", {"seed": 4}), ("answer", {"seed": 4})]

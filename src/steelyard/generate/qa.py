@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from steelyard.constraints import Within, check_options
+from steelyard.constraints import Within
 from steelyard.data.documents import read_document_set
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.evaluation.evaluate import RunConfig, evaluate_suite
@@ -26,7 +26,7 @@ from steelyard.generate.selection import (
     LEAST_LETTERS,
     TWO_CHUNKS,
     UNANSWERABLE,
-    Drawing,
+    ChunkSettings,
     Selection,
     drawn_for_unanswerable,
     id_of,
@@ -38,7 +38,7 @@ from steelyard.generate.selection import (
 from steelyard.generate.writer import QuestionCount, QuestionWriter
 from steelyard.models.base import Model
 from steelyard.prompts.language import LanguageSetting, language_of
-from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk
+from steelyard.retrieval.chunk import Chunk
 from steelyard.store import Run
 from steelyard.types import Sample
 
@@ -49,34 +49,22 @@ _TARGET: Final = "questions"
 
 
 @dataclass(frozen=True, slots=True)
-class QaSettings:
-    """Settings of question generation, besides documents, model and number of questions.
+class QaSettings(ChunkSettings):
+    """Settings of question generation, besides documents, model and number of questions: which chunks, and these.
 
     Args:
-        chunk_tokens: estimated tokens of a chunk, at most.
-        seed: of what is drawn: chunks, and the sentences of cloze questions.
         language: of the prompts; `auto` is Chinese where the documents are, else English.
         check_answerable: ask once more per question whether the chunk alone answers it.
         show_metadata: show the model the document's name, the page and the headings too.
-        pages: pages that are asked about, as `1-40,55` for every document or `handbook.pdf:1-40` for one.
-        exclude_pages: pages that are not, written likewise.
-        exclude_headings: titles of sections that are not, `*` for any text: `appendix *`.
-        keep_boilerplate: use licences, tables of contents, indexes, lists of references and copyright pages too.
         pairs: pairs of related chunks that are asked about too, by questions that need both.
         unanswerable: chunks for which questions are written too that no document answers.
         questions_prompt: the user's own prompt for questions, a file or the text; as of `QuestionWriter`, likewise
             `questions_system` and `answer_prompt`.
     """
 
-    chunk_tokens: int = CHUNK_TOKENS
-    seed: int = 0
     language: LanguageSetting = "auto"
     check_answerable: bool = False
     show_metadata: bool = False
-    pages: Sequence[str] = ()
-    exclude_pages: Sequence[str] = ()
-    exclude_headings: Sequence[str] = ()
-    keep_boilerplate: bool = False
     pairs: Annotated[int, Within(0)] = 0
     unanswerable: Annotated[int, Within(0)] = 0
     questions_prompt: Path | str = ""
@@ -88,18 +76,6 @@ class QaSettings:
         """The further kinds of questions that are asked for."""
         counts = ((TWO_CHUNKS, self.pairs), (UNANSWERABLE, self.unanswerable))
         return tuple(kind for kind, count in counts if count)
-
-    def drawing(self, chunks: int | None) -> Drawing:
-        """The settings that choose the chunks, of which `chunks` are drawn."""
-        return Drawing(
-            chunks,
-            self.chunk_tokens,
-            self.seed,
-            self.pages,
-            self.exclude_pages,
-            self.exclude_headings,
-            self.keep_boilerplate,
-        )
 
 
 _SETTINGS: Final = frozenset(field.name for field in dataclasses.fields(QaSettings))
@@ -190,13 +166,12 @@ def qa_suite(
         ConfigError: a path without documents, a number out of range, or nothing to ask about.
         DataError: a document cannot be read.
     """
-    check_options(settings)
     if settings.kinds and isinstance(writer, Cloze):
         raise ConfigError("pairs and unanswerable need a model; cloze questions use none")
     paths = tuple(documents)
     found = read_document_set(paths)
     read = found.documents
-    selection = select_chunks(read, settings.drawing(chunks))
+    selection = select_chunks(read, settings, chunks)
     drawn = selection.chunks
     if isinstance(writer, QuestionWriter) and writer.language == "auto":
         # One language for the whole set, which every draw of chunks shares.

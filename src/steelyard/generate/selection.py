@@ -21,7 +21,7 @@ from fnmatch import fnmatchcase
 from hashlib import blake2b
 from typing import Annotated, Final, NamedTuple
 
-from steelyard.constraints import Seed, TextList, check_options
+from steelyard.constraints import Seed, TextList, Within, check_options
 from steelyard.data.documents import Document
 from steelyard.errors import ConfigError, did_you_mean, expect_number
 from steelyard.generate.boilerplate import Kind, boilerplate_kind, heading_kind
@@ -45,13 +45,12 @@ _RANGES: Final = re.compile(r"\d{1,6}(?:\s*-\s*\d{0,6})?(?:\s*,\s*\d{1,6}(?:\s*-
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class ChunkSettings:
     """Which chunks of the documents are used.
 
     Args:
-        count: how many are drawn, spread over the documents; None takes all.
-        tokens: estimated tokens of a chunk, at most. Chunks do not overlap, so nothing is asked twice.
-        seed: of the draw.
+        chunk_tokens: estimated tokens of a chunk, at most. Chunks do not overlap, so nothing is asked twice.
+        seed: of what is drawn: chunks, and the sentences of cloze questions.
         pages: pages that are asked about, as `1-40,55` for every document or `handbook.pdf:1-40` for one; all where
             none are named.
         exclude_pages: pages that are not, written likewise.
@@ -60,23 +59,12 @@ class Drawing:
         keep_boilerplate: use licences, tables of contents, indexes, lists of references and copyright pages too.
     """
 
-    count: int | None = None
-    tokens: int = CHUNK_TOKENS
+    chunk_tokens: Annotated[int, Within(32, _MOST_TOKENS)] = CHUNK_TOKENS
     seed: Seed = 0
     pages: Annotated[Sequence[str], TextList()] = ()
     exclude_pages: Annotated[Sequence[str], TextList()] = ()
     exclude_headings: Annotated[Sequence[str], TextList()] = ()
     keep_boilerplate: bool = False
-
-    def check(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ConfigError: which of them, what was expected and what came.
-        """
-        if self.count is not None:
-            expect_number("chunks", self.count, 1, whole=True)
-        expect_number("chunk_tokens", self.tokens, 32, _MOST_TOKENS, whole=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,28 +82,35 @@ class Selection:
     too_short: Mapping[str, int]
 
 
-def select_chunks(documents: Sequence[Document], drawing: Drawing) -> Selection:
+def select_chunks(documents: Sequence[Document], settings: ChunkSettings, count: int | None = None) -> Selection:
     """The chunks of all documents in order, or a sample of them.
+
+    Args:
+        documents: in order.
+        settings: which chunks.
+        count: how many are drawn, spread over the documents; None takes all.
 
     Raises:
         ConfigError: settings that no document fits, or no document holds anything to ask about.
     """
-    check_options(drawing)
-    included = _pages_by_document(documents, drawing.pages, "pages")
-    excluded = _pages_by_document(documents, drawing.exclude_pages, "exclude_pages")
+    check_options(settings)
+    if count is not None:
+        expect_number("chunks", count, 1, whole=True)
+    included = _pages_by_document(documents, settings.pages, "pages")
+    excluded = _pages_by_document(documents, settings.exclude_pages, "exclude_pages")
     left_out: Counter[str] = Counter()
     too_short: Counter[str] = Counter()
     by_document = []
     for document in documents:
         pages = _Pages(included.get(document.name, ()), excluded.get(document.name, ()))
-        by_document.append(list(_usable_chunks(document, pages, drawing, (left_out, too_short))))
+        by_document.append(list(_usable_chunks(document, pages, settings, (left_out, too_short))))
     if not any(by_document):
         names = ", ".join(document.name for document in documents)
         boilerplate = f" {left_out_text(left_out)}; keep_boilerplate takes them." if left_out else ""
         raise ConfigError(
             f"{names}: there is no chunk to ask about; a chunk has {LEAST_LETTERS} letters or more.{boilerplate}"
         )
-    chosen = {chunk.id for chunk in drawn(by_document, drawing)}
+    chosen = {chunk.id for chunk in drawn(by_document, count, settings.seed)}
     chunks = tuple(chunk for chunks in by_document for chunk in chunks if chunk.id in chosen)
     return Selection(chunks, dict(left_out), dict(too_short))
 
@@ -131,18 +126,18 @@ def left_out_text(left_out: Mapping[str, int]) -> str:
     return f"{total} {'chunk was' if total == 1 else 'chunks were'} left out as boilerplate: {kinds}"
 
 
-def drawn(every: Sequence[Sequence[Chunk]], drawing: Drawing) -> list[Chunk]:
+def drawn(every: Sequence[Sequence[Chunk]], count: int | None, seed: int) -> list[Chunk]:
     """A random sample of chunks, one of each document in turn, so that a long document does not crowd out a short one.
 
     The first n of a draw are the draw of n: whoever asks for more chunks later keeps those that were paid for.
     """
-    if drawing.count is None:
+    if count is None:
         return [chunk for chunks in every for chunk in chunks]
-    draw = random.Random(drawing.seed)  # noqa: S311  # a draw that can be repeated, no secret
+    draw = random.Random(seed)  # noqa: S311  # a draw that can be repeated, no secret
     decks = [draw.sample(list(chunks), len(chunks)) for chunks in every]
     draw.shuffle(decks)
     rounds = max(len(deck) for deck in decks)
-    return [deck[at] for at in range(rounds) for deck in decks if at < len(deck)][: drawing.count]
+    return [deck[at] for at in range(rounds) for deck in decks if at < len(deck)][:count]
 
 
 class PageRange(NamedTuple):
@@ -227,17 +222,17 @@ _SKIPPED: Final = "skipped"
 
 
 def _usable_chunks(
-    document: Document, pages: _Pages, drawing: Drawing, counts: tuple[Counter[str], Counter[str]]
+    document: Document, pages: _Pages, settings: ChunkSettings, counts: tuple[Counter[str], Counter[str]]
 ) -> Iterator[Chunk]:
     """The chunks of a document that questions are made of; those that are boilerplate or too short are counted."""
     left_out, too_short = counts
-    for kind, start, end in _segments(document, pages, drawing):
+    for kind, start, end in _segments(document, pages, settings):
         if kind == _SKIPPED:
             continue
         chunks = split_chunks(
             document.text,
             document=document.name,
-            tokens=drawing.tokens,
+            tokens=settings.chunk_tokens,
             overlap=0,
             pages=document.pages,
             span=(start, end),
@@ -246,14 +241,14 @@ def _usable_chunks(
             if _letters(chunk.text) < LEAST_LETTERS:
                 too_short[document.name] += 1
                 continue
-            boilerplate = kind or ("" if drawing.keep_boilerplate else boilerplate_kind(chunk.text))
+            boilerplate = kind or ("" if settings.keep_boilerplate else boilerplate_kind(chunk.text))
             if boilerplate:
                 left_out[boilerplate] += 1
             else:
                 yield chunk
 
 
-def _segments(document: Document, pages: _Pages, drawing: Drawing) -> Iterator[tuple[str, int, int]]:
+def _segments(document: Document, pages: _Pages, settings: ChunkSettings) -> Iterator[tuple[str, int, int]]:
     """(kind, start, end) of stretches of a document: "" is asked about, `skipped` not, else a kind of boilerplate."""
     headings = headings_in(document.text)
     heading_starts = [heading.start for heading in headings]
@@ -262,9 +257,9 @@ def _segments(document: Document, pages: _Pages, drawing: Drawing) -> Iterator[t
     def kind_at(offset: int) -> str:
         above = bisect_right(heading_starts, offset)
         titles = headings[above - 1].path.split(" > ") if above else []
-        if not pages.holds(document.page_at(offset)) or _excluded(titles, drawing.exclude_headings):
+        if not pages.holds(document.page_at(offset)) or _excluded(titles, settings.exclude_headings):
             return _SKIPPED
-        return "" if drawing.keep_boilerplate else _kind_of(titles)
+        return "" if settings.keep_boilerplate else _kind_of(titles)
 
     start, kind = 0, kind_at(0)
     for border in borders[1:]:
