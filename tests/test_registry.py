@@ -98,3 +98,13 @@ def test_sets_are_in_order_and_anything_else_is_text():
 
 def test_a_key_is_described_by_its_reference():
     assert "${KEY}" in str(describe(OpenAICompatible("m", api_key="${KEY}")))
+
+
+def test_an_object_is_described_without_its_place_in_memory():
+    """Or two runs of one script would seem to be scored by different scorers."""
+
+    class Judge:
+        pass
+
+    assert describe(Judge()) == describe(Judge())
+    assert "Judge object" in describe(Judge())

@@ -7,6 +7,7 @@ Another package adds a class with an entry point in the group `steelyard.targets
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from functools import cache
 from hashlib import blake2b
@@ -202,7 +203,12 @@ def describe(value: Any) -> Any:
         return {"file": value.name, "digest": digest}
     if callable(value) and hasattr(value, "__qualname__"):
         return f"{value.__module__}:{value.__qualname__}"
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+    is_plain = value is None or isinstance(value, bool | int | float | str)
+    return value if is_plain else _ADDRESS.sub("", str(value))
+
+
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
+"""Where an object lies in memory, as its repr has it: two runs of one script would differ by it."""
 
 
 def _describe_fields(value: Any) -> Any:

@@ -72,7 +72,6 @@ def test_a_section_says_how_samples_were_paired_what_differs_and_what_the_figure
     texts = notes(part(section(comparison), "<b>b against a"))
     assert "Samples are paired by their code." in texts
     assert "repeats: 1 → 3" in texts
-    assert "p is corrected: Benjamini-Hochberg over 2 differences." in texts
     assert any("without queueing and retries" in note for note in texts)
     assert any("estimated" in note for note in texts)
     assert not any("drawn by seed" in note for note in texts)

@@ -113,7 +113,7 @@ def test_a_rotated_run_is_resumed_and_compared_by_rotation(tmp_path):
     first, second = evaluate_suite(suite, how=RunConfig(store="s.db"))
     assert {record.sample.id for record in first.records()} == {record.sample.id for record in second.records()}
     pair = compare(first, second).pairs[0]
-    assert (pair.overlap.n_paired, pair.overlap.changed_content, pair.overlap.only_in_other) == (32, 0, 0)
+    assert (pair.overlap.n_paired, pair.overlap.changed_content, pair.overlap.unpaired) == (32, 0, ())
     with pytest.raises(ConfigError, match="nothing to resume"):
         evaluate_suite(suite, how=RunConfig(store="s.db", resume=first.id))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import re
 import threading
 import time
 from contextlib import contextmanager
@@ -92,6 +93,11 @@ def exam(n):
         )
         for no in range(n)
     ]
+
+
+def rows_of(text):
+    """Ids of the samples that a page lists."""
+    return re.findall(r"/s/(q\d{4})", text)
 
 
 def first(sample):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
 from steelyard.analysis.comparison.comparison_values import Comparison
@@ -18,18 +17,6 @@ from steelyard.store import Run
 _STATES: Final = {"broken": "failed", "interrupted": "was interrupted"}
 _MOST_DAMAGED: Final = 3
 """Damaged records that a sentence lists."""
-
-VERDICT_WORDS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "better": "better",
-        "worse": "worse",
-        "no_evidence": "not decided",
-        "inconclusive": "not decided",
-        "none": "not comparable",
-        "": "",
-    }
-)
-"""Verdict of a comparison, "" for none -> its words."""
 
 
 def kind_text(kind: str) -> str:
@@ -184,7 +171,7 @@ def matching_warnings(summaries: Sequence[RunSummary], comparison: Comparison | 
         summaries: of the runs that a page shows.
         comparison: of these runs, where the same page shows its sentences: warnings in them are not repeated.
     """
-    concluded = " ".join(pair.sentence for pair in comparison.pairs) if comparison else ""
+    concluded = " ".join(pair.conclusion.explanation for pair in comparison.pairs) if comparison else ""
     return [text for summary in summaries if (text := summary.matching_warning()) and text not in concluded]
 
 

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison
+from steelyard.analysis.comparison.comparison_values import CLAIMS, Comparison, PairComparison
 from steelyard.analysis.comparison.grid import width_text
 from steelyard.analysis.comparison.settings import settings_of
 from steelyard.analysis.numbers import count_text, interval_text, score_title, verdict_words
@@ -42,41 +42,35 @@ _WITHOUT_VERDICT: Final = frozenset({"unparsed", "refused"})
 
 
 @dataclass(frozen=True, slots=True)
-class ShownPair:
-    """A run against the baseline.
+class ComparedRun:
+    """A run of the comparison.
 
     Args:
-        pair: the comparison.
-        settings: the settings in which the runs differ.
+        summary: its summary.
+        score: the compared one; None where the run has no value of it.
+        pair: its comparison with the baseline; None for the baseline itself, as are the next three.
+        settings: the settings in which it differs from the baseline.
         is_linked: whether lists of samples by outcome are about the score that is compared.
         scatter: values of every sample; None where the table of outcomes says as much.
-        versions: address of what changed between the two versions of their dataset; "" where that is not known.
     """
 
-    pair: PairComparison
-    settings: Section
-    is_linked: bool
-    scatter: ScatterChart | None
-    versions: str = ""
+    summary: RunSummary
+    score: ScoreSummary | None
+    pair: PairComparison | None = None
+    settings: Section | None = None
+    is_linked: bool = False
+    scatter: ScatterChart | None = None
 
     @property
     def text(self) -> str:
-        """The difference with its sign and unit."""
-        return difference_text(self.pair)
+        """The difference with its sign and unit; "" for the baseline."""
+        return difference_text(self.pair) if self.pair else ""
 
     @property
     def interval(self) -> str:
         """The 95 % CI of the difference, both ends with their signs; "" where there is none."""
-        return interval_text(self.pair.headline.interval, share=self.pair.headline.unit, sign=True)
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedRun:
-    """A run of the comparison: its headline, and its difference to the baseline, None for the baseline itself."""
-
-    summary: RunSummary
-    score: ScoreSummary | None
-    shown: ShownPair | None
+        headline = self.pair.headline if self.pair else None
+        return interval_text(headline.interval, share=headline.unit, sign=True) if headline else ""
 
 
 def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
@@ -92,17 +86,14 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
         second = request.query_params.get("second", "")
         chosen = request.query_params.getlist("columns")
         _refuse_unknown_score(runs, second)
-        compared, shown_pairs, section, rows = _computed(pages, runs, score, second)
+        compared, shown_runs, section, rows = _computed(pages, runs, score, second)
         return pages.page(
             request,
             "compare.html.j2",
             baseline=runs[0],
-            pairs=[
-                replace(pair, versions=_versions(pages, datasets, runs[0], pages.run_of(pair.pair.other)))
-                for pair in shown_pairs
-            ],
+            runs=shown_runs,
+            versions={run.id: _versions(pages, datasets, runs[0], run) for run in runs[1:]},
             notes=compared.notes,
-            runs=list(_compared_runs(compared, shown_pairs)),
             width=_width(compared.pairs),
             grid=compared.grid,
             grid_width=compared.grid and width_text(compared.grid.margin, share=compared.grid.cells[0].share),
@@ -141,17 +132,17 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
     return [Route("/compare", comparison), Route("/compare/chosen", choose)]
 
 
-Computed = tuple[Comparison, tuple["ShownPair", ...], Section, tuple[ChangedRow, ...]]
-"""A comparison, each of its pairs, the section of all figures, and the changed samples of all pairs."""
+Computed = tuple[Comparison, tuple[ComparedRun, ...], Section, tuple[ChangedRow, ...]]
+"""A comparison, each of its runs, the section of all figures, and the changed samples of all pairs."""
 
 
 def _computed(pages: Pages, runs: Sequence[Run], score: str | None, second: str) -> Computed:
     def compute() -> Computed:
         compared = pages.comparison(runs, score)
-        shown_pairs = tuple(_shown(pages, runs, pair, second) for pair in compared.pairs)
-        settings = [shown.settings for shown in shown_pairs]
-        section = _without_repeats(comparison_section(compared, runs), settings)
-        return compared, shown_pairs, section, changed_rows(pages, runs, compared.pairs)
+        baseline = ComparedRun(compared.baseline, compared.baseline.rate(compared.score))
+        others = [_shown(pages, runs, *other, second) for other in zip(compared.others, compared.pairs, strict=True)]
+        section = _without_repeats(comparison_section(compared, runs), [run.settings for run in others])
+        return compared, (baseline, *others), section, changed_rows(pages, runs, compared.pairs)
 
     return pages.kept("shown comparison", runs, (score, second), compute)
 
@@ -178,7 +169,7 @@ def _refuse_unknown_score(runs: Sequence[Run], second: str) -> None:
             raise ConfigError(f"run {run.id} has no score {second!r}{did_you_mean(second, list(run.score_order))}")
 
 
-def _without_repeats(section: Section, settings: Collection[Section]) -> Section:
+def _without_repeats(section: Section, settings: Collection[Section | None]) -> Section:
     """The section without what the page shows above it: settings that differ, and counts of outcomes.
 
     Args:
@@ -193,21 +184,16 @@ def _without_repeats(section: Section, settings: Collection[Section]) -> Section
     return replace(section, parts=parts)
 
 
-def _shown(pages: Pages, runs: Sequence[Run], pair: PairComparison, second: str) -> ShownPair:
+def _shown(pages: Pages, runs: Sequence[Run], summary: RunSummary, pair: PairComparison, second: str) -> ComparedRun:
     other = next(run for run in runs if run.id == pair.other)
     # The list of a run's samples pairs all that share an id.
     is_linked = (
         pair.overlap.aligned == "id"
-        and not pair.overlap.left_out_changed
+        and not pair.overlap.n_unpaired(other="changed")
         and pair.score == runs[0].manifest.get("primary")
     )
     scatter = _scatter_of(pages, runs[0], other, pair.score, second)
-    return ShownPair(pair, settings_section(pair), is_linked, scatter)
-
-
-def _compared_runs(compared: Comparison, shown_pairs: Sequence[ShownPair]) -> Iterator[ComparedRun]:
-    for summary, shown in zip((compared.baseline, *compared.others), (None, *shown_pairs), strict=True):
-        yield ComparedRun(summary, summary.rate(compared.score), shown)
+    return ComparedRun(summary, summary.rate(pair.score), pair, settings_section(pair), is_linked, scatter)
 
 
 def _width(pairs: Sequence[PairComparison]) -> float:
@@ -226,20 +212,10 @@ def _lead(compared: Comparison) -> str:
         return compared.grid.sentence
     if len(compared.pairs) < 2:
         return ""
-    named = (
-        ("{} {} better", {"better"}),
-        ("{} {} worse", {"worse"}),
-        ("not decided for {}", {"no_evidence", "inconclusive"}),
-        ("not comparable: {}", {"none"}),
-    )
-    parts = []
-    for words, verdicts in named:
-        targets = [
-            f"{pair.other_target} ({difference_text(pair)})" for pair in compared.pairs if pair.verdict in verdicts
-        ]
-        if targets:
-            verb = "are" if len(targets) > 1 else "is"
-            parts.append(words.format(", ".join(targets), verb))
+    by_claim: dict[str, list[str]] = {claim: [] for claim in CLAIMS.values()}
+    for pair in compared.pairs:
+        by_claim[pair.conclusion.claim].append(f"{pair.other_target} ({difference_text(pair)})")
+    parts = [f"{claim}: {', '.join(targets)}" for claim, targets in by_claim.items() if targets]
     return f"Against {compared.baseline.target}, {'; '.join(parts)}."
 
 

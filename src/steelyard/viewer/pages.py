@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from steelyard.analysis.comparison.compare_runs import compare
-from steelyard.analysis.comparison.comparison_values import Comparison
+from steelyard.analysis.comparison.comparison_values import CLAIMS, Comparison
 from steelyard.analysis.gate.gate_results import GateVerdict
 from steelyard.analysis.numbers import interval_text, score_title, seconds_text, value_text
 from steelyard.analysis.summary.run_summary_values import RunSummary
@@ -341,6 +341,7 @@ def _environment(address: Callable[..., str], static: Callable[[str], str]) -> j
         "static": static,
         "tag_filter": tag_filter,
         "keys": KEYS,
+        "claims": CLAIMS,
         "htmx": _HTMX,
     }
     environment.globals.update(globals_)

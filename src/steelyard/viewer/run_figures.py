@@ -34,16 +34,6 @@ COMPUTING: Final = "computing"
 """In place of a figure that is not known yet."""
 
 
-VERDICTS: Final[Mapping[Verdict, str]] = {
-    "better": "better",
-    "worse": "worse",
-    "no_evidence": "not decided",
-    "inconclusive": "not decided",
-    "none": "",
-}
-"""Text next to a difference, as not everybody can tell the colours apart."""
-
-
 @dataclass(frozen=True, slots=True)
 class RunFigures:
     """The figures of one run as text.
@@ -220,7 +210,7 @@ def _against(baseline: Run, run: Run) -> BaselineDifference:
         baseline.id,
         verdict,
         signed_text(headline.difference, share=share),
-        " to ".join(signed_text(end, share=share) for end in headline.interval) if headline.interval else "",
+        interval_text(headline.interval, share=share, sign=True),
     )
 
 

@@ -18,7 +18,7 @@ from steelyard.errors import ConfigError
 from steelyard.people.marks import NO_MARKS, RunMarks, baseline_refusal, baselines, read_marks
 from steelyard.store import Run
 from steelyard.viewer.pages import Pages, asks_for_file
-from steelyard.viewer.run_figures import COMPUTING, PATIENCE_S, VERDICTS, BaselineDifference, RunFigures, stored_figures
+from steelyard.viewer.run_figures import COMPUTING, PATIENCE_S, BaselineDifference, RunFigures, stored_figures
 from steelyard.viewer.run_filter import STATE_WORDS, STATES, MarkedRun, completions, filtered
 
 _SHOWN: Final = 50
@@ -111,7 +111,6 @@ def runs_routes(pages: Pages) -> list[Route]:
                 for suite, of_suite in groupby(rows, key=lambda row: row.run.suite)
             ],
             "given": given,
-            "verdicts": VERDICTS,
             "fault": fault,
             "waiting": any(row.figures is None or row.computing or row.people == COMPUTING for row in rows),
             "compared": any(row.difference for row in rows),

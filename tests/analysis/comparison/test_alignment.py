@@ -43,6 +43,12 @@ def pair(*runs, **options):
     return pair
 
 
+def alone(comparison):
+    """How many samples only the baseline has, and only the other run."""
+    overlap = comparison.overlap
+    return overlap.n_unpaired(other="absent"), overlap.n_unpaired(baseline="absent")
+
+
 def test_equal_questions_under_other_ids_are_paired_by_content_and_it_is_said(stored):
     before = stored(countries("abcdef"), 2)
     after = stored(list(reversed(countries("uvwxyz"))), 5)
@@ -58,7 +64,7 @@ def test_equal_questions_under_other_ids_are_paired_by_content_and_it_is_said(st
 def test_ids_are_kept_where_the_user_says_so(stored):
     comparison = pair(stored(countries("abcdef"), 2), stored(countries("uvwxyz"), 5), align_by="id")
     assert (comparison.overlap.aligned, comparison.overlap.n_paired, comparison.verdict) == ("id", 0, "none")
-    assert (comparison.overlap.only_in_baseline, comparison.overlap.only_in_other) == (6, 6)
+    assert alone(comparison) == (6, 6)
 
 
 def test_shared_ids_decide_although_contents_would_do_as_well(stored):
@@ -83,7 +89,7 @@ def test_a_key_of_the_metadata_pairs_what_has_the_same_value_there(stored):
     after = stored(countries("uvwxyz", iso=[15, 14, 13, 12, 11, None]), 1)
     comparison = pair(before, after, align_by="iso")
     assert (comparison.overlap.aligned, comparison.overlap.n_paired) == ("iso", 5)
-    assert (comparison.overlap.only_in_baseline, comparison.overlap.only_in_other) == (1, 1)
+    assert alone(comparison) == (1, 1)
     assert comparison.changed.regressions == ("b", "c", "d", "e")
     assert comparison.changed.other_ids["b"] == "y"
     assert comparison.overlap.changed_content == 5  # 11 is Italy in the one and Kenya in the other, and so on
@@ -153,7 +159,7 @@ def test_a_run_that_is_not_stored_is_held_against_a_stored_one_by_the_same_hashe
     assert pair(kept, stored(samples, 5)).overlap.changed_content == 0
     comparison = pair(kept, stored(changed, 5))
     overlap = comparison.overlap
-    assert (overlap.changed_content, overlap.left_out_changed, overlap.n_paired) == (1, 1, 5)
+    assert (overlap.changed_content, overlap.n_unpaired(other="changed"), overlap.n_paired) == (1, 1, 5)
     assert comparison.further.costs == ()
     assert pair(kept, stored(samples, 5), align_by="content").overlap.n_paired == 6
     assert pair(kept, stored(changed, 5), align_by="content").overlap.n_paired == 5
@@ -164,16 +170,21 @@ def test_samples_that_a_version_changed_are_left_out_and_counted(stored):
     after = [Sample("a", "France", "Lutetia"), *before[1:5], Sample("g", "Chad", "N'Djamena")]
     runs = stored(before, 3), stored(after, 3)
     comparison = pair(*runs)
-    assert (comparison.overlap.n_paired, comparison.overlap.changed_content, comparison.overlap.left_out_changed) == (
-        4,
-        1,
-        1,
+    assert (comparison.overlap.n_paired, comparison.overlap.changed_content) == (4, 1)
+    assert comparison.overlap.unpaired == (
+        ("changed", "changed", 1, ("a",)),
+        ("scored", "absent", 1, ("f",)),
+        ("absent", "scored", 1, ("g",)),
     )
-    assert (comparison.overlap.only_in_baseline, comparison.overlap.only_in_other) == (1, 1)
+    assert alone(comparison) == (1, 1)
     assert comparison.headline.difference == 0  # France was right before, and not by the new reference
     assert "1 sample kept the id but changed content between the runs and is left out" in " ".join(comparison.warnings)
     by_id = pair(*runs, align_by="id")
-    assert (by_id.overlap.n_paired, by_id.overlap.changed_content, by_id.overlap.left_out_changed) == (5, 1, 0)
+    assert (by_id.overlap.n_paired, by_id.overlap.changed_content, by_id.overlap.unpaired[0].other) == (
+        5,
+        1,
+        "absent",
+    )
     assert by_id.changed.regressions == ("a",)
 
 
@@ -200,8 +211,4 @@ def test_runs_of_one_file_stay_paired_although_a_suite_changed_its_samples(tmp_p
         for samples in (before, changed)
     ]
     comparison = pair(*runs)
-    assert (comparison.overlap.n_paired, comparison.overlap.changed_content, comparison.overlap.left_out_changed) == (
-        6,
-        1,
-        0,
-    )
+    assert (comparison.overlap.n_paired, comparison.overlap.changed_content, comparison.overlap.unpaired) == (6, 1, ())

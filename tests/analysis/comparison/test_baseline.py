@@ -89,7 +89,7 @@ def test_a_comparison_with_a_file_gives_the_numbers_of_one_with_its_run(score):
     assert json_value(with_file.headline) == json_value(with_run.headline)
     assert json_value(with_file.further.groups) == json_value(with_run.further.groups)
     assert with_file.changed == with_run.changed
-    names = ("n_paired", "left_out_errors", "left_out_not_applicable", "changed_content")
+    names = ("n_paired", "unpaired", "changed_content")
     assert [getattr(with_file.overlap, name) for name in names] == [getattr(with_run.overlap, name) for name in names]
     assert with_file.overlap.changed_content == 0
     assert with_file.headline.n == (5 if score == "exact_match" else 3)

@@ -55,8 +55,8 @@ def test_ratings_that_happen_to_be_1_are_no_rates():
     pair = only(*runs)
     assert (pair.headline.unit, pair.headline.table) == (False, None)
     assert [group.unit for group in pair.further.groups] == [False, False]
-    assert "%" not in pair.sentence
-    assert "retrieval has rating 1.00" in pair.sentence
+    assert "%" not in pair.conclusion.explanation
+    assert "in rating: retrieval 1.00" in pair.conclusion.explanation
     assert only(*(stored(run.target, [1, 1, 1], **options) for run in runs)).headline.unit
 
 
@@ -73,7 +73,7 @@ def test_a_table_gives_difference_interval_and_exact_p():
 
 
 def test_the_sentence_of_a_real_difference_gives_both_values_interval_p_and_pairs():
-    assert only(*table_runs(20, 40, 10, 66)).sentence == (
+    assert only(*table_runs(20, 40, 10, 66)).conclusion.explanation == (
         "retrieval solves 22.1 points more than longest (44.1 % against 22.1 %; 95 % CI +12.2 to +31.3; "
         "p < 0.001; 136 pairs)."
     )
@@ -82,8 +82,10 @@ def test_the_sentence_of_a_real_difference_gives_both_values_interval_p_and_pair
 def test_the_sentence_of_a_loss_turns_the_interval_with_the_claim():
     pair = only(*table_runs(20, 10, 40, 66))
     assert pair.verdict == "worse"
-    assert pair.sentence.startswith("retrieval solves 22.1 points less than longest (22.1 % against 44.1 %; ")
-    assert "95 % CI -31.3 to -12.2" in pair.sentence
+    assert pair.conclusion.explanation.startswith(
+        "retrieval solves 22.1 points less than longest (22.1 % against 44.1 %; "
+    )
+    assert "95 % CI -31.3 to -12.2" in pair.conclusion.explanation
 
 
 def test_no_evidence_says_which_differences_the_data_allow():
@@ -91,9 +93,9 @@ def test_no_evidence_says_which_differences_the_data_allow():
     pair = only(*table_runs(94, 27, 22, 27))
     low, high = newcombe_paired(94, 27, 22, 27)
     assert pair.verdict == "no_evidence"
-    assert pair.sentence == (
-        "No clear difference: retrieval solves 121 of 170, longest 116 of 170 "
-        f"(p = {mcnemar_exact(27, 22):.2g}; 170 pairs); the true difference is probably between "
+    assert pair.conclusion.explanation == (
+        "No clear difference in solve rate: retrieval 121 of 170, longest 116 of 170 "
+        f"(p = {mcnemar_exact(27, 22):.2g}; 170 pairs). The true difference is probably between "
         f"{100 * low:+.1f} and {100 * high:+.1f} points. "
         "With 170 samples, only differences of about 11.5 points are found reliably (in 80 % of cases). "
         f"To settle 2.9 points: about {pairs_for_rates(27 / 170, 22 / 170):,} samples."
@@ -103,8 +105,8 @@ def test_no_evidence_says_which_differences_the_data_allow():
 def test_an_interval_and_a_test_that_disagree_are_no_evidence_and_say_so():
     pair = only(*table_runs(60, 16, 6, 18))
     assert pair.verdict == "no_evidence"
-    assert "borderline" in pair.sentence
-    assert "+0.8 to +19.1 points" in pair.sentence
+    assert "borderline" in pair.conclusion.explanation
+    assert "+0.8 to +19.1 points" in pair.conclusion.explanation
 
 
 def test_an_unread_or_refused_reply_is_not_solved_but_is_no_answer_either():
@@ -119,20 +121,26 @@ def test_an_unread_or_refused_reply_is_not_solved_but_is_no_answer_either():
 def test_a_score_over_what_was_scored_leaves_unread_replies_out_and_counts_them():
     infos = {"solve_rate": ScoreInfo("solve_rate")}
     pair = only(stored("a", [1, "unparsed", 0], infos=infos), stored("b", [1, 1, 1], infos=infos))
-    assert (pair.overlap.n_paired, pair.overlap.left_out_not_applicable, pair.over) == (2, 1, "scored")
+    assert (pair.overlap.n_paired, pair.over) == (2, "scored")
+    assert pair.overlap.unpaired == (("unparsed", "scored", 1, ("1",)),)
     assert replace(pair.headline, needed=None) == pair.further.answered_both
 
 
 def test_a_pair_that_failed_on_a_side_is_left_out_counted_and_warned_of():
     pair = only(stored("a", [1, 0, "error", "not_applicable"]), stored("b", [1, "error", 1, 1]))
-    assert (pair.overlap.n_paired, pair.overlap.left_out_errors, pair.overlap.left_out_not_applicable) == (1, 2, 1)
+    assert pair.overlap.n_paired == 1
+    assert pair.overlap.unpaired == (
+        ("scored", "failed", 1, ("1",)),
+        ("failed", "scored", 1, ("2",)),
+        ("not_applicable", "scored", 1, ("3",)),
+    )
     assert "2 samples failed in at least one of the runs and are left out." in pair.warnings
 
 
 def test_a_nameless_error_belongs_to_the_compared_score():
     failed = run_of("r", [row(0, 1), row(1, "error", name="")], "b")
     pair = only(stored("a", [1, 1]), failed)
-    assert (pair.overlap.n_paired, pair.overlap.left_out_errors) == (1, 1)
+    assert (pair.overlap.n_paired, pair.overlap.n_unpaired(other="failed")) == (1, 1)
 
 
 def test_samples_are_paired_by_id_and_not_by_place():
@@ -141,8 +149,39 @@ def test_samples_are_paired_by_id_and_not_by_place():
     pair = only(baseline, other)
     assert pair.headline.table == OutcomeTable(1, 1, 0, 0)
     assert pair.changed.improvements == ("y",)
-    assert (pair.overlap.only_in_baseline, pair.overlap.only_in_other) == (1, 1)
-    assert pair.warnings == ("The runs differ in samples: 1 are only in a, 1 only in b; they are left out.",)
+    assert pair.overlap.unpaired == (("scored", "absent", 1, ("z",)), ("absent", "scored", 1, ("w",)))
+    assert pair.warnings == ("The runs differ in samples: 1 only in a, 1 only in b; these are left out.",)
+
+
+def test_samples_with_the_score_in_one_run_alone_are_told_with_the_reason():
+    """A sample of both runs without the compared score in one is not told as a sample of one run."""
+    other_score = [row(sample, 1, name="polite") for sample in range(6)]
+    baseline = run_of("r1", [*other_score, *(row(sample, 1) for sample in range(6))], "a")
+    given = [row(0, 1), row(1, "not_applicable"), row(2, "not_applicable")]
+    pair = only(baseline, run_of("r2", [*other_score, *given], "b"), score="solve_rate")
+    assert pair.overlap.unpaired == (
+        ("scored", "not_applicable", 2, ("1", "2")),
+        ("scored", "no_score", 3, ("3", "4", "5")),
+    )
+    assert pair.warnings == (
+        (
+            "5 samples have this score in a alone (2 not applicable in b, 3 without this score in b); a difference may "
+            "come from leaving them out."
+        ),
+    )
+    turned = only(run_of("r2", [*other_score, *given], "b"), baseline, score="polite").further.scores[0]
+    assert (turned.score, turned.alone) == ("solve_rate", (0, 5))
+
+
+def test_a_sample_with_a_record_and_no_score_at_all_is_not_told_as_absent():
+    whole = stored("b", [1, 1, 1], keys={"0": [1], "1": [2], "2": [3]})
+    pair = only(stored("a", [1, 1, 1]), replace(whole, scores=whole.scores.only(whole.scores.sample < 2)))
+    assert pair.overlap.unpaired == (("scored", "no_score", 1, ("2",)),)
+
+
+def test_of_many_samples_without_a_pair_the_first_are_named_and_all_counted():
+    pair = only(stored("a", [1] * 40), stored("b", [1] * 10))
+    assert pair.overlap.unpaired == (("scored", "absent", 30, tuple(map(str, range(10, 20)))),)
 
 
 def test_equal_finished_runs_of_the_same_samples_warn_of_nothing():
@@ -202,7 +241,7 @@ def test_repeats_of_a_sample_are_averaged_before_they_are_paired():
     headline = only(baseline, other).headline
     assert (headline.n, headline.baseline, headline.other) == (6, 0.5, 0.5)
     assert headline.table is None
-    assert headline.test == "sign-flip permutation"
+    assert headline.methods.test == "sign-flip permutation"
 
 
 def test_samples_of_one_cluster_are_tested_together():
@@ -233,20 +272,24 @@ def test_a_score_that_is_no_rate_is_bootstrapped_and_told_in_its_own_units():
     better = [value + (0.5 if i % 2 else 0.25) for i, value in enumerate(ratings)]
     pair = only(stored("a", ratings, name="correctness"), stored("b", better, name="correctness"))
     assert pair.verdict == "better"
-    assert pair.sentence.startswith("b scores 0.38 higher on correctness than a (2.88 against 2.50; 95 % CI +0.3")
+    assert pair.conclusion.explanation.startswith(
+        "b scores 0.38 higher on correctness than a (2.88 against 2.50; 95 % CI +0.3"
+    )
     assert (len(pair.changed.improvements), pair.changed.regressions, pair.headline.unit) == (40, (), False)
 
 
 def test_a_rate_of_another_name_is_told_in_points_of_that_score():
     runs = [stored(name, values, name="exact_match") for name, values in (("a", [0] * 20), ("b", [1] * 20))]
-    assert only(*runs).sentence.startswith("b scores 100.0 points more on exact match than a (100.0 % against 0.0 %; ")
+    assert only(*runs).conclusion.explanation.startswith(
+        "b scores 100.0 points more on exact match than a (100.0 % against 0.0 %; "
+    )
 
 
 def test_two_runs_without_a_shared_sample_allow_no_conclusion():
     pair = only(run_of("r1", [row("x", 1)], "a"), run_of("r2", [row("y", 1)], "b"))
     assert pair.verdict == "none"
     assert (pair.headline.difference, pair.headline.p, pair.headline.interval) == (None, None, None)
-    assert pair.sentence.startswith(
+    assert pair.conclusion.explanation.startswith(
         "a and b share no sample on which both have solve rate, so they cannot be compared."
     )
 
@@ -254,20 +297,23 @@ def test_two_runs_without_a_shared_sample_allow_no_conclusion():
 def test_pairs_that_all_agree_on_a_score_say_nothing_of_its_size():
     pair = only(stored("a", [4.0] * 9, name="rating"), stored("b", [4.0] * 9, name="rating"))
     assert pair.verdict == "no_evidence"
-    assert pair.sentence.endswith("and say nothing about how large one may be.")
+    assert pair.conclusion.explanation.endswith("These pairs do not show how large one may be.")
 
 
 def test_of_values_between_0_and_1_that_all_agree_few_can_change():
     """Of 9 pairs none has changed, so at most 1 - 0.025^(1/9) = 33.6 % do."""
     pair = only(stored("a", [0.4] * 9, name="f1"), stored("b", [0.4] * 9, name="f1"))
     assert pair.verdict == "no_evidence"
-    assert "the true difference is probably between -33.6 and +33.6 points" in pair.sentence
+    assert "The true difference is probably between -33.6 and +33.6 points" in pair.conclusion.explanation
 
 
 def test_runs_of_one_target_are_told_apart_by_their_ids():
     before, after = table_runs(20, 40, 10, 66)
     after = replace(after, target=before.target)
-    assert "longest (run-retrieval) solves 22.1 points more than longest (run-longest)" in only(before, after).sentence
+    assert (
+        "longest (run-retrieval) solves 22.1 points more than longest (run-longest)"
+        in only(before, after).conclusion.explanation
+    )
 
 
 def test_groups_are_compared_apart_and_in_order_of_first_appearance():
@@ -314,7 +360,8 @@ def test_a_comparison_is_the_same_each_time_and_plain_json():
     baseline, other = stored("a", [0.1, 0.5, 0.3], name="f1"), stored("b", [0.4, 0.2, 0.9], name="f1")
     first, second = (json.dumps(json_value(compare(baseline, other)), allow_nan=False) for _ in range(2))
     assert first == second
-    whole = {*PairComparison.__dataclass_fields__, "differs"} - {"overlap", "changed", "further"}
+    whole = {*PairComparison.__dataclass_fields__, "differs", "verdict", "claim", "explanation"}
+    whole -= {"overlap", "changed", "further", "conclusion"}
     parts = {*SampleOverlap._fields, *ChangedIds.__dataclass_fields__, *FurtherDifferences.__dataclass_fields__}
     assert set(json.loads(first)["pairs"][0]) == whole | parts
     table = json.loads(json.dumps(json_value(compare(*table_runs(1, 2, 3, 4)))))["pairs"][0]["headline"]["table"]
@@ -335,7 +382,7 @@ outcomes = st.sampled_from([0, 1, 0.5, "unparsed", "refused", "error", "not_appl
 def test_turning_the_sides_turns_the_difference_and_every_sample_is_accounted_for(drawn):
     baseline, other = stored("a", [before for before, _ in drawn]), stored("b", [after for _, after in drawn])
     there, back = only(baseline, other), only(other, baseline)
-    assert there.overlap.n_paired + there.overlap.left_out_errors + there.overlap.left_out_not_applicable == len(drawn)
+    assert there.overlap.n_paired + there.overlap.n_unpaired() == len(drawn)
     assert (there.changed.improvements, there.changed.regressions) == (
         back.changed.regressions,
         back.changed.improvements,

@@ -26,7 +26,10 @@ def test_many_pairs_get_the_t_interval_of_scipy():
     before, after = noisy(12_000)
     difference = paired_difference(values(before, after), level=0.95)
     oracle = stats.ttest_rel(after, before)
-    assert (difference.test, difference.interval_method) == ("paired t", "t interval of the paired differences")
+    assert (difference.methods.test, difference.methods.interval) == (
+        "paired t",
+        "t interval of the paired differences",
+    )
     assert tuple(difference.interval) == pytest.approx(tuple(oracle.confidence_interval(0.95)), rel=1e-9)
     assert difference.p == pytest.approx(oracle.pvalue, rel=2e-3)
 
@@ -35,7 +38,7 @@ def test_few_pairs_are_resampled_and_agree_with_the_t_interval():
     before, after = noisy(2_000)
     difference = paired_difference(values(before, after), level=0.95)
     low, high = stats.ttest_rel(after, before).confidence_interval(0.95)
-    assert difference.test == "sign-flip permutation"
+    assert difference.methods.test == "sign-flip permutation"
     assert tuple(difference.interval) == pytest.approx((low, high), abs=0.05 * (high - low))
 
 
@@ -49,7 +52,7 @@ def test_many_equal_differences_say_nothing_of_their_spread_and_are_no_chance():
 def test_zeros_and_ones_get_newcombe_and_mcnemar_however_many():
     before, after = [0] * 11_000 + [1] * 9_000, [1] * 2_000 + [0] * 9_000 + [1] * 9_000
     difference = paired_difference(values(before, after), level=0.95)
-    assert (difference.test, difference.interval_method) == ("exact McNemar", "Newcombe 1998, method 10")
+    assert (difference.methods.test, difference.methods.interval) == ("exact McNemar", "Newcombe 1998, method 10")
     assert difference.table == (9_000, 2_000, 0, 9_000)
 
 
@@ -70,7 +73,7 @@ def test_single_clusters_are_no_clusters():
     assert paired_difference(values(before, after, [4, 2, 7, 1, 0]), level=0.95) == paired_difference(
         values(before, after), level=0.95
     )
-    assert paired_difference(values(before, after, [4, 4, 7, 1, 0]), level=0.95).test.endswith(" by cluster")
+    assert paired_difference(values(before, after, [4, 4, 7, 1, 0]), level=0.95).methods.test.endswith(" by cluster")
 
 
 def test_what_the_set_could_have_shown_is_mcnemars_detectable_difference():

@@ -12,6 +12,7 @@ from tests.thorough import times
 
 from steelyard import compare
 from steelyard.analysis import compare_all_pairs
+from steelyard.analysis.comparison.comparison_values import Conclusion
 from steelyard.analysis.comparison.differences import all_pairs_note
 from steelyard.stats.multiplicity import benjamini_hochberg, holm
 from steelyard.stats.paired import mcnemar_exact
@@ -25,9 +26,9 @@ def wins(fixed, broken, both=10):
 def test_one_run_against_the_baseline_needs_no_correction():
     before, after = wins(9, 1)
     (pair,) = compare(stored("a", s=before), stored("b", s=after)).pairs
-    assert (pair.headline.p_adjusted, pair.headline.adjustment) == (None, "")
+    assert (pair.headline.p_adjusted, pair.headline.methods.adjustment) == (None, "")
     assert pair.headline.decisive_p == pair.headline.p
-    assert "Holm" not in pair.sentence
+    assert "Holm" not in pair.conclusion.explanation
 
 
 def test_several_runs_are_corrected_after_holm_and_the_sentence_gives_both():
@@ -40,8 +41,8 @@ def test_several_runs_are_corrected_after_holm_and_the_sentence_gives_both():
     # Holm: the smallest times 3, the next times 2, the largest as it is.
     assert [pair.headline.p_adjusted for pair in comparison.pairs] == pytest.approx([0.0625, 0.01171875, 0.25])
     assert [pair.headline.p_adjusted for pair in comparison.pairs] == pytest.approx(holm(raw))
-    assert {pair.headline.adjustment for pair in comparison.pairs} == {"Holm over 3 runs"}
-    assert "p = 0.012;" in comparison.pairs[1].sentence
+    assert {pair.headline.methods.adjustment for pair in comparison.pairs} == {"Holm over 3 runs"}
+    assert "p = 0.012;" in comparison.pairs[1].conclusion.explanation
     assert comparison.notes == ("p-values are adjusted because 3 runs are compared with one baseline (Holm).",)
 
 
@@ -51,7 +52,7 @@ def test_a_verdict_rests_on_the_corrected_p():
     (alone,) = compare(baseline, six).pairs
     beside, _ = compare(baseline, six, stored("c", s=[0] * 20)).pairs
     assert (alone.verdict, beside.verdict) == ("better", "no_evidence")
-    assert "borderline" in beside.sentence
+    assert "borderline" in beside.conclusion.explanation
 
 
 def test_groups_are_corrected_within_their_pair():
@@ -61,7 +62,7 @@ def test_groups_are_corrected_within_their_pair():
     raw = [mcnemar_exact(6, 0), mcnemar_exact(8, 0), mcnemar_exact(2, 1)]
     assert [group.p for group in pair.further.groups] == pytest.approx(raw)
     assert [group.p_adjusted for group in pair.further.groups] == pytest.approx(benjamini_hochberg(raw))
-    assert {group.adjustment for group in pair.further.groups} == {"Benjamini-Hochberg over 3 groups"}
+    assert {group.methods.adjustment for group in pair.further.groups} == {"Benjamini-Hochberg over 3 groups"}
 
 
 def test_every_score_that_both_runs_have_is_compared_and_corrected_over_all_runs():
@@ -120,7 +121,7 @@ def test_all_pairs_are_compared_and_corrected_together():
     plain = [mcnemar_exact(gain, 0) for gain in (20, 35, 15)]
     assert [pair.headline.p for pair in comparison.all_pairs] == pytest.approx(plain)
     assert [pair.headline.p_adjusted for pair in comparison.all_pairs] == pytest.approx(holm(plain))
-    assert {pair.headline.adjustment for pair in comparison.all_pairs} == {"Holm over 3 pairs"}
+    assert {pair.headline.methods.adjustment for pair in comparison.all_pairs} == {"Holm over 3 pairs"}
     assert [pair.verdict for pair in comparison.all_pairs] == ["better"] * 3
 
 
@@ -128,7 +129,7 @@ def test_pairs_with_the_baseline_have_the_same_correction_in_both_lists():
     comparison = compare_all_pairs(*three_runs())
     for pair, among_all in zip(comparison.pairs, comparison.all_pairs, strict=False):
         assert pair.headline == among_all.headline
-        assert pair.sentence.startswith(among_all.sentence)
+        assert pair.conclusion.explanation.startswith(among_all.conclusion.explanation)
 
 
 def test_all_pairs_of_two_runs_are_one_that_needs_no_correction():
@@ -145,13 +146,13 @@ def test_the_note_on_all_pairs_counts_and_names_those_that_differ():
 
 def test_the_note_on_all_pairs_says_of_which_nothing_can_be_concluded():
     pairs = compare_all_pairs(*three_runs()).all_pairs
-    unknown = [replace(pair, verdict="inconclusive") for pair in pairs]
+    unknown = [replace(pair, conclusion=Conclusion("inconclusive", "")) for pair in pairs]
     assert all_pairs_note(unknown) == (
         "0 of 3 pairs differ (p after Holm's correction for 3 pairs). "
-        "3 are inconclusive: nothing can be concluded about these."
+        "3 are left open by replies that could not be read."
     )
     assert all_pairs_note([*pairs[:2], unknown[2]]).endswith(
-        "c is better than a. 1 is inconclusive: nothing can be concluded about it."
+        "c is better than a. 1 is left open by replies that could not be read."
     )
 
 

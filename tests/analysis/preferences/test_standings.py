@@ -280,7 +280,7 @@ def test_equal_seeds_give_equal_standings():
 
 def test_json_holds_every_field_and_only_plain_values():
     plain = json.loads(json.dumps(json_value(standings(TOY))))
-    assert set(plain) == {field_of_class.name for field_of_class in fields(Standings)}
+    assert set(plain) == {"connected", *(field_of_class.name for field_of_class in fields(Standings))}
     assert set(plain["standings"][0]) == {field_of_class.name for field_of_class in fields(Standing)}
     assert plain["win_matrix"][0] == [None, 0.7, 0.8]
     assert plain["left_out"]["unparsed"] == 0

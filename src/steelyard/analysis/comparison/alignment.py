@@ -17,15 +17,16 @@ refused, since it does not say which of them to pair.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from steelyard.analysis.comparison.sample_scores import RunBySample
+from steelyard.analysis.comparison.sample_scores import SAMPLE_STATES, STATE_CODES, RunBySample, SampleState
 from steelyard.analysis.run_data import RunBodies, RunData
+from steelyard.analysis.scores.score_summary_values import Over
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.escaping import cell_text
 from steelyard.plain_json import to_json
@@ -36,6 +37,8 @@ ID: Final = "id"
 CONTENT: Final = "content"
 _HARDLY_ANY: Final = 0.1
 """Below this share of common ids (of the smaller run's), equal ids are not taken for the same sample."""
+_MOST_NAMED: Final = 10
+"""Samples without a pair that are named for each reason; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,101 +251,129 @@ def _columns(pairs: Sequence[tuple[int, int]]) -> tuple[Array, Array]:
     return indices[:, 0], indices[:, 1]
 
 
+class UnpairedSamples(NamedTuple):
+    """Samples that make no pair for the same reason: what each of the two runs has for them.
+
+    Args:
+        baseline: what the baseline has; likewise `other`.
+        n: how many they are.
+        samples: ids of the first of them, in the baseline where it has them.
+    """
+
+    baseline: SampleState
+    other: SampleState
+    n: int
+    samples: tuple[str, ...]
+
+
 class SampleOverlap(NamedTuple):
     """How many samples two runs share, and why others make no pair.
 
     Args:
         n_paired: samples behind the headline.
-        only_in_baseline: samples with the headline's score that have no counterpart with it: the other run lacks
-            them, or by content or key more are alike here than there; likewise `only_in_other`.
-        left_out_errors: samples in both runs that are not a pair because all repeats of a side failed.
-        left_out_not_applicable: the same because the score does not apply, or was not parsed where only scored
-            records count.
-        changed_content: samples with the same id but other content; `left_out_changed` of them are not a pair.
+        unpaired: all others for which a run has the headline's score, an entry for each reason.
+        changed_content: samples with the same id but other content, left out or not.
         shared_replies: samples for which both runs used the same stored reply.
         aligned: what made two samples a pair: `id`, `content`, or a key of their metadata.
     """
 
     n_paired: int
-    only_in_baseline: int
-    only_in_other: int
-    left_out_errors: int
-    left_out_not_applicable: int
+    unpaired: tuple[UnpairedSamples, ...]
     changed_content: int
     shared_replies: int
-    left_out_changed: int
     aligned: str
 
-
-class SharedSamples(NamedTuple):
-    """Indices of the aligned samples for which both runs have rows of a score, and how many failed on a side."""
-
-    first: Array
-    second: Array
-    errors: int
+    def n_unpaired(self, *, baseline: SampleState | None = None, other: SampleState | None = None) -> int:
+        """Samples without a pair for which the runs have this; None is anything."""
+        return sum(
+            part.n for part in self.unpaired if baseline in {None, part.baseline} and other in {None, part.other}
+        )
 
 
-def shared_samples(runs: AlignedRuns, score: str) -> SharedSamples:
-    """The samples for which both runs have rows of a score, whatever their outcome."""
-    before, after = runs.baseline.sums_of(score), runs.other.sums_of(score)
-    shared = (before.rows[runs.first] > 0) & (after.rows[runs.second] > 0)
-    first, second = runs.first[shared], runs.second[shared]
-    failed = ((before.errors > 0) & (before.read == 0))[first] | ((after.errors > 0) & (after.read == 0))[second]
-    return SharedSamples(first, second, int(failed.sum()))
-
-
-def overlap_of(runs: AlignedRuns, score: str, paired: int) -> SampleOverlap:
+def overlap_of(runs: AlignedRuns, score: str, over: Over, paired: int) -> SampleOverlap:
     """How many samples the runs share on the headline.
 
     Args:
         runs: the two runs.
-        score: the headline's name.
+        score: the headline's name, `over` what it is over.
+        over: likewise.
         paired: samples with a value on both sides.
     """
-    shared = shared_samples(runs, score)
-    left_out = _left_out(runs, score)
-    rows = [int((run.sums_of(score).rows > 0).sum()) for run in (runs.baseline, runs.other)]
+    before, after = runs.baseline.sums_of(score).rows, runs.other.sums_of(score).rows
+    first, second = runs.first, runs.second
+    has_rows = (before[first] > 0) & (after[second] > 0)
+    shared = first[has_rows], second[has_rows]
+    unpaired = tuple(unpaired_samples(runs, score, over))
     return SampleOverlap(
         n_paired=paired,
-        only_in_baseline=rows[0] - len(shared.first) - left_out,
-        only_in_other=rows[1] - len(shared.first) - left_out,
-        left_out_errors=shared.errors,
-        left_out_not_applicable=len(shared.first) - paired - shared.errors,
-        changed_content=_changed_content(runs, shared) + left_out,
+        unpaired=unpaired,
+        changed_content=_changed_content(runs, shared) + sum(part.n for part in unpaired if part.other == "changed"),
         shared_replies=_shared_replies(runs, shared),
-        left_out_changed=left_out,
         aligned=runs.by,
     )
 
 
-def _left_out(runs: AlignedRuns, score: str) -> int:
-    """Samples with rows of a score in both runs that are not paired because their content changed."""
-    if runs.left_out is None:
-        return 0
-    before, after = runs.baseline.sums_of(score), runs.other.sums_of(score)
-    first, second = runs.left_out
-    return int(((before.rows[first] > 0) & (after.rows[second] > 0)).sum())
+def unpaired_samples(runs: AlignedRuns, score: str, over: Over) -> Iterator[UnpairedSamples]:
+    """The samples that make no pair on a score, by what the two runs have for them."""
+    baseline, other = runs.baseline, runs.other
+    before, after = (run.sums_of(score).states(over) for run in (baseline, other))
+    yield from _alike(baseline, runs.first, before[runs.first], after[runs.second])
+    left_out = (runs.first[:0], runs.second[:0]) if runs.left_out is None else runs.left_out
+    states = np.stack([before[left_out[0]], after[left_out[1]]])
+    states[:, (states != STATE_CODES["no_score"]).all(axis=0)] = STATE_CODES["changed"]
+    yield from _alike(baseline, left_out[0], *states)
+    for run, against, own, counted in (
+        (baseline, other, before, (runs.first, left_out[0])),
+        (other, baseline, after, (runs.second, left_out[1])),
+    ):
+        alone = np.setdiff1d(np.arange(len(own)), np.concatenate(counted))
+        without = _without_scores(against) if len(alone) and runs.by == ID else frozenset()
+        lacking = [STATE_CODES["no_score" if ident in without else "absent"] for ident in run.ids(alone)]
+        states = np.stack([own[alone], np.array(lacking, dtype=own.dtype)])
+        yield from _alike(run, alone, *(states if run is baseline else states[::-1]))
 
 
-def _changed_content(runs: AlignedRuns, shared: SharedSamples) -> int:
+def _alike(run: RunBySample, indices: Array, baseline: Array, other: Array) -> Iterator[UnpairedSamples]:
+    """The samples of a run with these indices that make no pair, by what is known of both sides."""
+    size = len(SAMPLE_STATES)
+    both = baseline * size + other
+    for code in np.unique(both).tolist():
+        states = SAMPLE_STATES[code // size], SAMPLE_STATES[code % size]
+        if states != ("scored", "scored") and not {*states} <= {"no_score", "absent"}:
+            alike = indices[both == code]
+            yield UnpairedSamples(*states, len(alike), tuple(run.ids(alike[:_MOST_NAMED])))
+
+
+def _without_scores(run: RunBySample) -> frozenset[str]:
+    """Ids of the samples whose records have no score at all, so that the columns have no row of them."""
+    rows, records = run.run.scores, run.run.records
+    numbers = np.setdiff1d(records.sample, rows.sample).tolist() if records is not None else []
+    return frozenset(rows.samples[number] for number in numbers)
+
+
+SampleIndices = tuple[Array, Array]
+"""Samples of two runs by their indices, one of each run at each place."""
+
+
+def _changed_content(runs: AlignedRuns, shared: SampleIndices) -> int:
     """Pairs whose content differs. A sample's hash covers its id, so pairs of other ids need the content hash."""
     baseline, other, by = runs.baseline, runs.other, runs.by
     if by == CONTENT:
         return 0
     if by == ID:
-        return int(_changed(baseline, other, shared.first, shared.second).sum())
+        return int(_changed(baseline, other, shared[0], shared[1]).sum())
     before, after = contents_of(baseline, other)
-    ids = zip(baseline.ids(shared.first), other.ids(shared.second), strict=True)
+    ids = zip(baseline.ids(shared[0]), other.ids(shared[1]), strict=True)
     hashes = ((before.get(first), after.get(second)) for first, second in ids)
     return sum(None not in pair and pair[0] != pair[1] for pair in hashes)
 
 
-def _shared_replies(runs: AlignedRuns, shared: SharedSamples) -> int:
+def _shared_replies(runs: AlignedRuns, shared: SampleIndices) -> int:
     """Pairs for which both runs used the same reply of the journal."""
     before, after = runs.baseline.run.records, runs.other.run.records
     if before is None or after is None:
         return 0
-    numbers = runs.baseline.numbers[shared.first], runs.other.numbers[shared.second]
+    numbers = runs.baseline.numbers[shared[0]], runs.other.numbers[shared[1]]
     return shared_replies(before.last_keys(), after.last_keys(), numbers)
 
 

@@ -19,10 +19,11 @@ from typing import Final
 
 import numpy as np
 
-from steelyard.analysis.comparison.alignment import AlignedRuns, align, overlap_of, shared_samples
+from steelyard.analysis.comparison.alignment import AlignedRuns, align, overlap_of
 from steelyard.analysis.comparison.comparison_values import (
     ChangedIds,
     Comparison,
+    Conclusion,
     FurtherDifferences,
     PairComparison,
     PairedDifference,
@@ -42,8 +43,7 @@ from steelyard.analysis.comparison.differences import (
     PairedValues,
     ScoreMeaning,
     adjust_groups,
-    adjust_pairs,
-    adjust_runs,
+    adjust_headlines,
     adjust_scores,
     changed_sides,
     group_notes,
@@ -73,6 +73,7 @@ from steelyard.analysis.scores.score_summary_values import NO_GROUP
 from steelyard.analysis.summary.run_summary import summarize_run, with_juries
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.plain_json import field_values
 from steelyard.stats.arrays import Array
 
 _LEVEL: Final = 0.95
@@ -110,7 +111,7 @@ def compare(
     """
     name, sides = _checked_runs(runs, score, level, groups, summaries)
     aligned = [align(sides[0], other, align_by) for other in sides[1:]]
-    headlines = adjust_runs([_headline(pair, name, level) for pair in aligned])
+    headlines = adjust_headlines([_headline(pair, name, level) for pair in aligned], "runs")
     pairs = _compared_pairs(aligned, headlines, name, level)
     return replace(_comparison(name, sides, pairs, groups, run_notes(pairs)), grid=grid_of(sides, name, level))
 
@@ -141,7 +142,7 @@ def compare_all_pairs(
     """
     name, sides = _checked_runs(runs, score, level, groups, summaries)
     aligned = [align(*pair, align_by) for pair in combinations(sides, 2)]  # those with the first run come first
-    headlines = adjust_pairs([_headline(pair, name, level) for pair in aligned])
+    headlines = adjust_headlines([_headline(pair, name, level) for pair in aligned], "pairs")
     pairs = _compared_pairs(aligned[: len(sides) - 1], headlines[: len(sides) - 1], name, level)
     all_pairs = tuple(_run_pair(*pair, name, level) for pair in zip(aligned, headlines, strict=True))
     return replace(_comparison(name, sides, pairs, groups, ()), all_pairs=all_pairs)
@@ -306,16 +307,11 @@ def _over_turns(turns: Sequence[ScoreDifference], name: str) -> PairedDifference
 
 
 def _run_pair(runs: AlignedRuns, headline: PairedDifference, name: str, level: float) -> RunPair:
-    verdict = verdict_of(headline, level)
-    return RunPair(
-        baseline=runs.baseline.run.id,
-        baseline_target=runs.baseline.run.target,
-        other=runs.other.run.id,
-        other_target=runs.other.run.target,
-        headline=headline,
-        verdict=verdict,
-        sentence=comparison_sentence(headline, verdict, score=name, names=runs.names, level=level),
-    )
+    """What is said of two runs on their headline alone."""
+    before, after, verdict = runs.baseline.run, runs.other.run, verdict_of(headline, level)
+    explanation = comparison_sentence(headline, verdict, score=name, names=runs.names, level=level)
+    conclusion = Conclusion(verdict, explanation)
+    return RunPair(before.id, before.target, after.id, after.target, name, headline, conclusion)
 
 
 def _score_differences(runs: AlignedRuns, name: str, level: float) -> tuple[ScoreDifference, ...]:
@@ -326,11 +322,17 @@ def _score_differences(runs: AlignedRuns, name: str, level: float) -> tuple[Scor
             continue
         meaning = score_meaning(score.name, (runs.baseline, runs.other))
         difference = _all_pairs_difference(runs, meaning, paired_values(runs, meaning.name, meaning.over), level)
-        shared = shared_samples(runs, meaning.name)
-        not_read = len(shared.first) - difference.n - shared.errors
+        alone = _valued_alone(runs, meaning, difference.n)
         verdict = verdict_of(difference, level)
-        differences.append(ScoreDifference(meaning.name, meaning.over, shared.errors, not_read, difference, verdict))
+        differences.append(ScoreDifference(meaning.name, meaning.over, alone, difference, verdict))
     return tuple(differences)
+
+
+def _valued_alone(runs: AlignedRuns, meaning: ScoreMeaning, paired: int) -> tuple[int, int]:
+    """How many samples of both runs have a value of a score in the baseline alone, and in the other run alone."""
+    sides = ((runs.baseline, runs.first), (runs.other, runs.second))
+    valued = [run.sums_of(meaning.name).means(meaning.over)[indices] for run, indices in sides]
+    return int((~np.isnan(valued[0])).sum()) - paired, int((~np.isnan(valued[1])).sum()) - paired
 
 
 def _compare_pair(
@@ -344,26 +346,20 @@ def _compare_pair(
 ) -> PairComparison:
     """The full comparison of two runs, given the differences corrected for the tests of other runs."""
     baseline, other = runs.baseline, runs.other
-    meaning, verdict = score_meaning(name, (baseline, other)), verdict_of(headline, level)
+    meaning, pair = score_meaning(name, (baseline, other)), _run_pair(runs, headline, name, level)
     is_over_turns = headline.stopped is None and _over_turns(turns, name) is not None
     by_conversation = _over_records(runs, name, level) if is_over_turns else None
     pairs = paired_values(runs, name, meaning.over)
     answered = paired_values(runs, name, "scored")
-    overlap = overlap_of(runs, name, (by_conversation or headline).n)
+    overlap = overlap_of(runs, name, meaning.over, (by_conversation or headline).n)
     improved, regressed = (pairs.indices[chosen] for chosen in changed_sides(pairs, meaning))
-    sentence = comparison_sentence(headline, verdict, score=name, names=runs.names, level=level)
-    sentence += "" if headline.n else _separate_sets(runs, name)
-    sentence += by_conversation_sentence(by_conversation, level)
-    sentence += moved_scores_sentence(scores, name, runs.names[1]) + _matching_warnings(runs, name)
+    explanation = pair.conclusion.explanation + ("" if headline.n else _separate_sets(runs, name))
+    explanation += by_conversation_sentence(by_conversation, level)
+    explanation += moved_scores_sentence(scores, name, runs.names[1]) + _matching_warnings(runs, name)
     return PairComparison(
-        baseline=baseline.run.id,
-        baseline_target=baseline.run.target,
-        other=other.run.id,
-        other_target=other.run.target,
-        score=name,
+        **field_values(replace(pair, conclusion=Conclusion(pair.verdict, explanation))),
         over=meaning.over,
         overlap=overlap,
-        headline=headline,
         changed=ChangedIds(
             tuple(baseline.ids(runs.first[improved])),
             tuple(baseline.ids(runs.first[regressed])),
@@ -381,8 +377,6 @@ def _compare_pair(
         ),
         settings=setting_differences(baseline.run.manifest, other.run.manifest),
         warnings=(*runs.notes, *comparison_warnings(runs, overlap, meaning.name)),
-        verdict=verdict,
-        sentence=sentence,
         level=level,
     )
 

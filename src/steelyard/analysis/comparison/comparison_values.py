@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
 from steelyard.analysis.comparison.alignment import SampleOverlap
@@ -22,6 +23,40 @@ from steelyard.stats.intervals import Interval
 Verdict = Literal["better", "worse", "no_evidence", "inconclusive", "none"]
 """`no_evidence`: enough was parsed, and the data do not show a difference. `inconclusive`: missing verdicts leave open
 which run is better. `none`: no sample could be compared."""
+
+CLAIMS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "better": "better",
+        "worse": "worse",
+        "no_evidence": "not decided",
+        "inconclusive": "not decided",
+        "none": "not comparable",
+    }
+)
+"""What every page calls a verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What may be concluded of two runs.
+
+    Args:
+        verdict: `better` or `worse` in the score's direction, `no_evidence`, `inconclusive` where missing verdicts
+            leave the sign open, or `none` when nothing could be compared.
+        explanation: the same with its numbers and the reason, in full sentences that need no heading.
+    """
+
+    verdict: Verdict
+    explanation: str
+
+    @property
+    def claim(self) -> str:
+        """The verdict in two words at most."""
+        return CLAIMS[self.verdict]
+
+    def json_fields(self) -> dict[str, Any]:
+        """With the claim."""
+        return field_values(self) | {"claim": self.claim}
 
 
 _ROUNDING: Final = 1e-12
@@ -80,6 +115,20 @@ class MissingVerdicts:
         return self.bounds.low <= _ROUNDING and self.bounds.high >= -_ROUNDING
 
 
+class Methods(NamedTuple):
+    """How a difference was computed; "" where it was not.
+
+    Args:
+        interval: such as `Newcombe 1998, method 10`.
+        test: such as `exact McNemar`.
+        adjustment: how its p-value was corrected, and for how many tests made together.
+    """
+
+    interval: str = ""
+    test: str = ""
+    adjustment: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
     """The difference of one score, other run minus baseline, over the same samples.
@@ -92,15 +141,13 @@ class PairedDifference:
         difference: other - baseline, in units of the score (0.05 is five points of a rate).
         interval: of the difference; None when the pairs do not show its spread.
         p: two-sided; None when n is 0.
-        relative: difference / baseline, to be labelled as relative change; None when the baseline is 0.
         table: for 0/1 scores, else None.
         unit: every value lies in [0, 1], so that the difference may be shown in points.
-        interval_method: how the interval was computed, such as `Newcombe 1998, method 10`; likewise `test`.
+        methods: how interval and p were computed.
         improved: pairs that are better in the other run, in the score's direction: those that newly meet its
             threshold (0/1 scores: wrong to right), or of a score without a threshold those whose value is better.
             `regressed` the reverse; both None when n is 0.
         p_adjusted: `p` corrected for the tests that were made together with it; None where it was made alone.
-        adjustment: how, and for how many tests; "" where `p_adjusted` is None.
         detectable: the smallest true difference that a set like this detects in 80 % of cases; None where the spread
             of the pairs is not known.
         needed: pairs that would detect a difference as large as this one in 80 % of cases; given for a headline only,
@@ -115,20 +162,17 @@ class PairedDifference:
 
     group: str
     n: int
-    baseline: float | None
-    other: float | None
-    difference: float | None
-    interval: Interval | None
-    p: float | None
-    relative: float | None
-    table: OutcomeTable | None
-    unit: bool
-    interval_method: str
-    test: str
+    baseline: float | None = None
+    other: float | None = None
+    difference: float | None = None
+    interval: Interval | None = None
+    p: float | None = None
+    table: OutcomeTable | None = None
+    unit: bool = False
+    methods: Methods = Methods()
     improved: int | None = None
     regressed: int | None = None
     p_adjusted: float | None = None
-    adjustment: str = ""
     detectable: float | None = None
     needed: int | None = None
     stopped: Stopping | None = None
@@ -141,6 +185,17 @@ class PairedDifference:
         """The p-value that decides the verdict: the corrected one where there is one."""
         return self.p if self.p_adjusted is None else self.p_adjusted
 
+    @property
+    def relative(self) -> float | None:
+        """Difference / baseline, to be labelled as relative change; None when the baseline is 0."""
+        return self.difference / self.baseline if self.baseline and self.difference is not None else None
+
+    def json_fields(self) -> dict[str, Any]:
+        """With the relative change, and the methods as fields of their own."""
+        interval, test, adjustment = self.methods
+        methods = {"interval_method": interval, "test": test, "adjustment": adjustment}
+        return field_values(self, methods="") | methods | {"relative": self.relative}
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreDifference:
@@ -148,17 +203,15 @@ class ScoreDifference:
 
     Args:
         score: its name.
-        over: as in PairComparison; likewise the two counts.
-        left_out_errors: samples that are not a pair because a side failed.
-        left_out_not_applicable: samples that are not a pair for another reason.
+        over: as in PairComparison.
+        alone: samples of both runs (of turns: conversations) with a value in the baseline alone, and in the other.
         difference: over all pairs; its p-value is adjusted for all such scores of all runs.
         verdict: of that difference.
     """
 
     score: str
     over: Over
-    left_out_errors: int
-    left_out_not_applicable: int
+    alone: tuple[int, int]
     difference: PairedDifference
     verdict: Verdict
 
@@ -200,23 +253,15 @@ class FurtherDifferences:
 
 
 @dataclass(frozen=True, slots=True)
-class PairComparison:
-    """One run compared with the baseline.
+class RunPair:
+    """Two runs compared on one score.
 
     Args:
-        baseline: id of the baseline run, `baseline_target` its target; likewise `other`, `other_target`.
+        baseline: id of the run that was named first, `baseline_target` its target; likewise `other`, `other_target`.
         score: what is compared.
-        over: `all` counts an unparsed or refused reply as 0; `scored` compares what both sides answered.
-        overlap: which samples make a pair.
-        headline: the difference that `sentence` and `verdict` are about.
-        changed: ids of the samples behind it.
-        further: groups, further scores, turns and costs.
-        settings: in which the manifests of the runs differ, with both values and with the changed words of prompts.
-        warnings: what a reader must know before believing the difference, one sentence each.
-        verdict: `better` or `worse` in the score's direction, `no_evidence`, `inconclusive` where missing verdicts
-            leave the sign open, or `none` when nothing could be compared.
-        sentence: what may be concluded.
-        level: of the intervals; the verdict uses p < 1 - level.
+        headline: the difference other - baseline that the conclusion is about; where several pairs were compared, its
+            p-value is corrected for them.
+        conclusion: what may be concluded.
     """
 
     baseline: str
@@ -224,15 +269,39 @@ class PairComparison:
     other: str
     other_target: str
     score: str
+    headline: PairedDifference
+    conclusion: Conclusion
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of the conclusion."""
+        return self.conclusion.verdict
+
+    def json_fields(self) -> dict[str, Any]:
+        """The fields of the conclusion as its own."""
+        return field_values(self, conclusion="") | self.conclusion.json_fields()
+
+
+@dataclass(frozen=True, slots=True)
+class PairComparison(RunPair):
+    """One run compared with the baseline: its headline, and all else that differs.
+
+    Args:
+        over: `all` counts an unparsed or refused reply as 0; `scored` compares what both sides answered.
+        overlap: which samples make a pair.
+        changed: ids of the samples behind it.
+        further: groups, further scores, turns and costs.
+        settings: in which the manifests of the runs differ, with both values and with the changed words of prompts.
+        warnings: what a reader must know before believing the difference, one sentence each.
+        level: of the intervals; the verdict uses p < 1 - level.
+    """
+
     over: Over
     overlap: SampleOverlap
-    headline: PairedDifference
     changed: ChangedIds
     further: FurtherDifferences
     settings: tuple[SettingDifference, ...]
     warnings: tuple[str, ...]
-    verdict: Verdict
-    sentence: str
     level: float
 
     @property
@@ -251,28 +320,11 @@ class PairComparison:
 
     def json_fields(self) -> dict[str, Any]:
         """The fields of its parts as its own."""
-        parts = self.overlap._asdict() | field_values(self.changed) | field_values(self.further)
-        return field_values(self, overlap="", changed="", further="") | parts | {"differs": self.differs}
-
-
-@dataclass(frozen=True, slots=True)
-class RunPair:
-    """Two of several runs that were all compared with each other, on one score.
-
-    Args:
-        baseline: id of the run that was named first, `baseline_target` its target; likewise `other`, `other_target`.
-        headline: other - baseline; its p-value is corrected for all pairs.
-        verdict: of that difference, as in PairComparison.
-        sentence: what may be concluded.
-    """
-
-    baseline: str
-    baseline_target: str
-    other: str
-    other_target: str
-    headline: PairedDifference
-    verdict: Verdict
-    sentence: str
+        unpaired = [part._asdict() for part in self.overlap.unpaired]
+        parts = self.overlap._asdict() | {"unpaired": unpaired}
+        parts |= field_values(self.changed) | field_values(self.further) | self.conclusion.json_fields()
+        own = field_values(self, overlap="", changed="", further="", conclusion="")
+        return own | parts | {"differs": self.differs}
 
 
 CellState = Literal["within", "worse", "open"]
@@ -407,7 +459,7 @@ class Comparison:
         return field_values(self) | {"baseline": self.baseline.run, "others": [other.run for other in self.others]}
 
     def __str__(self) -> str:
-        return self.grid.sentence if self.grid else "\n".join([pair.sentence for pair in self.pairs])
+        return self.grid.sentence if self.grid else "\n".join([pair.conclusion.explanation for pair in self.pairs])
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

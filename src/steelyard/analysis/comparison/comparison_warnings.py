@@ -9,6 +9,7 @@ from steelyard.analysis.comparison.alignment import ID, AlignedRuns, SampleOverl
 from steelyard.analysis.comparison.paired_scores import decision_on, has_clusters, n_differently_clustered
 from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.comparison.settings import PROMPT, SYSTEM_PROMPT, phrases_of, target_differences
+from steelyard.analysis.numbers import count_text
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_data import RunData
 from steelyard.analysis.summary.run_summary_values import RunSummary
@@ -72,35 +73,53 @@ def _of_state(name: str, summary: RunSummary, *, on_score: bool) -> Iterator[str
 
 def _of_samples(overlap: SampleOverlap, runs: AlignedRuns) -> Iterator[str]:
     (baseline, other), by = runs.names, runs.by
+    only_baseline, only_other = overlap.n_unpaired(other="absent"), overlap.n_unpaired(baseline="absent")
     if versions := _versions(runs):
         yield (
             f"The runs used two versions of their dataset, {versions[0]} and {versions[1]}: "
-            f"{overlap.only_in_other} added, {overlap.changed_content} changed, {overlap.only_in_baseline} retired; "
+            f"{only_other} added, {overlap.changed_content} changed, {only_baseline} retired; "
             "rows that only one run has are left out."
         )
-    elif overlap.only_in_baseline or overlap.only_in_other:
+    elif only_baseline or only_other:
         yield (
-            f"The runs differ in samples: {overlap.only_in_baseline} are only in {baseline}, "
-            f"{overlap.only_in_other} only in {other}; they are left out."
+            f"The runs differ in samples: {only_baseline} only in {baseline}, {only_other} only in {other}; "
+            "these are left out."
         )
-    if overlap.left_out_changed:
-        n = overlap.left_out_changed
+    yield from _of_one_side(overlap, runs.names)
+    if n := overlap.n_unpaired(other="changed"):
         yield (
-            f"{_samples(n)} kept the id but changed content between the runs and {'is' if n == 1 else 'are'} left out; "
-            "--align id pairs all that share an id."
+            f"{count_text(n, 'sample')} kept the id but changed content between the runs and "
+            f"{'is' if n == 1 else 'are'} left out; --align id pairs all that share an id."
         )
     elif overlap.changed_content:
         moved = by == ID and overlap.changed_content > 1 and 2 * overlap.changed_content > overlap.n_paired
         hint = " Is the id a line number? --align content pairs equal samples." if moved else ""
-        yield f"{_samples(overlap.changed_content)} kept the {by} but changed content between the runs.{hint}"
+        changed = count_text(overlap.changed_content, "sample")
+        yield f"{changed} kept the {by} but changed content between the runs.{hint}"
     if overlap.shared_replies:
         yield (
-            f"For {_samples(overlap.shared_replies)} both runs used the same stored reply: "
+            f"For {count_text(overlap.shared_replies, 'sample')} both runs used the same stored reply: "
             f"the two runs are not independent there."
         )
-    if overlap.left_out_errors:
-        verb = "is" if overlap.left_out_errors == 1 else "are"
-        yield f"{_samples(overlap.left_out_errors)} failed in at least one of the runs and {verb} left out."
+    if n := sum(part.n for part in overlap.unpaired if "failed" in part):
+        yield f"{count_text(n, 'sample')} failed in at least one of the runs and {'is' if n == 1 else 'are'} left out."
+
+
+def _of_one_side(overlap: SampleOverlap, names: tuple[str, str]) -> Iterator[str]:
+    """The samples of both runs whose score is known in one run, and in the other does not apply or was not given."""
+    words: dict[str, str] = {"not_applicable": "not applicable in", "no_score": "without this score in"}
+    sides = (
+        (*names, [(part.other, part.n) for part in overlap.unpaired if part.baseline == "scored"]),
+        (*names[::-1], [(part.baseline, part.n) for part in overlap.unpaired if part.other == "scored"]),
+    )
+    for name, lacking, parts in sides:
+        alone = [(n, words[state]) for state, n in parts if state in words]
+        if n := sum(count for count, _ in alone):
+            why = ", ".join(f"{f'{count:,} ' if len(alone) > 1 else ''}{word} {lacking}" for count, word in alone)
+            yield (
+                f"{count_text(n, 'sample')} {'has' if n == 1 else 'have'} this score in {name} alone ({why}); a "
+                "difference may come from leaving them out."
+            )
 
 
 def _of_clusters(runs: AlignedRuns) -> Iterator[str]:
@@ -108,8 +127,8 @@ def _of_clusters(runs: AlignedRuns) -> Iterator[str]:
     if n := n_differently_clustered(runs):
         used = runs.names[0 if has_clusters(runs.baseline) else 1]
         yield (
-            f"{_samples(n)} changed {'its' if n == 1 else 'their'} cluster between the runs: intervals and tests use "
-            f"the clusters of {used}."
+            f"{count_text(n, 'sample')} changed {'its' if n == 1 else 'their'} cluster between the runs: intervals and "
+            f"tests use the clusters of {used}."
         )
 
 
@@ -168,7 +187,3 @@ def _asks(scorer: Any) -> bool:
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _samples(n: int) -> str:
-    return f"{n} sample{'' if n == 1 else 's'}"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from steelyard.analysis.comparison.comparison_values import MissingVerdicts, PairedDifference, ScoreDifference, Verdict
-from steelyard.analysis.comparison.differences import POWER, difference_of_rates, excludes_zero
+from steelyard.analysis.comparison.differences import difference_of_rates, excludes_zero
 from steelyard.analysis.numbers import (
     count_text,
     figure_text,
@@ -23,7 +22,6 @@ from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.analysis.stopping import Stopping
 from steelyard.stats.intervals import Interval
-from steelyard.stats.power import detectable_rates, samples_for_rates
 
 _RATES_SOLVED: Final = ("solve_rate",)
 _MOST_MOVED: Final = 3
@@ -75,22 +73,24 @@ class _Claim:
 
     def inconclusive(self, missing: MissingVerdicts) -> str:
         """Why the missing verdicts leave the sign open, and what the replies with a verdict show."""
-        difference = self.difference
-        claim = f"Not decided: {score_phrase(self.score)} of {self.other} against {self.baseline}"
+        difference, phrase = self.difference, score_phrase(self.score)
         if missing.n == missing.replies:
-            return f"{claim}. None of their {count_text(missing.replies, 'reply')} could be read."
-        unreadable = f"{missing.n:,} of {count_text(missing.replies, 'reply')} could not be read"
-        if missing.bounds is None:
-            return (
-                f"{claim}. {unreadable}, and the range of {score_phrase(self.score)} is not known, so these may "
-                "outweigh the rest. Fix those first."
-            )
-        moved = f"{unreadable}: they could move it to anything from {_bounds(missing.bounds, difference)}."
+            replies = f"None of the {count_text(missing.replies, 'reply')} of {self.baseline} and {self.other}"
+            return f"{replies} could be read, so their {phrase} cannot be compared."
+        facts = [f"{level_text(self.level)} CI {_interval(difference)}"] if difference.interval else []
+        facts += [_test(difference), count_text(difference.n, "pair")]
+        scored = (
+            f"as scored, {self.other} differs from {self.baseline} by {change_text(difference)} ({'; '.join(facts)})"
+        )
         if difference.difference is None:
-            return f"{claim}. No sample has a verdict on both sides. {moved} Fix those first."
-        interval = f"{level_text(self.level)} CI {_interval(difference)}; " if difference.interval else ""
-        facts = f"{interval}{_test(difference)}; {count_text(difference.n, 'pair')}"
-        return f"{claim}. {_change(difference)} as scored ({facts}), but {moved} Fix those first."
+            scored = f"no sample has a value of {phrase} in both {self.baseline} and {self.other}"
+        may = f"the range of {phrase} is not known, so these may outweigh the rest"
+        if missing.bounds is not None:
+            may = f"these could move the difference to anything from {_bounds(missing.bounds, difference)}"
+        return (
+            f"{missing.n:,} of {count_text(missing.replies, 'reply')} could not be read, so it is open which run is "
+            f"better on {phrase}: {scored}, but {may}. Fix those first."
+        )
 
     def decided(self) -> str:
         """Which run is better or worse, by how much, and how sure that is."""
@@ -114,18 +114,18 @@ class _Claim:
     def undecided(self) -> str:
         """That there is no clear difference, how large one may be, and how large one could be found."""
         difference = self.difference
-        verb = "solves" if self.score in _RATES_SOLVED else f"has {score_phrase(self.score)}"
-        values = f"{self.other} {verb} {_share(difference, 'other')}, {self.baseline} {_share(difference, 'baseline')}"
+        claim = f"No clear difference in {score_phrase(self.score)}"
+        values = f"{self.other} {_share(difference, 'other')}, {self.baseline} {_share(difference, 'baseline')}"
         facts = f"{values} ({self.facts})"
         if difference.interval is None:
-            return f"No clear difference: {facts}, and say nothing about how large one may be."
+            return f"{claim}: {facts}. These pairs do not show how large one may be."
         shown = _finds(difference, _unit(difference))
         p = difference.decisive_p
         if excludes_zero(difference.interval) or (p is not None and p < 1 - self.level):
             interval = f"{level_text(self.level)} CI {_interval(difference)}"
-            return f"No clear difference, though the result is borderline: {facts}; {interval}.{shown}"
+            return f"{claim}, though the result is borderline: {facts}; {interval}.{shown}"
         limits = _bounds(difference.interval, difference, " and ")
-        return f"No clear difference: {facts}; the true difference is probably between {limits}.{shown}"
+        return f"{claim}: {facts}. The true difference is probably between {limits}.{shown}"
 
     def stopped(self, stopping: Stopping) -> str:
         """What a rule decided, on how many samples, and how often such a decision is wrong."""
@@ -137,21 +137,17 @@ class _Claim:
             "equal": f"{other} and {baseline} have exactly the same {phrase} {where}",
             "": f"These {difference.n} samples cannot tell whether {other} or {baseline} has more {phrase} {where}",
         }[stopping.side]
-        scale, unit = (100, " points") if difference.unit else (1, "")
-        low, high = (f"{scale * limit:+.3g}" for limit in stopping.interval)
-        values = [
-            f"{scale * (value or 0.0):.3g}{' %' if difference.unit else ''}"
-            for value in (difference.other, difference.baseline)
-        ]
+        low, high = (signed_text(limit, share=difference.unit) for limit in stopping.interval)
+        values = [value_text(value or 0.0, share=difference.unit) for value in (difference.other, difference.baseline)]
         finds = ""
         if not stopping.side and difference.detectable is not None:
-            size = f"{scale * difference.detectable:.3g}{unit}"
+            size = f"{figure_text(difference.detectable, share=difference.unit)}{_unit(difference)}"
             finds = (
                 f" Even a number of samples fixed in advance would show a difference of {size} in only 80 % of cases."
             )
         return (
             f"{claim} ({' against '.join(values)}; anytime-valid {level_text(stopping.level)} confidence sequence of "
-            f"the difference {low} to {high}{unit}; {stopping.extent}).{finds} {stopping.promise}"
+            f"the difference {low} to {high}{_unit(difference)}; {stopping.extent}).{finds} {stopping.promise}"
         )
 
 
@@ -164,7 +160,7 @@ def by_conversation_sentence(difference: PairedDifference | None, level: float) 
     """The difference of the means over conversations, next to the one over all turns, which decides; "" without one."""
     if difference is None or difference.difference is None:
         return ""
-    size = _change(difference)
+    size = change_text(difference)
     interval = f", {level_text(level)} CI {_interval(difference)}" if difference.interval else ""
     return (
         f" This is over all turns, which decides; with each of the {count_text(difference.n, 'conversation')} counted "
@@ -198,7 +194,7 @@ def moved_scores_sentence(scores: Sequence[ScoreDifference], headline: str, othe
 
 def _moved(score: ScoreDifference) -> str:
     difference = score.difference
-    value = _change(difference)
+    value = change_text(difference)
     direction = ", lower is better" if difference.lower_is_better else ""
     return f"{score.verdict} on {score_phrase(score.score)} ({value}, {p_equals(difference.decisive_p)}{direction})"
 
@@ -242,7 +238,7 @@ def _interval(difference: PairedDifference) -> str:
     return f"{interval_text(difference.interval, share=difference.unit, sign=True)}{_unit(difference)}"
 
 
-def _change(difference: PairedDifference) -> str:
+def change_text(difference: PairedDifference) -> str:
     """The difference with its sign and the unit."""
     return f"{signed_text(difference.difference or 0.0, share=difference.unit)}{_unit(difference)}"
 
@@ -266,47 +262,16 @@ def separate_sentence(first: ScoreSummary, second: ScoreSummary, names: tuple[st
     before, after = first.headline, second.headline
     if interval is None or before.value is None or after.value is None:
         return ""
-    rates = f"{names[1]} solves {_count_solved(second)}, {names[0]} {_count_solved(first)}"
+    rates = f"{names[1]} {_count_solved(second)}, {names[0]} {_count_solved(first)}"
     limits = f"95 % CI of the difference {interval_text(interval, share=True, sign=True)} points"
     if interval.low > 0 or interval.high < 0:
         return (
             f" As separate sets, {rates} ({limits}): more than chance, but the two were asked different questions, "
             "which may cause the difference."
         )
-    facts = f"{rates} ({limits}{_separate_test(first, second)})"
-    return f" As separate sets they show no clear difference: {facts}.{_separate_power(first, second)}"
+    return f" As separate sets they show no clear difference: {rates} ({limits})."
 
 
 def _count_solved(score: ScoreSummary) -> str:
     mean = score.headline
     return f"{round((mean.value or 0) * mean.n)} of {mean.n}"
-
-
-def _separate_test(first: ScoreSummary, second: ScoreSummary) -> str:
-    """The pooled z test of two proportions, for independent samples; "" for others."""
-    if first.note or second.note:
-        return ""
-    first_mean, second_mean = first.headline, second.headline
-    pooled = ((first_mean.value or 0) * first_mean.n + (second_mean.value or 0) * second_mean.n) / (
-        first_mean.n + second_mean.n
-    )
-    error = math.sqrt(pooled * (1 - pooled) * (1 / first_mean.n + 1 / second_mean.n))
-    if not error:
-        return ""
-    z = ((second_mean.value or 0) - (first_mean.value or 0)) / error
-    return f"; z = {z:.2f}, {p_equals(math.erfc(abs(z) / math.sqrt(2)))}"
-
-
-def _separate_power(first: ScoreSummary, second: ScoreSummary) -> str:
-    if first.note or second.note:
-        return ""
-    low, high = sorted((first.headline.value or 0.0, second.headline.value or 0.0))
-    detectable = detectable_rates(min(first.headline.n, second.headline.n), low, power=POWER)
-    if detectable is None or high - low < 5e-4:
-        return ""
-    needed = samples_for_rates(low, high, power=POWER)
-    return (
-        f" With {min(first.headline.n, second.headline.n):,} samples each, only differences of about "
-        f"{figure_text(detectable, share=True)} points are found reliably (in 80 % of cases). To settle "
-        f"{figure_text(high - low, share=True)} points: about {needed:,} samples each."
-    )

@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from steelyard.analysis.comparison.comparison_values import (
+    Methods,
     MissingVerdicts,
     OutcomeTable,
     PairComparison,
@@ -128,33 +129,29 @@ def paired_difference(
     """
     n = len(pairs.baseline)
     if not n:
-        empty = PairedDifference(group, 0, None, None, None, None, None, None, None, False, "", "")
-        return replace(empty, lower_is_better=meaning.lower_is_better, missing=missing)
+        return PairedDifference(group, 0, lower_is_better=meaning.lower_is_better, missing=missing)
     differences = pairs.other - pairs.baseline
-    baseline, difference = float(pairs.baseline.mean()), float(differences.mean())
     unit = not meaning.scaled and all(side.min() >= 0 and side.max() <= 1 for side in (pairs.baseline, pairs.other))
     table = _table(pairs) if unit and not meaning.share else None
     clusters = _shared_clusters(pairs.clusters)
-    evidence = _evidence(pairs, clusters, table, level)
+    interval, p, methods = _evidence(pairs, clusters, table, level)
     if table and meaning.lower_is_better:
         # Here 0 is right. The interval above is of the values and does not depend on which of them is right.
         table = OutcomeTable(table.both_wrong, table.regressed, table.improved, table.both_right)
-    if unit and evidence.interval is None and not differences.any():
-        evidence = evidence._replace(interval=_unchanged(n, clusters, level), interval_method=UNCHANGED)
+    if unit and interval is None and not differences.any():
+        interval, methods = _unchanged(n, clusters, level), methods._replace(interval=UNCHANGED)
     improved, regressed = changed_sides(pairs, meaning)
     return PairedDifference(
         group=group,
         n=n,
-        baseline=baseline,
+        baseline=float(pairs.baseline.mean()),
         other=float(pairs.other.mean()),
-        difference=difference,
-        interval=evidence.interval,
-        p=evidence.p,
-        relative=difference / baseline if baseline else None,
+        difference=float(differences.mean()),
+        interval=interval,
+        p=p,
         table=table,
         unit=unit or meaning.share,
-        interval_method=evidence.interval_method,
-        test=evidence.test,
+        methods=methods,
         improved=int(improved.sum()),
         regressed=int(regressed.sum()),
         detectable=smallest_detectable_difference(differences, clusters=clusters, level=level, power=POWER),
@@ -192,11 +189,6 @@ def changed_sides(pairs: PairedValues, meaning: ScoreMeaning = USUAL_MEANING) ->
         return decided & ~passed_before & passed_after, decided & passed_before & ~passed_after
     # A mean over repeats may differ by rounding alone.
     return after > before + _ROUNDING, after < before - _ROUNDING
-
-
-def adjusted(difference: PairedDifference, p: float, how: str) -> PairedDifference:
-    """Add a p-value that is corrected for multiple tests."""
-    return replace(difference, p_adjusted=p, adjustment=how)
 
 
 def verdict_of(difference: PairedDifference, level: float) -> Verdict:
@@ -258,38 +250,32 @@ def excludes_zero(interval: Interval | None) -> bool:
     return interval is None or interval.low > 0 or interval.high < 0
 
 
-class _Evidence(NamedTuple):
-    interval: Interval | None
-    p: float
-    interval_method: str
-    test: str
-
-
-def _evidence(pairs: PairedValues, clusters: Array | None, table: OutcomeTable | None, level: float) -> _Evidence:
+def _evidence(
+    pairs: PairedValues, clusters: Array | None, table: OutcomeTable | None, level: float
+) -> tuple[Interval | None, float, Methods]:
+    """The interval and the p-value that fit the values, and how they were computed."""
     if table and clusters is None:
         interval = newcombe_paired(table.both_right, table.improved, table.regressed, table.both_wrong, level)
-        return _Evidence(interval, mcnemar_exact(table.improved, table.regressed), NEWCOMBE, MCNEMAR)
+        return interval, mcnemar_exact(table.improved, table.regressed), Methods(NEWCOMBE, MCNEMAR)
     differences = pairs.other - pairs.baseline
     if table and clusters is not None:
         # With ten clusters the bootstrap raises a false alarm in 7 to 10 of 100 cases, this interval in 4 to 5.
-        limits = newcombe_clustered(pairs.other, pairs.baseline, clusters=clusters, level=level)
-        return _Evidence(
-            limits, sign_flip(differences, clusters=clusters), NEWCOMBE + _BY_CLUSTER, SIGN_FLIP + _BY_CLUSTER
-        )
+        limits: Interval | None = newcombe_clustered(pairs.other, pairs.baseline, clusters=clusters, level=level)
+        methods = Methods(NEWCOMBE + _BY_CLUSTER, SIGN_FLIP + _BY_CLUSTER)
+        return limits, sign_flip(differences, clusters=clusters), methods
     end = "" if clusters is None else _BY_CLUSTER
     spread = clustered_spread(differences, clusters)
     if spread.clusters >= _MANY and spread.error > 0:
         half = t_quantile((1 + level) / 2, spread.clusters - 1) * spread.error
         # With so many clusters Student's t is the normal distribution to four digits.
         p = math.erfc(abs(spread.mean) / spread.error / math.sqrt(2))
-        return _Evidence(Interval(spread.mean - half, spread.mean + half), p, T_INTERVAL + end, T_TEST + end)
+        return Interval(spread.mean - half, spread.mean + half), p, Methods(T_INTERVAL + end, T_TEST + end)
     p = sign_flip(differences, clusters=clusters)
     if clusters is not None:
         # With fewer than about thirty clusters, t keeps its level better than resampling.
-        return _Evidence(
-            mean_interval(differences, clusters=clusters, level=level), p, T_INTERVAL + end, SIGN_FLIP + end
-        )
-    return _Evidence(bootstrap_difference(differences, level=level), p, BOOTSTRAP, SIGN_FLIP)
+        limits = mean_interval(differences, clusters=clusters, level=level)
+        return limits, p, Methods(T_INTERVAL + end, SIGN_FLIP + end)
+    return bootstrap_difference(differences, level=level), p, Methods(BOOTSTRAP, SIGN_FLIP)
 
 
 def _unchanged(n: int, clusters: Array | None, level: float) -> Interval:
@@ -320,14 +306,9 @@ _MOST_NAMED: Final = 4
 Correction = Callable[[Sequence[float]], list[float]]
 
 
-def adjust_runs(headlines: Sequence[PairedDifference]) -> list[PairedDifference]:
-    """Correct the headline p-values of several runs after Holm; a single one is left as it is."""
-    return _corrected(headlines, holm, "Holm", "runs")
-
-
-def adjust_pairs(headlines: Sequence[PairedDifference]) -> list[PairedDifference]:
-    """Correct the headline p-values of all pairs of runs after Holm; a single one is left as it is."""
-    return _corrected(headlines, holm, "Holm", "pairs")
+def adjust_headlines(headlines: Sequence[PairedDifference], noun: str) -> list[PairedDifference]:
+    """Correct the headline p-values of several `runs`, or of `pairs`, after Holm; a single one is left as it is."""
+    return _corrected(headlines, holm, "Holm", noun)
 
 
 def adjust_groups(groups: Sequence[PairedDifference]) -> tuple[PairedDifference, ...]:
@@ -358,7 +339,10 @@ def _corrected(
     corrected = iter(correct(tested))
     how = f"{name} over {len(tested)} {noun}"
     return [
-        difference if difference.p is None else adjusted(difference, next(corrected), how) for difference in differences
+        difference
+        if difference.p is None
+        else replace(difference, p_adjusted=next(corrected), methods=difference.methods._replace(adjustment=how))
+        for difference in differences
     ]
 
 
@@ -381,10 +365,7 @@ def all_pairs_note(pairs: Sequence[RunPair]) -> str:
     unknown = sum(pair.verdict == "inconclusive" for pair in pairs)
     if not unknown:
         return summary
-    remark = "1 is inconclusive: nothing can be concluded about it"
-    if unknown > 1:
-        remark = f"{unknown:,} are inconclusive: nothing can be concluded about these"
-    return f"{summary} {remark}."
+    return f"{summary} {unknown:,} {'is' if unknown == 1 else 'are'} left open by replies that could not be read."
 
 
 def _order_of(pair: RunPair) -> str:

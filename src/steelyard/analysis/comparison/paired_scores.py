@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from steelyard.analysis.comparison.alignment import AlignedRuns
-from steelyard.analysis.comparison.comparison_values import MissingVerdicts, PairedDifference
+from steelyard.analysis.comparison.comparison_values import Methods, MissingVerdicts, PairedDifference
 from steelyard.analysis.comparison.differences import PairedValues, ScoreMeaning
 from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.scores.score_infos import parts_right_from_wrong, score_infos
@@ -161,8 +161,7 @@ def as_decided(difference: PairedDifference, stopping: Stopping) -> PairedDiffer
         difference,
         interval=stopping.interval,
         p=None,
-        interval_method=SEQUENCE,
-        test=BETTING,
+        methods=Methods(SEQUENCE, BETTING),
         stopped=stopping,
         standard_error=None,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Literal, get_args
 
 import numpy as np
 
@@ -15,6 +15,12 @@ from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.stats.arrays import Array
 
 _READ: Final = [CODES["scored"], CODES["unparsed"], CODES["refused"]]
+
+SampleState = Literal["scored", "unparsed", "refused", "failed", "not_applicable", "no_score", "changed", "absent"]
+"""What a run has for a sample on one score; `no_score`: a record without this score; `changed`: it is compared with a
+run in which the sample has other content; `absent`: no record."""
+SAMPLE_STATES: Final[tuple[SampleState, ...]] = get_args(SampleState)
+STATE_CODES: Final = {state: code for code, state in enumerate(SAMPLE_STATES)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,18 @@ class ScoreSums:
         n = self.read if over == "all" else self.scored
         means: Array = np.where(n > 0, self.total / np.maximum(n, 1), np.nan)
         return means
+
+    def states(self, over: Over) -> Array:
+        """Per sample what the run has for it, as an index of `SAMPLE_STATES`; `scored` is all that has a mean."""
+        conditions: dict[SampleState, Array] = {
+            "scored": (self.read if over == "all" else self.scored) > 0,
+            "no_score": self.rows == 0,
+            "unparsed": self.unparsed > 0,
+            "refused": self.read > 0,
+            "failed": self.errors > 0,
+        }
+        codes = [STATE_CODES[state] for state in conditions]
+        return np.select([*conditions.values()], codes, STATE_CODES["not_applicable"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from steelyard.analysis.comparison.alignment import AlignedRuns
-from steelyard.analysis.comparison.comparison_values import MissingVerdicts, PairedDifference, ScoreDifference
+from steelyard.analysis.comparison.comparison_values import Methods, MissingVerdicts, PairedDifference, ScoreDifference
 from steelyard.analysis.comparison.differences import verdict_of
 from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.scores.score_columns import ScoreRow
@@ -46,12 +46,10 @@ class _Side(NamedTuple):
     Args:
         values: value of each turn that counts, with the number of its conversation.
         missing: number of the conversation of each turn without a known value.
-        failed: conversations that failed and have no turn that counts.
     """
 
     values: list[tuple[float, int]]
     missing: list[int]
-    failed: set[int]
 
 
 def _difference(runs: AlignedRuns, score: str, level: float) -> ScoreDifference | None:
@@ -68,11 +66,9 @@ def _difference(runs: AlignedRuns, score: str, level: float) -> ScoreDifference 
         for side, ids in ((runs.baseline, first), (runs.other, second))
     ]
     shared = {unit for _, unit in sides[0].values} & {unit for _, unit in sides[1].values}
-    over = over_of(info)
-    failed = len(sides[0].failed | sides[1].failed)
-    left_out = len(set(units)) - len(shared) - failed
+    alone = [len({unit for _, unit in side.values} - shared) for side in sides]
     difference = _compared(sides[0], sides[1], shared, info, level)
-    return ScoreDifference(score, over, failed, max(0, left_out), difference, verdict_of(difference, level))
+    return ScoreDifference(score, over_of(info), (alone[0], alone[1]), difference, verdict_of(difference, level))
 
 
 def _units(side: RunBySample, indices: Any) -> list[int]:
@@ -88,28 +84,22 @@ def _units(side: RunBySample, indices: Any) -> list[int]:
 def _side(rows: Iterable[ScoreRow], score: str, units: Mapping[str, int], info: ScoreInfo) -> _Side:
     values: list[tuple[float, int]] = []
     missing: list[int] = []
-    failed: set[int] = set()
     counts_all = info.denominator == "all"
     for row in turn_rows((row for row in rows if row.sample in units), score):
         unit = units[row.sample]
         if row.value is not None:
             values.append((row.value, unit))
-        elif row.outcome == "error":
-            failed.add(unit)
         elif row.group and row.outcome in {"unparsed", "refused"}:
             if counts_all:
                 values.append((0.0, unit))
             if row.outcome == "unparsed" or not counts_all:
                 missing.append(unit)
-    return _Side(values, missing, failed - {unit for _, unit in values})
+    return _Side(values, missing)
 
 
 def _compared(first: _Side, second: _Side, shared: set[int], info: ScoreInfo, level: float) -> PairedDifference:
     if not shared:
-        return PairedDifference(
-            "", 0, None, None, None, None, None, None, None, unit=False, interval_method="", test="",
-            lower_is_better=info.lower_is_better,
-        )  # fmt: skip
+        return PairedDifference("", 0, lower_is_better=info.lower_is_better)
     before, after = ([pair for pair in side.values if pair[1] in shared] for side in (first, second))
     numbers = [value for value, _ in (*before, *after)]
     unit = range_of(info) == (0.0, 1.0) and not info.unbounded and min(numbers) >= 0 and max(numbers) <= 1
@@ -123,11 +113,8 @@ def _compared(first: _Side, second: _Side, shared: set[int], info: ScoreInfo, le
         difference=means.difference,
         interval=means.interval,
         p=means.p,
-        relative=means.difference / means.second if means.second else None,
-        table=None,
         unit=unit,
-        interval_method=NEWCOMBE if rate else T_INTERVAL,
-        test=SIGN_FLIP,
+        methods=Methods(NEWCOMBE if rate else T_INTERVAL, SIGN_FLIP),
         lower_is_better=info.lower_is_better,
         missing=_missing((first, second), (before, after), shared, info),
         standard_error=means.error if means.clusters > 1 else None,

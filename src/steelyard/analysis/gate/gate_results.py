@@ -532,7 +532,7 @@ def _difference_text(difference: PairedDifference, level: float) -> str:
 
 
 def _left_out(pair: PairComparison) -> str:
-    alone = pair.overlap.only_in_baseline + pair.overlap.only_in_other
+    alone = pair.overlap.n_unpaired(baseline="absent") + pair.overlap.n_unpaired(other="absent")
     return f"; {alone} sample{' is' if alone == 1 else 's are'} in only one of the two" if alone else ""
 
 

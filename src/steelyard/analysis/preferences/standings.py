@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from steelyard.analysis.run_data import HoldsRunData, RunData, data_of
 from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.analysis.scores.score_infos import JURY, rated_thing, score_infos, scores_rating
 from steelyard.errors import ConfigError
+from steelyard.plain_json import field_values
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Interval
 from steelyard.stats.ranking import coded, elo
@@ -77,7 +78,7 @@ class Standings:
         sets: maximal sets of neighbours of which no two differ significantly; a target may be in several, and one that
             is alone in its set differs from both its neighbours.
         components: targets linked by battles; ratings of different components cannot be compared.
-        converged: the fit did; likewise `connected`: there is one component.
+        converged: the fit did.
         prior: virtual ties that were added per compared pair of `separable`; 0 where none were.
         separable: targets whose ratings would be infinite, as some of them never lost to the others.
         battles: verdicts in all; `ties` and `inconsistent` are among them.
@@ -98,7 +99,6 @@ class Standings:
     sets: tuple[tuple[str, ...], ...]
     components: tuple[tuple[str, ...], ...]
     converged: bool
-    connected: bool
     prior: float
     separable: tuple[str, ...]
     battles: int
@@ -117,6 +117,15 @@ class Standings:
     def targets(self) -> tuple[str, ...]:
         """The targets' names, best rating first."""
         return tuple(standing.target for standing in self.standings)
+
+    @property
+    def connected(self) -> bool:
+        """Whether all targets are linked by battles."""
+        return len(self.components) < 2
+
+    def json_fields(self) -> dict[str, Any]:
+        """With whether they are connected."""
+        return field_values(self) | {"connected": self.connected}
 
     def __str__(self) -> str:
         return self.sentence
@@ -295,7 +304,6 @@ def _standings(verdicts: _Battles, ranking: Ranking, runs: tuple[str, ...], leve
         sets=_sets(ranking, order, names),
         components=tuple(tuple(names[target] for target in order if target in part) for part in parts),
         converged=fit.converged,
-        connected=fit.connected,
         prior=fit.prior,
         separable=tuple(names[target] for target in order if target in fit.separable),
         battles=len(verdicts.score),

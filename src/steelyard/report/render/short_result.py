@@ -210,10 +210,10 @@ def _verdict(pair: PairComparison, named: str, *, other: str) -> Iterator[Senten
     difference, missing = pair.headline, pair.headline.missing
     mark, tone = _MARKS.get(pair.verdict, _UNDECIDED)
     if difference.difference is None or difference.stopped is not None:
-        yield Sentence(f"{mark} {pair.sentence}", tone=tone)
+        yield Sentence(f"{mark} {pair.conclusion.explanation}", tone=tone)
         return
-    undecided = f"{named}: not decided, " if named else "Not decided: "
-    claim = undecided if tone == "unclear" else f"{other} is {pair.verdict}: "
+    undecided = f"{named}: {pair.conclusion.claim}, " if named else f"{pair.conclusion.claim.capitalize()}: "
+    claim = undecided if tone == "unclear" else f"{other} is {pair.conclusion.claim}: "
     facts = [
         f"{level_text(pair.level)} CI {_limits(difference.interval, difference.unit, difference.n, sign=True)}"
         if difference.interval
@@ -224,9 +224,9 @@ def _verdict(pair: PairComparison, named: str, *, other: str) -> Iterator[Senten
     yield Sentence(f"{mark} {claim}{_size(pair)} ({', '.join(filter(None, facts))})", tone=tone)
     if pair.verdict == "inconclusive" and missing is not None:
         unreadable = "unreadable reply" if missing.n == 1 else "unreadable replies"
-        bounds = _limits(missing.bounds, difference.unit, difference.n, sign=True) if missing.bounds else "anything"
-        anything = f"anything from {bounds}" if missing.bounds else bounds
-        yield Sentence(f"  {missing.n:,} {unreadable} could move it to {anything}.")
+        bounds = _limits(missing.bounds, difference.unit, difference.n, sign=True)
+        limits = f" from {bounds}{' points' if difference.unit else ''}" if bounds else ""
+        yield Sentence(f"  {missing.n:,} {unreadable} could move it to anything{limits}.")
 
 
 def _cut_inputs(content: ReportContent) -> Iterator[Sentence]:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison, PairedDifference, RunPair
+from steelyard.analysis.comparison.comparison_values import (
+    CLAIMS,
+    Comparison,
+    PairComparison,
+    PairedDifference,
+    RunPair,
+)
 from steelyard.analysis.comparison.costs import CostDifference
 from steelyard.analysis.comparison.differences import all_pairs_note
 from steelyard.analysis.comparison.settings import short_digests, without_digests
@@ -21,7 +27,7 @@ from steelyard.analysis.numbers import (
 )
 from steelyard.report.charts.chart import RowChart, interval_point
 from steelyard.report.page_runs import run_labels
-from steelyard.report.run_texts import VERDICT_WORDS, one_line, value_cell
+from steelyard.report.run_texts import one_line, outcome_word, value_cell
 from steelyard.report.section import (
     Level,
     LinkedOutcome,
@@ -113,13 +119,13 @@ def _pair_columns(head: str, comparison: Comparison, *, corrected: bool) -> tupl
     return columns_of(head, "difference", interval, "p (Holm)" if corrected else "p", "pairs", "verdict")
 
 
-def _pair_row(name: str, pair: PairComparison | RunPair, n: str) -> tuple[TableCell, ...]:
+def _pair_row(name: str, pair: RunPair, n: str) -> tuple[TableCell, ...]:
     """Difference, interval, the p-value that decides the verdict, and the verdict; of a share in points."""
     difference, figures = pair.headline, (MISSING, "", "")
     if difference.difference is not None:
         size = signed_text(difference.difference, share=difference.unit)
         figures = (size, _limits(difference), p_text(difference.decisive_p))
-    return text_row(name, *figures, n, VERDICT_WORDS[pair.verdict])
+    return text_row(name, *figures, n, pair.conclusion.claim)
 
 
 def _limits(difference: PairedDifference) -> str:
@@ -137,6 +143,7 @@ def _pair(pair: PairComparison, runs: Sequence[Run], title: str, *, level: Level
             settings_section(pair),
             _contingency(pair, runs),
             _differences(pair),
+            _unpaired(pair),
             _other_scores(pair),
             _turns(pair),
             *([_costs(pair)] if timed or any(cost.measure != "seconds" for cost in pair.further.costs) else []),
@@ -198,7 +205,9 @@ def _outcome_row(pair: PairComparison, outcome: LinkedOutcome, n: int, meaning: 
 
 
 def _differences(pair: PairComparison) -> Section:
-    """The difference over all pairs, over those that both answered, and by group."""
+    """The difference over all pairs, over those that both answered, and by group; empty without a pair."""
+    if not pair.headline.n:
+        return Section("")
     difference, answered_by_both = pair.headline, pair.further.answered_both
     conversations = pair.further.by_conversation
     name = "all pairs" if conversations is None else "all turns (decides)"
@@ -210,10 +219,23 @@ def _differences(pair: PairComparison) -> Section:
     rows += [_difference_row(group.group, group) for group in pair.further.groups]
     size = "points" if difference.unit else "difference"
     columns = columns_of("pairs", "baseline", "other", size, f"{level_text(pair.level)} CI", "p", "n")
-    left_out = f"; {pair.overlap.left_out_errors} left out for errors" if pair.overlap.left_out_errors else ""
-    caption = f"{score_title(pair.score)} over the samples of both runs{left_out}"
+    caption = f"{score_title(pair.score)} over the samples of both runs"
     table = SectionTable(columns, tuple(rows), caption)
     return Section("", table)
+
+
+def _unpaired(pair: PairComparison) -> Section:
+    """Why samples make no pair: what each run has for them, with the ids of the first ones."""
+    rows = tuple(
+        text_row(
+            *(outcome_word(state) for state in (part.baseline, part.other)),
+            f"{part.n:,}",
+            f"{', '.join(part.samples)}{', …' if part.n > len(part.samples) else ''}",
+        )
+        for part in pair.overlap.unpaired
+    )
+    columns = columns_of("baseline", TableColumn("other", "text"), "samples", TableColumn("which", "remark"))
+    return Section("Samples without a pair" if rows else "", SectionTable(columns, rows))
 
 
 def _difference_row(name: str, difference: PairedDifference, *, strong: bool = False) -> tuple[TableCell, ...]:
@@ -245,17 +267,21 @@ def _other_scores(pair: PairComparison) -> Section:
         TableColumn("n", level="essential" if others else "detail"),
     )
     rows = tuple(_other_score_row(other.score, other.difference) for other in scores)
-    corrected = dict.fromkeys(other.difference.adjustment for other in scores if other.difference.adjustment)
-    note = f"p is corrected: {', '.join(corrected)}." if corrected else ""
     zeros = ", ".join(score_phrase(other.score) for other in compared if _is_zero(other.difference))
     empty = ", ".join(score_phrase(other.score) for other in pair.further.scores if not other.difference.n)
+    alone = [
+        f"{n:,} of {score_phrase(other.score)} in {target}"
+        for other in compared
+        for n, target in zip(other.alone, (pair.baseline_target, pair.other_target), strict=True)
+        if n
+    ]
     without = [
+        f"samples left out, with a value in one run alone: {', '.join(alone)}" if alone else "",
         f"mean 0 in both runs: {zeros}" if zeros else "",
         f"no sample with a value in both runs: {empty}" if empty else "",
     ]
     table = SectionTable(columns, rows, "Other scores over the samples of both runs")
-    notes = (*sentences([note], level="page"), *sentences(without))
-    return Section("Other scores", table, notes=notes)
+    return Section("Other scores", table, notes=sentences(without))
 
 
 def _score_columns(pair: PairComparison) -> tuple[TableColumn, ...]:
@@ -274,16 +300,18 @@ def _turns(pair: PairComparison) -> Section:
     rows = tuple(
         (
             *_other_score_row(turn.score, turn.difference)[:6],
-            *text_row(VERDICT_WORDS[turn.verdict], f"{turn.difference.n:,}"),
+            *text_row(CLAIMS[turn.verdict], f"{turn.difference.n:,}"),
         )
         for turn in compared
     )
     caption = "Means over all turns of the n conversations that both runs have; intervals and tests by conversation"
-    corrected = dict.fromkeys(turn.difference.adjustment for turn in compared if turn.difference.adjustment)
-    left_out = max((turn.left_out_errors + turn.left_out_not_applicable for turn in compared), default=0)
+    corrected = dict.fromkeys(
+        turn.difference.methods.adjustment for turn in compared if turn.difference.methods.adjustment
+    )
+    left_out = max((sum(turn.alone) for turn in compared), default=0)
     notes = [
         *([f"p is corrected: {', '.join(corrected)}."] if corrected else []),
-        *([f"Conversations left out, without a scored turn in one of the runs: {left_out:,}."] if left_out else []),
+        *([f"Conversations left out, with a scored turn in one run alone: {left_out:,}."] if left_out else []),
     ]
     return Section("Turns of conversations", SectionTable(columns, rows, caption), notes=(*sentences(notes),))
 
@@ -431,4 +459,5 @@ def _names(comparison: Comparison) -> Iterator[str]:
     for pair in comparison.pairs:
         further = (*pair.further.groups, *(other.difference for other in pair.further.scores))
         for difference in (pair.headline, *further):
-            yield from (difference.interval_method, difference.test, difference.adjustment.partition(" over ")[0])
+            interval, test, adjustment = difference.methods
+            yield from (interval, test, adjustment.partition(" over ")[0])

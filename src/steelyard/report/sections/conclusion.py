@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison
+from steelyard.analysis.comparison.comparison_values import CLAIMS, Comparison, PairComparison, Verdict
+from steelyard.analysis.comparison.comparison_wording import change_text
 from steelyard.analysis.numbers import (
     MISSING,
     interval_text,
     percent_text,
     score_phrase,
-    signed_text,
     value_text,
 )
 from steelyard.analysis.preferences.preferences_values import Preferences
@@ -22,7 +22,7 @@ from steelyard.analysis.preferences.preferences_wording import leaves_side_open,
 from steelyard.analysis.preferences.standings import Standings
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.page_runs import PageRuns
-from steelyard.report.run_texts import VERDICT_WORDS, below_figure
+from steelyard.report.run_texts import below_figure
 from steelyard.report.section import ConclusionState, KeyFigure, Section, sentences
 
 _MOST_LARGE: Final = 3
@@ -84,12 +84,10 @@ def preference_figures(preferred: Sequence[Preferences]) -> tuple[KeyFigure, ...
     figures = []
     for pair in preferred:
         name, rate = (pair.second, pair.rate.complement()) if pair.verdict == "B" else (pair.first, pair.rate)
-        state: ConclusionState = "no_evidence"
-        if pair.verdict in {"A", "B"}:
-            state = "value"
-        elif pair.verdict == "none" or leaves_side_open(pair.bounds):
-            state = "inconclusive"
-        words = f"{name} is preferred" if state == "value" else VERDICT_WORDS[state]
+        verdict: Verdict = "inconclusive" if pair.verdict == "none" or leaves_side_open(pair.bounds) else "no_evidence"
+        is_decided = pair.verdict in {"A", "B"}
+        words = f"{name} is preferred" if is_decided else CLAIMS[verdict]
+        state: ConclusionState = "value" if is_decided else verdict
         of_pairs = "of all pairs, ties as half" if pair.stopping else "of decided pairs"
         title = f"{pair.title}: won by {name}, {of_pairs}"
         figures.append(KeyFigure(title, percent_text(rate.value), state, words, pair.sentence, warnings=pair.warnings))
@@ -108,8 +106,8 @@ def pair_figures(comparison: Comparison, labels: Sequence[str]) -> tuple[KeyFigu
             name,
             difference_text(pair),
             pair.verdict,
-            VERDICT_WORDS[pair.verdict],
-            pair.sentence,
+            pair.conclusion.claim,
+            pair.conclusion.explanation,
             labels[0],
             warnings=pair.warnings,
         )
@@ -143,11 +141,7 @@ def relative_gains(comparison: Comparison, labels: Sequence[str]) -> list[str]:
 
 def difference_text(pair: PairComparison) -> str:
     """A difference with its sign and its unit; a dash where there is none."""
-    headline_difference = pair.headline
-    if headline_difference.difference is None:
-        return MISSING
-    share = headline_difference.unit
-    return f"{signed_text(headline_difference.difference, share=share)}{' points' if share else ''}"
+    return MISSING if pair.headline.difference is None else change_text(pair.headline)
 
 
 def own_decisions(summaries: Sequence[RunSummary], comparison: Comparison | None) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from steelyard.analysis.comparison.comparison_values import (
+    CLAIMS,
     CellState,
     GridCell,
     GridComparison,
@@ -24,7 +25,6 @@ from steelyard.analysis.numbers import (
     signed_text,
     value_text,
 )
-from steelyard.report.run_texts import VERDICT_WORDS
 from steelyard.report.section import (
     RunLink,
     Section,
@@ -142,7 +142,7 @@ def _prompt_row(grid: GridComparison, pair: PromptDifference) -> tuple[TableCell
         TableCell(signed_text(difference.difference, share=difference.unit), value=difference.difference),
         *text_row(
             interval_text(difference.interval, share=difference.unit, sign=True) or MISSING,
-            p_text(difference.p if difference.p_adjusted is None else difference.p_adjusted),
-            VERDICT_WORDS[pair.verdict],
+            p_text(difference.decisive_p),
+            CLAIMS[pair.verdict],
         ),
     )

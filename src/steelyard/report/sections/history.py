@@ -8,11 +8,12 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Final
 
+from steelyard.analysis.comparison.comparison_values import CLAIMS
 from steelyard.analysis.comparison.history import History, PastRun, TargetDifference
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, score_title, signed_text, value_text
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.report.charts.chart import TimelineChart, TimelinePoint
-from steelyard.report.run_texts import VERDICT_WORDS, value_cell
+from steelyard.report.run_texts import value_cell
 from steelyard.report.section import (
     RunLink,
     Section,
@@ -66,7 +67,7 @@ def _targets_compared(history: History) -> Section:
             *text_row(
                 interval_text(difference.change.interval, share=history.share, sign=True) or MISSING,
                 f"{difference.change.n:,}" if difference.change.paired else MISSING,
-                VERDICT_WORDS[difference.change.verdict],
+                CLAIMS.get(difference.change.verdict, ""),
             ),
         )
         for difference in history.targets_compared
@@ -135,7 +136,7 @@ def _change_cell(run: PastRun, history: History) -> TableCell:
         return TableCell(MISSING)
     difference = signed_text(run.change.difference, share=history.share)
     return TableCell(
-        f"{difference} {VERDICT_WORDS[run.change.verdict]}".rstrip(),
+        f"{difference} {CLAIMS.get(run.change.verdict, '')}".rstrip(),
         value=run.change.difference,
         link=RunLink(run.run, run.change.before, history.score),
     )
