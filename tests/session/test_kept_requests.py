@@ -94,12 +94,12 @@ def test_the_arguments_of_a_tool_call_are_masked_by_their_values():
     assert shown_arguments == {"api_key": "*" * 15, "q": 'a "b"', "deep": '{"password":"*****"}'}
 
 
-def test_a_tool_that_takes_a_password_keeps_its_schema_but_for_values():
-    about = {"type": "string", "description": "of the user"}
+def test_a_tool_that_takes_a_password_shows_stars_for_what_its_schema_says_of_it():
+    about = {"type": "string", "default": "horse"}
     schema = {"type": "object", "required": ["password"], "properties": {"password": about, "n": {"type": "integer"}}}
-    assert json.loads(kept(schema)[1]) == schema
-    about["default"] = "horse"
-    assert json.loads(kept(schema)[1])["properties"]["password"] == {**about, "default": "*****"}
+    starred = {"type": "******", "default": "*****"}
+    shown = {**schema, "properties": {"password": starred, "n": {"type": "integer"}}}
+    assert json.loads(kept(schema)[1]) == shown
 
 
 def test_the_address_and_a_body_that_is_no_json_are_masked_as_texts():

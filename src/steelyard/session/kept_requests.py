@@ -25,8 +25,6 @@ LONGEST: Final = 64_000
 
 _MARGIN: Final = 1_000
 """Characters beyond a cut that are looked at too: what is left of a key must not show."""
-_SCHEMA_WORDS: Final = frozenset({"type", "description", "title", "format", "items", "properties", "required"})
-"""Keys of a JSON schema below the name of a property: that a tool takes a password is no secret."""
 
 
 def with_request(reply: Reply, request: Request, redact: Callable[[str], str]) -> Reply:
@@ -80,25 +78,9 @@ class _Masking:
         shown = {}
         for key, value in fields.items():
             names = [key, *(beside if key in {"value", "values"} else ())]
-            if key == "properties" and isinstance(value, Mapping):
-                result: Any = {self._text(name): self._property(name, schema) for name, schema in value.items()}
-            elif any(names_masked(name, bare_key="-" in name) for name in names):
-                result = self._starred(value)
-            else:
-                result = self._value(value)
-            shown[self._text(key)] = result
+            is_secret = any(names_masked(name, bare_key="-" in name) for name in names)
+            shown[self._text(key)] = self._starred(value) if is_secret else self._value(value)
         return shown
-
-    def _property(self, name: str, schema: Any) -> Any:
-        """What a schema says of a property; if that is a secret, without its default and examples."""
-        if not names_masked(name, bare_key="-" in name):
-            return self._value(schema)
-        if not isinstance(schema, Mapping) or "type" not in schema:
-            return self._starred(schema)
-        return {
-            self._text(key): self._value(value) if key in _SCHEMA_WORDS else self._starred(value)
-            for key, value in schema.items()
-        }
 
     def _starred(self, value: Any) -> Any:
         """A secret's value: every text and number in it is stars; true, false and null tell nothing."""

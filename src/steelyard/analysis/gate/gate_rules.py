@@ -7,30 +7,10 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final
 
 from steelyard.analysis.conditions import SIGNS
 from steelyard.errors import ConfigError
-
-Rate = Literal[
-    "headline",
-    "answered",
-    "with_errors",
-    "corrected",
-    "macro",
-    "each",
-    "pass@",
-    "pass^",
-    "latency",
-    "cost",
-    "ece",
-    "brier",
-    "majority",
-    "macro_f1",
-    "micro_f1",
-    "balanced_accuracy",
-    "kappa",
-]
 
 NO_REGRESSION: Final = "no_regression"
 BASELINE: Final = "baseline"
@@ -48,11 +28,10 @@ _FIGURE: Final = re.compile(
 _BOUND: Final = re.compile(
     r"\s*(?P<operator>>=|<=|>|<)(?P<whole>!?)\s*(?P<limit>[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*", re.IGNORECASE
 )
-_RATES: Final[Mapping[str, Rate]] = {rate: rate for rate in get_args(Rate)}
-OF_EXAMS: Final[frozenset[Rate]] = frozenset({"ece", "brier", "majority"})
-OF_CLASSES: Final[frozenset[Rate]] = frozenset({"macro_f1", "micro_f1", "balanced_accuracy", "kappa"})
+OF_EXAMS: Final = frozenset({"ece", "brier", "majority"})
+OF_CLASSES: Final = frozenset({"macro_f1", "micro_f1", "balanced_accuracy", "kappa"})
 """Figures of an exam's confidences and repeats, and over the classes of a score."""
-ALONE: Final[frozenset[Rate]] = frozenset({"cost", *OF_EXAMS, *OF_CLASSES})
+ALONE: Final = frozenset({"cost", *OF_EXAMS, *OF_CLASSES})
 """Figures without a number; a score of such a name comes first."""
 _FIGURES: Final = frozenset({"each", "pass@", "pass^", "latency", *ALONE})
 
@@ -75,7 +54,7 @@ class Rule:
     text: str
     score: str
     group: str
-    rate: Rate
+    rate: str
     operator: str
     limit: float
     whole_interval: bool
@@ -144,7 +123,7 @@ def parse_rule(name: str, bound: Any) -> Rule:
     """
     figure = _figure(name.strip())
     name_match = figure or _left(name)
-    rate, group = _RATES.get(name_match["rate"], "headline"), "" if figure else name_match["group"] or ""
+    rate, group = name_match["rate"] or "headline", "" if figure else name_match["group"] or ""
     if rate == "corrected" and group:
         raise ConfigError(f"gate: {name}: a score is corrected by labels over the whole run, not over a group")
     bound_match = _BOUND.fullmatch(bound) if isinstance(bound, str) else None
