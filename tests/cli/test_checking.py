@@ -102,14 +102,14 @@ def test_every_defect_is_told_even_where_no_row_is_sound(steelyard, tmp_path):
 
 
 def test_of_very_many_defects_the_first_are_shown_and_json_has_all(steelyard, tmp_path):
-    rows = "".join(f"q{n},x,y,{n}{'Z' * 3000}\n" for n in range(1000))
+    rows = "".join(f"q{n},x,y,{n}{'Z' * 3000}\n" for n in range(300))
     (tmp_path / "a.csv").write_text("question,A,B,answer\n" + rows, encoding="utf-8")
     shown = steelyard("check", "a.csv", code=2).out
     assert shown.count("a.csv line ") == 200
-    assert "and 800 more: --json has all" in shown
+    assert "and 100 more: --json has all" in shown
     assert max(map(len, shown.splitlines())) < 1100
     defects = steelyard("check", "a.csv", "--json", code=2).json()["defects"]
-    assert len(defects) == 1000
+    assert len(defects) == 300
     assert max(len(defect["message"]) for defect in defects) < 1100
 
 

@@ -112,6 +112,7 @@ def test_the_file_leads_a_browser_to_the_runs(tmp_path, monkeypatch, viewer, bro
 def test_where_no_browser_starts_or_no_file_can_be_made_the_viewer_is_told(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("BROWSER", "false")
+    monkeypatch.setattr("webbrowser._tryorder", None)  # it reads $BROWSER once, and another test may have come before
     for folder in (tmp_path, tmp_path / "missing"):
         monkeypatch.setattr("tempfile.tempdir", str(folder))
         told = threading.Event()
