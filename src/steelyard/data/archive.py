@@ -91,20 +91,20 @@ def _refuse(what: str) -> NoReturn:
     raise DataError(f"{what} declares a document type, which is not allowed")
 
 
-def part_targets(archive: zipfile.ZipFile, kind: str = "") -> dict[str, str]:
-    """Relationship id -> part, for relationships inside the file whose type ends with `kind`."""
-    parts: dict[str, str] = {}
+def related_parts(archive: zipfile.ZipFile, part: str) -> dict[str, tuple[str, str]]:
+    """Relationship's id -> (last word of its type, part) of a part, for parts inside the file."""
+    parts: dict[str, tuple[str, str]] = {}
+    folder, name = posixpath.split(part)
 
     def start(tag: str, about: Mapping[str, Any]) -> None:
-        inside = tag == "Relationship" and about.get("TargetMode") != "External"
-        if inside and about.get("Type", "").endswith(kind):
-            target = about.get("Target", "")
-            part = target.lstrip("/") if target.startswith("/") else posixpath.normpath(f"xl/{target}")
-            parts[about.get("Id", "")] = part
+        if tag == "Relationship" and about.get("TargetMode") != "External":
+            kind, target = about.get("Type", "").rpartition("/")[2], about.get("Target", "")
+            path = posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+            parts[about.get("Id", "")] = kind, path
 
-    name = "xl/_rels/workbook.xml.rels"
-    if name in archive.namelist():
-        walk_part(archive, name, Walk(start))
+    relations = posixpath.join(folder, "_rels", f"{name}.rels")
+    if relations in archive.namelist():
+        walk_part(archive, relations, Walk(start))
     return parts
 
 

@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from steelyard.data.archive import Walk, walk_part
+from steelyard.data.archive import Walk, related_parts, walk_part
 from steelyard.data.limited_process import limit
 from steelyard.errors import DataError
 
@@ -100,18 +100,8 @@ class _OfficeParts:
 
     def targets(self, part: str) -> dict[str, tuple[str, str]]:
         """Relationship's id -> (last word of its type, part) of a part, for parts inside the file."""
-        found: dict[str, tuple[str, str]] = {}
-
-        def start(tag: str, about: Mapping[str, Any]) -> None:
-            if tag == "Relationship" and about.get("TargetMode") != "External":
-                kind, target = about.get("Type", "").rpartition("/")[2], about.get("Target", "")
-                folder = "" if target.startswith("/") else posixpath.dirname(part)
-                found[about.get("Id", "")] = kind, posixpath.normpath(posixpath.join(folder, target.lstrip("/")))
-                if kind in _CONTENT_NOT_READ:
-                    self._unread[found[about.get("Id", "")][1]] = kind
-
-        folder, name = posixpath.split(part)
-        self.walk(posixpath.join(folder, "_rels", f"{name}.rels"), Walk(start))
+        found = related_parts(self._archive, part)
+        self._unread |= {path: kind for kind, path in found.values() if kind in _CONTENT_NOT_READ}
         return found
 
     def unread(self) -> list[str]:

@@ -11,14 +11,13 @@ Source: ECMA-376 part 1, 18.2.20 (sheets), 18.3.1.4 (c), 18.3.1.40 (f), 18.8.10 
 
 from __future__ import annotations
 
-import posixpath
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from steelyard.data.archive import Walk, part_targets, walk_part
+from steelyard.data.archive import Walk, related_parts, walk_part
 from steelyard.data.shown_cells import (
     BUILT_IN,
     MAX_RAISED,
@@ -90,27 +89,12 @@ def read_drawings(archive: zipfile.ZipFile, sheet: str, unread: UnreadCells) -> 
     Raises:
         DataError: a drawing is damaged, or there are too many.
     """
-    for part in _drawings_of(archive, sheet):
+    names = set(archive.namelist())
+    for part in dict.fromkeys(path for kind, path in related_parts(archive, sheet).values() if kind == "drawing"):
+        if part not in names:
+            continue
         walker = _Drawing(unread)
         walk_part(archive, part, Walk(walker.start, walker.end, walker.text))
-
-
-def _drawings_of(archive: zipfile.ZipFile, sheet: str) -> list[str]:
-    folder, name = posixpath.split(sheet)
-    relations, names = f"{folder}/_rels/{name}.rels", set(archive.namelist())
-    if relations not in names:
-        return []
-    parts: dict[str, None] = {}
-
-    def start(tag: str, about: Mapping[str, Any]) -> None:
-        if tag == "Relationship" and about.get("Type", "").endswith("/drawing"):
-            target = about.get("Target", "")
-            part = target.lstrip("/") if target.startswith("/") else posixpath.normpath(f"{folder}/{target}")
-            if part in names:
-                parts[part] = None
-
-    walk_part(archive, relations, Walk(start))
-    return list(parts)
 
 
 class _Drawing:
@@ -187,7 +171,8 @@ def read_parts(archive: zipfile.ZipFile) -> BookParts:
         DataError: one of them is damaged.
     """
     book = BookParts()
-    targets = part_targets(archive)
+    related = related_parts(archive, _BOOK)
+    targets = {key: path for key, (_, path) in related.items()}
     names = set(archive.namelist())
 
     def start(tag: str, about: Mapping[str, Any]) -> None:
@@ -202,7 +187,7 @@ def read_parts(archive: zipfile.ZipFile) -> BookParts:
         walk_part(archive, _BOOK, Walk(start))
     if "xl/styles.xml" in names:
         book.formats = _formats(archive)
-    shared = next((part for part in part_targets(archive, "/sharedStrings").values() if part in names), _SHARED)
+    shared = next((path for kind, path in related.values() if kind == "sharedStrings" and path in names), _SHARED)
     if shared in names and any(_RAISED in chunk for chunk in _chunks(archive, shared)):
         texts = _RaisedTexts()
         walk_part(archive, shared, Walk(texts.start, texts.end, texts.text))

@@ -13,7 +13,8 @@ _SLOT: Final = re.compile(r"<(\w+)>")
 
 
 @cache
-def _sections() -> Mapping[str, Mapping[str, list[str]]]:
+def sections() -> Mapping[str, Mapping[str, list[str]]]:
+    """The lists by section and name."""
     return tomllib.loads((Path(__file__).parent / "phrases.toml").read_text(encoding="utf-8"))
 
 
@@ -24,5 +25,5 @@ def phrase(section: str, name: str) -> re.Pattern[str]:
 
 
 def _any_of(section: str, name: str) -> str:
-    entries = "|".join(_sections()[section][name])
+    entries = "|".join(sections()[section][name])
     return f"(?:{_SLOT.sub(lambda slot: _any_of(section, slot[1]), entries)})"

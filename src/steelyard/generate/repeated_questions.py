@@ -18,11 +18,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations, takewhile
-from types import MappingProxyType
 from typing import Final
 
 from steelyard.data.near_duplicates import similar_pairs
+from steelyard.generate.phrases import sections
 from steelyard.retrieval.bm25 import is_stop, tokens
 
 _SHARED_CHARACTERS: Final = 0.8
@@ -37,26 +38,6 @@ _NAME: Final = re.compile(
     r"\S*\w[_.:/\\@#$()\[\]]+\w\S*|\S*[a-z][A-Z]\S*|-{1,2}\w\S*|\S*\w\(\)\S*|[A-Z]{2,}|\b[B-HJ-Z]\b"
 )
 """Words that are written as names of programs, files and standards are; letters that stand alone are names as well."""
-_MEASURES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        **dict.fromkeys(("high", "height", "tall"), "height"),
-        **dict.fromkeys(("long", "length", "duration"), "length"),
-        **dict.fromkeys(("wide", "width", "broad"), "width"),
-        **dict.fromkeys(("deep", "depth"), "depth"),
-        **dict.fromkeys(("heavy", "weight", "weigh"), "weight"),
-        **dict.fromkeys(("big", "large", "size"), "size"),
-        **dict.fromkeys(("fast", "speed"), "speed"),
-        **dict.fromkeys(("far", "distance"), "distance"),
-        **dict.fromkeys(("often", "frequency", "frequently"), "frequency"),
-        **dict.fromkeys(("many", "much", "number", "amount", "quantity"), "amount"),
-        **dict.fromkeys(("old", "age"), "age"),
-        **dict.fromkeys(("time", "date", "day", "moment"), "time"),
-        **dict.fromkeys(("person", "place", "reason", "kind", "type", "sort", "exact", "exactly"), "kind"),
-        **dict.fromkeys(("each", "every", "per", "during", "any"), "each"),
-    }
-)
-"""What a question says that it asks for, and another one leaves to `how` and `when`: each word, and its sense."""
-_SENSES: Final = frozenset(_MEASURES.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +73,7 @@ def _candidates(questions: Sequence[AskedQuestion], bags: Sequence[_Bag]) -> Ite
     by_words: dict[tuple[frozenset[str], frozenset[str]], list[int]] = {}
     for position, (question, bag) in enumerate(zip(questions, bags, strict=True)):
         by_chunk.setdefault(question.chunk, []).append(position)
-        by_words.setdefault((bag.words - _SENSES, bag.names), []).append(position)
+        by_words.setdefault((bag.words - _senses(), bag.names), []).append(position)
     for positions in by_chunk.values():
         yield from combinations(positions[:_MOST_OF_CHUNK], 2)
     for positions in by_words.values():
@@ -143,7 +124,7 @@ def _same_words(first: frozenset[str], second: frozenset[str]) -> bool:
             other_alone.discard(same)
     if alone and other_alone:
         return False
-    extra = (alone or other_alone) - _SENSES
+    extra = (alone or other_alone) - _senses()
     if not all(word >= _WIDE for word in extra):
         return False
     return not extra or len(shared) > _SHARED_CHARACTERS * (len(shared) + len(extra))
@@ -174,8 +155,19 @@ def _tells_nothing(token: str) -> bool:
     return token[0] >= _WIDE if len(token) > 1 else token.isascii() and token.isalpha()
 
 
+@cache
+def _measures() -> Mapping[str, str]:
+    """What a question says that it asks for, and another one leaves to `how` and `when`: each word, and its sense."""
+    return {word: sense for sense, words in sections()["senses"].items() for word in words}
+
+
+@cache
+def _senses() -> frozenset[str]:
+    return frozenset(sections()["senses"])
+
+
 def _sense(token: str) -> str:
-    return _MEASURES.get(stem := _stem(token)) or _MEASURES.get(token) or stem
+    return _measures().get(stem := _stem(token)) or _measures().get(token) or stem
 
 
 def _stem(token: str) -> str:
