@@ -75,7 +75,7 @@ def compared(tmp_path_factory):
         (
             "apart",
             "Not comparable",
-            "base and apart share no sample on which both have right, so they cannot be compared.",
+            "base and apart share no sample with a value of right in both, so they cannot be compared.",
         ),
     ],
 )

@@ -290,7 +290,7 @@ def test_two_runs_without_a_shared_sample_allow_no_conclusion():
     assert pair.verdict == "none"
     assert (pair.headline.difference, pair.headline.p, pair.headline.interval) == (None, None, None)
     assert pair.conclusion.explanation.startswith(
-        "a and b share no sample on which both have solve rate, so they cannot be compared."
+        "a and b share no sample with a value of solve rate in both, so they cannot be compared."
     )
 
 

@@ -63,10 +63,10 @@ def test_a_small_p_is_no_verdict_where_the_unparsed_replies_could_turn_it():
     assert tuple(pair.headline.missing.bounds) == pytest.approx((-0.2, 0.2))
     assert pair.verdict == "inconclusive"
     assert pair.conclusion.explanation == (
-        "40 of 200 replies could not be read, so it is open which run is better on solve rate: as scored, b differs "
+        "40 of 200 replies could not be read, so it is open which run is better on solve rate. As scored, b differs "
         f"from a by +20.0 points (95 % CI {100 * pair.headline.interval.low:+.1f} to "
-        f"{100 * pair.headline.interval.high:+.1f} points; p < 0.001; 100 pairs), but these could move the difference "
-        "to anything from -20.0 to +20.0 points. Fix those first."
+        f"{100 * pair.headline.interval.high:+.1f} points; p < 0.001; 100 pairs), but the unreadable replies could "
+        "move the difference to anything from -20.0 to +20.0 points. Fix those first."
     )
 
 

@@ -89,7 +89,7 @@ def _of_samples(overlap: SampleOverlap, runs: AlignedRuns) -> Iterator[str]:
     if n := overlap.n_unpaired(other="changed"):
         yield (
             f"{count_text(n, 'sample')} kept the id but changed content between the runs and "
-            f"{'is' if n == 1 else 'are'} left out; --align id pairs all that share an id."
+            f"{'is' if n == 1 else 'are'} left out; compare --align id pairs all that share an id."
         )
     elif overlap.changed_content:
         moved = by == ID and overlap.changed_content > 1 and 2 * overlap.changed_content > overlap.n_paired

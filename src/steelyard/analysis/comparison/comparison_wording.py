@@ -45,8 +45,8 @@ def comparison_sentence(
     if verdict == "inconclusive" and difference.missing is not None:
         return claim.inconclusive(difference.missing)
     if difference.difference is None:
-        scored = f"on which both have {score_phrase(score)}"
-        return f"{claim.baseline} and {claim.other} share no sample {scored}, so they cannot be compared."
+        sides = f"{claim.baseline} and {claim.other}"
+        return f"{sides} share no sample with a value of {score_phrase(score)} in both, so they cannot be compared."
     if difference.stopped is not None:
         return claim.stopped(difference.stopped)
     return claim.decided() if verdict in {"better", "worse"} else claim.undecided()
@@ -80,16 +80,19 @@ class _Claim:
         facts = [f"{level_text(self.level)} CI {_interval(difference)}"] if difference.interval else []
         facts += [_test(difference), count_text(difference.n, "pair")]
         scored = (
-            f"as scored, {self.other} differs from {self.baseline} by {change_text(difference)} ({'; '.join(facts)})"
+            f"As scored, {self.other} differs from {self.baseline} by {change_text(difference)} ({'; '.join(facts)})"
         )
         if difference.difference is None:
-            scored = f"no sample has a value of {phrase} in both {self.baseline} and {self.other}"
-        may = f"the range of {phrase} is not known, so these may outweigh the rest"
-        if missing.bounds is not None:
-            may = f"these could move the difference to anything from {_bounds(missing.bounds, difference)}"
+            scored = f"No sample has a value of {phrase} in both {self.baseline} and {self.other}"
+        may = (
+            f"could move the difference to anything from {_bounds(missing.bounds, difference)}"
+            if missing.bounds
+            else ""
+        )
+        may = may or f"may outweigh the rest, as the range of {phrase} is not known"
         return (
             f"{missing.n:,} of {count_text(missing.replies, 'reply')} could not be read, so it is open which run is "
-            f"better on {phrase}: {scored}, but {may}. Fix those first."
+            f"better on {phrase}. {scored}, but the unreadable replies {may}. Fix those first."
         )
 
     def decided(self) -> str:

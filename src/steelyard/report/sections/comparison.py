@@ -214,7 +214,7 @@ def _differences(pair: PairComparison) -> Section:
     rows = [_difference_row(name, difference, strong=True)]
     if conversations is not None:
         rows.append(_difference_row("means of conversations", conversations))
-    if answered_by_both.n != (conversations or difference).n:
+    if answered_by_both.n not in {0, (conversations or difference).n}:
         rows.append(_difference_row("answered by both", answered_by_both))
     rows += [_difference_row(group.group, group) for group in pair.further.groups]
     size = "points" if difference.unit else "difference"

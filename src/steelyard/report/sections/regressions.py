@@ -14,7 +14,7 @@ from steelyard.analysis.numbers import count_text
 from steelyard.analysis.scores.score_infos import score_infos
 from steelyard.prompts.conversation import input_text
 from steelyard.report.judge_reasons import preference_reason
-from steelyard.report.run_texts import one_line
+from steelyard.report.run_texts import one_line, outcome_word
 from steelyard.report.sample_choice import PAGE_SIZE
 from steelyard.report.section import Section, Sentence
 from steelyard.store import Run
@@ -134,7 +134,7 @@ def _answer(record: Record, name: str) -> str:
             if isinstance(parsed, str) and parsed:
                 return parsed
         if score.outcome != "scored":
-            return score.outcome.replace("_", " ")
+            return outcome_word(score.outcome)
     return input_text(record.output.value) if record.output else "error"
 
 
