@@ -78,6 +78,10 @@ def test_a_kind_that_cannot_be_meant_is_refused(kind):
         ("text", " why? ", "AB", "why?"),
         ("choice", "c, a", "AB", "AC"),
         ("choice", "none", "AB", ""),
+        ("choice", "NONE", "AB", ""),
+        ("choice", "B", "AB", "B"),
+        ("choice", " c、a ", "AB", "AC"),
+        ("choice", "Ｂ", "AB", "B"),
     ],
 )
 def test_a_label_is_typed_in_any_form(kind, typed, order, value):
@@ -102,6 +106,12 @@ def test_what_is_no_label_is_refused_with_what_was_expected(kind, typed):
     scale = (1.0, 5.0) if kind == "scale" else None
     with pytest.raises(ConfigError, match="is not a verdict: type "):
         LabelForm(kind, "n", scale=scale).parse(typed, Sample("q", "?"))
+
+
+@pytest.mark.parametrize("typed", ["", "E", "the first", "1", "A?", "nothing"])
+def test_what_are_no_letters_is_refused_with_those_that_were_shown(typed):
+    with pytest.raises(ConfigError, match="type letters from A to D as they were shown"):
+        LabelForm("choice", "answer").parse(typed, Sample("q", "?", choices=("w", "x", "y", "z")))
 
 
 def test_the_order_of_a_pair_depends_on_seed_sample_and_repeat_alone_and_is_even():

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from tests.store.exam_run import exam_runs, question
 
-from steelyard import ConfigError, Label, Store, compare
-from steelyard.analysis.label_forms import LabelForm
+from steelyard import Label, Store, compare
 from steelyard.analysis.summary.people_labels import agreed_letters
 from steelyard.people.labels import add_labels
 from steelyard.people.review import queue_of
@@ -129,17 +128,6 @@ def test_a_comparison_counts_verdicts_on_both_sides(reviewed_run):
     stored = compare(run.store.run(run.id), other).pairs[0].headline.table
     told = compare(run, other.with_labels()).pairs[0].headline.table
     assert (stored.regressed, told.regressed) == (0, 1)
-
-
-@pytest.mark.parametrize(("typed", "read"), [("B", "B"), (" c、a ", "AC"), ("Ｂ", "B"), ("none", ""), ("NONE", "")])
-def test_a_verdict_is_typed_in_any_form(typed, read):
-    assert LabelForm("choice", "answer").parse(typed, question("q")) == read
-
-
-@pytest.mark.parametrize("typed", ["", "E", "the first", "1", "A?", "nothing"])
-def test_what_is_no_verdict_is_refused_with_what_was_expected(typed):
-    with pytest.raises(ConfigError, match="type letters from A to D as they were shown"):
-        LabelForm("choice", "answer").parse(typed, question("q"))
 
 
 def test_labels_that_are_no_texts_are_no_verdicts():

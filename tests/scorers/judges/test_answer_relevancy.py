@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 from tests.scorers.judges.judge_server import judged, said, sample
 
-from steelyard import ConfigError
-from steelyard.constraints import check_options
 from steelyard.scorers.judges.relevance import AnswerRelevancy
 
 
@@ -81,11 +79,6 @@ def test_the_threshold_can_be_lowered():
     judgement = judged(lambda judge: AnswerRelevancy(judge, 0.5), sample(), lambda asked: "1. YES\n2. NO")
 
     assert judgement.only.passed is True
-
-
-def test_a_threshold_above_1_is_refused():
-    with pytest.raises(ConfigError, match="threshold"):
-        check_options(AnswerRelevancy(threshold=2))
 
 
 def declining(reply, answer, **metadata):

@@ -7,8 +7,6 @@ import re
 import pytest
 from tests.scorers.judges.judge_server import judged, said, sample
 
-from steelyard import ConfigError
-from steelyard.constraints import check_options
 from steelyard.scorers.judges.claims import ClaimFaithfulness
 
 LONG = tuple(f"Passage {letter}. " + "It tells of the tower. " * 12 for letter in "ab")
@@ -179,8 +177,3 @@ def test_an_abstention_without_contexts_and_a_blank_answer_are_not_asked_about(f
 
     assert result.only.outcome == "not_applicable"
     assert result.asked == []
-
-
-def test_a_threshold_that_is_no_share_is_refused():
-    with pytest.raises(ConfigError, match="threshold"):
-        check_options(ClaimFaithfulness(threshold=4))

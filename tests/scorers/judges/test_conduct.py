@@ -6,15 +6,18 @@ from pathlib import Path
 import pytest
 from tests.scorers.judges.judge_server import judged, said, sample, token
 
-from steelyard import OpenAICompatible, Store, Suite
+from steelyard import ConfigError, OpenAICompatible, Store, Suite
 from steelyard.building.build import Site, build
 from steelyard.building.read import parse
+from steelyard.constraints import check_options
 from steelyard.evaluation.dry_run import estimate
 from steelyard.evaluation.rescore import rescore
-from steelyard.scorers.judges.criteria import Guideline, Rubric
+from steelyard.scorers.judges.claims import ClaimFaithfulness, ContextRecall
+from steelyard.scorers.judges.criteria import Correctness, Guideline, Rubric
+from steelyard.scorers.judges.faithfulness import Faithfulness
 from steelyard.scorers.judges.g_eval import GEval
 from steelyard.scorers.judges.judge import Judge
-from steelyard.scorers.judges.relevance import Relevance
+from steelyard.scorers.judges.relevance import AnswerRelevancy, ContextRelevance, Relevance
 from steelyard.types import Scorer
 
 NOWHERE = Judge(OpenAICompatible("judge", "http://127.0.0.1:9/v1"))
@@ -82,3 +85,20 @@ def test_stored_replies_are_read_again_without_a_call_and_give_the_same_score():
         assert damaged == 0
         scores = [record.scores[0] for record in again.records()]
     assert [(one.value, one.detail["how"]) for one in scores] == [(4.5, "probability-weighted")] * 5
+
+
+@pytest.mark.parametrize(
+    ("scorer", "option"),
+    [
+        (AnswerRelevancy(threshold=2), "threshold"),
+        (ClaimFaithfulness(threshold=4), "threshold"),
+        (ContextRecall(threshold=2), "threshold"),
+        (Correctness(threshold=0.5), "threshold"),
+        (Correctness(threshold=5.5), "threshold"),
+        (Faithfulness(window_tokens=0), "window_tokens"),
+        (ContextRelevance(window_tokens=1), "window_tokens"),
+    ],
+)
+def test_a_threshold_off_the_scale_and_a_window_too_small_are_refused(scorer, option):
+    with pytest.raises(ConfigError, match=option):
+        check_options(scorer)

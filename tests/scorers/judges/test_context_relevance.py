@@ -7,8 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.scorers.judges.judge_server import judged, sample
 
-from steelyard import ConfigError
-from steelyard.constraints import check_options
 from steelyard.scorers.judges.relevance import ContextRelevance, average_precision
 
 FOUND = ("Paris is the capital.", "Rome is a city.", "France has a capital.", "Bread is made of flour.")
@@ -143,11 +141,6 @@ def test_a_chinese_question_is_judged_in_chinese():
 
     assert judgement.scores["fr"]["context_relevance"].value == 1.0
     assert "请核查上面的 1 段资料" in judgement.prompts[0]
-
-
-def test_a_window_too_small_is_refused():
-    with pytest.raises(ConfigError, match="window_tokens"):
-        check_options(ContextRelevance(window_tokens=1))
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=30))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 from tests.scorers.judges.judge_server import judged, said, sample
 
-from steelyard import ConfigError
-from steelyard.constraints import check_options
 from steelyard.scorers.judges.criteria import Correctness
 
 
@@ -132,9 +130,3 @@ def test_a_prompt_of_ones_own_is_sent():
     judgement = judged(lambda judge: Correctness(judge, template=own), sample(), lambda asked: "5")
 
     assert judgement.prompts[0].endswith("Rate it from 1 to 5.")
-
-
-@pytest.mark.parametrize("threshold", [0.5, 5.5])
-def test_a_threshold_off_the_scale_is_refused(threshold):
-    with pytest.raises(ConfigError, match="threshold"):
-        check_options(Correctness(threshold=threshold))

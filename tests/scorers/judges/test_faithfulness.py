@@ -10,8 +10,7 @@ from tests.loopback import peer
 from tests.loopback import said as spoken
 from tests.scorers.judges.judge_server import answer_of_the_sample, judged, said, sample
 
-from steelyard import ConfigError, OpenAICompatible, aevaluate
-from steelyard.constraints import check_options
+from steelyard import OpenAICompatible, aevaluate
 from steelyard.scorers.judges.faithfulness import Faithfulness
 from steelyard.scorers.judges.judge import Judge
 
@@ -202,8 +201,3 @@ def test_a_second_run_finds_every_repeat_in_the_journal_where_the_first_had_it()
     assert asked == 8
     traces = [[record.scores[0].detail["trace"] for record in run.records()] for run in (first, again)]
     assert traces[0] == traces[1]
-
-
-def test_a_window_too_small_is_refused():
-    with pytest.raises(ConfigError, match="window_tokens"):
-        check_options(Faithfulness(window_tokens=0))
