@@ -108,12 +108,24 @@ def test_time_that_nobody_used_is_not_saved_up():
     assert sent[3].at - sent[1].at == pytest.approx(2, abs=0.11)
 
 
+class NotedWire(HttpWire):
+    """A wire that knows when it was given each request: on a busy machine they arrive at other distances."""
+
+    def __init__(self):
+        super().__init__(Secrets([], {}))
+        self.given = []
+
+    async def exchange(self, request):
+        self.given.append(asyncio.get_running_loop().time())
+        return await super().exchange(request)
+
+
 def through(rates, calls, *, stop_after=None):
-    """When the server was asked, by several workers through real connections, and what came of the calls."""
+    """When requests of several workers were given to real connections, and what came of the calls."""
 
     async def run():
         async with peer(lambda n, _: said()) as server:
-            limits, wire = Limits(Retry(), 8, quota=Quota(rates=rates)), HttpWire(Secrets([], {}))
+            limits, wire = Limits(Retry(), 8, quota=Quota(rates=rates)), NotedWire()
             model = OpenAICompatible("m", server.url)
             tasks = [asyncio.create_task(limits.call(model, model.request(f"{n}", {}), wire)) for n in range(calls)]
             if stop_after is not None:
@@ -121,15 +133,16 @@ def through(rates, calls, *, stop_after=None):
                 limits.pauses.end(ModelError("enough", kind="interrupted", ends_run=True))
             found = await asyncio.gather(*tasks, return_exceptions=True)
             await wire.close()
-            return [request.at for request in server.asked], found
+            assert len(server.asked) == len(wire.given)
+            return wire.given, found
 
     return asyncio.run(run())
 
 
 def test_all_workers_of_an_endpoint_share_its_pace():
-    asked, found = through(Rates(requests_per_minute=1200), 11)
-    assert [one.text for one in found] == ["A"] * 11
-    assert asked[-1] - asked[0] >= 10 * 0.05 - 0.1
+    asked, found = through(Rates(requests_per_minute=240), 5)
+    assert [one.text for one in found] == ["A"] * 5
+    assert asked[-1] - asked[0] >= 4 * 0.25 - 0.3
 
 
 def test_a_stop_wakes_those_who_wait_for_the_pace():
