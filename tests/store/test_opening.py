@@ -63,9 +63,9 @@ def test_a_store_may_have_any_name(tmp_path, name):
 @pytest.mark.parametrize(
     ("where", "said_so"),
     [
-        ("mysql://h/db", "a store is a SQLite file or a PostgreSQL database, not 'mysql'"),
-        ("://", "'://' is not an address of a store"),
-        ("nothing://x", "a store is a SQLite file or a PostgreSQL database, not 'nothing'"),
+        ("mysql://h/db", "a store is the path of a SQLite file or the address of a PostgreSQL database, not mysql://"),
+        ("://", "a store is the path of a SQLite file or the address of a PostgreSQL database, not ://"),
+        ("nothing://x", "PostgreSQL database, not nothing://"),
     ],
 )
 def test_an_address_that_is_no_file_is_refused(where, said_so):

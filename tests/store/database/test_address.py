@@ -1,4 +1,4 @@
-"""Addresses of servers, taken apart and put together as libpq and SQLAlchemy do."""
+"""Addresses of servers, taken apart and put together as libpq does."""
 
 from __future__ import annotations
 
@@ -17,12 +17,9 @@ from steelyard.store.database.address import ServerUrl
         ("postgresql://m%40e:p%2Fw@h:/my%20db", {"user": "m@e", "password": "p/w", "host": "h", "dbname": "my db"}),
         ("postgresql://me:a#b?c/d@h/db", {"user": "me", "password": "a#b?c/d", "host": "h", "dbname": "db"}),
         ("postgresql://me:${PW}@${HOST}/db", {"user": "me", "password": "${PW}", "host": "${HOST}", "dbname": "db"}),
-        ("postgresql+psycopg://[fe80::1]:5/db", {"host": "fe80::1", "port": "5", "dbname": "db"}),
+        ("postgresql://[fe80::1]:5/db", {"host": "fe80::1", "port": "5", "dbname": "db"}),
         ("postgresql:///db?host=%2Ftmp&sslmode=require", {"dbname": "db", "host": "/tmp", "sslmode": "require"}),
         ("postgresql:///db?host=a,b&port=1,2", {"dbname": "db", "host": "a,b", "port": "1,2"}),
-        ("postgresql:///db?host=a:1&host=b:2", {"dbname": "db", "host": "a,b", "port": "1,2"}),
-        ("postgresql:///db?host=a:1&host=b", {"dbname": "db", "host": "a,b", "port": "1,"}),
-        ("postgresql:///db?host=a&host=b", {"dbname": "db", "host": "a,b"}),
     ],
 )
 def test_an_address_gives_the_settings_of_libpq(text, settings):
@@ -32,7 +29,7 @@ def test_an_address_gives_the_settings_of_libpq(text, settings):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "h/db", "postgresql:h", "postgresql://h:port/db", "postgresql:///d?sslmode=a&sslmode=b"]
+    "text", ["", "h/db", "postgresql:h", "postgresql://h:port/db", "postgresql:///d?host=a&host=b"]
 )
 def test_what_is_no_address_is_refused(text):
     with pytest.raises(ValueError, match=r"not the address|given twice"):

@@ -41,7 +41,7 @@ NASTY = ["\0", "a\0b", "\x1a", "\x1a0\x1aD800", "易\0", "\u202e", "'; DROP TABL
     [
         ("postgresql://me:geheim@h:5/db?schema=x&sslmode=require", "postgresql://me@h:5/db?schema=x"),
         ("postgres://me@h/db", "postgresql://me@h/db"),
-        ("postgresql+psycopg:///db?password=geheim", "postgresql:///db"),
+        ("postgresql:///db?password=geheim", "postgresql:///db"),
         ("postgresql://me:${PGSECRET}@h/db", "postgresql://me@h/db"),
         ("postgresql:///db?host=/tmp&sslpassword=geheim", "postgresql:///db?host=%2Ftmp"),
     ],
@@ -58,12 +58,12 @@ def test_an_address_is_shown_without_its_password(typed, shown, monkeypatch):
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("postgresql+asyncpg://h/db", "is written with psycopg, not 'asyncpg'"),
+        ("postgresql+asyncpg://h/db", r"PostgreSQL database, not postgresql\+asyncpg://"),
         ("postgresql://me@h:port/db", "the address of the store is not that of a PostgreSQL database"),
         ("postgresql://me:${STEELYARD_NOT_SET}@h/db", r"\$\{STEELYARD_NOT_SET\} has no value: set the environment"),
         ("postgresql://h/db?schema=A-b", "schema='A-b': the name of a schema"),
         ("postgresql://h/db?schema=a;drop", "schema='a;drop'"),
-        ("mariadb://h/db", "a SQLite file or a PostgreSQL database, not 'mariadb'"),
+        ("mariadb://h/db", "address of a PostgreSQL database, not mariadb://"),
     ],
 )
 def test_an_address_that_cannot_be_meant_is_refused(typed, said):

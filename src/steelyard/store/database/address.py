@@ -77,17 +77,11 @@ def locate(where: str | Path | None) -> Path | Address:
     if "://" not in text:
         return _real_path(text)
     scheme = text.partition("://")[0]
-    kind, _, driver = scheme.partition("+")
-    if kind == "sqlite":
-        return _file_of(text)
-    if not kind:
-        raise ConfigError(f"{text!r} is not an address of a store")
-    if kind not in _SERVERS:
+    if scheme not in _SERVERS:
         raise ConfigError(
-            f"a store is a SQLite file or a PostgreSQL database, not {kind!r}{did_you_mean(kind, _SERVERS)}"
+            f"a store is the path of a SQLite file or the address of a PostgreSQL database, not {scheme}://"
+            f"{did_you_mean(scheme, _SERVERS)}"
         )
-    if driver not in {"", "psycopg"}:
-        raise ConfigError(f"a store in PostgreSQL is written with psycopg, not {driver!r}: postgresql://user@host/db")
     return _server_of(text)
 
 
@@ -110,14 +104,6 @@ def has_password(where: str | Path | None) -> bool:
         except ValueError:
             return False
     return any(password and not list(references(password)) for password in _passwords(url))
-
-
-def _file_of(text: str) -> Path:
-    """The file of `sqlite:///relative.db` or `sqlite:////absolute.db`."""
-    host, slash, path = text.partition("://")[2].partition("?")[0].partition("/")
-    if host or not slash:
-        raise ConfigError(f"{text!r} is not an address of a store")
-    return _real_path(path)
 
 
 def _real_path(path: str) -> Path:
@@ -193,7 +179,7 @@ class ServerUrl:
 
         >>> ServerUrl.parse("postgresql://me@[::1]:5433/evals").host
         '::1'
-        >>> ServerUrl.parse("postgresql://me@/evals?host=a:1&host=b:2").query
+        >>> ServerUrl.parse("postgresql://me@/evals?host=a,b&port=1,2").query
         {'host': 'a,b', 'port': '1,2'}
 
         Raises:
@@ -236,19 +222,8 @@ class ServerUrl:
 
 
 def _settings(query: str) -> dict[str, str]:
-    """The settings of a query; several hosts, each with its port, become two lists as libpq takes them.
-
-    Raises:
-        ValueError: another setting is given twice.
-    """
     pairs = parse_qsl(query)
     settings = dict(pairs)
-    hosts = [value for key, value in pairs if key == "host"]
-    if len(settings) + max(0, len(hosts) - 1) != len(pairs):
+    if len(settings) < len(pairs):
         raise ValueError("a setting is given twice")
-    if len(hosts) > 1:
-        parts = [host.rpartition(":") if ":" in host else (host, "", "") for host in hosts]
-        settings["host"] = ",".join(host for host, _, _ in parts)
-        if any(port for _, _, port in parts):
-            settings["port"] = ",".join(port for _, _, port in parts)
     return settings
