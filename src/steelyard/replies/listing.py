@@ -90,7 +90,7 @@ def read_listing(text: str) -> Listing:
     """
     start, end, _ = answer_span(text)
     shown = text[start : min(end, start + LONGEST_LIST)]
-    if (parsed := json_list(shown)) is not None:
+    if (parsed := next(json_lists(shown), None)) is not None:
         entries = tuple(clean_entry(entry) for value in parsed.values for entry in _texts(value))
         said_empty = parsed.closed and not parsed.values
         return _or_empty(entries, "json") if entries else Listing((), "json" if said_empty else "none", said_empty)
@@ -153,11 +153,6 @@ class JsonList(NamedTuple):
     values: tuple[Any, ...]
     closed: bool
     end: int
-
-
-def json_list(text: str) -> JsonList | None:
-    """The first of `json_lists`; None where there is none."""
-    return next(json_lists(text), None)
 
 
 def json_lists(text: str) -> Iterator[JsonList]:

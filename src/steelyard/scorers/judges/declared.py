@@ -191,7 +191,8 @@ def read_numbered(reply: Reply, n: int) -> tuple[Verdict, ...]:
         verdict if verdict is not None and (verdict.value is not None or verdict.kind == "ambiguous") else None
         for verdict in verdicts
     ]
-    missing = _missing(reply) if any(usable) else unparsed_verdict(reply)
+    left_out = Verdict("unparsed", kind="truncated" if reply.finish == "length" else "none")
+    missing = left_out if any(usable) else unparsed_verdict(reply)
     return tuple(unless_stopped(verdict or missing, reply) for verdict in usable)
 
 
@@ -228,11 +229,6 @@ def unparsed_verdict(reply: Reply) -> Verdict:
     if verdict.outcome == "refused" or verdict.kind in {"empty", "truncated"}:
         return verdict
     return Verdict("unparsed", kind="none", reason=reply.text.strip())
-
-
-def _missing(reply: Reply) -> Verdict:
-    """The verdict on a number that the reply leaves out."""
-    return Verdict("unparsed", kind="truncated" if reply.finish == "length" else "none")
 
 
 REASON_TOKENS: Final = 512
