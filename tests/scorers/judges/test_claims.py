@@ -62,12 +62,12 @@ def test_further_windows_are_not_asked_about_where_all_is_supported():
 
 
 def test_a_claim_without_a_verdict_is_not_left_out_of_the_share():
-    judgement = claims(CLAIMS, "1. YES\n2. NO\n4. YES")
+    judgement = claims(CLAIMS, "1. YES\n2. NO\n4. NO")
 
     assert judgement.only.outcome == "unparsed"
     assert judgement.only.detail["kind"] == "ambiguous"
-    assert judgement.only.detail["bounds"] == [0.5, 0.75]
-    assert verdicts(judgement.only) == ["yes", "no", "", "yes"]
+    assert judgement.only.detail["bounds"] == [0.25, 0.5]
+    assert verdicts(judgement.only) == ["yes", "no", "", "no"]
 
 
 def test_a_claim_that_one_window_left_open_is_settled_by_another_that_supports_it():
