@@ -1,5 +1,8 @@
 """Which of given labels a judge chooses."""
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -164,3 +167,12 @@ def test_a_reply_that_is_a_label_and_nothing_else_gives_it():
 
 def test_two_numbers_with_a_stroke_between_are_both_where_no_third_is_a_label():
     assert read_one("0/1", ("0", "1"))[0] == ""
+
+
+def test_replies_of_five_languages_give_the_label_that_they_mean_or_none():
+    """Imagined replies: a hedge or a correction has no label, or that of its end; a wrong label is the worst."""
+    lines = (Path(__file__).parent / "data" / "label_replies.jsonl").read_text(encoding="utf-8").splitlines()
+    replies = [json.loads(line) for line in lines]
+    read = [(reply["label"], read_one(reply["text"], reply["labels"])[0], reply["text"]) for reply in replies]
+    assert [text for meant, label, text in read if label and label != meant] == []
+    assert sum(meant == label for meant, label, _ in read) >= 0.92 * len(read)

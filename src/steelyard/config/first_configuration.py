@@ -64,6 +64,7 @@ class FirstConfiguration:
     files: Mapping[str, str]
     columns: tuple[str, ...]
     notes: tuple[str, ...]
+_UNSCORED: Final = "no expected output and no checks: name its column, --columns expected=COLUMN, or see scorers"
 
 
 def first_configuration(
@@ -84,7 +85,7 @@ def first_configuration(
     _check_models(models, endpoint)
     rows = load_general(samples)
     scorer, reason = default_name(rows.data.samples)
-    scored = f"scored by {scorer}, since {reason}" if scorer else "no expected output and no checks: see scorers"
+    scored = f"scored by {scorer}, since {reason}" if scorer else _UNSCORED
     known = _known(scorer, rows.data.samples)
     return FirstConfiguration(
         {

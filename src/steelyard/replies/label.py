@@ -38,16 +38,25 @@ _LINE: Final = r"^[\s>(\[{\"'.|_~-]{0,12}(?:option |choice |选项)?"
 _ENDS: Final = re.compile(r"[\s.!。)\]}\"'|;,_~]{0,12}\Z")
 _LINE_ENDS: Final = re.compile(r"[\s.!。)\]}\"'|;,_~-]{0,12}$", re.MULTILINE)
 _OPENING: Final = re.compile(
-    r"[\s(\[{\"'<$|>.-]{0,10}(?:1[.)]\s{1,3})?(?:option |choice |class |category |level |grade |选项)?\Z", FLAGS
+    r"[\s(\[{\"'<$|>.-]{0,10}(?:1[.)]\s{1,3}|(?:definitely|clearly|certainly|absolutely|probably|(?:most )?likely) )?"
+    r"(?:option |choice |class |category |level |grade |选项)?\Z",
+    FLAGS,
 )
-_OPENING_ENDS: Final = re.compile(r"['\"\])]{0,2}\s{0,2}(?:[.,;:!。\n(—–]|-\s|because\b|since\b|\Z)|[)\]]", FLAGS)
+_OPENING_ENDS: Final = re.compile(
+    r"['\"\])]{0,2}\s{0,4}(?:[.,;:!。\n(—–]|-\s|(?:because|since|priority|sentiment|severity|urgency|risk)\b|\Z)|[)\]]",
+    FLAGS,
+)
 _STATED_ENDS: Final = re.compile(
-    r"['\")\]}>。]{0,3}\s{0,3}(?:[.,;:!?。、)\]}\"'\n<—–(]|\Z|(?:because|since|as|based|in|with|and|but|overall|here"
-    r"|to (?:the|this|its?|that)|for|by|answer|response|quality|category|level|due|is)\b|-\s|[的因级等档类])",
+    r"['\")\]}>。]{0,3}\s{0,5}(?:[.,;:!?。、)\]}\"'\n<—–(]|\Z|(?:because|since|as|based|in|with|and|but|overall|here"
+    r"|to (?:the|this|its?|that)|for|by|priority|sentiment|severity|urgency|risk|issue|ticket|team|rather|answer"
+    r"|response|quality|category|level|due|is)\b|-\s|[的因级等档类])",
     FLAGS,
 )
 _OR: Final = (
     r"['\"\])]{0,2}\s{0,2}(?:/|\||,?\s?\bor\b|或者?|还是|[,、](?=[^.\n]{1,80}(?:\bor\b|或|还是)))\s{0,2}['\"\[(]{0,2}"
+)
+_LISTED: Final = re.compile(
+    r"[\"'`*\])]{0,3}\s{0,2}(?:[,、/|]\s{0,2}(?:or|and)?|\bor\b|\band\b|或|和)\s{0,2}[\"'`*\[(]{0,3}", FLAGS
 )
 _NAMED_AGAIN: Final = re.compile(rf"{_OR}\w{{1,12}}\s?[:=]\s{{0,3}}[\"'(\[]{{0,2}}", FLAGS)
 _CLAUSE: Final = re.compile(r"(?<=[.!?;])\s|[。\n;]|, ?but\s|,但")
@@ -127,12 +136,14 @@ class _Tokens(NamedTuple):
         token: a label as a whole word; one letter as a capital, or in brackets.
         loose: any label, as a mark or a JSON value has it.
         offered: behind a label: another one is offered next to it, and both are of several parts.
+        second: before a label: it is the second of two that are offered.
         are_letters: whether they are single letters.
     """
 
     token: re.Pattern[str]
     loose: re.Pattern[str]
     offered: re.Pattern[str]
+    second: re.Pattern[str]
     are_letters: bool
 
 
@@ -146,8 +157,9 @@ def _tokens(labels: tuple[str, ...]) -> _Tokens:
     if len(labels) > 2 and all(label.isascii() and label.isdigit() for label in labels):  # not of `0/1`, which are two
         named += _number_behind(max(labels, key=int))
         token = rf"(?<![A-Za-z0-9.-]){named}(?![A-Za-z0-9-]|\.\d)"
-    whole_word, anywhere, offered = (re.compile(part, FLAGS) for part in (token, named, parts))
-    return _Tokens(whole_word, anywhere, offered, len(longest[0]) == 1)
+    second = rf"{loose}{_OR}\Z"
+    whole_word, anywhere, offered, before = (re.compile(part, FLAGS) for part in (token, named, parts, second))
+    return _Tokens(whole_word, anywhere, offered, before, len(longest[0]) == 1)
 
 
 def _number_behind(highest: str) -> str:
@@ -222,7 +234,18 @@ def _not_offered(matches: Sequence[re.Match[str]], text: str) -> list[re.Match[s
         and _NAMED_AGAIN.fullmatch(text, pair[0].end(), pair[1].start())
         for match in pair
     }
-    return [match for match in matches if match.start() not in joined]
+    return [match for match in matches if match.start() not in joined | _enumerated(matches, text)]
+
+
+def _enumerated(matches: Sequence[re.Match[str]], text: str) -> set[int]:
+    """Where labels stand that are three or more in a row, as those that may be chosen: `bug, billing or account`."""
+    rows: list[list[re.Match[str]]] = []
+    for match in matches:
+        if rows and _LISTED.fullmatch(text, rows[-1][-1].end(), match.start()):
+            rows[-1].append(match)
+        else:
+            rows.append([match])
+    return {match.start() for row in rows if len(row) > 2 for match in row}
 
 
 def _is_aside(text: str, match: re.Match[str]) -> bool:
@@ -270,6 +293,8 @@ def _stated(text: str, match: re.Match[str], forms: Sequence[VerdictForm], token
     start, end = match.span()
     if pattern("label", "weakened").search(text, max(0, start - _WEAKENED_WITHIN), start):
         return None
+    if tokens.second.search(text, max(0, start - _WEAKENED_WITHIN), start):
+        return None
     clause = _CLAUSE.split(text[max(0, start - _SUPPOSED_WITHIN) : start])[-1]
     supposed = pattern("label", "supposed").search(clause) is not None
     offered = tokens.offered.match(text, end) is not None
@@ -292,7 +317,7 @@ _BESIDE: Final = 32
 """Characters that may stand beside each label of a list, and in front of the first."""
 _END: Final = 20_000
 """Characters at the end of a reply in which a hedge is looked for."""
-_SEPARATORS: Final = re.compile(r"\s{0,3}(?:[,;/|+&、，；\n]|\band\b|\bor\b|和|或|与)\s{0,3}", re.IGNORECASE)
+_SEPARATORS: Final = re.compile(r"\s{0,3}(?:[,;/|+&、，；\n]|\band\b|\bor\b|\bbut\b|和|或|与)\s{0,3}", re.IGNORECASE)
 _LEAD: Final = re.compile(r"\A[^:=\n]{1,30}[:=]\s{0,3}")
 _AROUND: Final = " .!\"'*`()[]"
 _NUMBER: Final = re.compile(r"\A\s{0,3}(?:\d{1,2}[.)]|[-•])\s{1,3}")
@@ -365,5 +390,5 @@ def _names_several(text: str, labels: Sequence[str]) -> bool:
     if _tokens(tuple(_known(tuple(labels)))).loose.fullmatch(listed.strip(_AROUND)):
         return False  # `4/5`
     entries = [_NUMBER.sub("", part) for part in _SEPARATORS.split(listed)]
-    parts = {plain_label(entry.strip(_AROUND)) for entry in entries}
+    parts = {plain_label(entry.strip(_AROUND)) for entry in entries} - {""}
     return len(parts) > 1 and parts <= {plain_label(label) for label in labels}

@@ -259,7 +259,8 @@ def _input(table: Table, headers: Mapping[Column, str], free: Mapping[Column, st
     if not fits:
         example = _longest(table, free)
         raise ConfigError(
-            f"{table.title}: no column for the input; the columns found are {', '.join(headers.values()) or 'none'}. "
+            f"{table.title}: no column for the input; the columns found are {', '.join(headers.values()) or 'none'}"
+            f"{'' if table.keyed else ', since the first row is the header'}. "
             f"Name it in a prompt, as {{{{{example}}}}}, or with columns: {{input: {example}}} under samples (init and "
             f"check take --columns input={example})"
         )
