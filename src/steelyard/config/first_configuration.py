@@ -64,6 +64,8 @@ class FirstConfiguration:
     files: Mapping[str, str]
     columns: tuple[str, ...]
     notes: tuple[str, ...]
+
+
 _UNSCORED: Final = "no expected output and no checks: name its column, --columns expected=COLUMN, or see scorers"
 
 

@@ -35,7 +35,6 @@ from steelyard.sql.sandbox import Sandbox
 from steelyard.types import Output, Sample, Score, ScoreInfo
 
 _NAME: Final = "python_test"
-_FENCES: Final = ("```", "~~~")
 _START_S: Final = 20.0
 """Seconds for two interpreters to start on a busy machine, beside the test's own."""
 _MOST_RESULT: Final = 4096
@@ -125,7 +124,8 @@ class PythonTest:
         read_end, write_end = os.pipe()
         with contextlib.ExitStack() as opened:
             opened.callback(os.close, read_end)
-            with ours, theirs, _closed_after(write_end):
+            with ours, theirs, contextlib.ExitStack() as started:
+                started.callback(os.close, write_end)
                 opened.enter_context(self._process(("code", code, unsafe), (theirs.fileno(), theirs.fileno())))
                 opened.enter_context(self._process(("test", test, unsafe), (ours.fileno(), write_end)))
             return self._verdict(read_end)
@@ -177,14 +177,6 @@ class PythonTest:
         return verdict, reason
 
 
-@contextlib.contextmanager
-def _closed_after(descriptor: int) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        os.close(descriptor)
-
-
 def code_in(text: str, names: Collection[str] = ()) -> str:
     r"""The Python code of a reply; "" for none.
 
@@ -198,11 +190,7 @@ def code_in(text: str, names: Collection[str] = ()) -> str:
     'def f(): return 1'
     """
     text = without_reasoning(text)[0]
-    blocks = (
-        [dedent(text[block.start : block.end]).strip() for block in blocks_of(text, 0, len(text))]
-        if _is_fenced(text)
-        else []
-    )
+    blocks = [dedent(text[block.start : block.end]).strip() for block in blocks_of(text, 0, len(text))]
     parsed = [block for block in blocks if block and _parses(block)]
     if not parsed:
         return max(blocks, key=len, default="") or _unfenced_code(text)
@@ -210,7 +198,8 @@ def code_in(text: str, names: Collection[str] = ()) -> str:
     if not defining:
         return max(parsed, key=len)
     last = defining[-1]
-    return "\n\n".join([*filter(_only_defines, parsed[:last]), parsed[last]])
+    before = [block for block in parsed[:last] if all(isinstance(node, _ONLY_DEFINE) for node in ast.parse(block).body)]
+    return "\n\n".join([*before, parsed[last]])
 
 
 def _unfenced_code(text: str) -> str:
@@ -234,14 +223,6 @@ def _defined_in(code: str) -> set[str]:
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             names |= code_worker.made_in([*ast.walk(node)])
     return names
-
-
-def _only_defines(code: str) -> bool:
-    return all(isinstance(node, _ONLY_DEFINE) for node in ast.parse(code).body)
-
-
-def _is_fenced(text: str) -> bool:
-    return any(fence in text for fence in _FENCES)
 
 
 def _parses(code: str) -> bool:
