@@ -17,7 +17,6 @@ import typer.main
 from typer.core import TyperGroup
 
 from steelyard.cli.output import BROKEN, INTERRUPTED, USER_MISTAKE, while_read
-from steelyard.cli.plain_parameters import skip_pydantic
 from steelyard.errors import ConfigError, DataError, SteelyardError, bounded
 from steelyard.escaping import visible
 
@@ -75,7 +74,6 @@ def build_app(only: str = "", *, names_only: bool = False) -> typer.Typer:
     """
     app = typer.Typer(
         cls=CommandsByHeading,
-        add_completion=False,  # `steelyard completion` answers in less time
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,  # with it typer imports rich for --help: 0.16 s of CPU
@@ -139,16 +137,16 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
     debug = "--debug" in arguments_given
     # People append --debug to the command that just failed; typer does not accept a global option there.
     words = [argument for argument in arguments_given if argument != "--debug"]
+    typed = words or _line_to_complete()
     names = {name.partition(" ")[0] for name in _commands()}
     # The first word if it is a command or a group; "" for an option or an unknown word.
-    name = words[0] if words and words[0] in names else ""
+    name = typed[0] if typed and typed[0] in names else ""
     if name in _READING:
         # From numpy's import on, the idle threads of its BLAS spin: a tenth of the CPU of `compare`. They gain nothing
         # for matrices as small as ours.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        command = typer.main.get_command(build_app(name, names_only=names.isdisjoint(words)))
-        skip_pydantic(command)
+        command = typer.main.get_command(build_app(name, names_only=names.isdisjoint(typed)))
         code = command(args=words, standalone_mode=False, prog_name="steelyard")
     except typer.Exit as stop:
         code = stop.exit_code
@@ -163,6 +161,13 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
         with while_read():
             (show or functools.partial(_explain, error, debug=debug))()
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _line_to_complete() -> list[str]:
+    """The words behind `steelyard` in the line for which a shell asks typer how it goes on."""
+    if "_STEELYARD_COMPLETE" not in os.environ:
+        return []
+    return os.environ.get("_TYPER_COMPLETE_ARGS", os.environ.get("COMP_WORDS", "")).split()[1:]
 
 
 def _explain(error: Exception, *, debug: bool) -> None:

@@ -35,6 +35,7 @@ _ExportedRuns = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="RUN...",
+        autocompletion=options.names_of_runs,
         help="Runs: ids or the start of them, targets' names, or 'latest'; all by default with --salvage.",
     ),
 ]

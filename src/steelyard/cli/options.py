@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -14,13 +15,16 @@ from steelyard.config.environment import Environment
 from steelyard.config.given import note_given
 from steelyard.config.load import Loaded, load
 from steelyard.config.model_file import build_model, load_judges, model_of_flags
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, SteelyardError
 from steelyard.evaluation import RunConfig
 from steelyard.evaluation.judge_panel import JudgesFile
 from steelyard.models.base import Model
 from steelyard.report.render.terminal import console, say
 from steelyard.store import Run, Store
 from steelyard.store.database.address import has_password, locate
+from steelyard.store.store import LATEST
+
+_MOST_COMPLETED: Final = 200
 
 
 def _warn_of_password(store: str | None) -> str | None:
@@ -43,15 +47,33 @@ StoreOption = Annotated[
         callback=_warn_of_password,
     ),
 ]
+
+
+def names_of_runs(ctx: typer.Context) -> list[str]:
+    """Ids and targets of the newest runs, and `latest`, for a shell that completes the name of a run."""
+    with contextlib.suppress(SteelyardError), Store(ctx.params.get("store")) as store:
+        runs = store.runs()[:_MOST_COMPLETED]
+        return list(dict.fromkeys([LATEST, *(run.target for run in runs), *(run.id for run in runs)]))
+    return []
+
+
 FullOption = Annotated[bool, typer.Option("--full", help="Print every table and note, not only the result.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 RunArgument = Annotated[
     str,
-    typer.Argument(metavar="RUN", help="A run's id or the start of it, a target's name, SUITE/TARGET, or 'latest'."),
+    typer.Argument(
+        metavar="RUN",
+        help="A run's id or the start of it, a target's name, SUITE/TARGET, or 'latest'.",
+        autocompletion=names_of_runs,
+    ),
 ]
 RunsArgument = Annotated[
     list[str],
-    typer.Argument(metavar="RUN...", help="Runs: ids or the start of them, targets' names, SUITE/TARGET, or 'latest'."),
+    typer.Argument(
+        metavar="RUN...",
+        help="Runs: ids or the start of them, targets' names, SUITE/TARGET, or 'latest'.",
+        autocompletion=names_of_runs,
+    ),
 ]
 ConfigArgument = Annotated[Path, typer.Argument(metavar="CONFIG", help="A configuration: YAML, TOML or JSON.")]
 HtmlOption = Annotated[

@@ -24,7 +24,12 @@ ConfigOption = Annotated[
 
 def resume(
     run: Annotated[
-        str, typer.Argument(metavar="RUN", help="A run of the evaluation; the newest unfinished one by default.")
+        str,
+        typer.Argument(
+            metavar="RUN",
+            help="A run of the evaluation; the newest unfinished one by default.",
+            autocompletion=options.names_of_runs,
+        ),
     ] = "",
     store: options.StoreOption = None,
     config: ConfigOption = None,

@@ -76,7 +76,9 @@ def delete(
     runs: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="RUN...", help="Runs: ids or the start of them, 'latest', or names that only one run has."
+            metavar="RUN...",
+            help="Runs: ids or the start of them, 'latest', or names that only one run has.",
+            autocompletion=options.names_of_runs,
         ),
     ] = None,
     older_than: Annotated[
