@@ -19,7 +19,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 TREE = {
     "analysis", "building", "cli", "config", "constraints.py", "data", "errors.py", "escaping.py", "evaluation",
-    "fast_json.py", "files.py",
+    "files.py",
     "from_python", "generate",
     "lazy.py", "models", "normal_form.py", "people", "plain_json.py", "posix.py",
     "prompts", "py.typed", "pytest_plugin.py", "registry.py", "report", "retrieval", "runner", "scorers", "session",

@@ -10,9 +10,7 @@ import sys
 import traceback
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from pathlib import Path
 
-import orjson
 import pytest
 from tests.loopback import completion, http, peer, said
 
@@ -239,11 +237,10 @@ def test_a_name_without_a_provider_is_refused_before_the_first_call():
         LiteLLM("no-such-thing").load()
 
 
-def test_without_the_package_it_says_how_to_install_it(tmp_path):
-    (tmp_path / "orjson").symlink_to(Path(orjson.__file__).parent)  # every installation has this one
+def test_without_the_package_it_says_how_to_install_it():
     script = (
         "import sys\n"
-        f"sys.path = [one for one in sys.path if 'site-packages' not in one] + [{str(tmp_path)!r}]\n"
+        "sys.path = [one for one in sys.path if 'site-packages' not in one]\n"
         "from steelyard.models import litellm as ours\n"
         "try: ours.LiteLLM('openai/m').check()\n"
         "except Exception as error: print(error)\n"

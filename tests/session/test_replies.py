@@ -86,7 +86,6 @@ PLAIN = st.recursive(
 
 @given(ANY_TEXT, ANY_TEXT, st.integers(0, 2**70), st.floats(0, 1e6), st.dictionaries(ANY_TEXT, ANY_TEXT | PLAIN))
 def test_a_reply_is_stored_in_the_bytes_of_the_standard_library(text, finish, tokens, latency, metadata):
-    """Whether orjson wrote them or not: bodies of earlier versions are compared with, and compressed by, new ones."""
     reply = Reply("00", text, finish, Usage(tokens, 3), latency, (Attempt("", latency),), metadata=metadata)
     packed = pack_reply(reply)
     assert packed == to_json([text, finish, [tokens, 3, 0], round(latency, 3), 0, metadata])

@@ -14,9 +14,8 @@ from urllib.parse import quote
 
 from steelyard.errors import ConfigError, ModelError
 from steelyard.evaluation.objects import Options, Suite
-from steelyard.models.base import Answer, Model, ModelInfo, Request, Wire
+from steelyard.models.base import Answer, Model, ModelInfo, Request, Wire, encode_body
 from steelyard.models.faults import filtered_reply, parse_json
-from steelyard.models.json_bodies import encode_body
 from steelyard.models.limits import Retry
 from steelyard.types import Asks, Message, Output, Reply, Sample
 

@@ -15,10 +15,9 @@ from typing import Any, ClassVar, Final, Literal
 
 from steelyard.constraints import Timeout
 from steelyard.errors import ConfigError, expect_number
-from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, finish_named, usage_of
+from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, finish_named, mapping_or_empty, usage_of
 from steelyard.models.endpoint import EndpointModel
 from steelyard.models.faults import quoted
-from steelyard.models.json_bodies import mapping_or_empty
 from steelyard.models.native import (
     CalledTool,
     FilePart,

@@ -7,6 +7,7 @@ stored answer can be read again.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -19,6 +20,7 @@ from steelyard.models.references import check_sent
 from steelyard.types import Message, Reply, Usage, estimate_tokens
 
 _METHODS: Final = ("request", "send", "read")
+_ENCODE: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 _MOST_TOKENS: Final = 1 << 40
 """A count beyond this is not a count; added up, it must still fit into the store's 64 bits."""
 Watch = Callable[[bytes], bool]
@@ -362,3 +364,22 @@ def finish_named(reason: str) -> str:
     ('content_filter', 'stop', 'abort')
     """
     return _FINISHES.get(reason, reason)
+
+
+def encode_body(body: Any) -> bytes:
+    r"""Compact JSON in ASCII, so that half of a surrogate pair can be sent too; the journal's key is a hash of it.
+
+    Raises:
+        TypeError: a value has no JSON form.
+
+    >>> encode_body({"a": ["易", 1e-7, 0.5]})
+    b'{"a":["\\u6613",1e-07,0.5]}'
+    """
+    return _ENCODE(body).encode()
+
+
+def mapping_or_empty(value: Any) -> Mapping[str, Any]:
+    """`value` where it is a mapping, else an empty one: services send null, texts and lists in place of mappings."""
+    if value is None or type(value) is dict:  # checking an abstract class takes ten times as long
+        return value or {}
+    return value if isinstance(value, Mapping) else {}

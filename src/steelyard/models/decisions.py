@@ -17,9 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from steelyard.models.base import Answer, Fault, Request, Wire, usage_of
+from steelyard.models.base import Answer, Fault, Request, Wire, encode_body, mapping_or_empty, usage_of
 from steelyard.models.faults import error_of, parse_json, quoted
-from steelyard.models.json_bodies import encode_body, mapping_or_empty, parse_body
 from steelyard.models.native import FilePart, MessageTurn, items_of
 from steelyard.models.refusals import kind_of, refusal_kind
 from steelyard.types import Reply, Usage
@@ -106,7 +105,7 @@ async def send_decision(request: Request, wire: Wire) -> Answer:
             for a verdict as text instead.
     """
     form = f"{request.url} SGLang's form"
-    body = mapping_or_empty(parse_body(request.payload))
+    body = mapping_or_empty(json.loads(request.payload))
     in_openai_form = isinstance(body.get("questions"), list)
     first = request
     if in_openai_form and wire.learned.get(form):

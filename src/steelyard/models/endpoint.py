@@ -17,8 +17,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from steelyard.constraints import Timeout
 from steelyard.errors import ConfigError
-from steelyard.models.base import SLOW_S, Answer, CallParameters, Request, Wire, endpoint_of
-from steelyard.models.json_bodies import encode_body
+from steelyard.models.base import SLOW_S, Answer, CallParameters, Request, Wire, encode_body, endpoint_of
 from steelyard.models.references import REFERENCE, check_key, check_secrets, masked
 
 Headers = tuple[tuple[str, str], ...]

@@ -39,7 +39,6 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from steelyard.models.base import Answer, Fault, Refused
-from steelyard.models.json_bodies import parse_body
 from steelyard.models.mismatches import is_page, mismatch, without_mapped_form
 from steelyard.models.references import without_query
 from steelyard.models.refusals import (
@@ -297,7 +296,7 @@ def parse_json(answer: Answer) -> Any:
         Fault: `malformed`, sent again: HTML, a truncated body, anything else that is not JSON. It may have been billed.
     """
     try:
-        return parse_body(answer.body)
+        return json.loads(answer.body)
     except (ValueError, RecursionError) as error:
         content = quoted(answer.body) or "an empty body"
         fault = Fault("malformed", f"status {answer.status}, but {_form(answer)}: {content}", billed=True)

@@ -14,11 +14,10 @@ from urllib.parse import quote
 
 from steelyard.constraints import Timeout
 from steelyard.errors import ConfigError
-from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, usage_of
+from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, encode_body, mapping_or_empty, usage_of
 from steelyard.models.decisions import DECISIONS, decision_in, gemini_decision_body, is_decision, send_decision
 from steelyard.models.endpoint import EndpointModel
 from steelyard.models.faults import parse_json, quoted
-from steelyard.models.json_bodies import encode_body, mapping_or_empty
 from steelyard.models.native import (
     CalledTool,
     FilePart,

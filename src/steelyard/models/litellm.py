@@ -23,17 +23,8 @@ from typing import Any, Final
 
 from steelyard.constraints import Timeout
 from steelyard.errors import ConfigError, install_command
-from steelyard.models.base import (
-    Answer,
-    CallParameters,
-    Fault,
-    Request,
-    Wire,
-    as_messages,
-    endpoint_of,
-)
+from steelyard.models.base import Answer, CallParameters, Fault, Request, Wire, as_messages, encode_body, endpoint_of
 from steelyard.models.endpoint import most_tokens
-from steelyard.models.json_bodies import encode_body
 from steelyard.models.openai_compatible import read_completion
 from steelyard.models.prices import PER, Price, PriceTable
 from steelyard.models.references import check_key, check_secrets, masked

@@ -10,13 +10,13 @@ concern one sample, or pass.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from steelyard.models.base import Answer, Fault, Model, Request
-from steelyard.models.json_bodies import parse_body
 from steelyard.models.references import without_query
 from steelyard.models.refusals import MISMATCH, alike, is_html, setting_named
 
@@ -148,13 +148,13 @@ def _advice(fault: Fault, model: Model, address: str) -> str:
 def complete_values(answer: Answer) -> tuple[Any, ...]:
     """The JSON values of a body in any form: one, one a line, or in server-sent events; none if it is not whole."""
     try:
-        return (parse_body(answer.body),)
+        return (json.loads(answer.body),)
     except (ValueError, RecursionError):
         pass
     lines = (line.strip() for line in answer.body.splitlines())
     parts = [line.removeprefix(b"data:").strip() for line in lines if line and not line.startswith(_OTHER_FIELDS)]
     try:
-        return tuple(parse_body(part) for part in parts if part != b"[DONE]")
+        return tuple(json.loads(part) for part in parts if part != b"[DONE]")
     except (ValueError, RecursionError):
         return ()
 

@@ -20,10 +20,9 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from steelyard.errors import ConfigError
-from steelyard.models.base import WITHOUT_TEXT, Answer, Fault, as_messages
+from steelyard.models.base import WITHOUT_TEXT, Answer, Fault, as_messages, encode_body, mapping_or_empty
 from steelyard.models.endpoint import EndpointModel, check_truncation
 from steelyard.models.faults import fault_of_error, filtered_reply, names_error, parse_json, quoted
-from steelyard.models.json_bodies import encode_body, mapping_or_empty
 from steelyard.models.mismatches import keys_named, mismatch, said_nothing
 from steelyard.models.refused_parameters import LIMITS
 from steelyard.models.streaming import streamed_text, values_in

@@ -16,9 +16,8 @@ from typing import Annotated, Any, Final
 
 from steelyard.constraints import Timeout, Within
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, usage_of
+from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, encode_body, mapping_or_empty, usage_of
 from steelyard.models.endpoint import EndpointModel
-from steelyard.models.json_bodies import encode_body, mapping_or_empty, parse_body
 from steelyard.models.native import (
     CalledTool,
     MessageTurn,
@@ -105,7 +104,7 @@ class Ollama(EndpointModel):
         """Send it once."""
         if not self.stream:
             return await wire.exchange(request)
-        body = {**mapping_or_empty(parse_body(request.payload)), "stream": True}
+        body = {**mapping_or_empty(json.loads(request.payload)), "stream": True}
         streamed = replace(request, payload=encode_body(body), watch=lambda: first_of(_spoken))
         return _whole(await wire.exchange(streamed))
 
@@ -143,7 +142,7 @@ class Ollama(EndpointModel):
         Raises:
             Fault: with the window; not sent again.
         """
-        window = mapping_or_empty(mapping_or_empty(parse_body(request.payload)).get("options")).get("num_ctx", 0)
+        window = mapping_or_empty(mapping_or_empty(json.loads(request.payload)).get("options")).get("num_ctx", 0)
         if reply.usage.estimated or reply.usage.input_tokens != window // 2 + 2:
             return
         if _MOST_PER_ESTIMATE * request.input_tokens < window // 2:

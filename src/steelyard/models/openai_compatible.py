@@ -11,6 +11,7 @@ prompt with its log probability, which no chat endpoint does. Source: OpenAI API
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from steelyard.models.base import (
     Wire,
     as_messages,
     finish_named,
+    mapping_or_empty,
     usage_of,
 )
 from steelyard.models.decisions import DECISIONS, decision_body, decision_in, is_decision, send_decision
@@ -40,7 +42,6 @@ from steelyard.models.faults import (
     parse_json,
     quoted,
 )
-from steelyard.models.json_bodies import mapping_or_empty, parse_body
 from steelyard.models.mismatches import keys_named, mismatch, said_nothing
 from steelyard.models.native import items_of, turns_of
 from steelyard.models.prices import PER
@@ -177,7 +178,7 @@ class OpenAICompatible(EndpointModel):
 
 def _follows(reply: Reply, request: Request) -> bool:
     """Whether a reply is of the form that its call allows alone, as far as that can be told."""
-    wanted = mapping_or_empty(mapping_or_empty(parse_body(request.payload)).get("structured_outputs"))
+    wanted = mapping_or_empty(mapping_or_empty(json.loads(request.payload)).get("structured_outputs"))
     if isinstance(choices := wanted.get("choice"), list):
         return reply.text in choices
     if isinstance(pattern := wanted.get("regex"), str):
@@ -190,7 +191,7 @@ def _follows(reply: Reply, request: Request) -> bool:
     if wanted.get("json") is None and not wanted.get("json_object"):
         return True
     try:
-        parse_body(reply.text.encode("utf-8", "surrogatepass"))
+        json.loads(reply.text.encode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):
         return False
     return True

@@ -15,11 +15,10 @@ from typing import Any, ClassVar, Final, Literal
 
 from steelyard.constraints import Timeout
 from steelyard.errors import ConfigError
-from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, usage_of
+from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, mapping_or_empty, usage_of
 from steelyard.models.decisions import DECISIONS, decision_body, decision_in, is_decision, send_decision
 from steelyard.models.endpoint import EndpointModel
 from steelyard.models.faults import ErrorBody, error_body, fault_in_body, parse_json, quoted
-from steelyard.models.json_bodies import mapping_or_empty
 from steelyard.models.native import (
     CalledTool,
     FilePart,

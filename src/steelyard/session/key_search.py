@@ -9,6 +9,7 @@ four-byte words into which the view is cut, whatever its place, and all words ar
 from __future__ import annotations
 
 import html
+import json
 import re
 import sys
 import unicodedata
@@ -17,7 +18,6 @@ from collections.abc import Iterator, Mapping
 from itertools import chain, compress
 from typing import Final, NamedTuple
 
-from steelyard import fast_json
 from steelyard.session.key_forms import EXACT, FOLDED, LETTERS, SHORTEST, SYMBOLS, KeyWindows, View
 
 __all__ = ["KeySearch"]
@@ -286,7 +286,7 @@ def _ascii(match: re.Match[str]) -> str:
 
 def _is_json(data: bytes) -> bool:
     try:
-        fast_json.loads(data)
-    except ValueError:
+        json.loads(data)
+    except (ValueError, RecursionError):
         return False
     return True
