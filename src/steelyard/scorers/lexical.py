@@ -102,7 +102,6 @@ class ChrF:
         threshold: share from which a sample passes; None: none is set.
         n: highest order of character n-grams.
         beta: weight of recall against precision.
-        word_order: highest order of word n-grams; 2 is chrF++.
 
     >>> ChrF()(Sample("1", "Which city?", "北京"), Output("北京")).value
     1.0
@@ -113,7 +112,6 @@ class ChrF:
     threshold: Share | None = None
     n: Annotated[int, Within(1)] = 6
     beta: Positive = 2.0
-    word_order: Annotated[int, Within(0)] = 0
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -126,7 +124,7 @@ class ChrF:
         if (score := unscored("chrf", problem, output)) is not None:
             return score
         answer = text_of(output)
-        measure = partial(chrf, answer=answer, n=self.n, beta=self.beta, word_order=self.word_order)
+        measure = partial(chrf, answer=answer, n=self.n, beta=self.beta)
         values = [measure(text) for text in texts]
         best = values.index(max(values))
         reason = f"{'' if answer.strip() else 'the output is empty'}{which_reference(best, len(texts))}".removeprefix(

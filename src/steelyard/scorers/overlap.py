@@ -24,7 +24,6 @@ _WORD: Final = re.compile(rf"[{_WIDE}]|[^\W_{_WIDE}]+")
 _ASCII_WORD: Final = re.compile(r"[a-z0-9]+")
 _UNIT: Final = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+")
 _ARTICLES: Final = frozenset({"a", "an", "the"})
-_CHRF_PUNCTUATION: Final = frozenset(string.punctuation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +178,13 @@ def _positions(words: Sequence[str], vocabulary: frozenset[str]) -> Mapping[str,
     return {word: int.from_bytes(bits, "little") for word, bits in bitmaps.items()}
 
 
-def chrf(reference: str, answer: str, *, n: int = 6, beta: float = 2.0, word_order: int = 0) -> float:
+def chrf(reference: str, answer: str, *, n: int = 6, beta: float = 2.0) -> float:
     """chrF: overlap of two texts in character n-grams, in [0, 1]; whitespace is ignored.
 
     P_k and R_k are the shares of the answer's and of the reference's n-grams of order k that are in the other, counted
     with repeats; P and R their means over the orders that both texts have; chrF = (1 + beta^2) P R / (beta^2 P + R).
     Case matters. It needs no tokenizer, so it works for any language.
-    Source: M. Popović, "chrF: character n-gram F-score for automatic MT evaluation", WMT 2015, section 2; with words
-    "chrF++: words helping character n-grams", WMT 2017.
+    Source: M. Popović, "chrF: character n-gram F-score for automatic MT evaluation", WMT 2015, section 2.
     Deviations, all as in sacrebleu: orders that one of the texts is too short for are left out of both means; the means
     come before the F-measure; the value is 1 where sacrebleu prints 100.
 
@@ -195,7 +193,6 @@ def chrf(reference: str, answer: str, *, n: int = 6, beta: float = 2.0, word_ord
         answer: the text that is scored.
         n: highest order of character n-grams, at least 1.
         beta: weight of recall; 2 gives recall twice the weight of precision.
-        word_order: highest order of word n-grams; 2 is chrF++.
 
     >>> round(chrf("cat", "cats", n=2), 4)  # P = (3/4 + 2/3) / 2, R = 1
     0.9239
@@ -207,12 +204,6 @@ def chrf(reference: str, answer: str, *, n: int = 6, beta: float = 2.0, word_ord
         _ngramoverlap_of(_character_ngrams(expected, order), _character_ngrams(answered, order))
         for order in range(1, n + 1)
     ]
-    if word_order:
-        expected_words, answered_words = _split_punctuation(reference), _split_punctuation(answer)
-        per_order += [
-            _ngramoverlap_of(_word_ngrams(expected_words, order), _word_ngrams(answered_words, order))
-            for order in range(1, word_order + 1)
-        ]
     defined = [shares for shares in per_order if shares is not None]
     if not defined:
         return 0.0
@@ -224,26 +215,9 @@ def _character_ngrams(text: str, order: int) -> Counter[str]:
     return Counter([text[at : at + order] for at in range(len(text) - order + 1)])
 
 
-def _word_ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
-    return Counter([tuple(words[at : at + order]) for at in range(len(words) - order + 1)])
-
-
 def _ngramoverlap_of(expected: Counter[Any], answered: Counter[Any]) -> tuple[float, float] | None:
     """(precision, recall) of one order; None where one of the texts has no n-gram of it."""
     if not expected or not answered:
         return None
     common = (expected & answered).total()
     return common / answered.total(), common / expected.total()
-
-
-def _split_punctuation(text: str) -> list[str]:
-    """Split at whitespace; one punctuation mark at a word's end, or else at its start, is a word of its own."""
-    words: list[str] = []
-    for word in text.split():
-        if len(word) > 1 and word[-1] in _CHRF_PUNCTUATION:
-            words += [word[:-1], word[-1]]
-        elif len(word) > 1 and word[0] in _CHRF_PUNCTUATION:
-            words += [word[0], word[1:]]
-        else:
-            words.append(word)
-    return words

@@ -78,17 +78,12 @@ class FoldedText:
     @cached_property
     def weight(self) -> int:
         """How long it is: 3 for a word, 2 for a character that stands for itself."""
-        return _WORD * len(self.words) if self.original.isascii() else sum(map(_weight, self.words))
+        return sum(map(_weight, self.words))
 
     @cached_property
     def shingles(self) -> frozenset[int]:
         """Hashes of its shingles; none of a text that is shorter than one."""
-        words = self.words
-        # Text of one kind, which is nearly all there is, takes half as long with shingles of one number of words.
-        for word_weight, count in ((_WORD, SHINGLE_WORDS), (_CHARACTER, SHINGLE_CHARACTERS)):
-            if self.weight == word_weight * len(words):
-                return frozenset(map(hash, zip(*(words[at:] for at in range(count)), strict=False)))
-        return frozenset(_shingles(words))
+        return frozenset(hash(self.words[start:end]) for start, end in _shingle_ranges(self.words))
 
     def is_fragment_of(self, other: FoldedText) -> bool:
         """Whether it is too short to stand for the other text: up to 3 words or 5 characters, and below half of it.
@@ -147,11 +142,6 @@ class FoldedText:
 
 def _weight(word: str) -> int:
     return _CHARACTER if len(word) == 1 and word >= _WIDE_FROM else _WORD
-
-
-def _shingles(words: Sequence[str]) -> Iterator[int]:
-    """Yield the hash of each shingle."""
-    yield from (hash(words[start:end]) for start, end in _shingle_ranges(words))
 
 
 def _shingle_ranges(words: Sequence[str]) -> Iterator[tuple[int, int]]:

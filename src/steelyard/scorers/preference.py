@@ -263,9 +263,10 @@ class HumanPreference:
                 raise ConfigError(f"columns: a vote has no {role!r}{did_you_mean(role, ROLES)}")
         if self.sides and (len(self.sides) != 2 or self.sides[0] == self.sides[1]):
             raise ConfigError(f"sides: the names of two different sides, not {self.sides!r}")
-        read_rows(Path(self.file), self.columns)
         if self.sides:
             self._votes()
+        else:
+            read_rows(Path(self.file), self.columns)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Count the votes on one pair."""
@@ -299,9 +300,9 @@ def _counts(votes: Sequence[Vote]) -> dict[str, int]:
 def majority(votes: Sequence[Vote]) -> tuple[Label, str]:
     """The side with more than half of the votes, else a tie; and the counts in words.
 
-    >>> majority([Vote("A", "", ""), Vote("A", "", ""), Vote("tie", "", "")])
+    >>> majority([Vote("A", ""), Vote("A", ""), Vote("tie", "")])
     ('A', 'A: 2 of 3 votes')
-    >>> majority([Vote("A", "", ""), Vote("B", "", "")])
+    >>> majority([Vote("A", ""), Vote("B", "")])
     ('tie', 'no majority: A 1, B 1, tie 0')
     """
     label, count = Counter(vote.label for vote in votes).most_common(1)[0]
@@ -342,7 +343,6 @@ class Vote(NamedTuple):
 
     label: str
     annotator: str
-    location: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,18 +368,6 @@ def read_rows(file: Path, columns: Mapping[str, str]) -> tuple[VoteRow, ...]:
         ConfigError: there is no such file or column.
         DataError: it cannot be read, or a row names no sample or one side of a pair alone.
     """
-    return _read_rows(*_key(file, columns))
-
-
-def _key(file: Path, columns: Mapping[str, str]) -> tuple[Path, Columns, Version]:
-    """The cache key of a file's content: as long as it is not written to, it is read once."""
-    with boundary("data", f"{file.name} cannot be read"):
-        stat = file.stat() if file.is_file() else None
-    return file, tuple(sorted(columns.items())), (stat.st_mtime_ns, stat.st_size) if stat else (0, 0)
-
-
-@lru_cache(maxsize=16)
-def _read_rows(file: Path, columns: Columns, _version: Version) -> tuple[VoteRow, ...]:
     tables, _ = open_tables(SampleFiles(file, columns=dict(columns)), _ROLES)
     defects: list[str] = []
     rows = [vote_row for table in tables for row in table.rows() if (vote_row := _row(table, row, defects)) is not None]
@@ -415,12 +403,15 @@ def votes_on(file: Path, columns: Mapping[str, str], sides: tuple[str, str]) -> 
         ConfigError: the file names pairs, and never this one.
         DataError: as `read_rows`; a vote that is neither for a side nor a tie, or a person's second vote on one pair.
     """
-    return _votes(*_key(file, columns), sides)
+    with boundary("data", f"{file.name} cannot be read"):
+        stat = file.stat() if file.is_file() else None
+    version = (stat.st_mtime_ns, stat.st_size) if stat else (0, 0)
+    return _votes(file, tuple(sorted(columns.items())), version, sides)
 
 
 @lru_cache(maxsize=256)
-def _votes(file: Path, columns: Columns, version: Version, sides: tuple[str, str]) -> Mapping[str, Sequence[Vote]]:
-    rows = _read_rows(file, columns, version)
+def _votes(file: Path, columns: Columns, _version: Version, sides: tuple[str, str]) -> Mapping[str, Sequence[Vote]]:
+    rows = read_rows(file, dict(columns))
     pair_rows = [row for row in rows if not row.first or {row.first, row.second} == set(sides)]
     if rows and not pair_rows:
         pairs = sorted({f"{row.first} and {row.second}" for row in rows})
@@ -438,7 +429,7 @@ def _votes(file: Path, columns: Columns, version: Version, sides: tuple[str, str
         if earlier != row.location:
             defects.append(f"{row.location}: {row.annotator!r} voted on {row.sample!r} already, at {earlier}")
             continue
-        votes.setdefault(row.sample, []).append(Vote(label, row.annotator, row.location))
+        votes.setdefault(row.sample, []).append(Vote(label, row.annotator))
     _refuse(file, defects)
     return MappingProxyType(votes)
 

@@ -261,31 +261,14 @@ class VectorSearch:
     async def _rows(
         self, chunks: Sequence[Chunk], identity: str, shared_vectors: _SharedVectors, ask: Asks
     ) -> NDArray[np.float32]:
-        """The chunks' vectors. Of concurrent samples one requests them, and the others share its result or error."""
-        while (pending := shared_vectors.pending) is not None:
-            # None: its owner was cancelled, so we ask ourselves.
-            shared = await asyncio.shield(pending)
-            if shared is not None:
-                return shared
-        if shared_vectors.rows is not None:
+        """The chunks' vectors. Of concurrent samples one requests them, and the others wait for its result."""
+        async with shared_vectors.lock:
+            if shared_vectors.rows is None:
+                rows = await self._stored_or_embedded(chunks, identity, ask)
+                if rows.shape[1] == 1:  # a dry run
+                    return rows
+                shared_vectors.rows = rows
             return shared_vectors.rows
-        own_future: asyncio.Future[NDArray[np.float32] | None] = asyncio.get_running_loop().create_future()
-        shared_vectors.pending = own_future
-        try:
-            rows = await self._stored_or_embedded(chunks, identity, ask)
-        except BaseException as error:
-            if isinstance(error, Exception):
-                own_future.set_exception(error)
-                own_future.exception()
-            else:
-                own_future.set_result(None)
-            raise
-        else:
-            own_future.set_result(rows)
-            shared_vectors.rows = rows if rows.shape[1] > 1 else None
-            return rows
-        finally:
-            shared_vectors.pending = None
 
     async def _stored_or_embedded(self, chunks: Sequence[Chunk], identity: str, ask: Asks) -> NDArray[np.float32]:
         texts = [chunk.indexed for chunk in chunks]
@@ -302,17 +285,17 @@ class VectorSearch:
 
 
 class _SharedVectors:
-    """The vectors of one set of chunks while a process runs, or a future of them."""
+    """The vectors of one set of chunks while a process runs; whoever holds the lock requests them."""
 
-    __slots__ = ("pending", "rows")
+    __slots__ = ("lock", "rows")
 
     def __init__(self) -> None:
         self.rows: NDArray[np.float32] | None = None
-        self.pending: asyncio.Future[NDArray[np.float32] | None] | None = None
+        self.lock = asyncio.Lock()
 
 
 @lru_cache(maxsize=4)
 def _shared_vectors(loop: asyncio.AbstractEventLoop, key: Hashable) -> _SharedVectors:
-    """The shared vectors of a key; one per event loop, as a future belongs to its loop."""
+    """The shared vectors of a key; one per event loop, as a lock belongs to its loop."""
     del loop, key
     return _SharedVectors()
