@@ -16,8 +16,8 @@ from steelyard.prompts.agent_messages import LEFT_OUT, MESSAGES, is_answered_con
 from steelyard.prompts.agent_messages import tool_call as plain_call
 from steelyard.prompts.conversation import input_text
 from steelyard.report.judge_reasons import preference_reason
-from steelyard.report.run_texts import kind_text
-from steelyard.report.sample_evidence import passage_matches, source_label, sources_in
+from steelyard.report.run_texts import kind_text, one_line
+from steelyard.report.sample_evidence import passage_matches, source_label, sources_in, speaker
 from steelyard.report.section import Section, SectionTable, TableColumn, sentences, text_row
 from steelyard.report.sections.sql_results import sql_lines
 from steelyard.store import Run
@@ -88,11 +88,8 @@ def _steps(output: Output) -> Iterator[str]:
         return
     yield f"  messages: {len(messages)}"
     for message in messages:
-        name = f" {in_short(message.get('name'), 60)}" if message.get("name") else ""
-        failed = " (error)" if message.get("status") == "error" else ""
         if message.get("content") or not message.get("tool_calls"):
-            text = in_short(message.get("content"), 300) or "(empty)"
-            yield f"    {in_short(message.get('role'), 20)}{name}{failed}: {text}"
+            yield f"    {in_short(speaker(message), 90)}: {in_short(message.get('content'), 300) or '(empty)'}"
         for call in message.get("tool_calls") or ():
             called = plain_call(call)
             yield f"    calls {in_short(called['name'], 60)}({in_short(called['arguments'], 200)})"
@@ -126,8 +123,7 @@ def _passages(record: Record, output: Output) -> Iterator[str]:
 
 def in_short(value: Any, most: int) -> str:
     """A value on one line, cut to `most` characters."""
-    text = " ".join(cell_text(value).split())
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return one_line(cell_text(value), most)
 
 
 def note_line(note: Note) -> str:

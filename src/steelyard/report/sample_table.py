@@ -59,8 +59,6 @@ _RECORD_COLUMNS: Final = (
     *EVIDENCE,
 )
 """In the order in which a page has them."""
-_MOST_CACHED: Final = 10_000
-"""Sets of scores whose columns are cached while the records of a run are read."""
 _LETTER_A: Final = ord("A")
 _PACKED: Final = 200
 """A page with at least so many samples has them deflated; with fewer they are readable in the file."""
@@ -257,8 +255,6 @@ class _RecordReader:
         self._score = score
         self._samples = samples
         self._words = words
-        # The scores are stored with their columns, so that no other object can get the id of one of them.
-        self._cells: dict[tuple[int, ...], tuple[Sequence[Score], dict[str, Any]]] = {}
 
     def cells(self, record: Record) -> dict[str, Any]:
         """A cell for each of `_RECORD_COLUMNS`."""
@@ -285,16 +281,7 @@ class _RecordReader:
             **record_evidence(record, words.index),
         }
 
-    def _scores(self, scores: Sequence[Score]) -> Mapping[str, Any]:
-        key = tuple(map(id, scores))
-        cached = self._cells.get(key)
-        if cached is None:
-            if len(self._cells) >= _MOST_CACHED:
-                self._cells.clear()
-            cached = self._cells[key] = (scores, self._new_cells(scores))
-        return cached[1]
-
-    def _new_cells(self, scores: Sequence[Score]) -> dict[str, Any]:
+    def _scores(self, scores: Sequence[Score]) -> dict[str, Any]:
         """The cells that the scores of a record decide; `span` is in characters, None where nothing is marked."""
         words = self._words
         score = next((other for other in scores if other.name == self._score), None)

@@ -305,22 +305,10 @@ def sentences(texts: Iterable[str], kind: SentenceKind = "note", *, level: Level
 
 
 _TEXTS: Final = frozenset(
-    {
-        "against",
-        "based on",
-        "by",
-        "id",
-        "judge",
-        "meaning",
-        "on",
-        "rank",
-        "rated by",
-        "run",
-        "scorer",
-        "stage",
-        "started",
-    }
-    | {"verdict"}
+    (
+        *("against", "based on", "by", "id", "judge", "meaning", "on", "rank", "rated by", "run", "scorer", "stage"),
+        *("started", "verdict"),
+    )
 )
 """Titles of columns that hold texts in every table."""
 _COUNTS: Final = frozenset({"not applicable", "unreadable", "refused", "errors"})

@@ -28,6 +28,7 @@ from steelyard.prompts.agent_messages import reported_usage
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.sample_values import option_label
 from steelyard.store import Run
+from steelyard.store.labels import by_record
 from steelyard.types import Failure, Label, Note, Record, Reply, Score, ScoreInfo
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -67,7 +68,7 @@ def jsonl(run: Run, *, records: Iterable[Record] | None = None) -> Iterator[str]
         records: of the run; None is all, in its order.
     """
     head = {"run": run.id, "target": run.target, "tags": dict(run.tags)}
-    labels, infos = labels_by_record(run), score_infos(run.manifest)
+    labels, infos = by_record(run.remarks().labels), score_infos(run.manifest)
     for record in run.records() if records is None else records:
         yield json_line(head | plain_record(record, labels.get((record.sample.id, record.repeat), ()), infos)) + "\n"
 
@@ -247,7 +248,7 @@ class ExportTable:
         Args:
             records: of the run; None is all, in its order.
         """
-        labels = labels_by_record(self.run)
+        labels = by_record(self.run.remarks().labels)
         for record in self.run.records() if records is None else records:
             values = {label.name: label.value for label in labels.get((record.sample.id, record.repeat), ())}
             yield [*_cells(self, record), *(values.get(name) for name in self.labels)]
@@ -260,14 +261,6 @@ def label_column(name: str) -> str:
     'label_cause'
     """
     return f"label_{name}"
-
-
-def labels_by_record(run: Run) -> dict[tuple[str, int], list[Label]]:
-    """(sample's id, repeat) -> its labels, oldest first."""
-    by_record: dict[tuple[str, int], list[Label]] = {}
-    for label in run.remarks().labels:
-        by_record.setdefault((label.sample, label.repeat), []).append(label)
-    return by_record
 
 
 def score_names(run: Run) -> list[str]:

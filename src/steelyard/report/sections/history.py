@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -31,14 +30,6 @@ from steelyard.types import Note
 _CHANGED: Final[Mapping[str, str]] = MappingProxyType(
     {"samples": "other samples", "target": "target changed", "scorers": "scorers changed"}
 )
-_MONTHS: Final = 12
-_STEPS: Final[tuple[timedelta | int, ...]] = (
-    *(timedelta(minutes=minutes) for minutes in (1, 5, 15)),
-    *(timedelta(hours=hours) for hours in (1, 3, 6, 12)),
-    *(timedelta(days=days) for days in (1, 2, 7, 14)),
-    *(1, 2, 3, 6, _MONTHS, 2 * _MONTHS, 5 * _MONTHS, 10 * _MONTHS, 100 * _MONTHS),
-)
-"""Steps of a time axis: times, then numbers of months."""
 _LEAST_SHARE: Final = 20.0
 """Least span of the axis of a share, in points: a tenth of a point must not look like a large change."""
 
@@ -250,53 +241,24 @@ def _days(moment: datetime, first: datetime) -> float:
 
 
 def time_ticks(first: datetime, last: datetime, most: int = 6) -> list[tuple[datetime, str]]:
-    """Round moments between two, at equal steps of minutes to years, with what an axis writes of them.
+    """Moments at equal distances from the first to the last, with what an axis writes of them.
 
     Args:
-        first: with its time zone, in which steps are counted.
-        last: not before `first`.
-        most: largest number of ticks; there is at least one, `first` where no round moment lies between the two.
+        first: the beginning of the axis.
+        last: its end.
+        most: ticks at most.
 
-    >>> [text for _, text in time_ticks(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 12, tzinfo=UTC))]
-    ['2026-03-01', '03-15', '03-29', '04-12']
+    >>> [text for _, text in time_ticks(datetime(2026, 1, 1), datetime(2026, 1, 11), most=3)]
+    ['2026-01-01', '2026-01-06', '2026-01-11']
     """
     if first == last:
         return [(first, f"{first:%Y-%m-%d}")]
-    for step in _STEPS:
-        # Skip steps that are too fine: ticks of a minute over two years would be a million.
-        if isinstance(step, timedelta) and (last - first) // step > most:
-            continue
-        ticks = _ticks_of(step, first, last)
-        if len(ticks) <= most:
-            break
-    if not ticks:
-        return [(first, f"{first:%Y-%m-%d %H:%M}")]
-    labels = [_tick_text(moment, before, step) for before, moment in zip([None, *ticks], ticks, strict=False)]
-    return list(zip(ticks, labels, strict=True))
-
-
-def _ticks_of(step: timedelta | int, first: datetime, last: datetime) -> list[datetime]:
-    """Multiples of a step, which is a time or a number of months."""
-    if isinstance(step, timedelta):
-        midnight = first.replace(hour=0, minute=0, second=0, microsecond=0)
-        begin = midnight + step * math.ceil((first - midnight) / step)
-        return [begin + step * number for number in range(math.floor((last - begin) / step) + 1)]
-    months = range(12 * first.year + first.month - 1, 12 * last.year + last.month)
-    starts = [
-        first.replace(year=number // 12, month=number % 12 + 1, day=1, hour=0, minute=0, second=0, microsecond=0)
-        for number in months
-        if number % step == 0
-    ]
-    return [start for start in starts if first <= start <= last]
-
-
-def _tick_text(moment: datetime, before: datetime | None, step: timedelta | int) -> str:
-    """A moment as short as possible: with the year at the first tick and at the first of each year."""
-    if isinstance(step, int):
-        return f"{moment:%Y}" if step >= _MONTHS else f"{moment:%Y-%m}"
-    new_year, new_day = before is None or before.year != moment.year, before is None or before.date() != moment.date()
-    day = f"{moment:%Y-%m-%d}" if new_year else f"{moment:%m-%d}" if new_day else ""
-    return day if step >= timedelta(days=1) else f"{day} {moment:%H:%M}".lstrip()
+    form = "%Y-%m-%d" if last - first >= timedelta(days=most) else "%m-%d %H:%M"
+    moments: dict[str, datetime] = {}
+    for at in range(most):
+        moment = first + (last - first) * at / (most - 1)
+        moments.setdefault(moment.strftime(form), moment)
+    return [(moment, text) for text, moment in moments.items()]
 
 
 def _points(history: History) -> tuple[TimelinePoint, ...]:
