@@ -64,18 +64,18 @@ def test_a_match_whose_group_is_empty_does_not_decide():
 @pytest.mark.parametrize(
     ("pattern", "said"),
     [
-        ("정답(?P<answer>[A-D]", "missing ) at character 3"),
-        ("ab*** (?P<answer>a)", "at character 4"),
-        ("ab[z-a](?P<answer>b)", "'z-a' at character 4"),
-        ("(?<=is )(?P<answer>[A-D])", "at character 1; look-ahead, look-behind and back-references are not supported"),
-        (r"(?P<answer>[A-D])\1", "at character 18; look-ahead"),
+        ("정답(?P<answer>[A-D]", "missing )"),
+        ("ab*** (?P<answer>a)", "***"),
+        ("ab[z-a](?P<answer>b)", "z-a"),
+        ("(?<=is )(?P<answer>[A-D])", "no look-ahead, look-behind or back-reference: "),
+        (r"(?P<answer>[A-D])\1", "no look-ahead, look-behind or back-reference: "),
         ("[A-D]", "no group named answer"),
         ("(?P<letter>[A-D])", "no group named answer"),
         ("(?P<answer>[A-D]?)", "matches an empty text"),
         ("(?P<answer>A)" * 2_000, "at most 20,000"),
     ],
 )
-def test_a_pattern_that_cannot_be_used_is_refused_with_the_reason_and_the_place(pattern, said):
+def test_a_pattern_that_cannot_be_used_is_refused_with_the_reason(pattern, said):
     with pytest.raises(ConfigError, match=re.escape(said)):
         compile_answer_pattern(pattern)
 

@@ -27,7 +27,6 @@ _MOST_SEARCHED: Final = 200_000_000
 _SHOWN: Final = 80
 _BESIDE: Final = re.compile(r"[\W_]+|\band\b|[和与及]")
 """What stands beside and between letters that are all of the answer."""
-_UNSUPPORTED: Final = re.compile(r"invalid perl operator: \(\?(?:<?[=!]|<)|invalid escape sequence: \\[1-9]")
 
 
 def compile_answer_pattern(pattern: str) -> Any:
@@ -58,35 +57,15 @@ def _compiled(pattern: str) -> Any:
     try:
         return re2.compile(pattern, options)
     except (re2.error, UnicodeEncodeError) as error:
-        raise ConfigError(f"pattern: {_shown(pattern)} is not a regular expression: {_why(pattern, error)}") from error
+        said = error.args[0].decode("utf-8", "replace") if isinstance(error, re2.error) else str(error)
+        raise ConfigError(
+            f"pattern: {_shown(pattern)} is not a regular expression of RE2, which has no look-ahead, look-behind or "
+            f"back-reference: {said}"
+        ) from error
 
 
 def _shown(pattern: str) -> str:
     return repr(pattern) if len(pattern) <= _SHOWN else f"{pattern[:_SHOWN]!r}..."
-
-
-def _why(pattern: str, error: Exception) -> str:
-    """What is wrong and at which character, counted from 1: RE2 quotes the fragment only."""
-    reason = error.args[0] if error.args else str(error)
-    text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(error)
-    what, _, fragment = text.partition(": ")
-    hint = "" if not _UNSUPPORTED.match(text) else "; look-ahead, look-behind and back-references are not supported"
-    position = _position_by_re(pattern)
-    if position < 0 and fragment and fragment != pattern:
-        position = pattern.find(fragment)
-    where = f" at character {position + 1}" if position >= 0 else ""
-    quoted = f" {fragment[:_SHOWN]!r}" if fragment and fragment != pattern else ""
-    return f"{what}{quoted}{where}{hint}"
-
-
-def _position_by_re(pattern: str) -> int:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        return -1 if error.pos is None else error.pos
-    except (RecursionError, OverflowError):
-        pass
-    return -1
 
 
 def read_by_pattern(
