@@ -24,7 +24,7 @@ from steelyard.people.error_codes import (
     checked_text,
     folded,
 )
-from steelyard.people.events import Event, append, encodable, event_of, newest_event, read_events
+from steelyard.people.events import Event, append, encodable, event_of, read_events
 from steelyard.people.queues import checked_rater
 from steelyard.store.database.connection import Connection
 from steelyard.store.run import Run
@@ -138,12 +138,6 @@ def read_coding(store: Store, coding: Coding) -> CodingState:
     with store.reading() as connection:
         events = read_events(connection, "analysis", coding.id)
         return folded((event for _, event in events), (item.num for item in coding.items))
-
-
-def newest_change(store: Store, coding: Coding) -> int:
-    """The number of the newest event of an error analysis, which says whether its state is another."""
-    with store.reading() as connection:
-        return newest_event(connection, "analysis", coding.id)
 
 
 def find_coding(store: Store, name: str) -> Coding:

@@ -29,7 +29,7 @@ from steelyard.people.codings import (
 )
 from steelyard.people.error_codes import LONGEST_DEFINITION, LONGEST_NAME, CodingState, ErrorCode, ErrorNote
 from steelyard.plain_json import digest_of
-from steelyard.report.coding_page import trial_section
+from steelyard.report.coding_page import CodingPage, trial_section
 from steelyard.scorers.judges.criteria import ErrorJudge, ErrorPattern
 from steelyard.types import Json
 from steelyard.viewer.codes_page import OpenCodings, scorer_words, writer_of
@@ -88,7 +88,7 @@ class _CodePages:
         requested = request.query_params.get("from", "")
         start = int(requested) if requested.isdecimal() and len(requested) < 9 else 0
         samples = {item.num: item.sample for item in coding.items}
-        trial = self.codings.described(coding).page.trials.get(code.id)
+        trial = CodingPage.of(self.pages.store, coding).trials.get(code.id)
         return self.pages.savable(
             request,
             "code.html.j2",

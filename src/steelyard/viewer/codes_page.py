@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
@@ -26,14 +26,11 @@ from steelyard.people.codings import (
     draw_coding,
     named_coding,
     new_code,
-    newest_change,
     read_coding,
 )
 from steelyard.people.error_codes import LONGEST_DEFINITION, LONGEST_NAME, ErrorCode, EventKind
 from steelyard.people.queues import checked_rater
-from steelyard.report.charts.plots import CurveChart
 from steelyard.report.coding_page import CodingPage, codes_section, saturation_chart
-from steelyard.report.section import Section
 from steelyard.store import Run
 from steelyard.viewer.forms import Form, author_of
 from steelyard.viewer.pages import Pages
@@ -46,22 +43,8 @@ ReadingMode = Literal["", "group"]
 """What a reader goes through: records without a note (""), or notes without a code ("group")."""
 
 
-class DescribedCoding(NamedTuple):
-    """Computed figures of an error analysis, which take a tenth of a second where it has 500 codes.
-
-    Args:
-        page: shares of its codes, and results of their trials.
-        codes: the table of shares.
-        saturation: the curve and its sentence; None and "" before there are enough notes.
-    """
-
-    page: CodingPage
-    codes: Section
-    saturation: tuple[CurveChart | None, str]
-
-
 class OpenCodings:
-    """The error analyses of one store: which one an address names, its figures, and which record comes next.
+    """The error analyses of one store: which one an address names, and which record comes next.
 
     Args:
         pages: of the viewer.
@@ -70,7 +53,6 @@ class OpenCodings:
     def __init__(self, pages: Pages) -> None:
         self.pages = pages
         self.store = pages.store
-        self._described: dict[str, tuple[tuple[int, int, int], DescribedCoding]] = {}
 
     def of(self, request: Request) -> Coding:
         """The error analysis that an address names.
@@ -79,16 +61,6 @@ class OpenCodings:
             ConfigError: there is none.
         """
         return named_coding(self.store, request.path_params["coding"])
-
-    def described(self, coding: Coding) -> DescribedCoding:
-        """The figures of its pages, computed once while nothing changes."""
-        now = newest_change(self.store, coding), len(coding.items), len(self.store.runs())
-        cached = self._described.get(coding.id)
-        if cached is None or cached[0] != now:
-            page = CodingPage.of(self.store, coding)
-            described = DescribedCoding(page, codes_section(page.state, page.shares), saturation_chart(page.state))
-            self._described[coding.id] = cached = now, described
-        return cached[1]
 
     def runs(self, coding: Coding) -> dict[int, Run]:
         """Number -> run, for those of its runs that still exist."""
@@ -171,8 +143,8 @@ class _CodesPages:
         return self._shown(request, of_run[0], run) if of_run else self._draw_form(request, run)
 
     def _shown(self, request: Request, coding: Coding, run: Run | None = None) -> Response:
-        described = self.codings.described(coding)
-        state = described.page.state
+        page = CodingPage.of(self.pages.store, coding)
+        state = page.state
         runs = self.codings.runs(coding)
         counts = state.counts
         return self.pages.savable(
@@ -183,12 +155,12 @@ class _CodesPages:
             state=state,
             runs=list(runs.values()),
             others=[other for other in codings(self.pages.store, run) if other.id != coding.id] if run else [],
-            deleted=described.page.deleted,
+            deleted=page.deleted,
             drawn=_drawn(coding, {run.id: run.target for run in runs.values()}),
             errors=sum(counts.values()),
             codes=[ListedCode(code, counts[code.id], scorer_words(code)) for code in state.adopted],
-            section=described.codes,
-            saturation=described.saturation,
+            section=codes_section(state, page.shares),
+            saturation=saturation_chart(state),
             store_option=self.codings.store_option(),
             author=author_of(request),
             longest=(LONGEST_NAME, LONGEST_DEFINITION),

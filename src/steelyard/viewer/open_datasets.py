@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -29,15 +27,11 @@ from steelyard.store import Run
 from steelyard.viewer.pages import Pages
 
 _KEPT: Final = 2
-"""Files whose rows are cached: 100,000 rows take some 12 megabytes, and as much again once they were searched."""
+"""Files whose rows are cached: 100,000 rows take some 12 megabytes."""
 _SHOWN: Final = 50
 """Rows on one page."""
 _COLUMNS: Final = 7
 """Columns of the list of rows; the page of a row has all."""
-_BLOCK: Final = 500
-"""Rows whose texts are compressed together."""
-_BETWEEN: Final = "\x1f\n\x1f"
-"""Separates texts; it is removed from a text that holds it."""
 _CHARACTERS: Final = 160
 Stamp = tuple[int, int, int, int]
 
@@ -72,7 +66,7 @@ class OpenDatasets:
     def __init__(self, pages: Pages) -> None:
         self._store = pages.store
         self._known: dict[tuple[str, str], RunDataset | None] = {}
-        self._files: dict[str, tuple[Stamp, DatasetFile, list[bytes]]] = {}
+        self._files: dict[str, tuple[Stamp, DatasetFile]] = {}
 
     def all(self) -> list[NamedDataset]:
         """Every dataset that a run names."""
@@ -102,18 +96,15 @@ class OpenDatasets:
             ConfigError: it cannot be opened, or was changed on disk.
             DataError: it cannot be read.
         """
-        return self._opened(version)[1]
-
-    def _opened(self, version: DatasetVersion) -> tuple[Stamp, DatasetFile, list[bytes]]:
         path = version.files.paths[0]
         stamp = _stamp(path)
         cached = self._files.get(version.digest)
         if cached is None or cached[0] != stamp or cached[1].path != path:
             self._files.pop(version.digest, None)
-            self._files[version.digest] = cached = stamp, open_version(version), []
+            self._files[version.digest] = cached = stamp, open_version(version)
             while len(self._files) > _KEPT:
                 self._files.pop(next(iter(self._files)), None)
-        return cached
+        return cached[1]
 
     def draft(self, dataset: NamedDataset, version: DatasetVersion) -> DatasetDraft:
         """The unsaved changes of a version."""
@@ -127,16 +118,15 @@ class OpenDatasets:
             draft: what is changed in them.
             given: `after` or `before` with a place, `search` with a text in any cell, `show` "draft" for its rows only.
         """
-        _, file, texts = self._opened(version)
+        file = self.file(version)
         rows = edited_file_rows(file, draft)
         columns = tuple(name for name in file.columns if name != file.id_column)[:_COLUMNS]
         backwards = bool(given.get("before"))
         edge = _place(given.get("before") or given.get("after") or "")
         places = range(edge - 1, -1, -1) if backwards else range(edge + 1, len(rows))
-        matching = _matching(file, rows, draft, given, texts)
         matches = []
         for place in places:
-            if matching(place):
+            if _is_shown(file, rows[place], draft, given):
                 matches.append(place)
                 if len(matches) > _SHOWN:
                     break
@@ -190,51 +180,10 @@ def _text(file: DatasetFile, row: DatasetRow) -> str:
     return "\n".join([row.id, *map(file.shown, row.cells)]).casefold()
 
 
-def _matching(
-    file: DatasetFile, rows: Sequence[DatasetRow], draft: DatasetDraft, given: Mapping[str, str], texts: list[bytes]
-) -> Callable[[int], bool]:
-    """A function that tells whether the row at a place is to be shown."""
+def _is_shown(file: DatasetFile, row: DatasetRow, draft: DatasetDraft, given: Mapping[str, str]) -> bool:
     search = given.get("search", "").casefold()
-    ids = [row.id for row in rows] if given.get("show") == "draft" or search else ()
-    if given.get("show") == "draft":
-        return lambda place: ids[place] in draft.rows and (not search or search in _text(file, rows[place]))
-    if not search:
-        return lambda _: True
-    unpacked = _SearchableTexts(file, texts)
-
-    def matches(place: int) -> bool:
-        # A changed row differs from the file, and a new one is not in it.
-        is_changed = place >= len(file.rows) or ids[place] in draft.rows
-        return search in (_text(file, rows[place]) if is_changed else unpacked.at(place))
-
-    return matches
-
-
-class _SearchableTexts:
-    """The text of each row of a file without case, block by block; built once and kept compressed.
-
-    Args:
-        file: the file.
-        blocks: of its texts; empty at first.
-    """
-
-    def __init__(self, file: DatasetFile, blocks: list[bytes]) -> None:
-        if not blocks:
-            row_texts = (_text(file, row).replace(_BETWEEN, "\n") for row in file.rows)
-            compressed = []
-            while texts := list(islice(row_texts, _BLOCK)):
-                compressed.append(zlib.compress(_BETWEEN.join(texts).encode("utf-8", "surrogatepass"), 1))
-            blocks[:] = compressed  # in one step: two requests may build them at the same time
-        self._blocks = blocks
-        self._last: tuple[int, list[str]] = (-1, [])
-
-    def at(self, place: int) -> str:
-        """The text of the row at a place."""
-        number = place // _BLOCK
-        if self._last[0] != number:
-            text = zlib.decompress(self._blocks[number]).decode("utf-8", "surrogatepass")
-            self._last = number, text.split(_BETWEEN)
-        return self._last[1][place % _BLOCK]
+    is_listed = given.get("show") != "draft" or row.id in draft.rows
+    return is_listed and (not search or search in _text(file, row))
 
 
 def _listed(file: DatasetFile, row: DatasetRow, draft: DatasetDraft, place: int, at: list[int]) -> ListedRow:
