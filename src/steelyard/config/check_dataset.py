@@ -10,7 +10,8 @@ from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
-from unicodedata import east_asian_width
+
+from rich.cells import cell_len
 
 from steelyard.data.columns import HEAD_ROWS, find_layout
 from steelyard.data.headers import by_header, normalized
@@ -279,16 +280,11 @@ def packed(label: str, counts: Mapping[str, int]) -> Iterator[str]:
     line = f"  {label}:"
     for index, entry in enumerate(entries):
         text = f" {entry}{',' if index < len(entries) - 1 else ''}"
-        if _cells(line) + _cells(text) > _WIDTH and line.strip():
+        if cell_len(line) + cell_len(text) > _WIDTH and line.strip():
             yield line
             line = "   "
         line += text
     yield line
-
-
-def _cells(text: str) -> int:
-    """The width of a text on a terminal; Chinese characters are two columns wide."""
-    return sum(2 if east_asian_width(character) in {"W", "F"} else 1 for character in text)
 
 
 def _counted(count: int, word: str) -> str:

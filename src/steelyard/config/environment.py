@@ -29,23 +29,11 @@ _ESCAPES: Final[Mapping[str, str]] = {"n": "\n", "t": "\t", "r": "\r"}
 _MAX_BYTES: Final = 1_000_000
 
 
-class Environment(Mapping[str, str]):
+class Environment(dict[str, str]):
     """The values of a configuration's references, by name; its repr hides the values."""
 
-    def __init__(self, values: Mapping[str, str]) -> None:
-        self._values = dict(values)
-
-    def __getitem__(self, name: str) -> str:
-        return self._values[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
     def __repr__(self) -> str:
-        return f"Environment({', '.join(self._values)})"
+        return f"Environment({', '.join(self)})"
 
 
 def environment(root: Node, environ: Mapping[str, str], dotenv: Path | None, *, sends: bool = True) -> Environment:
