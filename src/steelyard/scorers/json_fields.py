@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Annotated, Any, ClassVar, Final, Literal
+from unicodedata import normalize
 
 from steelyard.constraints import TextList
 from steelyard.errors import ConfigError, DataError, did_you_mean
@@ -26,13 +27,19 @@ _DEEPEST_COMPARED: Final = 50
 """Levels within which 5.0 is 5: a reply may hold any number of brackets."""
 _MISSING: Final = object()
 _ROUNDING: Final = 1e-9
-_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS: Final = (
+    *("jan gen ene", "feb fev", "mar mrz", "apr avr abr", "may mai mag", "jun juin giu", "jul juil lug"),
+    *("aug aou ago", "sep set", "oct okt ott out", "nov", "dec dez dic"),
+)
+"""How the months begin in English, German, French, Spanish, Italian and Portuguese, without accents."""
 _DECIMAL_COMMA: Final = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+,\d++|0,\d++|\d+,(?!\d{3}(?!\d))\d++)(?![.,]\d)")
 """A number whose comma can only be the decimal one; 1,234 may be either, and is read as English has it."""
 _YEAR_FIRST: Final = re.compile(r"(?<!\d)(\d{4})\s?[-/.年]\s?(\d{1,2})\s?[-/.月]\s?(\d{1,2})(?:\s?日|(?=\D|\Z))")
 _YEAR_LAST: Final = re.compile(r"(?<!\d)(\d{1,2})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{4})(?=\D|\Z)")
+_WORD: Final = r"([^\W\d_]{3,12})\.?"
 _IN_WORDS: Final = re.compile(
-    r"(?:(\d{1,2})(?:st|nd|rd|th)?\.?[\s/-]+(?:of\s+)?([A-Za-z]{3})[a-z]*\.?|([A-Za-z]{3})[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?),?[\s/-]+(\d{4})"
+    rf"(?:(\d{{1,2}})(?:st|nd|rd|th|er|º)?\.?[\s/-]+(?:(?:of|de|di)\s+)?{_WORD}"
+    rf"|{_WORD}\s+(\d{{1,2}})(?:st|nd|rd|th)?),?(?:\s+del?)?[\s/-]+(\d{{4}})"
 )
 
 
@@ -256,7 +263,9 @@ def _day(value: Any) -> date | None:
 
 
 def _month(word: str) -> str:
-    return str(_MONTHS.index(word.lower()) + 1) if word.lower() in _MONTHS else "0"
+    plain = "".join(filter(str.isascii, normalize("NFKD", word.lower())))
+    plain = plain[:4] if plain.startswith("jui") else plain[:3]
+    return str(next((number for number, begins in enumerate(_MONTHS, start=1) if plain in begins.split()), 0))
 
 
 def _dates(year: str, month: str, day: str) -> set[date]:
