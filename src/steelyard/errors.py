@@ -265,8 +265,17 @@ def did_you_mean(word: str, known: Iterable[Any]) -> str:
     ]
     if near:
         return f": did you mean {near[0]!r}?"
-    more = f" and {len(words) - _MOST_KNOWN} more" if len(words) > _MOST_KNOWN else ""
-    return f"; known: {', '.join(words[:_MOST_KNOWN])}{more}" if words else ""
+    return f"; known: {some_of(words, _MOST_KNOWN)}" if words else ""
+
+
+def some_of(names: Sequence[object], most: int) -> str:
+    """The first of some names in a sentence, and how many more there are.
+
+    >>> some_of(["a", "b", "c"], 2), some_of([], 2)
+    ('a, b and 1 more', '')
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(map(str, names[:most])) + more
 
 
 def expect_number(name: str, value: Any, least: float, most: float | None = None, *, whole: bool = False) -> None:

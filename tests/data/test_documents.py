@@ -109,7 +109,7 @@ class TestPdf:
     def test_pages_without_text_are_named(self, tmp_path):
         pages = [[(72, 700, "Rain.")], [], [(72, 700, "Hail.")], [], []]
         (note,) = read_document_set(drawn(tmp_path / "a.pdf", *pages)).notes
-        assert note == "a.pdf: pages 2, 4-5 of 5 have no text (pictures or scans?)"
+        assert note == "a.pdf: 3 of 5 pages have no text (pictures or scans?): 2, 4, 5"
 
     def test_a_scan_in_a_folder_is_left_out_and_named(self, tmp_path):
         drawn(tmp_path / "scan.pdf", [], [])

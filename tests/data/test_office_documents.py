@@ -145,7 +145,7 @@ class TestPresentations:
         assert [document.page_at(document.text.index(text)) for text in ("Once", "# Fees")] == [1, 3]
         assert document.empty_pages == (2,)
         (note,) = read_document_set(path).notes
-        assert note == "a.pptx: slide 2 of 3 has no text (a picture or scan?)"
+        assert note == "a.pptx: 1 of 3 slides have no text (pictures or scans?): 2"
 
 
 class TestHostileFiles:

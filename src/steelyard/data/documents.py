@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -22,7 +22,7 @@ from steelyard.data.documents_pdf import read_pdf
 from steelyard.data.encoding import examine_text
 from steelyard.data.limited_process import json_lines_of
 from steelyard.data.paths import files_below, require_file
-from steelyard.errors import ConfigError, DataError
+from steelyard.errors import ConfigError, DataError, some_of
 
 _OFFICE_READER: Final = "steelyard.data.documents_office_process"
 _MEMORY_BYTES: Final = 1 << 30
@@ -229,36 +229,18 @@ def _note_on_others(folder: Path) -> str:
     others = [str(file.relative_to(folder)) for file in files_below(folder, SUFFIXES, others=True)]
     if not others:
         return ""
-    more = f" and {len(others) - _MOST_NAMED:,} more" if len(others) > _MOST_NAMED else ""
     were = "file was" if len(others) == 1 else "files were"
-    names = ", ".join(others[:_MOST_NAMED])
-    return f"{folder.name}: {len(others):,} {were} not read, as documents end in {', '.join(SUFFIXES)}: {names}{more}"
+    why = f"{len(others):,} {were} not read, as documents end in {', '.join(SUFFIXES)}"
+    return f"{folder.name}: {why}: {some_of(others, _MOST_NAMED)}"
 
 
 def _note_on_pages(document: Document) -> str:
     """The pages of a document without text; "" where each has some."""
-    pages = document.empty_pages
-    if not pages:
+    if not (pages := document.empty_pages):
         return ""
-    what = "slide" if document.name.lower().endswith(".pptx") else "page"
-    has = f"{what} {pages[0]}" if len(pages) == 1 else f"{what}s {_ranges(pages)}"
-    verb, guess = ("has", "a picture or scan") if len(pages) == 1 else ("have", "pictures or scans")
-    return f"{document.name}: {has} of {len(document.pages)} {verb} no text ({guess}?)"
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    """Ascending numbers, those in a row as a range.
-
-    >>> _ranges([2, 5, 6, 7])
-    '2, 5-7'
-    """
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+    what = "slides" if document.name.lower().endswith(".pptx") else "pages"
+    found = f"{len(pages):,} of {len(document.pages):,} {what} have no text (pictures or scans?)"
+    return f"{document.name}: {found}: {some_of(pages, _MOST_NAMED)}"
 
 
 def _files(path: Path) -> Iterator[Path]:

@@ -29,6 +29,7 @@ from steelyard.data.table import (
     is_blank_cell,
     render,
 )
+from steelyard.errors import some_of
 
 _NOTES: Final[Mapping[str, str]] = {
     "pictures": "pictures and shapes are not read",
@@ -81,9 +82,8 @@ def _places(table: Table, kind: str) -> list[tuple[int, int]]:
 def named_cells(table: Table, places: Sequence[tuple[int, Column]]) -> str:
     """The first cells of a note; row 0 is of what is tied to none."""
     cells = [table.location(row, column).rpartition("!")[2] for row, column in places if row]
-    shown = ", ".join(cells[:MAX_NAMED]) + (f" and {len(cells) - MAX_NAMED} more" if len(cells) > MAX_NAMED else "")
     loose = len(places) - len(cells)
-    return "; ".join(filter(None, (shown, f"{loose} tied to no cell" if loose else "")))
+    return "; ".join(filter(None, (some_of(cells, MAX_NAMED), f"{loose} tied to no cell" if loose else "")))
 
 
 def _owners(table: Table, layout: ColumnLayout) -> dict[int, int]:
@@ -182,9 +182,8 @@ class UnusedColumns:
             names = [
                 name if len(name) <= _SHOWN_CHARACTERS else f"{name[:_SHOWN_CHARACTERS]}…" for name in without_role
             ]
-            listed = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
             example = next((name for name in without_role if len(name) <= _SHOWN_CHARACTERS), "NAME")
-            yield self.about_names(len(names), listed, example)
+            yield self.about_names(len(names), some_of(names, _SHOWN), example)
         if self.too_many:
             yield f"columns without a role after the first {MOST_COLUMNS} are left out"
         if self.too_long:

@@ -22,7 +22,7 @@ from steelyard.data.encoding import convert_read_errors, kind_of
 from steelyard.data.limited_process import json_lines_of
 from steelyard.data.paths import require_file
 from steelyard.data.table import FAR_CELL, Merge, Row, Table, cell_at
-from steelyard.errors import ConfigError, DataError
+from steelyard.errors import ConfigError, DataError, some_of
 
 _MODULE: Final = "steelyard.data.workbook_process"
 _MEMORY_BYTES: Final = 2 << 30
@@ -81,9 +81,8 @@ def _refuse_other_formats(path: Path) -> None:
 def _about_hidden(path: Path, hidden: Sequence[str]) -> tuple[str, ...]:
     if not hidden:
         return ()
-    shown = ", ".join(name[:40] for name in hidden[:_SHOWN_SHEETS])
-    more = f" and {len(hidden) - _SHOWN_SHEETS} more" if len(hidden) > _SHOWN_SHEETS else ""
-    what = f"hidden sheet{'s' if len(hidden) > 1 else ''} {shown}{more}"
+    shown = some_of([name[:40] for name in hidden], _SHOWN_SHEETS)
+    what = f"hidden sheet{'s' if len(hidden) > 1 else ''} {shown}"
     return (f"{path.name}: {what} left out; name it under sheets to read it",)
 
 

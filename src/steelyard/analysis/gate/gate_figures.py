@@ -24,7 +24,7 @@ from steelyard.analysis.run_data import TARGET, RunData
 from steelyard.analysis.scores.score_infos import over_of, range_of
 from steelyard.analysis.summary.repeats_and_turns import pass_rates
 from steelyard.analysis.summary.run_summary_values import RunSummary
-from steelyard.errors import did_you_mean
+from steelyard.errors import did_you_mean, some_of
 from steelyard.stats.classification import LEAST_REFERENCES
 from steelyard.stats.intervals import Interval
 
@@ -121,14 +121,10 @@ def _worst_sample(rule: Rule, data: RunData, summary: RunSummary) -> RuleFigure:
     order = known[np.argsort(sign * means[known], kind="stable")].tolist()
     share = range_of(info) == (0.0, 1.0) and not (info is not None and info.unbounded)
     failing = [at for at in order if not rule.holds(float(means[at]))]
-    named = ", ".join(
-        f"{run.samples[at]} {value_text(float(means[at]), share=share)}" for at in (failing or order)[:_MOST_NAMED]
-    )
-    if failing:
-        more = f" and {len(failing) - _MOST_NAMED:,} more" if len(failing) > _MOST_NAMED else ""
-        evidence = f"{len(failing):,} of {count_text(len(known), 'sample')} do not meet it: {named}{more}"
-    else:
-        evidence = f"the {'lowest' if sign > 0 else 'highest'} of {count_text(len(known), 'sample')}: {named}"
+    named = [f"{run.samples[at]} {value_text(float(means[at]), share=share)}" for at in failing or order[:_MOST_NAMED]]
+    samples = count_text(len(known), "sample")
+    which = f"the {'lowest' if sign > 0 else 'highest'} of {samples}"
+    evidence = f"{f'{len(failing):,} of {samples} do not meet it' if failing else which}: {some_of(named, _MOST_NAMED)}"
     return RuleFigure(float(means[order[0]]), None, evidence, rule.score)
 
 

@@ -13,6 +13,7 @@ from steelyard.analysis.intervals import Mean
 from steelyard.analysis.numbers import count_text, level_text, p_equals, percent_limits, percent_text
 from steelyard.analysis.preferences.preferences_values import PositionBias, Preferences, PreferenceVerdict
 from steelyard.analysis.stopping import Stopping
+from steelyard.errors import some_of
 from steelyard.stats.intervals import Interval
 
 _CONSTANT: Final = 0.9
@@ -296,8 +297,7 @@ def shared_notes(pairs: Sequence[Preferences]) -> tuple[str, ...]:
     }
     notes = []
     for what, those in several.items():
-        more = f" and {len(those) - _MOST_NAMED:,} more" if len(those) > _MOST_NAMED else ""
-        notes += [f"{what}: {', '.join(pair.title for pair in those[:_MOST_NAMED])}{more}."] if those else []
+        notes += [f"{what}: {some_of([pair.title for pair in those], _MOST_NAMED)}."] if those else []
     for pair in pairs:
         shared = {*position_warnings(pair), *few_decided_warnings(pair)}
         notes += [f"{pair.title}: {text}" for text in pair.warnings if text not in shared]

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
+from steelyard.errors import some_of
 from steelyard.escaping import visible
 from steelyard.store.database import schema
 
@@ -77,8 +78,7 @@ def listed_names(names: Sequence[str]) -> str:
     >>> listed_names(["one", "two\n"])
     'one, two\\x0a'
     """
-    shown = [visible(name[:_LONGEST_NAME], keep="") for name in names[:_MOST_NAMED]]
-    return ", ".join(shown) + (f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else "")
+    return some_of([visible(name[:_LONGEST_NAME], keep="") for name in names], _MOST_NAMED)
 
 
 @cache
