@@ -40,7 +40,7 @@ def test_nineteen_of_nineteen_is_printed_with_its_interval_and_its_exact_p():
         "ours is preferred to theirs: it won 19 of 19 decided pairs, 100.00 % (95 % CI 83.18 % to 100.00 %; "
         "exact binomial test, p < 0.001; not decided: 1 tie)."
     )
-    assert rates.p == pytest.approx(3.814697e-06, rel=1e-6)
+    assert rates.evidence.p == pytest.approx(3.814697e-06, rel=1e-6)
     assert rates.win.interval == wilson(19, 19)
     assert rates.half.value == 0.975
     assert rates.half.interval == wilson_with_ties(19, 1, 0)
@@ -65,7 +65,7 @@ def test_no_decided_pair_leaves_every_rate_possible():
     assert rates.win.value is None
     assert rates.win.interval == (0, 1)
     assert rates.win.n == 0
-    assert rates.p is None
+    assert rates.evidence.p is None
     assert rates.verdict == "cannot_tell"
     assert rates.sentence == (
         "These 3 pairs cannot tell which of ours and theirs is preferred: no pair was decided (2 ties, 1 inconsistent)."
@@ -119,7 +119,7 @@ def test_the_bounds_hold_whatever_the_unread_verdicts_are_worth():
 def test_an_undecided_set_says_what_it_could_have_found():
     rates = preferences(judging(*["A"] * 14, *["B"] * 16))
     assert rates.verdict == "cannot_tell"
-    assert rates.detectable == detectable_win_rate(30)
+    assert rates.evidence.detectable == detectable_win_rate(30)
     assert rates.sentence == (
         "These 30 pairs cannot tell which of ours and theirs is preferred: ours won 14 of 30 decided pairs, 46.67 % "
         "(95 % CI 30.23 % to 63.86 %; exact binomial test, p = 0.86). The smallest win rate that 30 decided "
@@ -129,26 +129,26 @@ def test_an_undecided_set_says_what_it_could_have_found():
 
 def test_five_of_five_are_no_evidence_and_six_of_six_are():
     five, six = (preferences(judging(*["A"] * n)) for n in (5, 6))
-    assert (five.verdict, five.p, five.detectable) == ("cannot_tell", pytest.approx(0.0625), None)
+    assert (five.verdict, five.evidence.p, five.evidence.detectable) == ("cannot_tell", pytest.approx(0.0625), None)
     assert "Only 5 pairs were decided: evidence needs at least six." in five.warnings
     assert "With 5 decided pairs no result would be evidence." in five.sentence
-    assert (six.verdict, six.p) == ("A", pytest.approx(0.03125))
+    assert (six.verdict, six.evidence.p) == ("A", pytest.approx(0.03125))
 
 
 def test_repeats_of_a_sample_are_one_witness_and_not_many():
     given = [row("A", f"s{no}", repeat=repeat) for no in range(4) for repeat in range(5)]
     rates = preferences(judging_run(tuple(given)))
     assert rates.tally.a == 20
-    assert rates.test == "sign-flip test by cluster"
-    assert rates.p == pytest.approx(2 / 2**4, abs=0.01)
+    assert rates.evidence.test == "sign-flip test by cluster"
+    assert rates.evidence.p == pytest.approx(2 / 2**4, abs=0.01)
     assert rates.verdict == "cannot_tell"
     assert rates.win.interval.low < wilson(20, 20).low
-    assert "4 independent clusters" in rates.interval_note
+    assert "4 independent clusters" in rates.evidence.interval_note
 
 
 def test_paraphrases_share_their_cluster():
     given = [row("A", f"s{no}", cluster=f"c{no // 5}") for no in range(20)]
-    assert preferences(judging_run(tuple(given))).test == "sign-flip test by cluster"
+    assert preferences(judging_run(tuple(given))).evidence.test == "sign-flip test by cluster"
 
 
 def test_a_group_has_its_own_counts_rates_and_p():
@@ -216,12 +216,12 @@ def test_nothing_judged_concludes_nothing():
 def test_a_run_that_was_stopped_early_shows_its_confidence_sequence_and_no_p():
     rates = preferences(judging(*["A"] * 19, *["B"] * 8, "tie", stopping=stopped()))
     assert rates.verdict == "A"
-    assert rates.p is None
-    assert rates.test == ""
+    assert rates.evidence.p is None
+    assert rates.evidence.test == ""
     assert rates.half.interval == (0.55, 0.75)
     assert rates.win.interval is None
     assert rates.losses.interval is None
-    assert rates.interval_note == "confidence sequence: valid at any number of samples"
+    assert rates.evidence.interval_note == "confidence sequence: valid at any number of samples"
     assert rates.sentence.startswith(
         "ours is preferred to theirs in the whole set (anytime-valid 95 % confidence sequence of the share of ours, a "
         "tie or disagreement as half: 55.00 % to 75.00 %; stopped after 212 of 805 samples, 4 more were in flight and "
@@ -272,7 +272,7 @@ def test_only_a_judging_run_has_preferences():
 def test_missing_verdicts_that_could_turn_the_preference_allow_no_conclusion():
     """10 of 10 decided pairs for ours, and 12 unparsed: ours has 45 to 100 % whatever they are worth."""
     rates = preferences(judging(*["A"] * 10, *["unparsed"] * 12))
-    assert (rates.bounds, rates.p) == ((10 / 22, 1.0), pytest.approx(2 / 2**10))
+    assert (rates.bounds, rates.evidence.p) == ((10 / 22, 1.0), pytest.approx(2 / 2**10))
     assert rates.verdict == "cannot_tell"
     assert rates.sentence == (
         "Nothing can be concluded about ours and theirs: 12 verdicts of 22 are unparsed or refused, and depending on "

@@ -205,6 +205,27 @@ class GroupPreference:
 
 
 @dataclass(frozen=True, slots=True)
+class PreferenceEvidence:
+    """How sure a preference is.
+
+    Args:
+        p: two-sided, of the hypothesis that both sides are equally likely to win a decided pair; None where none was
+            decided, and where the run was stopped early, as it does not hold there.
+        test: name of that test.
+        interval_note: how the intervals of `half` and `win` were computed.
+        detectable: the least win rate that this many decided pairs would show with 80 % power; None where no
+            number of wins would have been evidence.
+        level: of intervals and verdict.
+    """
+
+    p: float | None
+    test: str
+    interval_note: str
+    detectable: float | None
+    level: float = 0.95
+
+
+@dataclass(frozen=True, slots=True)
 class Preferences:
     """The preferences of one judging run; every rate is that of A, the first side.
 
@@ -218,11 +239,7 @@ class Preferences:
         half: mean over all pairs with a verdict, a tie or a disagreement of the orders counting half.
         losses: the same, with a pair that a side did not answer as its loss, and as half where neither answered.
         bounds: limits of `half` whatever the missing verdicts would have been; None where none is missing.
-        p: two-sided, of the hypothesis that both sides are equally likely to win a decided pair; None where none was
-            decided, and where the run was stopped early, as it does not hold there.
-        test: name of that test; `interval_note` says how the intervals of `half` and `win` were computed.
-        detectable: the least win rate that this many decided pairs would show with 80 % power; None where no
-            number of wins would have been evidence.
+        evidence: the test of the preference, and what it could have shown.
         bias: position bias; None where the orders are not known.
         alike: pairs whose two answers are identical or nearly so.
         groups: per group, in order of first appearance; empty where there are none.
@@ -231,7 +248,6 @@ class Preferences:
         verdict: the side that is preferred, `cannot_tell`, or `none` where nothing was judged.
         sentence: what may be concluded.
         warnings: what a reader must know before believing it, one sentence each.
-        level: of intervals and verdict.
         score: name of the score; each of several judges has its own, `preference_<judge>`.
         length: the lengths of the answers, and the rate at equal length; None where lengths are not known.
     """
@@ -245,10 +261,7 @@ class Preferences:
     half: Mean
     losses: Mean
     bounds: Interval | None
-    p: float | None
-    test: str
-    interval_note: str
-    detectable: float | None
+    evidence: PreferenceEvidence
     bias: PositionBias | None
     alike: int
     groups: tuple[GroupPreference, ...]
@@ -256,7 +269,6 @@ class Preferences:
     verdict: PreferenceVerdict
     sentence: str
     warnings: tuple[str, ...] = ()
-    level: float = 0.95
     score: str = "preference"
     length: LengthEffect | None = None
 
@@ -269,6 +281,10 @@ class Preferences:
     def rate(self) -> Mean:
         """What a conclusion is about: the rate of decided pairs, or with ties as half where a rule may end the run."""
         return self.half if self.stopping else self.win
+
+    def json_fields(self) -> dict[str, Any]:
+        """With the evidence as fields of its own."""
+        return field_values(self, evidence="") | field_values(self.evidence)
 
     def name_of(self, side: str) -> str:
         """The name of side `A` or `B`."""

@@ -105,20 +105,20 @@ def _inconclusive(pair: Preferences) -> str:
 
 def _won(wins: int, win: Mean, pair: Preferences) -> str:
     """How many of the decided pairs a side won, and its rate with interval and test."""
-    test = f"{pair.test}, {p_equals(pair.p)}{_rest(pair)}"
+    test = f"{pair.evidence.test}, {p_equals(pair.evidence.p)}{_rest(pair)}"
     return (
         f"won {wins} of {pair.tally.decided} decided pairs, {percent_text(win.value, 2)} "
-        f"({level_text(pair.level)} CI {percent_limits(win.interval)}; {test})"
+        f"({level_text(pair.evidence.level)} CI {percent_limits(win.interval)}; {test})"
     )
 
 
 def _detectable(pair: Preferences) -> str:
     decided = pair.tally.decided
-    if pair.detectable is None:
+    if pair.evidence.detectable is None:
         return f"With {count_text(decided, 'decided pair')} no result would be evidence."
     return (
         f"The smallest win rate that {count_text(decided, 'decided pair')} would show in 8 of 10 such sets is "
-        f"{percent_text(pair.detectable)}."
+        f"{percent_text(pair.evidence.detectable)}."
     )
 
 
@@ -179,7 +179,7 @@ def _of_length(pair: Preferences) -> Iterator[str]:
     if rate.interval and rate.interval.low <= 0.5 and effect.longer_pairs[pair.verdict] > effect.n / 2:
         yield (
             f"At equal length {pair.name_of(pair.verdict)} would have {percent_text(rate.value)} "
-            f"({level_text(pair.level)} CI {percent_limits(rate.interval)}, ties as half), which "
+            f"({level_text(pair.evidence.level)} CI {percent_limits(rate.interval)}, ties as half), which "
             f"does not show that it is preferred: {longer}."
         )
 
@@ -249,7 +249,7 @@ def few_decided_warnings(pair: Preferences) -> Iterator[str]:
     tally = pair.tally
     if pair.stopping or not tally.scored:
         return
-    if pair.detectable is None:
+    if pair.evidence.detectable is None:
         were = "was" if tally.decided == 1 else "were"
         yield f"Only {count_text(tally.decided, 'pair')} {were} decided: evidence needs at least six."
     elif tally.decided < tally.scored / 2:

@@ -117,7 +117,7 @@ def _pair_row(preferences: Preferences, *, halves: bool) -> tuple[TableCell, ...
         *text_row(*(f"{n:,}" for n in counts)),
         TableCell(percent_text(mean.value), strong=True, value=mean.value),
         TableCell(interval_text(mean.interval, share=True) or MISSING),
-        TableCell(used if halves else p_text(preferences.p)),
+        TableCell(used if halves else p_text(preferences.evidence.p)),
     )
 
 
@@ -156,7 +156,7 @@ def _parts(preferences: Preferences) -> tuple[SharePart, ...]:
 
 
 def _rates(preferences: Preferences) -> Section:
-    head = f"{level_text(preferences.level)} {'confidence sequence' if preferences.stopping else 'CI'}"
+    head = f"{level_text(preferences.evidence.level)} {'confidence sequence' if preferences.stopping else 'CI'}"
     columns = columns_of(f"rate of {preferences.first}", "value", TableColumn(head, "interval"), "n", "p")
     bias = (
         [Sentence(figure, "fact", what) for what, figure in bias_figures(preferences.bias)] if preferences.bias else []
@@ -174,7 +174,7 @@ def _rates(preferences: Preferences) -> Section:
 
 
 def _rate_rows(preferences: Preferences) -> Iterator[tuple[TableCell, ...]]:
-    p = MISSING if preferences.stopping else p_text(preferences.p)
+    p = MISSING if preferences.stopping else p_text(preferences.evidence.p)
     yield _rate("win rate", "of the decided pairs", preferences.win, p, strong=True)
     yield _rate("ties as half", "of all pairs with a verdict, a tie or disagreement as half", preferences.half)
     if preferences.tally.failed:
@@ -200,7 +200,7 @@ def _method(preferences: Preferences) -> str:
             "intervals are not valid where the number of pairs was not fixed, and the rates of a stopped run lie "
             "further from a half than the truth on average."
         )
-    parts = [f"p: {preferences.test}" if preferences.test else "", preferences.interval_note]
+    parts = [f"p: {preferences.evidence.test}" if preferences.evidence.test else "", preferences.evidence.interval_note]
     return "; ".join(part for part in parts if part)
 
 
@@ -341,7 +341,7 @@ def win_rate_chart(judged: Sequence[Preferences]) -> RowChart:
         interval = mean.interval if mean.n else None
         points.append(interval_point(at, 0, (mean.value, interval), text, decided=preferences.verdict in {"A", "B"}))
         words.append(f"{preferences.title}: {mean_text(mean, share=True)}")
-    levels = {preferences.level for preferences in judged}
+    levels = {preferences.evidence.level for preferences in judged}
     kind = "confidence sequence" if all(preferences.stopping for preferences in judged) else "CI"
     title = f"Share of the first, {level_text(levels.pop())} {kind}" if len(levels) == 1 else "Share of the first"
     return RowChart(
