@@ -99,11 +99,11 @@ def test_the_labels_of_a_judges_run_are_those_of_the_answers_that_it_judges(judg
     assert (part.title, part.table.columns[0].title) == ("correct", "check")
     assert [judge.name for judge in panel.judges] == ["four", "five", "jury"]
     assert panel.judges[0].right.value == 1.0
-    assert panel.judges[0].agreement.labelled == 35
+    assert panel.judges[0].agreement.counts.labelled == 35
     assert {judge.calls for judge in panel.judges} == {40, 80}
     add_labels(store, run, [Label("q39", "correct", "pass", "ann", AT)])
     later = next(each for each in store.run(judges.id).summary().raters.panels if each.thing == "correct")
-    assert later.judges[0].agreement.labelled == 36
+    assert later.judges[0].agreement.counts.labelled == 36
 
 
 def test_a_comment_on_a_run_of_judges_begins_with_their_panel(judged_again):

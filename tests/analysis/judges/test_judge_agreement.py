@@ -67,7 +67,12 @@ def held(values, said, **options):
 def test_people_together_are_compared_with_the_judge():
     truth, judged = run_of(200)
     found = held(judged, labels(["pass" if value else "fail" for value in truth[:80]]))
-    assert (found.records, found.labelled, found.both, found.raters) == (200, 80, 80, ("ann",))
+    assert (found.counts.records, found.counts.labelled, found.counts.both, found.counts.raters) == (
+        200,
+        80,
+        80,
+        ("ann",),
+    )
     (pair,) = found.judged.pairs
     assert pair.coefficients[0].value == cohen_kappa(judged[:80], truth[:80]).value
     assert found.judged.alpha.value == krippendorff_alpha([judged[:80], truth[:80]]).value
@@ -85,7 +90,7 @@ def test_below_thirty_labelled_records_only_the_count_is_told():
     found = held(judged, labels(truth[:29]))
     assert (found.judged, found.rates, found.people, found.corrected.value) == (None, None, None, None)
     assert found.corrected.reason == "29 labelled records; a corrected value needs 30"
-    assert found.both == 29
+    assert found.counts.both == 29
 
 
 def test_a_pass_is_held_against_the_threshold_of_a_rating():
@@ -141,14 +146,14 @@ def test_a_label_beyond_the_scale_of_the_score_is_refused():
 @pytest.mark.parametrize("value", [1e308, -1e308, 10**400, float("inf"), float("nan")])
 def test_a_number_that_rates_nothing_is_counted_and_left_out(value):
     found = held([1, 0] * 50, [*labels(["pass", "fail"] * 20), *labels([value], "bob")])
-    assert found.labelled == 40
-    assert found.raters == ("ann",)
+    assert found.counts.labelled == 40
+    assert found.counts.raters == ("ann",)
     assert "1 label is not counted: it is neither a number nor a pass or a fail." in found.warnings
 
 
 def test_people_who_are_divided_on_every_record_are_told_so():
     found = held([1, 0] * 50, labels(["pass"] * 40) + labels(["fail"] * 40, "bob"))
-    assert (found.labelled, found.tied, found.corrected) == (0, 40, None)
+    assert (found.counts.labelled, found.counts.tied, found.corrected) == (0, 40, None)
     assert found.warnings == ("People are evenly divided on 40 records: these are left out.",)
 
 
@@ -200,7 +205,7 @@ def test_people_among_themselves_are_the_ceiling():
     truth, judged = run_of(200)
     said = labels(truth[:60]) + labels([1 - truth[0], *truth[1:40]], "bob")
     found = held(judged, said)
-    assert (found.several, found.tied, found.labelled) == (40, 1, 59)
+    assert (found.counts.several, found.counts.tied, found.counts.labelled) == (40, 1, 59)
     assert found.people.pairs[0].equal == 39 / 40
     assert any("evenly divided on 1 record" in warning for warning in found.warnings)
 
@@ -215,7 +220,7 @@ def test_labels_by_models_and_of_other_records_do_not_count():
     truth, judged = run_of(60)
     said = labels(truth[:40]) + labels(truth, "model:large") + labels([None] * 60 + [1.0])
     found = held(judged, said)
-    assert (found.raters, found.labelled, found.elsewhere) == (("ann",), 40, 1)
+    assert (found.counts.raters, found.counts.labelled, found.counts.elsewhere) == (("ann",), 40, 1)
     assert any(warning.startswith("1 label on records without this score") for warning in found.warnings)
 
 
@@ -223,7 +228,7 @@ def test_examples_of_a_prompt_are_held_out_and_named():
     truth, judged = run_of(100)
     draw = LabelDraw({(f"q{at}", 0): 2.5 for at in range(40)}, (), frozenset({("q3", 0), ("q7", 0)}))
     found = held(judged, labels(truth[:40]), draw=draw)
-    assert (found.labelled, found.examples) == (38, (("q3", 0), ("q7", 0)))
+    assert (found.counts.labelled, found.counts.examples) == (38, (("q3", 0), ("q7", 0)))
     assert found.warnings[0].startswith("Labels of 2 records are not counted")
     assert not any("not drawn at random" in warning for warning in found.warnings)
 
@@ -267,7 +272,7 @@ def test_neither_the_order_nor_the_names_of_raters_matter(said):
         for label in second + first
     ]
     again = held(judged, renamed)
-    assert (again.labelled, again.tied) == (found.labelled, found.tied)
+    assert (again.counts.labelled, again.counts.tied) == (found.counts.labelled, found.counts.tied)
     counts = [{(count.label, count.verdict): count.n for count in each.table} for each in (found, again)]
     assert counts[0] == counts[1]
     assert again.corrected.interval == found.corrected.interval

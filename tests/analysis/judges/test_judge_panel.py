@@ -208,5 +208,5 @@ def test_labels_of_unknown_samples_and_of_models_do_not_count():
     strangers = [Label(f"x{at}", "right", 1.0, "ann", AT) for at in range(60)]
     found = judge_panel({"a": score("a", truth), "b": score("b", truth)}, "right", strangers)
     assert found.reason == "0 labelled records; a comparison of judges needs 30"
-    assert [judge.agreement.elsewhere for judge in found.judges] == [60, 60]
+    assert [judge.agreement.counts.elsewhere for judge in found.judges] == [60, 60]
     assert not any(math.isnan(judge.mean) for judge in found.judges)

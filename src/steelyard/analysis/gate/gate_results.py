@@ -324,7 +324,9 @@ def _unlabelled(rule: Rule, summary: RunSummary, agreement: JudgeAgreement | Non
     if agreement is not None:
         problem = agreement.corrected.reason if agreement.corrected is not None else ""
         reason = (
-            agreement.problem or problem or f"{count_text(agreement.labelled, 'labelled record')}; it needs {FEWEST}"
+            agreement.problem
+            or problem
+            or f"{count_text(agreement.counts.labelled, 'labelled record')}; it needs {FEWEST}"
         )
     said = (
         f"is not evaluated: {reason}. Let people label records (steelyard queue create {summary.run} --score "

@@ -123,12 +123,10 @@ class GroupAgreement:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeAgreement:
-    """A score of a judge compared with people's labels.
+class LabelCounts:
+    """The records of a judge's score and people's labels on them.
 
     Args:
-        score: the judge's.
-        against: name of the labels.
         records: that the judge was asked about.
         verdicts: of these, records that it gave a verdict on.
         labelled: of these, records with a label that counts.
@@ -138,6 +136,27 @@ class JudgeAgreement:
         tied: records on which as many people say one thing as another; left out.
         elsewhere: labels on records without this score.
         examples: records whose label is not counted, as a prompt of the run contains them.
+    """
+
+    records: int
+    verdicts: int
+    labelled: int
+    both: int
+    raters: tuple[str, ...]
+    several: int
+    tied: int
+    elsewhere: int
+    examples: tuple[RecordPlace, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAgreement:
+    """A score of a judge compared with people's labels.
+
+    Args:
+        score: the judge's.
+        against: name of the labels.
+        counts: of records and labels.
         share: every value is in [0, 1], so that means are shown in percent.
         scale: lowest and highest possible value; None where the score declares none.
         problem: why labels and score cannot be compared; "" where they can. All below is empty then.
@@ -157,15 +176,7 @@ class JudgeAgreement:
 
     score: str
     against: str
-    records: int
-    verdicts: int
-    labelled: int
-    both: int
-    raters: tuple[str, ...]
-    several: int
-    tied: int
-    elsewhere: int
-    examples: tuple[RecordPlace, ...]
+    counts: LabelCounts
     share: bool
     scale: tuple[float, float] | None = None
     problem: str = ""
@@ -183,8 +194,8 @@ class JudgeAgreement:
     compared: Mapping[RecordPlace, tuple[float, float]] = field(default_factory=dict)
 
     def json_fields(self) -> dict[str, Any]:
-        """Without the labels themselves."""
-        return field_values(self, data="", compared="")
+        """With the counts as fields of its own, and without the labels themselves."""
+        return field_values(self, counts="", data="", compared="") | field_values(self.counts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,14 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.judges.findings import FEWEST, Agreement, ConfusionCount, GroupAgreement, JudgeAgreement
+from steelyard.analysis.judges.findings import (
+    FEWEST,
+    Agreement,
+    ConfusionCount,
+    GroupAgreement,
+    JudgeAgreement,
+    LabelCounts,
+)
 from steelyard.analysis.judges.judged_score import JudgedScore, mean_over
 from steelyard.analysis.judges.rater_agreement import agreement_of_ratings, label_number
 from steelyard.analysis.label_forms import ANSWER, MODEL
@@ -120,15 +127,17 @@ def agreement_with_people(
     blank = JudgeAgreement(
         judged.score,
         labels[0].name if labels else "",
-        records=len(judged.verdicts),
-        verdicts=len(verdicts),
-        labelled=len(labelled),
-        both=sum(record in verdicts for record in labelled),
-        raters=tuple(people.by_rater),
-        several=len(people.several),
-        tied=people.tied,
-        elsewhere=len(labels) - len(known),
-        examples=tuple(dict.fromkeys(_place(label) for label in known if _place(label) in draw.examples)),
+        LabelCounts(
+            records=len(judged.verdicts),
+            verdicts=len(verdicts),
+            labelled=len(labelled),
+            both=sum(record in verdicts for record in labelled),
+            raters=tuple(people.by_rater),
+            several=len(people.several),
+            tied=people.tied,
+            elsewhere=len(labels) - len(known),
+            examples=tuple(dict.fromkeys(_place(label) for label in known if _place(label) in draw.examples)),
+        ),
         share=all(0 <= value <= 1 for value in (*labelled.values(), *verdicts.values())),
         problem=problem,
     )
@@ -202,7 +211,7 @@ def _with_figures(
     binary = is_binary(data)
     limits = (0.0, 1.0) if binary else judged.limits
     target_width = half_width or (_HALF_WIDTH * (limits[1] - limits[0]) if limits else None)
-    enough = blank.both >= FEWEST
+    enough = blank.counts.both >= FEWEST
     both = [record for record in people.together if judged.verdicts[record] is not None]
     agreement = _agreement_on(both, judged, people.together) if enough else None
     return replace(
@@ -258,7 +267,7 @@ def _equal_share(records: Sequence[RecordPlace], judged: JudgedScore, labels: Ma
 def _people_among_themselves(
     blank: JudgeAgreement, people: _PeopleLabels, clusters: Mapping[RecordPlace, str]
 ) -> Agreement | None:
-    if blank.several < FEWEST:
+    if blank.counts.several < FEWEST:
         return None
     raters = {
         rater: {record: value for record, value in values.items() if record in people.several}
@@ -301,26 +310,26 @@ def _groups(
 
 def _warnings(blank: JudgeAgreement, people: _PeopleLabels, labels: Sequence[Label], draw: LabelDraw) -> Iterable[str]:
     picked = sum(record not in draw.weights for record in people.together)
-    if picked and blank.labelled < blank.records:
-        counted = count_text(blank.labelled, "labelled record")
+    if picked and blank.counts.labelled < blank.counts.records:
+        counted = count_text(blank.counts.labelled, "labelled record")
         yield (
             f"{picked:,} of {counted} {'was' if picked == 1 else 'were'} not drawn at random by a queue: records "
             "picked by hand may differ from the rest, and the corrected figure may be off by any amount."
         )
     for condition in draw.conditions:
         yield f"Records were drawn under the condition {condition!r}: their labels say nothing about other records."
-    if blank.examples:
-        named = ", ".join(sample for sample, _ in blank.examples[:5])
+    if blank.counts.examples:
+        named = ", ".join(sample for sample, _ in blank.counts.examples[:5])
         yield (
-            f"Labels of {count_text(len(blank.examples), 'record')} are not counted: prompts of this run contain these "
-            f"as examples ({named})."
+            f"Labels of {count_text(len(blank.counts.examples), 'record')} are not counted: prompts of this run "
+            f"contain these as examples ({named})."
         )
-    if blank.elsewhere:
-        yield f"{count_text(blank.elsewhere, 'label')} on records without this score: not counted."
+    if blank.counts.elsewhere:
+        yield f"{count_text(blank.counts.elsewhere, 'label')} on records without this score: not counted."
     if unusable := sum(label_number(label.value) is None for label in labels):
         are = "are not counted:" if unusable > 1 else "is not counted: it is"
         yield f"{count_text(unusable, 'label')} {are} neither a number nor a pass or a fail."
-    if blank.tied:
-        yield f"People are evenly divided on {count_text(blank.tied, 'record')}: these are left out."
-    if len(blank.raters) == 1:
+    if blank.counts.tied:
+        yield f"People are evenly divided on {count_text(blank.counts.tied, 'record')}: these are left out."
+    if len(blank.counts.raters) == 1:
         yield "Only one person labelled, so how far people agree with each other is not known."

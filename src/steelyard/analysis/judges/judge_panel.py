@@ -81,7 +81,7 @@ def judge_panel(  # noqa: PLR0913  # verdicts, labels and how they were drawn, a
     paired = _paired([judge.agreement for judge in judges])
     if paired is not None:
         return _compared(panel, paired)
-    labelled = min((judge.agreement.labelled for judge in judges), default=0)
+    labelled = min((judge.agreement.counts.labelled for judge in judges), default=0)
     return replace(panel, reason=f"{count_text(labelled, 'labelled record')}; a comparison of judges needs {FEWEST}")
 
 

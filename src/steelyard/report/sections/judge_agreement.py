@@ -82,8 +82,8 @@ def _corrected(agreement: JudgeAgreement) -> SectionTable | None:
     corrected = agreement.corrected
     if corrected is None or corrected.value is None:
         return None
-    as_judged = Mean(corrected.raw, corrected.raw_interval, agreement.verdicts)
-    verdicts, labels = count_text(agreement.verdicts, "verdict"), f"{count_text(corrected.n, 'label')} by people"
+    as_judged = Mean(corrected.raw, corrected.raw_interval, agreement.counts.verdicts)
+    verdicts, labels = count_text(agreement.counts.verdicts, "verdict"), f"{count_text(corrected.n, 'label')} by people"
     judge, people = TableCell("the judge says"), TableCell("people say (estimated)")
     rows = (
         (judge, *figure_cells(as_judged, share=agreement.share), TableCell(verdicts)),
@@ -94,9 +94,11 @@ def _corrected(agreement: JudgeAgreement) -> SectionTable | None:
 
 
 def _notes(agreement: JudgeAgreement) -> Iterator[Sentence]:
-    who = ", ".join(agreement.raters) or "nobody"
-    by_several = f"; {agreement.several:,} by several people" if agreement.several else ""
-    labelled = f"{agreement.labelled:,} of {count_text(agreement.records, 'record')}, by {who}{by_several}"
+    who = ", ".join(agreement.counts.raters) or "nobody"
+    by_several = f"; {agreement.counts.several:,} by several people" if agreement.counts.several else ""
+    labelled = (
+        f"{agreement.counts.labelled:,} of {count_text(agreement.counts.records, 'record')}, by {who}{by_several}"
+    )
     yield Sentence(labelled, "fact", "Labelled")
     corrected, needed = agreement.corrected, agreement.needed
     if corrected is not None and corrected.value is None:
@@ -107,8 +109,8 @@ def _notes(agreement: JudgeAgreement) -> Iterator[Sentence]:
         if needed is not None and agreement.half_width is not None:
             width = points_text(agreement.half_width, share=agreement.share)
             yield needed_sentence(needed, f"to know the rate to ±{width}")
-    if agreement.both < FEWEST:
-        rated = count_text(agreement.both, "record")
+    if agreement.counts.both < FEWEST:
+        rated = count_text(agreement.counts.both, "record")
         yield Sentence(f"{rated} with a verdict and a label; agreement is shown from {FEWEST} on")
     yield from sentences(agreement.warnings, "warning")
 
@@ -157,10 +159,10 @@ def _rates(agreement: JudgeAgreement) -> Iterator[tuple[TableCell, ...]]:
 def _ceiling(agreement: JudgeAgreement) -> Iterator[Sentence]:
     """How far people agree with each other, which a judge can hardly exceed."""
     if agreement.people is None:
-        if len(agreement.raters) > 1:
+        if len(agreement.counts.raters) > 1:
             yield Sentence(
-                f"{count_text(agreement.several, 'record')} with labels of several people; how far people agree with "
-                f"each other is shown from {FEWEST} on"
+                f"{count_text(agreement.counts.several, 'record')} with labels of several people; how far people agree "
+                f"with each other is shown from {FEWEST} on"
             )
         return
     alpha, value = agreement.people.alpha, alpha_text(agreement.people)

@@ -132,7 +132,7 @@ def _judges(panel: JudgePanel) -> SectionTable:
 def _judge_row(judge: PanelJudge, *, labelled: bool, jury: bool) -> Iterator[TableCell]:
     agreement = judge.agreement
     corrected = agreement.corrected
-    mean = Mean(judge.mean, corrected.raw_interval if corrected else None, agreement.verdicts)
+    mean = Mean(judge.mean, corrected.raw_interval if corrected else None, agreement.counts.verdicts)
     yield TableCell(judge.name, strong=judge.is_jury)
     yield figure_cell(mean, share=agreement.share and agreement.scale in {None, (0.0, 1.0)})
     if labelled:
@@ -141,7 +141,7 @@ def _judge_row(judge: PanelJudge, *, labelled: bool, jury: bool) -> Iterator[Tab
         yield figure_cell(corrected, share=agreement.share)
     if jury:
         yield TableCell(mean_text(judge.with_jury, share=True) if judge.with_jury else MISSING)
-    missing = agreement.records - agreement.verdicts
+    missing = agreement.counts.records - agreement.counts.verdicts
     yield from text_row(f"{missing:,}", f"{judge.calls:,}", f"{judge.tokens:,}", _cost(judge))
 
 
