@@ -146,9 +146,9 @@ def generate(
     pairs: _PairsOption = 0,
     unanswerable: _UnanswerableOption = 0,
     metadata: _MetadataOption = False,
-    questions_prompt: _QuestionsPromptOption = None,
+    questions: _QuestionsPromptOption = None,
     questions_system: _QuestionsSystemOption = None,
-    answer_prompt: _AnswerPromptOption = None,
+    answer: _AnswerPromptOption = None,
     baseline: _BaselineOption = "",
     pages: _PagesOption = None,
     exclude_pages: _ExcludePagesOption = None,
@@ -173,19 +173,12 @@ def generate(
     settings |= {"show_metadata": metadata, "pages": pages or [], "exclude_pages": exclude_pages or []}
     settings |= {"exclude_headings": exclude_heading or [], "keep_boilerplate": keep_boilerplate}
     settings |= {"pairs": pairs, "unanswerable": unanswerable}
-    prompts = {"questions_prompt": questions_prompt, "questions_system": questions_system}
-    prompts |= {"answer_prompt": answer_prompt}
+    prompts = {"questions_prompt": questions, "questions_system": questions_system, "answer_prompt": answer}
     settings |= {name: str(file.absolute()) for name, file in prompts.items() if file is not None}
+    inputs = tuple(str(path.absolute()) for path in [*(documents or ()), *(paths or ())])
+    flags, file = model_of_flags(model, base_url, api_key_env), str(model_config.absolute()) if model_config else ""
     request = _QaRequest(
-        documents=tuple(str(path.absolute()) for path in [*(documents or ()), *(paths or ())]),
-        out=str(out.absolute()),
-        per_chunk=per_chunk,
-        chunks=chunks,
-        settings=settings,
-        model=model_of_flags(model, base_url, api_key_env),
-        model_config=str(model_config.absolute()) if model_config else "",
-        budget_calls=budget_calls,
-        review=review,
+        inputs, str(out.absolute()), per_chunk, chunks, settings, flags, file, budget_calls, review=review
     )
     _check_request(request, kind, baseline, as_json=as_json)
     suite, values = request.suite(no_env=no_env)
