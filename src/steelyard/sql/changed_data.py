@@ -155,12 +155,10 @@ def _differences(wanted: ResultTable, made: ResultTable, verdict: ResultVerdict)
     shown: dict[str, Any] = dict(verdict.differences)
     for side, table in (("missing", wanted), ("extra", made)):
         numbers = [row["row"] for row in shown.get(side, ())]
-        shown[side] = [json_row(number, _flat(table.rows[number - 1])) for number in numbers]
+        shown[side] = [
+            json_row(number, (*table.rows[number - 1][:2], *table.rows[number - 1][2])) for number in numbers
+        ]
     return shown
-
-
-def _flat(row: Sequence[Any]) -> tuple[Any, ...]:
-    return (*row[:2], *row[2])
 
 
 def _difference(wanted: ResultTable, made: ResultTable, verdict: ResultVerdict) -> str:

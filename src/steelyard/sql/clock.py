@@ -41,7 +41,9 @@ _CALLS_OF: Final[Mapping[EngineName, frozenset[str]]] = MappingProxyType(
 """Ask for the time where they have no argument."""
 _SCHEMAS: Final = frozenset({"MAIN", "PG_CATALOG", "INFORMATION_SCHEMA", "SYSTEM", "TEMP"})
 """Of DuckDB; `system.now()` names a database and no schema."""
-_SQLITE_CALLS: Final = frozenset({"DATE", "TIME", "DATETIME", "JULIANDAY", "UNIXEPOCH", "STRFTIME", "TIMEDIFF"})
+_DATES: Final = ("date", "time", "datetime", "julianday", "unixepoch", "timediff")
+_SQLITE_FUNCTIONS: Final = {**dict.fromkeys(_DATES, 0), "strftime": 1}
+"""Function -> where its first moment stands; `timediff` has two, and needs both."""
 
 
 def check_now(now: str) -> str:
@@ -129,22 +131,12 @@ def _asks(name: str, arguments: Sequence[QueryToken], engine: EngineName) -> boo
     count = 1 + sum(token.text == "," and token.depth == depth for token in arguments) if arguments else 0
     if engine != "sqlite":
         return (name in _CALLS_OF[engine] and not count) or (name == "AGE" and count == 1)
-    if name not in _SQLITE_CALLS:
+    if name.lower() not in _SQLITE_FUNCTIONS:
         return False
     says_now = any(token.kind == "quoted" and token.text[1:-1].strip().lower() == "now" for token in arguments)
     return says_now or count == (1 if name == "STRFTIME" else 0)
 
 
-_SQLITE_FUNCTIONS: Final = {
-    "date": 0,
-    "time": 0,
-    "datetime": 0,
-    "julianday": 0,
-    "unixepoch": 0,
-    "strftime": 1,
-    "timediff": 0,
-}
-"""Function -> where its first moment stands; `timediff` has two, and needs both."""
 _CURRENT: Final = {"current_date": "date", "current_time": "time", "current_timestamp": "datetime"}
 
 

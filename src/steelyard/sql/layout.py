@@ -61,6 +61,16 @@ _SET_WORDS: Final = frozenset({"UNION", "INTERSECT", "EXCEPT"})
 _BODY_WORDS: Final = frozenset({"SELECT", "FROM", "VALUES", "ORDER", "TABLE", *_SET_WORDS})
 
 
+def quoted(name: str, engine: EngineName) -> str:
+    """A name in the quotes of an engine, as a query writes it.
+
+    >>> quoted('a"b', "sqlite"), quoted('a"b', "mysql")
+    ('"a""b"', '`a"b`')
+    """
+    mark = "`" if engine == "mysql" else '"'
+    return f"{mark}{name.replace(mark, mark * 2)}{mark}"
+
+
 class QueryToken(NamedTuple):
     """A token of a query: its text, its range, and the number of open brackets around it."""
 

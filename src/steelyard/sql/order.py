@@ -92,7 +92,9 @@ def keys_of(top: Top, columns: Sequence[str], engine: EngineName) -> tuple[Order
     outputs = _OutputColumns(top, columns, engine)
     keys: list[OrderKey] = []
     for ordered in top.order.expressions:
-        if ordered.find(exp.Rand, exp.Uuid) or "random" in _functions(ordered):
+        if ordered.find(exp.Rand, exp.Uuid) or any(
+            call.name.lower() == "random" for call in ordered.find_all(exp.Anonymous)
+        ):
             break
         if isinstance(ordered.this, exp.Var) and ordered.this.name.upper() == "ALL":
             return outputs.all_keys(ordered)
@@ -101,10 +103,6 @@ def keys_of(top: Top, columns: Sequence[str], engine: EngineName) -> tuple[Order
             return None
         keys.append(key)
     return tuple(keys)
-
-
-def _functions(node: exp.Expr) -> set[str]:
-    return {call.name.lower() for call in node.find_all(exp.Anonymous)}
 
 
 class _OutputColumns:

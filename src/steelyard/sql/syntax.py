@@ -20,7 +20,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from steelyard.sql.layout import QueryLayout, layout_of
+from steelyard.sql.layout import QueryLayout, layout_of, quoted
 from steelyard.sql.results import EngineName, ResultTable
 
 _MOST_PARSED: Final = 50_000
@@ -191,6 +191,4 @@ def plain_name(written: str) -> str:
 
 def _written(part: exp.Expr, engine: EngineName) -> str:
     """A part of a name in the engine's quotes; PostgreSQL reads one without quotes in small letters."""
-    mark = "`" if engine == "mysql" else '"'
-    name = part.name.lower() if engine == "postgres" and not part.args.get("quoted") else part.name
-    return f"{mark}{name.replace(mark, mark * 2)}{mark}"
+    return quoted(part.name.lower() if engine == "postgres" and not part.args.get("quoted") else part.name, engine)

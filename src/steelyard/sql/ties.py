@@ -176,7 +176,9 @@ def _cut(reference: ResultTable, ordering: Ordering, unlimited: ResultTable, equ
     edges = set()
     if first < last:
         edges = {
-            groups[edge] for edge, beyond in ((first, first - 1), (last - 1, last)) if _joined(groups, edge, beyond)
+            groups[edge]
+            for edge, beyond in ((first, first - 1), (last - 1, last))
+            if 0 <= beyond < len(groups) and groups[edge] == groups[beyond]
         }
     rows = unlimited.rows
     source = {edge: [rows[at][:width] for at, group in enumerate(groups) if group == edge] for edge in edges}
@@ -189,10 +191,6 @@ def _cut(reference: ResultTable, ordering: Ordering, unlimited: ResultTable, equ
     if _chosen(_by_group(keys[0], window.groups), expected, dict(zip(source, keys[2:], strict=True))):
         return window
     return TieGroups(range(len(reference.rows)), flags=("keys_unknown",))
-
-
-def _joined(groups: Sequence[int], edge: int, beyond: int) -> bool:
-    return 0 <= beyond < len(groups) and groups[edge] == groups[beyond]
 
 
 def _agree(reference: ResultTable, source: ResultTable, groups: Sequence[int], equality: CellEquality) -> bool:

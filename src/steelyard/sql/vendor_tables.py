@@ -14,6 +14,7 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Final, NamedTuple
@@ -22,6 +23,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
+from steelyard.sql.layout import quoted
 from steelyard.sql.results import LocalEngine
 from steelyard.sql.statements import split
 from steelyard.sql.vendor_dumps import (
@@ -36,6 +38,7 @@ from steelyard.sql.vendor_dumps import (
 )
 from steelyard.sql.vendor_values import SERIAL, DumpValues, Untranslatable, short
 
+_quoted: Final = partial(quoted, engine="sqlite")  # and DuckDB
 _DEEPEST: Final = 100
 _DATA: Final = frozenset({"INSERT", "REPLACE", "UPDATE", "DELETE", "COPY"})
 _KIND: Final = re.compile(r"\s*(\w+)(?:\s+(?:OR\s+\w+\s+)?(\w+))?", re.IGNORECASE)
@@ -483,7 +486,3 @@ def _named_in(text: str) -> str:
 
 def _sequence_of(table: str, column: str) -> str:
     return f"{table}_{column}_seq"
-
-
-def _quoted(name: str) -> str:
-    return '"{}"'.format(name.replace('"', '""'))

@@ -428,7 +428,10 @@ def _differing(pair: _ResultPair, flags: tuple[str, ...]) -> ResultVerdict:
         (widths[0] > widths[1], "columns_missing"),
         (widths[0] < widths[1], "columns_extra"),
         (any(left != right for left, right in aligned.columns), "columns_permuted"),
-        (not _decided(reference_rows, prediction_rows, swapped=widths[0] > widths[1]), "columns_undecided"),
+        (
+            not match_columns(*(pair.numbered[::-1] if widths[0] > widths[1] else pair.numbered)).decided,
+            "columns_undecided",
+        ),
     ]
     words = Wording(pair.reference, pair.prediction, aligned.columns, pair.equality)
     differences = {"columns": words.columns(), **words.differing_rows(aligned)}
@@ -442,10 +445,6 @@ def _differing(pair: _ResultPair, flags: tuple[str, ...]) -> ResultVerdict:
         differences=differences,
         alignment=aligned,
     )
-
-
-def _decided(reference: Rows, prediction: Rows, *, swapped: bool) -> bool:
-    return match_columns(*((prediction, reference) if swapped else (reference, prediction))).decided
 
 
 def _kind_of(aligned: ColumnAlignment) -> VerdictKind:

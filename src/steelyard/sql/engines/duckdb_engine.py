@@ -39,6 +39,7 @@ from steelyard.sql.engines.engine import (
     plain_definition,
     read_state,
 )
+from steelyard.sql.layout import quoted
 from steelyard.sql.results import FailureKind, Part, ResultTable, SqlLimits
 
 _OLDEST: Final = (2, 0)
@@ -459,4 +460,4 @@ def _title(schema: str, name: str) -> str:
 
 
 def _written(schema: str, name: str) -> str:
-    return ".".join('"{}"'.format(part.replace('"', '""')) for part in (schema, name))
+    return f"{quoted(schema, 'duckdb')}.{quoted(name, 'duckdb')}"

@@ -21,6 +21,7 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from steelyard.sql.engines.duckdb_guard import Setting
+from steelyard.sql.layout import quoted
 
 _HEAD_BYTES: Final = 1 << 20
 _DELIMITERS: Final = (",", ";", "\t", "|")
@@ -71,7 +72,7 @@ def load_tables(file: str, tables: Sequence[tuple[str, str, str]], memory_mib: i
             connection.execute("SET enable_external_access = false")
             connection.execute("SET TimeZone = 'UTC'")
             for path, name, shown in tables:  # noqa: B007 (named in messages below)
-                connection.execute(f"CREATE TABLE {_name(name)} AS {_query(connection, path)}")
+                connection.execute(f"CREATE TABLE {quoted(name, 'duckdb')} AS {_query(connection, path)}")
             connection.execute("CHECKPOINT")
     except _UnreadableTable as error:
         return f"{shown}: {error}"
@@ -84,15 +85,15 @@ def load_tables(file: str, tables: Sequence[tuple[str, str, str]], memory_mib: i
 
 def _query(connection: DuckDBPyConnection, path: str) -> str:
     """The query that reads a file, by its ending."""
-    quoted = _text(path)
+    file = _text(path)
     if path.endswith(".parquet"):
-        return f"SELECT * FROM read_parquet({quoted}, hive_partitioning = false)"  # noqa: S608
+        return f"SELECT * FROM read_parquet({file}, hive_partitioning = false)"  # noqa: S608
     if not path.endswith((".jsonl", ".ndjson")):
         return f"SELECT * FROM {_csv_reader(connection, path)}"  # noqa: S608
-    call = f"read_json({quoted}, {_JSON})"
+    call = f"read_json({file}, {_JSON})"
     # A column of several types is text, without JSON's quotation marks around it.
     texts = [
-        f"{_name(name)} ->> '$' AS {_name(name)}"
+        f"{quoted(name, 'duckdb')} ->> '$' AS {quoted(name, 'duckdb')}"
         for name, kind in _columns(connection, call)
         if kind in {"JSON", _NULL}
     ]
@@ -108,7 +109,7 @@ def _columns(connection: DuckDBPyConnection, call: str) -> list[tuple[str, str]]
 
 def _csv_reader(connection: DuckDBPyConnection, path: str) -> str:
     """The call of DuckDB that reads a CSV file."""
-    quoted = _text(path)
+    file = _text(path)
     with open(path, "rb") as opened:  # noqa: PTH123 (no pathlib in a worker)
         head = opened.read(_HEAD_BYTES)
     if head.startswith(codecs.BOM_UTF16_BE):
@@ -120,7 +121,7 @@ def _csv_reader(connection: DuckDBPyConnection, path: str) -> str:
         raise _UnreadableTable("its first line is blank; it has to hold the names of the columns")
     bare = _QUOTED.sub("", lines[0])
     delimiter = "\t" if path.endswith(".tsv") else max(_DELIMITERS, key=bare.count)
-    call = f"""read_csv({quoted}, delim = '{delimiter}', quote = '"', escape = '"', header = true, skip = 0,
+    call = f"""read_csv({file}, delim = '{delimiter}', quote = '"', escape = '"', header = true, skip = 0,
         comment = '', sample_size = -1, dateformat = '%Y-%m-%d', null_padding = false, strict_mode = true,
         hive_partitioning = false, encoding = '{encoding}'"""
     try:
@@ -140,13 +141,11 @@ def _read_as_other_values(connection: DuckDBPyConnection, call: str, columns: Se
     typed = [(name, _WRITTEN[kind]) for name, kind in columns if kind in _WRITTEN]
     if not typed:
         return []
-    tests = (f"bool_and(regexp_full_match(trim({_name(name)}), {_text(written)}))" for name, written in typed)
+    tests = (
+        f"bool_and(regexp_full_match(trim({quoted(name, 'duckdb')}), {_text(written)}))" for name, written in typed
+    )
     [kept] = connection.execute(f"SELECT {', '.join(tests)} FROM {call}, all_varchar = true)").fetchall()  # noqa: S608
     return [name for (name, _), is_kept in zip(typed, kept, strict=True) if is_kept is False]
-
-
-def _name(name: str) -> str:
-    return '"{}"'.format(name.replace('"', '""'))
 
 
 def _text(value: str) -> str:

@@ -39,6 +39,7 @@ from steelyard.sql.engines.engine import (
     read_state,
 )
 from steelyard.sql.engines.sqlite_guard import Guard
+from steelyard.sql.layout import quoted
 from steelyard.sql.results import FailureKind, Part, ResultTable, SqlLimits
 from steelyard.sql.statements import Statement, main_verb, split
 
@@ -542,4 +543,4 @@ def _leveled(create: str) -> Iterator[tuple[str, str, int]]:
 
 
 def _written(tables: list[str]) -> list[tuple[str, str]]:
-    return [(name.casefold(), '"{}"'.format(name.replace('"', '""'))) for name in tables]
+    return [(name.casefold(), quoted(name, "sqlite")) for name in tables]

@@ -35,6 +35,7 @@ from steelyard.sql.engines.engine import (
     guard_lists,
     read_state,
 )
+from steelyard.sql.layout import quoted
 from steelyard.sql.results import FailureKind, ResultTable, SqlLimits
 from steelyard.sql.server_address import ServerLogin
 from steelyard.sql.servers.session import (
@@ -144,8 +145,7 @@ class MysqlEngine(ServerSession):
                 _rows(connection, statement)
             table = self._changed(query, work) if work.changes else _read(connection, query, work.limits)
         except pymysql.Error as error:
-            if _number(error) in _GONE or isinstance(error, pymysql.err.InterfaceError):
-                raise ConnectionLost from None
+            _raise_lost(error)
             self._reset()
             raise _stop_of(error, late=time.monotonic() > deadline) from None
         # After anything else, such as too many rows, what is left of the result waits on the line: the worker ends.
@@ -162,7 +162,7 @@ class MysqlEngine(ServerSession):
             raise SqlStop("denied", f"denied: {plain[0]} has no transactions, so that nothing could be rolled back")
         increments = _rows(connection, _INCREMENTS)
         self.tell(increments)
-        names = [(name, _quoted(name)) for name, _ in tables]
+        names = [(name, quoted(name, "mysql")) for name, _ in tables]
 
         def state() -> DatabaseState:
             return read_state(names, [], lambda query, left: _read(connection, query, left).rows, work.limits)
@@ -180,7 +180,7 @@ class MysqlEngine(ServerSession):
         """Set the numbers of a database back; see `ServerSession`."""
         connection = self._session()
         self._hold(schema, RESTORE_S)
-        _rows(connection, f"USE {_quoted(schema)}")
+        _rows(connection, f"USE {quoted(schema, 'mysql')}")
         _rows(connection, f"SET SESSION lock_wait_timeout = {RESTORE_S:d}")
         _set_back(connection, numbers)
 
@@ -190,8 +190,7 @@ class MysqlEngine(ServerSession):
         try:
             is_held = _rows(self._connection, f"SELECT GET_LOCK('{name}', {max(1, round(seconds)):d})") == [(1,)]
         except pymysql.Error as error:
-            if _number(error) in _GONE or isinstance(error, pymysql.err.InterfaceError):
-                raise ConnectionLost from None
+            _raise_lost(error)
             raise SchemaHeld from None
         if not is_held:
             raise SchemaHeld
@@ -219,7 +218,7 @@ class MysqlEngine(ServerSession):
             moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
             settings.append(f"timestamp = {moment.timestamp():.6f}")
         start = [] if work.changes else ["START TRANSACTION READ ONLY"]
-        use = [f"USE {_quoted(work.schema)}"] if work.schema else []
+        use = [f"USE {quoted(work.schema, 'mysql')}"] if work.schema else []
         return [f"SET SESSION {', '.join(settings)}", *use, *start]
 
     def _reset(self) -> None:
@@ -235,9 +234,9 @@ class MysqlEngine(ServerSession):
         """Why the role is not one that only reads, from its own grants and those of its roles."""
         faults: list[str] = []
         for grant in self._grants():
-            granted, on, _ = grant.removeprefix("GRANT ").partition(" ON ")
+            granted, on, on_what = grant.removeprefix("GRANT ").partition(" ON ")
             if on:
-                place = _place(grant)
+                place = on_what.partition(" TO ")[0]
                 own = bool(self._writes_to) and _database_of(place) == self._writes_to
                 more = _privileges(granted) - _READS - (_WRITES if own else frozenset())
                 faults += [f"it has {', '.join(sorted(more))} on {place[:80]}{_pattern(place)}"] if more else []
@@ -259,7 +258,7 @@ class MysqlEngine(ServerSession):
         for role in roles:
             _rows(self._connection, f"SET ROLE {role}")
             own += [str(grant) for (grant,) in _rows(self._connection, "SHOW GRANTS")]
-        _rows(self._connection, f"SET ROLE {_quoted(str(active)) if active else 'NONE'}")
+        _rows(self._connection, f"SET ROLE {quoted(str(active), 'mysql') if active else 'NONE'}")
         return own
 
 
@@ -279,27 +278,23 @@ def _privileges(granted: str) -> set[str]:
     return {name.strip().upper() for name in names if name.strip()}
 
 
-def _place(grant: str) -> str:
-    return grant.partition(" ON ")[2].partition(" TO ")[0]
-
-
 def _database_of(place: str) -> str:
     r"""The only database of a grant, without the marks around it; "" where it is none or may be several.
 
     >>> [_database_of(place) for place in (r"`a\_b`.*", "`a_b`.*", "`a_b`.`t`", "*.*")]
     ['a_b', '', 'a_b', '']
     """
-    quoted = _QUOTED.match(place)
-    if quoted is None or _pattern(place):
+    match = _QUOTED.match(place)
+    if match is None or _pattern(place):
         return ""
-    name = quoted[1].replace("``", "`")
-    return _ESCAPED.sub(r"\1", name) if place[quoted.end() :] == "*" else name
+    name = match[1].replace("``", "`")
+    return _ESCAPED.sub(r"\1", name) if place[match.end() :] == "*" else name
 
 
 def _pattern(place: str) -> str:
     """What a message says of a grant on all databases whose names are like a pattern; "" for any other grant."""
-    quoted = _QUOTED.match(place)
-    if quoted is None or place[quoted.end() :] != "*" or not {"_", "%"} & set(_ESCAPED.sub("", quoted[1])):
+    match = _QUOTED.match(place)
+    if match is None or place[match.end() :] != "*" or not {"_", "%"} & set(_ESCAPED.sub("", match[1])):
         return ""
     return r", where _ and % stand for any characters; write \_ and \% in the GRANT"
 
@@ -365,6 +360,11 @@ def _number(error: Exception) -> int:
     return error.args[0] if error.args and isinstance(error.args[0], int) else 0
 
 
+def _raise_lost(error: pymysql.Error) -> None:
+    if _number(error) in _GONE or isinstance(error, pymysql.err.InterfaceError):
+        raise ConnectionLost from None
+
+
 def _stop_of(error: pymysql.Error, *, late: bool) -> SqlStop:
     kind = _KINDS.get(_number(error), "error")
     message = "still running at the deadline" if kind == "timeout" and late else _short(error)
@@ -400,13 +400,9 @@ def _set_back(connection: Any, increments: Numbers) -> None:
         if now.get(name) == number:
             continue
         try:
-            _rows(connection, f"ALTER TABLE {_quoted(name)} AUTO_INCREMENT = {int(number):d}")
+            _rows(connection, f"ALTER TABLE {quoted(name, 'mysql')} AUTO_INCREMENT = {int(number):d}")
         except pymysql.Error as error:
             if error.args[:1] and error.args[0] in _NO_RIGHT:
                 why = f"the role may not set AUTO_INCREMENT of {name} back: grant ALTER on it"
                 raise SqlStop("error", why) from None
             raise
-
-
-def _quoted(name: str) -> str:
-    return "`{}`".format(name.replace("`", "``"))

@@ -27,7 +27,8 @@ from steelyard.prompts.conversation import search_text
 from steelyard.prompts.sample_values import SampleView
 from steelyard.retrieval.bm25 import BM25
 from steelyard.retrieval.vectors import unit_rows
-from steelyard.sql.results import Database, EngineName, ResultTable, SqlLimits
+from steelyard.sql.layout import quoted
+from steelyard.sql.results import Database, ResultTable, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.schema import SchemaTable, described_table, table_statements
 from steelyard.sql.wording import show_cell
@@ -179,7 +180,7 @@ def read_sample_rows(sandbox: Sandbox, database: Database, ddl: str, count: int)
     for table, _ in table_statements(ddl, dialect=database.engine):
         if table is None:
             continue
-        query = f"SELECT * FROM {_quoted(table.name, database.engine)} LIMIT {count:d}"  # noqa: S608  # quoted
+        query = f"SELECT * FROM {quoted(table.name, database.engine)} LIMIT {count:d}"  # noqa: S608  # quoted
         result = sandbox.run(database, query, limits=limits).table
         if result is not None and result.rows:
             rows[table.name.casefold()] = result
@@ -194,11 +195,6 @@ def digest_of_rows(rows: Mapping[str, RowsOfTables]) -> str:
             table = rows[db_id][name]
             digest.update(repr((db_id, name, table.columns, list(table.rows))).encode("utf-8", "surrogatepass"))
     return digest.hexdigest() if rows else ""
-
-
-def _quoted(name: str, engine: EngineName) -> str:
-    mark = "`" if engine == "mysql" else '"'
-    return f"{mark}{name.replace(mark, mark * 2)}{mark}"
 
 
 def _row_lines(table: SchemaTable, sample: ResultTable) -> Iterator[str]:
