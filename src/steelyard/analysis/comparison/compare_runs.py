@@ -5,7 +5,7 @@
     paired_scores        one score over these samples, and replies without a value
     costs                time, calls and tokens
     comparison_warnings  in what else the runs differ
-    comparison_wording   the conclusion in one sentence
+    comparison_wording   the conclusion in words
 
 The order matters: p-values of all runs are corrected together before a verdict or a sentence is made of any of them.
 """
