@@ -19,7 +19,7 @@ ROWS = 20
 def _commands_are_built_once():
     """Typer describes a command anew each time that it is run, which took a fifth of the CPU of a short one."""
     with pytest.MonkeyPatch.context() as patch:
-        for module, name in ((app, "build_app"), (typer.main, "get_command"), (app, "skip_pydantic")):
+        for module, name in ((app, "build_app"), (typer.main, "get_command")):
             patch.setattr(module, name, functools.cache(getattr(module, name)))
         yield
 

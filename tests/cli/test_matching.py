@@ -91,7 +91,7 @@ def test_a_comparison_warns_in_its_sentence_or_beside_it(steelyard, evaluated, s
     out = steelyard("compare", "own", "foreign", "--score", score, "--json").json()
     (pair,) = out["comparison"]["pairs"]
     assert any(WARNING in text for text in pair["warnings"]) is (score == "rouge_l")
-    assert (WARNING in pair["explanation"]) is (score != "rouge_l")
+    assert (WARNING in pair["sentence"]) is (score != "rouge_l")
     assert WHY in plain(steelyard("compare", "own", "foreign", "--score", score, "--full").out)
 
 

@@ -120,7 +120,7 @@ def test_without_scripts_the_page_says_what_may_be_concluded(html, pair):
         score = summary.score()
         assert f"{100 * score.overall.value:.1f} %" in text
         assert summary.created[:10] in text
-    assert comparison.pairs[0].conclusion.explanation in text
+    assert comparison.pairs[0].conclusion.sentence in text
     table = comparison.pairs[0].headline.table
     assert f"improvements {table.improved} wrong before" in text
     assert f"regressions {table.regressed} right before" in text

@@ -31,7 +31,7 @@ def test_a_comparison_shows_means_difference_interval_and_sentence():
     assert "50.0 %" in text
     assert "100.0 %" in text
     assert "+50.0" in text
-    assert comparison.pairs[0].conclusion.explanation in text
+    assert comparison.pairs[0].conclusion.sentence in text
     assert HOSTILE in text
 
 

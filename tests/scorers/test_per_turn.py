@@ -135,7 +135,7 @@ def test_two_runs_are_compared_by_conversation_whatever_their_lengths():
     assert (pair.headline, pair.verdict) == (turn.difference, turn.verdict)
     assert pair.further.by_conversation.difference == pytest.approx(2 / 3 - 8 / 9)
     assert json_value(pair)["by_conversation"]["n"] == pair.overlap.n_paired == 3
-    assert "over all turns, which decides; with each of the 3 conversations counted once" in pair.conclusion.explanation
+    assert "over all turns, which decides; with each of the 3 conversations counted once" in pair.conclusion.sentence
     told = html_report([first, second], compare(first, second))
     assert "all turns (decides)" in told
     assert "means of conversations" in told

@@ -171,7 +171,7 @@ def matching_warnings(summaries: Sequence[RunSummary], comparison: Comparison | 
         summaries: of the runs that a page shows.
         comparison: of these runs, where the same page shows its sentences: warnings in them are not repeated.
     """
-    concluded = " ".join(pair.conclusion.explanation for pair in comparison.pairs) if comparison else ""
+    concluded = " ".join(pair.conclusion.sentence for pair in comparison.pairs) if comparison else ""
     return [text for summary in summaries if (text := summary.matching_warning()) and text not in concluded]
 
 

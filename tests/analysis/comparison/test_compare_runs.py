@@ -55,8 +55,8 @@ def test_ratings_that_happen_to_be_1_are_no_rates():
     pair = only(*runs)
     assert (pair.headline.unit, pair.headline.table) == (False, None)
     assert [group.unit for group in pair.further.groups] == [False, False]
-    assert "%" not in pair.conclusion.explanation
-    assert "in rating: retrieval 1.00" in pair.conclusion.explanation
+    assert "%" not in pair.conclusion.sentence
+    assert "in rating: retrieval 1.00" in pair.conclusion.sentence
     assert only(*(stored(run.target, [1, 1, 1], **options) for run in runs)).headline.unit
 
 
@@ -73,7 +73,7 @@ def test_a_table_gives_difference_interval_and_exact_p():
 
 
 def test_the_sentence_of_a_real_difference_gives_both_values_interval_p_and_pairs():
-    assert only(*table_runs(20, 40, 10, 66)).conclusion.explanation == (
+    assert only(*table_runs(20, 40, 10, 66)).conclusion.sentence == (
         "retrieval solves 22.1 points more than longest (44.1 % against 22.1 %; 95 % CI +12.2 to +31.3; "
         "p < 0.001; 136 pairs)."
     )
@@ -82,10 +82,10 @@ def test_the_sentence_of_a_real_difference_gives_both_values_interval_p_and_pair
 def test_the_sentence_of_a_loss_turns_the_interval_with_the_claim():
     pair = only(*table_runs(20, 10, 40, 66))
     assert pair.verdict == "worse"
-    assert pair.conclusion.explanation.startswith(
+    assert pair.conclusion.sentence.startswith(
         "retrieval solves 22.1 points less than longest (22.1 % against 44.1 %; "
     )
-    assert "95 % CI -31.3 to -12.2" in pair.conclusion.explanation
+    assert "95 % CI -31.3 to -12.2" in pair.conclusion.sentence
 
 
 def test_no_evidence_says_which_differences_the_data_allow():
@@ -93,7 +93,7 @@ def test_no_evidence_says_which_differences_the_data_allow():
     pair = only(*table_runs(94, 27, 22, 27))
     low, high = newcombe_paired(94, 27, 22, 27)
     assert pair.verdict == "no_evidence"
-    assert pair.conclusion.explanation == (
+    assert pair.conclusion.sentence == (
         "No clear difference in solve rate: retrieval 121 of 170, longest 116 of 170 "
         f"(p = {mcnemar_exact(27, 22):.2g}; 170 pairs). The true difference is probably between "
         f"{100 * low:+.1f} and {100 * high:+.1f} points. "
@@ -105,8 +105,8 @@ def test_no_evidence_says_which_differences_the_data_allow():
 def test_an_interval_and_a_test_that_disagree_are_no_evidence_and_say_so():
     pair = only(*table_runs(60, 16, 6, 18))
     assert pair.verdict == "no_evidence"
-    assert "borderline" in pair.conclusion.explanation
-    assert "+0.8 to +19.1 points" in pair.conclusion.explanation
+    assert "borderline" in pair.conclusion.sentence
+    assert "+0.8 to +19.1 points" in pair.conclusion.sentence
 
 
 def test_an_unread_or_refused_reply_is_not_solved_but_is_no_answer_either():
@@ -272,7 +272,7 @@ def test_a_score_that_is_no_rate_is_bootstrapped_and_told_in_its_own_units():
     better = [value + (0.5 if i % 2 else 0.25) for i, value in enumerate(ratings)]
     pair = only(stored("a", ratings, name="correctness"), stored("b", better, name="correctness"))
     assert pair.verdict == "better"
-    assert pair.conclusion.explanation.startswith(
+    assert pair.conclusion.sentence.startswith(
         "b scores 0.38 higher on correctness than a (2.88 against 2.50; 95 % CI +0.3"
     )
     assert (len(pair.changed.improvements), pair.changed.regressions, pair.headline.unit) == (40, (), False)
@@ -280,7 +280,7 @@ def test_a_score_that_is_no_rate_is_bootstrapped_and_told_in_its_own_units():
 
 def test_a_rate_of_another_name_is_told_in_points_of_that_score():
     runs = [stored(name, values, name="exact_match") for name, values in (("a", [0] * 20), ("b", [1] * 20))]
-    assert only(*runs).conclusion.explanation.startswith(
+    assert only(*runs).conclusion.sentence.startswith(
         "b scores 100.0 points more on exact match than a (100.0 % against 0.0 %; "
     )
 
@@ -289,7 +289,7 @@ def test_two_runs_without_a_shared_sample_allow_no_conclusion():
     pair = only(run_of("r1", [row("x", 1)], "a"), run_of("r2", [row("y", 1)], "b"))
     assert pair.verdict == "none"
     assert (pair.headline.difference, pair.headline.p, pair.headline.interval) == (None, None, None)
-    assert pair.conclusion.explanation.startswith(
+    assert pair.conclusion.sentence.startswith(
         "a and b share no sample with a value of solve rate in both, so they cannot be compared."
     )
 
@@ -297,14 +297,14 @@ def test_two_runs_without_a_shared_sample_allow_no_conclusion():
 def test_pairs_that_all_agree_on_a_score_say_nothing_of_its_size():
     pair = only(stored("a", [4.0] * 9, name="rating"), stored("b", [4.0] * 9, name="rating"))
     assert pair.verdict == "no_evidence"
-    assert pair.conclusion.explanation.endswith("These pairs do not show how large one may be.")
+    assert pair.conclusion.sentence.endswith("These pairs do not show how large one may be.")
 
 
 def test_of_values_between_0_and_1_that_all_agree_few_can_change():
     """Of 9 pairs none has changed, so at most 1 - 0.025^(1/9) = 33.6 % do."""
     pair = only(stored("a", [0.4] * 9, name="f1"), stored("b", [0.4] * 9, name="f1"))
     assert pair.verdict == "no_evidence"
-    assert "The true difference is probably between -33.6 and +33.6 points" in pair.conclusion.explanation
+    assert "The true difference is probably between -33.6 and +33.6 points" in pair.conclusion.sentence
 
 
 def test_runs_of_one_target_are_told_apart_by_their_ids():
@@ -312,7 +312,7 @@ def test_runs_of_one_target_are_told_apart_by_their_ids():
     after = replace(after, target=before.target)
     assert (
         "longest (run-retrieval) solves 22.1 points more than longest (run-longest)"
-        in only(before, after).conclusion.explanation
+        in only(before, after).conclusion.sentence
     )
 
 
@@ -360,7 +360,7 @@ def test_a_comparison_is_the_same_each_time_and_plain_json():
     baseline, other = stored("a", [0.1, 0.5, 0.3], name="f1"), stored("b", [0.4, 0.2, 0.9], name="f1")
     first, second = (json.dumps(json_value(compare(baseline, other)), allow_nan=False) for _ in range(2))
     assert first == second
-    whole = {*PairComparison.__dataclass_fields__, "differs", "verdict", "claim", "explanation"}
+    whole = {*PairComparison.__dataclass_fields__, "differs", "verdict", "claim", "sentence"}
     whole -= {"overlap", "changed", "further", "conclusion"}
     parts = {*SampleOverlap._fields, *ChangedIds.__dataclass_fields__, *FurtherDifferences.__dataclass_fields__}
     assert set(json.loads(first)["pairs"][0]) == whole | parts

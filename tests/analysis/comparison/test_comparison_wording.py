@@ -22,22 +22,22 @@ def paired(fixed, broken, right, wrong):
 
 @pytest.mark.parametrize("fixed", [40, 1200])
 def test_a_tiny_p_is_a_bound(fixed):
-    assert "p < 0.001;" in paired(fixed, 0, 10, 10).conclusion.explanation
+    assert "p < 0.001;" in paired(fixed, 0, 10, 10).conclusion.sentence
 
 
 @pytest.mark.parametrize("broken", [1, 5, 20, 49])
 def test_121_against_116_of_170_is_no_evidence_however_the_pairs_fall(broken):
     pair = paired(broken + 5, broken, 116 - broken, 49 - broken)
     assert pair.verdict == "no_evidence"
-    assert pair.conclusion.explanation.startswith("No clear difference in solve rate: new 121 of 170, base 116 of 170")
-    assert "are found reliably" in pair.conclusion.explanation
-    assert f"To settle 2.9 points: about {pair.headline.needed:,} samples." in pair.conclusion.explanation
+    assert pair.conclusion.sentence.startswith("No clear difference in solve rate: new 121 of 170, base 116 of 170")
+    assert "are found reliably" in pair.conclusion.sentence
+    assert f"To settle 2.9 points: about {pair.headline.needed:,} samples." in pair.conclusion.sentence
 
 
 def test_121_against_116_of_170_is_no_evidence_even_where_one_side_alone_gains():
     pair = paired(5, 0, 116, 49)
     assert (pair.verdict, pair.headline.p) == ("no_evidence", pytest.approx(0.0625))
-    assert "No clear difference in solve rate, though the result is borderline" in pair.conclusion.explanation
+    assert "No clear difference in solve rate, though the result is borderline" in pair.conclusion.sentence
 
 
 def test_the_pairs_that_would_show_it_are_those_of_mcnemars_test():
@@ -47,7 +47,7 @@ def test_the_pairs_that_would_show_it_are_those_of_mcnemars_test():
 
 
 def test_equal_rates_name_no_number_of_pairs():
-    assert "To settle" not in paired(7, 7, 100, 56).conclusion.explanation
+    assert "To settle" not in paired(7, 7, 100, 56).conclusion.sentence
 
 
 def test_a_number_of_pairs_that_nobody_can_ask_is_not_spelled_out():
@@ -55,7 +55,7 @@ def test_a_number_of_pairs_that_nobody_can_ask_is_not_spelled_out():
     before, after = [no % 2 for no in range(n)], [1 if no < 8 else (no + 1) % 2 for no in range(n)]
     pair = compare(stored("base", solve_rate=before), stored("new", solve_rate=after)).pairs[0]
     assert pair.headline.needed > 1_000_000
-    assert "more than 1,000,000 samples" in pair.conclusion.explanation
+    assert "more than 1,000,000 samples" in pair.conclusion.sentence
 
 
 def apart(target, right, n, start=0):
@@ -66,14 +66,14 @@ def apart(target, right, n, start=0):
 def test_two_sets_without_a_common_sample_are_told_apart_from_pairs():
     pair = compare(apart("glm", 116, 170), apart("kb", 121, 170, start=500)).pairs[0]
     assert pair.verdict == "none"
-    assert "so they cannot be compared" in pair.conclusion.explanation
-    assert "no clear difference: kb 121 of 170, glm 116 of 170 (95 % CI of the diff" in pair.conclusion.explanation
+    assert "so they cannot be compared" in pair.conclusion.sentence
+    assert "no clear difference: kb 121 of 170, glm 116 of 170 (95 % CI of the diff" in pair.conclusion.sentence
 
 
 def test_separate_sets_that_differ_may_differ_by_their_questions():
     pair = compare(apart("glm", 80, 170), apart("kb", 116, 170, start=500)).pairs[0]
     assert pair.verdict == "none", "no verdict rests on other questions"
-    assert "more than chance, but the two were asked different questions" in pair.conclusion.explanation
+    assert "more than chance, but the two were asked different questions" in pair.conclusion.sentence
 
 
 def rate(right, n):

@@ -41,16 +41,16 @@ def test_800_of_800_unparsed_allow_no_conclusion():
     pair = only(["unparsed"] * 800, ["unparsed"] * 800)
     assert pair.verdict == "inconclusive"
     assert (
-        pair.conclusion.explanation
+        pair.conclusion.sentence
         == "None of the 1,600 replies of a and b could be read, so their solve rate cannot be compared."
     )
-    assert "no evidence" not in pair.conclusion.explanation
+    assert "no evidence" not in pair.conclusion.sentence
 
 
 def test_nothing_read_of_a_score_that_leaves_missing_verdicts_out_is_no_conclusion_either():
     pair = only(["unparsed"] * 8, ["refused"] * 8, ANSWERED)
     assert (pair.verdict, pair.headline.n) == ("inconclusive", 0)
-    assert "None of the 16 replies of a and b could be read" in pair.conclusion.explanation
+    assert "None of the 16 replies of a and b could be read" in pair.conclusion.sentence
 
 
 def test_a_small_p_is_no_verdict_where_the_unparsed_replies_could_turn_it():
@@ -62,7 +62,7 @@ def test_a_small_p_is_no_verdict_where_the_unparsed_replies_could_turn_it():
     assert pair.headline.missing == MissingVerdicts(40, 0, 200, pair.headline.missing.bounds)
     assert tuple(pair.headline.missing.bounds) == pytest.approx((-0.2, 0.2))
     assert pair.verdict == "inconclusive"
-    assert pair.conclusion.explanation == (
+    assert pair.conclusion.sentence == (
         "40 of 200 replies could not be read, so it is open which run is better on solve rate. As scored, b differs "
         f"from a by +20.0 points (95 % CI {100 * pair.headline.interval.low:+.1f} to "
         f"{100 * pair.headline.interval.high:+.1f} points; p < 0.001; 100 pairs), but the unreadable replies could "
@@ -74,8 +74,7 @@ def test_few_unparsed_replies_leave_the_verdict_and_the_sentence_says_how_far_th
     pair = only([1] * 40 + ["unparsed"] * 2 + [0] * 58, [1] * 70 + [0] * 30)
     assert pair.verdict == "better"
     assert (
-        "; 2 replies could not be read: counting these, +28.0 to +30.0 points; 100 pairs)."
-        in pair.conclusion.explanation
+        "; 2 replies could not be read: counting these, +28.0 to +30.0 points; 100 pairs)." in pair.conclusion.sentence
     )
 
 
@@ -99,7 +98,7 @@ def test_of_a_score_without_a_range_half_of_the_replies_must_have_a_verdict():
     values = [3.0, 7.0, 9.0, 4.0]
     pair = only(["unparsed"] * 3 + values, ["unparsed"] * 4 + values[1:], ANSWERED)
     assert pair.verdict == "inconclusive"
-    assert "the range of solve rate is not known" in pair.conclusion.explanation
+    assert "the range of solve rate is not known" in pair.conclusion.sentence
 
 
 def test_groups_have_bounds_of_their_own():
@@ -160,7 +159,7 @@ def test_fewer_violations_are_better_and_the_sentence_says_so():
     assert pair.verdict == "better"
     assert pair.headline.difference < 0
     assert (len(pair.changed.improvements), pair.changed.regressions) == (27, ())
-    assert "lower on violations than a, which is better, as lower is better (" in pair.conclusion.explanation
+    assert "lower on violations than a, which is better, as lower is better (" in pair.conclusion.sentence
 
 
 def with_scores(target, **scores):
@@ -180,15 +179,15 @@ def test_the_sentence_names_each_further_score_that_moved():
     after = with_scores("b", hit_rate=hits, mrr=ranks, token_f1=[0.5, 0.6] * 20, rouge_l=[0.5, 0.4] * 20)
     (pair,) = compare(before, after).pairs
     assert pair.verdict == "no_evidence"
-    assert " On further scores b is worse on token F1 (-20.0 points, p " in pair.conclusion.explanation
-    assert "rouge_l" not in pair.conclusion.explanation
-    assert "mrr" not in pair.conclusion.explanation
+    assert " On further scores b is worse on token F1 (-20.0 points, p " in pair.conclusion.sentence
+    assert "rouge_l" not in pair.conclusion.sentence
+    assert "mrr" not in pair.conclusion.sentence
 
 
 def test_measures_of_one_retrieval_are_named_once():
     before = with_scores("a", token_f1=[0.5] * 40, hit_rate=[0] * 40, mrr=[0.1, 0.2] * 20, recall=[0] * 40)
     after = with_scores("b", token_f1=[0.5] * 40, hit_rate=[1] * 40, mrr=[0.9, 0.8] * 20, recall=[1] * 40)
     (pair,) = compare(before, after).pairs
-    assert "b is better on hit rate (+100.0 points, p " in pair.conclusion.explanation
-    assert "mrr" not in pair.conclusion.explanation
-    assert "recall" not in pair.conclusion.explanation
+    assert "b is better on hit rate (+100.0 points, p " in pair.conclusion.sentence
+    assert "mrr" not in pair.conclusion.sentence
+    assert "recall" not in pair.conclusion.sentence

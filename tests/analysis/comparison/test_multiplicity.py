@@ -28,7 +28,7 @@ def test_one_run_against_the_baseline_needs_no_correction():
     (pair,) = compare(stored("a", s=before), stored("b", s=after)).pairs
     assert (pair.headline.p_adjusted, pair.headline.methods.adjustment) == (None, "")
     assert pair.headline.decisive_p == pair.headline.p
-    assert "Holm" not in pair.conclusion.explanation
+    assert "Holm" not in pair.conclusion.sentence
 
 
 def test_several_runs_are_corrected_after_holm_and_the_sentence_gives_both():
@@ -42,7 +42,7 @@ def test_several_runs_are_corrected_after_holm_and_the_sentence_gives_both():
     assert [pair.headline.p_adjusted for pair in comparison.pairs] == pytest.approx([0.0625, 0.01171875, 0.25])
     assert [pair.headline.p_adjusted for pair in comparison.pairs] == pytest.approx(holm(raw))
     assert {pair.headline.methods.adjustment for pair in comparison.pairs} == {"Holm over 3 runs"}
-    assert "p = 0.012;" in comparison.pairs[1].conclusion.explanation
+    assert "p = 0.012;" in comparison.pairs[1].conclusion.sentence
     assert comparison.notes == ("p-values are adjusted because 3 runs are compared with one baseline (Holm).",)
 
 
@@ -52,7 +52,7 @@ def test_a_verdict_rests_on_the_corrected_p():
     (alone,) = compare(baseline, six).pairs
     beside, _ = compare(baseline, six, stored("c", s=[0] * 20)).pairs
     assert (alone.verdict, beside.verdict) == ("better", "no_evidence")
-    assert "borderline" in beside.conclusion.explanation
+    assert "borderline" in beside.conclusion.sentence
 
 
 def test_groups_are_corrected_within_their_pair():
@@ -129,7 +129,7 @@ def test_pairs_with_the_baseline_have_the_same_correction_in_both_lists():
     comparison = compare_all_pairs(*three_runs())
     for pair, among_all in zip(comparison.pairs, comparison.all_pairs, strict=False):
         assert pair.headline == among_all.headline
-        assert pair.conclusion.explanation.startswith(among_all.conclusion.explanation)
+        assert pair.conclusion.sentence.startswith(among_all.conclusion.sentence)
 
 
 def test_all_pairs_of_two_runs_are_one_that_needs_no_correction():

@@ -31,8 +31,8 @@ def test_the_confidence_sequence_stands_in_place_of_the_test(question, where):
     assert pair.headline.p is None
     assert pair.headline.interval == new.stopping.interval
     assert pair.headline.n == new.stopping.used
-    assert pair.conclusion.explanation.startswith(f"new has more exact match than old {where} (")
-    assert f"stopped after {new.stopping.used} of 300 samples" in pair.conclusion.explanation
+    assert pair.conclusion.sentence.startswith(f"new has more exact match than old {where} (")
+    assert f"stopped after {new.stopping.used} of 300 samples" in pair.conclusion.sentence
     assert json_value(pair.headline)["stopped"]["side"] == "above"
     assert any("fixed number of samples" in warning for warning in pair.warnings)
 
@@ -41,7 +41,7 @@ def test_what_could_not_be_told_is_said_so():
     old, new = runs("population", old=solver(0.5, 1), new=solver(0.5, 2))
     (pair,) = compare(old, new).pairs
     assert pair.verdict == "no_evidence"
-    assert pair.conclusion.explanation.startswith(
+    assert pair.conclusion.sentence.startswith(
         "These 300 samples cannot tell whether new or old has more exact match beyond"
     )
 

@@ -309,8 +309,8 @@ def _over_turns(turns: Sequence[ScoreDifference], name: str) -> PairedDifference
 def _run_pair(runs: AlignedRuns, headline: PairedDifference, name: str, level: float) -> RunPair:
     """What is said of two runs on their headline alone."""
     before, after, verdict = runs.baseline.run, runs.other.run, verdict_of(headline, level)
-    explanation = comparison_sentence(headline, verdict, score=name, names=runs.names, level=level)
-    conclusion = Conclusion(verdict, explanation)
+    sentence = comparison_sentence(headline, verdict, score=name, names=runs.names, level=level)
+    conclusion = Conclusion(verdict, sentence)
     return RunPair(before.id, before.target, after.id, after.target, name, headline, conclusion)
 
 
@@ -353,11 +353,11 @@ def _compare_pair(
     answered = paired_values(runs, name, "scored")
     overlap = overlap_of(runs, name, meaning.over, (by_conversation or headline).n)
     improved, regressed = (pairs.indices[chosen] for chosen in changed_sides(pairs, meaning))
-    explanation = pair.conclusion.explanation + ("" if headline.n else _separate_sets(runs, name))
-    explanation += by_conversation_sentence(by_conversation, level)
-    explanation += moved_scores_sentence(scores, name, runs.names[1]) + _matching_warnings(runs, name)
+    sentence = pair.sentence + ("" if headline.n else _separate_sets(runs, name))
+    sentence += by_conversation_sentence(by_conversation, level)
+    sentence += moved_scores_sentence(scores, name, runs.names[1]) + _matching_warnings(runs, name)
     return PairComparison(
-        **field_values(replace(pair, conclusion=Conclusion(pair.verdict, explanation))),
+        **field_values(replace(pair, conclusion=Conclusion(pair.verdict, sentence))),
         over=meaning.over,
         overlap=overlap,
         changed=ChangedIds(

@@ -43,11 +43,11 @@ class Conclusion:
     Args:
         verdict: `better` or `worse` in the score's direction, `no_evidence`, `inconclusive` where missing verdicts
             leave the sign open, or `none` when nothing could be compared.
-        explanation: the same with its numbers and the reason, in full sentences that need no heading.
+        sentence: the same with its numbers and the reason, in full sentences that need no heading.
     """
 
     verdict: Verdict
-    explanation: str
+    sentence: str
 
     @property
     def claim(self) -> str:
@@ -277,6 +277,11 @@ class RunPair:
         """That of the conclusion."""
         return self.conclusion.verdict
 
+    @property
+    def sentence(self) -> str:
+        """What may be concluded, in full sentences."""
+        return self.conclusion.sentence
+
     def json_fields(self) -> dict[str, Any]:
         """The fields of the conclusion as its own."""
         return field_values(self, conclusion="") | self.conclusion.json_fields()
@@ -459,7 +464,7 @@ class Comparison:
         return field_values(self) | {"baseline": self.baseline.run, "others": [other.run for other in self.others]}
 
     def __str__(self) -> str:
-        return self.grid.sentence if self.grid else "\n".join([pair.conclusion.explanation for pair in self.pairs])
+        return self.grid.sentence if self.grid else "\n".join([pair.conclusion.sentence for pair in self.pairs])
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

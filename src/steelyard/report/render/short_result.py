@@ -210,7 +210,7 @@ def _verdict(pair: PairComparison, named: str, *, other: str) -> Iterator[Senten
     difference, missing = pair.headline, pair.headline.missing
     mark, tone = _MARKS.get(pair.verdict, _UNDECIDED)
     if difference.difference is None or difference.stopped is not None:
-        yield Sentence(f"{mark} {pair.conclusion.explanation}", tone=tone)
+        yield Sentence(f"{mark} {pair.conclusion.sentence}", tone=tone)
         return
     undecided = f"{named}: {pair.conclusion.claim}, " if named else f"{pair.conclusion.claim.capitalize()}: "
     claim = undecided if tone == "unclear" else f"{other} is {pair.conclusion.claim}: "

@@ -107,7 +107,7 @@ def pair_figures(comparison: Comparison, labels: Sequence[str]) -> tuple[KeyFigu
             difference_text(pair),
             pair.verdict,
             pair.conclusion.claim,
-            pair.conclusion.explanation,
+            pair.conclusion.sentence,
             labels[0],
             warnings=pair.warnings,
         )
