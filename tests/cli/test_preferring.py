@@ -61,7 +61,7 @@ def test_judging_runs_that_share_a_side_are_compared_pair_by_pair(steelyard, thr
     store, runs = three
     out = " ".join(steelyard("compare", *runs[3:5], "--full", "--store", store, code=0).out.split())
     assert f"ours <b> vs floor ({runs[4]})" in out or "ours <b> vs floor" in out
-    assert "preference of " in out
+    assert "which run is better on preference" in out
     assert "rank target" not in out
 
 
