@@ -218,7 +218,7 @@ def test_names_at_the_ends_of_lines_never_cover_each_other():
 def test_a_sequence_of_one_look_is_a_dot_and_of_several_a_line():
     def chart(n):
         points = tuple((10 * (look + 1), 50.0, 40.0, 60.0) for look in range(n))
-        return drawing(SequenceChart("title", "short", "d", points, (0, 100), 100, 50.0, None))
+        return drawing(SequenceChart("title", "d", points, (0, 100), 100, 50.0, None))
 
     assert [len([path for layer in chart(n).layers for path in layer.paths]) for n in (1, 3)] == [0, 2]
     assert [len([mark for layer in chart(n).layers for mark in layer.marks]) for n in (1, 3)] == [1, 0]

@@ -185,7 +185,7 @@ def test_the_chart_has_a_band_a_point_and_a_numbered_flag(past):
         [sum(len(getattr(layer, name)) for layer in series) for name in ("paths", "lines", "marks")]
         for series in (glm, qwen)
     ]
-    assert counts == [[2, 2, 2], [0, 1, 1]], "a band and a line need two runs"
+    assert counts == [[2, 2, 3], [0, 1, 2]], "a band and a line need two runs; one mark stands before the name"
     assert [point.value for point in chart.points] == [50.0, 20.0, 90.0]
     assert all(point.low < point.value < point.high for point in chart.points)
     assert [point.series for point in chart.points] == [0, 1, 0]

@@ -328,8 +328,10 @@ class Canvas:
 
     def drawing(self, title: str, description: str, height: float, *, plot: _Plot | None = None) -> SvgDrawing:
         """The drawing of all added elements, with its title above them."""
-        head = wrapped(title, self.width - 2 * SIZE, lines=1)
-        self.add("ink", SvgText("0", 15, head, size=14, bold=True), order=3)
+        head = wrapped(title, self.width - 2 * SIZE).split("\n")
+        size, first = (14, 15) if len(head) == 1 else (12, 10)
+        lines = (SvgText("0", first + 14 * at, line, size=size, bold=True) for at, line in enumerate(head))
+        self.add("ink", *lines, order=3)
         layers = tuple(SvgLayer(kind, tuple(self.layers[order, kind])) for order, kind in sorted(self.layers))
         names = (visible(title, keep=""), visible(description, keep=""))
         drawing = SvgDrawing("", *names, round(height, 1), layers, least=self.least)
@@ -398,10 +400,10 @@ def line_path(points: Iterable[tuple[float, float]]) -> str:
     return "M" + "L".join(f"{1000 * x:.1f} {y:.1f}" for x, y in points)
 
 
-def apart(heights: Sequence[float], bottom: float) -> list[float]:
-    """Heights of the names at the ends of lines, moved down so that they do not overlap.
+def apart(heights: Sequence[float], bottom: float, step: float = SIZE + 4) -> list[float]:
+    """Positions, such as the heights of names at the ends of lines, moved on so that they do not overlap.
 
-    All are moved up where the lowest would be below `bottom`.
+    Two are `step` apart or more. All are moved back where the last would be beyond `bottom`.
 
     >>> apart([80.0, 70.0, 20.0], 100.0), apart([100.0, 90.0, 20.0], 100.0)
     ([87.0, 70.0, 20.0], [100.0, 83.0, 13.0])
@@ -409,6 +411,6 @@ def apart(heights: Sequence[float], bottom: float) -> list[float]:
     placed: dict[int, float] = {}
     lowest = -math.inf
     for number in sorted(range(len(heights)), key=heights.__getitem__):
-        lowest = placed[number] = max(heights[number], lowest + SIZE + 4)
+        lowest = placed[number] = max(heights[number], lowest + step)
     over = max(0.0, lowest - bottom)
     return [placed[number] - over for number in range(len(heights))]

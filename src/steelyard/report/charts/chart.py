@@ -111,7 +111,7 @@ class SequenceChart:
     """A confidence sequence over the number of samples, with the threshold and the point where the run stopped.
 
     Args:
-        title: above the plot; `short_title` if there is no space.
+        title: above the plot.
         points: (samples, mean, low, high) in percent.
         domain: ends of the axis of percentages.
         most: samples at the right end.
@@ -120,7 +120,6 @@ class SequenceChart:
     """
 
     title: str
-    short_title: str
     description: str
     points: tuple[tuple[int, float, float, float], ...]
     domain: tuple[float, float]

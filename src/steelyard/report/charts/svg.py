@@ -73,6 +73,8 @@ _EDGE: Final = 16
 """Pixels next to a plot without names, for half of the first and the last tick label of its axis."""
 _NAMES_SHARE: Final = 0.36
 """Largest share of the width for the names of rows or series."""
+_MARK: Final = 5
+"""Half the width of a mark."""
 _DATE: Final = 82
 """Pixels that a date takes below the axis."""
 _MARGIN: Final = 0.04
@@ -240,7 +242,6 @@ def _band(lows: Sequence[tuple[float, float]], highs: Sequence[tuple[float, floa
 
 def _drawn_sequence(chart: SequenceChart, width: int) -> SvgDrawing:
     """A line with its band over the samples, a dashed threshold, and a vertical line at the decision."""
-    fits = width_of(chart.title) < width - 2 * SIZE
     scale, samples = AxisScale(*chart.domain), AxisScale(0, chart.most)
     threshold = f"{chart.threshold:g} %"
     canvas = Canvas(width, room_of_figures(scale), width_of(threshold) + GAP)
@@ -269,8 +270,7 @@ def _drawn_sequence(chart: SequenceChart, width: int) -> SvgDrawing:
         words = f"decided after {chart.decided_after:,}"
         canvas.add("ink", SvgText(x, top - 6, words, "end" if share > 0.6 else "start"))
     plot = (canvas.across(0), float(top), canvas.wide(1), float(PLOT))
-    title = chart.title if fits else chart.short_title
-    return canvas.drawing(title, chart.description, top + PLOT + TICKS + 2, plot=plot)
+    return canvas.drawing(chart.title, chart.description, top + PLOT + TICKS + 2, plot=plot)
 
 
 def _drawn_timeline(chart: TimelineChart, width: int) -> SvgDrawing:
@@ -280,9 +280,15 @@ def _drawn_timeline(chart: TimelineChart, width: int) -> SvgDrawing:
     margin = _MARGIN * (chart.points[-1].days or 1.0)
     days = AxisScale(-margin, chart.points[-1].days + margin)
     several = len(chart.series) > 1
-    names = [wrapped(name, 0.26 * width, lines=1) for name in chart.series] if several else []
-    right = max((width_of(name) for name in names), default=0) + GAP
+    names = [wrapped(name, _NAMES_SHARE * width, lines=1) for name in chart.series] if several else []
+    right = max((width_of(name) for name in names), default=0) + 2 * GAP
     canvas = Canvas(width, room_of_figures(scale), right)
+    # Runs of one moment stand beside each other: their intervals would cover each other.
+    step = (days.high - days.low) * 2 * _MARK / (width - canvas.left - right) if several else 0.0
+    moments = apart([point.days for point in chart.points], math.inf, step)
+    moved = (replace(point, days=moment) for point, moment in zip(chart.points, moments, strict=True))
+    chart = replace(chart, points=tuple(moved))
+    days = AxisScale(-margin, max(moments) + margin)
     top = TITLE + (2 * _WORDS if any(point.notes for point in chart.points) else 6)
     down = upright_axis(canvas, scale, top)
     _dates(canvas, chart, days, top + PLOT)
@@ -298,7 +304,9 @@ def _drawn_timeline(chart: TimelineChart, width: int) -> SvgDrawing:
             ends.append((number, down(points[-1].value or 0.0)))
     heights = apart([height for _, height in ends], top + PLOT)
     for (number, _), y in zip(ends, heights, strict=True):
-        canvas.add(_series_kind(number), SvgText(canvas.across(1), y + 4.5, names[number], "start", 6, bold=True))
+        mark = replace(_mark(canvas.across(1), y, number), dx=_MARK + 2)
+        name = SvgText(canvas.across(1), y + 4.5, names[number], "start", 2 * _MARK + 6, bold=True)
+        canvas.add(_series_kind(number), mark, name)
     for point in chart.points:
         if point.notes and point.value is not None:
             at = canvas.across(days.share(point.days))

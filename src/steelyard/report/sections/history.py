@@ -90,7 +90,9 @@ def _runs(history: History) -> Section:
     rows = tuple(_row(run, history) for run in history.runs)
     method = change_method(history)
     over = ", over all turns of its conversations" if history.over_turns else ""
-    caption = f"{history_title(history)} of every run{over}. Change: against the previous run of the same target."
+    caption = f"{history_title(history)} of every run{over}"
+    if any(run.change for run in history.runs):
+        caption += ". Change: against the previous run of the same target."
     all_runs = history.older + len(history.runs)
     left_out = f"{history.older} older ones are left out; --last {all_runs} shows all." if history.older else ""
     table = Section(

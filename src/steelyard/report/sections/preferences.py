@@ -55,7 +55,7 @@ _JUDGES: Final = {
     "people": "people",
 }
 _SEQUENCES: Final = (
-    "Samples used: of a pair that --stop-when-decided may end early; its interval is a confidence sequence"
+    "Samples used: of a pair that may end early, once it is decided; its interval is a confidence sequence"
 )
 _LEAST_SAMPLES: Final = 2
 
@@ -371,7 +371,6 @@ def sequence_chart(stopping: Stopping, *, name: str = "") -> SequenceChart:
     words = f"{interval_text(stopping.interval, share=True)} % {used}, threshold {100 * stopping.threshold:g} %"
     return SequenceChart(
         title=f"{name or score_title(stopping.score)}: confidence sequence over the samples",
-        short_title="Confidence sequence over the samples",
         description=f"{name or stopping.score}: {words}",
         points=tuple((n, 100 * mean, 100 * low, 100 * high) for n, mean, low, high in path),
         # A difference of two shares may be negative.
