@@ -154,6 +154,34 @@ def test_the_pinned_baseline_stands_first(three):
         mark_run(served.store, run, MarkChange(baseline=False))
 
 
+def test_every_other_run_that_has_the_sample_stands_beside_it(tmp_path):
+    targets = {f"t{no}": lambda _: "a" for no in range(8)}
+    runs = evaluate_suite(
+        Suite("S", "custom", [Sample("q", "One?", "a")], targets, (ExactMatch(),)),
+        how=RunConfig(store=tmp_path / "s.db"),
+    )
+    with serving(tmp_path / "s.db") as served:
+        text = served.ask(f"/run/{runs[0].id}/s/q")[2]
+    headings = re.findall(r'<div class="answer">\s*<h3>(?:<a[^>]*>)?(t\d)', text)
+    assert sorted(headings) == [*targets]
+
+
+def test_conversations_with_one_last_message_are_not_called_the_same_output(tmp_path):
+    def talked(question):
+        said = [{"role": "assistant", "content": question}, {"role": "assistant", "content": "Bye."}]
+        return lambda _: {"messages": said}
+
+    targets = {name: talked(question) for name, question in (("a", "Hm?"), ("b", "Hm?"), ("c", "Why?"))}
+    runs = evaluate_suite(
+        Suite("S", "custom", [Sample("q", "Talk.", "Bye.")], targets, (ExactMatch(),)),
+        how=RunConfig(store=tmp_path / "s.db"),
+    )
+    with serving(tmp_path / "s.db") as served:
+        text = served.ask(f"/run/{runs[0].id}/s/q")[2]
+    assert text.count("The same output.") == 1
+    assert text.count("The same last message; the messages before it differ.") == 1
+
+
 def test_a_run_whose_sample_has_another_input_does_not_stand_beside(tmp_path):
     for question in ("One?", "Another?"):
         suite = Suite("S", "custom", [Sample("q", question, "a")], {question: lambda _: "a"}, (ExactMatch(),))

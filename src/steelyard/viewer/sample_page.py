@@ -49,7 +49,7 @@ from steelyard.viewer.named_address import given_name, sample_address
 from steelyard.viewer.pages import Pages
 from steelyard.viewer.sample_cells import score_state
 from steelyard.viewer.sample_labels import sample_opinions, verdicts_in_view
-from steelyard.viewer.side_by_side import outputs_beside
+from steelyard.viewer.side_by_side import MOST_BESIDE, outputs_beside
 from steelyard.viewer.what_was_run import ShownRequest, shown_request
 
 _STEP_NAMES: Final[Mapping[str, str]] = {
@@ -194,6 +194,7 @@ def sample_routes(pages: Pages) -> list[Route]:
             beside=_beside(pages, request, run, place),
             query=_list_query(pages, request),
             outputs=outputs_beside(pages, run, records, request.query_params.get("against", "")),
+            most_beside=MOST_BESIDE,
             pinned=baseline.id if baseline else "",
             **read_sample(run, records),
             **opinions,

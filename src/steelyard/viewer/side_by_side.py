@@ -18,6 +18,7 @@ from steelyard.analysis.comparison.settings import WordChange, share_most_words,
 from steelyard.analysis.judging_manifest import JUDGES, is_judging
 from steelyard.analysis.numbers import record_value_text
 from steelyard.escaping import cell_text
+from steelyard.prompts.agent_messages import MESSAGES
 from steelyard.prompts.conversation import input_text
 from steelyard.report.run_texts import one_line
 from steelyard.report.sections.regressions import repeats_text
@@ -33,9 +34,8 @@ _MOST_COMPARED: Final = 4_000
 """Characters of two outputs together, up to which they are compared word by word."""
 _SHOWN: Final = 10_000
 """Characters that are shown of an output next to others: a page of several whole outputs may have many MB."""
-_BESIDE: Final = 5
-"""Other runs on the page of a sample; of `_LOOKED_THROUGH` runs that are searched for the sample, a query each."""
-_LOOKED_THROUGH: Final = 12
+MOST_BESIDE: Final = 12
+"""Other runs that are searched for a sample, a query each; those that have it stand on its page."""
 
 Change = Literal["", "regression", "improvement"]
 
@@ -50,7 +50,7 @@ class ShownOutput:
         text: the beginning of the output, where it is not shown as a word diff.
         left_out: how many characters of the output follow `text`.
         words: the output word by word against the baseline's, where both share most words.
-        is_same: whether it is the baseline's.
+        same: what is the baseline's too: the output, or of a conversation its last message alone; "" for neither.
         change: how the verdict differs from the baseline's; "" where it does not.
         verdicts: of the main score: state, value and reason of each different one, and how many repeats have it.
         values: score -> its mean over the repeats; "" where it has none.
@@ -61,7 +61,7 @@ class ShownOutput:
     text: str
     left_out: int
     words: tuple[WordChange, ...]
-    is_same: bool
+    same: str
     change: Change
     verdicts: tuple[tuple[Cell, int], ...]
     values: Mapping[str, str]
@@ -108,9 +108,9 @@ class _Answers:
         """The output on a sample, against the baseline's records of it, which are none for the baseline itself."""
         records = self.records.get(ident, ())
         text, before = _text(records), _text(baseline)
-        is_same = bool(baseline and records) and text == before
+        same = _same(records, baseline) if text == before else ""
         is_single = all(len(repeats) == 1 and repeats[0].output for repeats in (records, baseline))
-        is_compared = is_single and not is_same and len(text) + len(before) <= _MOST_COMPARED
+        is_compared = is_single and not same and len(text) + len(before) <= _MOST_COMPARED
         changes = word_changes(before, text) if is_compared else ()
         words = tuple(changes) if share_most_words(changes) else ()
         return ShownOutput(
@@ -119,7 +119,7 @@ class _Answers:
             "" if words else text[:_SHOWN],
             0 if words else len(text[_SHOWN:]),
             words,
-            is_same,
+            same,
             change,
             counted_cells(self.words.cell(record, self.score) for record in records) if records else (),
             {name: self._mean(records, name) for name in self.run.score_order},
@@ -207,10 +207,9 @@ def outputs_beside(pages: Pages, run: Run, records: Sequence[Record], against: s
     score = str(run.manifest.get("primary", ""))
     looked_through = (
         _Answers.of(other, score, VerdictWords.plain(other), {sample.id: sample.id})
-        for other in islice(_alike(pages, run, against, pinned), _LOOKED_THROUGH)
+        for other in islice(_alike(pages, run, against, pinned), MOST_BESIDE)
     )
-    with_sample = (answers for answers in looked_through if _input(answers, sample.id) == sample.input)
-    others = list(islice(with_sample, _BESIDE))
+    others = [answers for answers in looked_through if _input(answers, sample.id) == sample.input]
     if not others:
         return ()
     own_answers = _Answers(run, {sample.id: records}, score, VerdictWords.plain(run))
@@ -237,6 +236,14 @@ def _alike(pages: Pages, run: Run, against: str, pinned: Run | None) -> Iterator
     candidates = (*of_list, *([pinned] if pinned else []), *same_evaluation, *newest)
     ordered = {candidate.id: candidate for candidate in candidates}
     return (candidate for candidate in ordered.values() if candidate.id != run.id)
+
+
+def _same(records: Sequence[Record], baseline: Sequence[Record]) -> str:
+    """What is equal in records whose outputs are; "" where one side has none."""
+    before, after = (
+        [record.output.metadata.get(MESSAGES) for record in side if record.output] for side in (baseline, records)
+    )
+    return "" if not (records and baseline) else "output" if before == after else "last message"
 
 
 def _text(records: Sequence[Record]) -> str:
