@@ -49,6 +49,7 @@ FURTHER = {
     "o in a comparison": ("/compare?a={0}&b={1}", ("o",), PICKER, "true,true,columns"),
     "Escape closes the columns": ("/run/{1}", ("o", "Escape"), PICKER, "false,true,summary"),
     "Escape stays on the page after o": ("/compare?a={0}&b={1}", ("o", "Escape"), PATH, "/compare"),
+    "Escape closes a menu": ("/run/{1}", (".menu:not(.picker) > summary", "Escape"), PATH, "/run/{1}"),
     "Escape leaves the page from closed columns": ("/run/{1}", ("o", "Escape", "Escape"), PATH, "/"),
     "f in a history": ("/history/Exam", ("f",), FOCUS, "score"),
 }
@@ -70,7 +71,9 @@ def test_a_key_does_what_the_table_says(viewer, browse, ids, case):
 
     async def visit(page):
         await page.until(READY)
-        await page.press(*pressed)
+        if pressed[0].startswith("."):
+            await page.tab.click(pressed[0])
+        await page.press(*(key for key in pressed if not key.startswith(".")))
         if expected == "INPUT":
             assert await page.run("document.activeElement.localName") == "input"
         else:

@@ -461,6 +461,22 @@ def scored(tmp_path):
         yield viewer
 
 
+def test_a_list_of_what_became_worse_has_its_chip_chosen(pages):
+    first, second = (run_of(pages, name) for name in ("first", "second"))
+    text = pages.ask(f"/run/{second.id}?where=regression&against={first.id}")[2]
+    [chosen] = re.findall(r'<a class="chip" aria-current="true".*?</a>', text, re.DOTALL)
+    assert "Worse" in chosen
+
+
+def test_a_run_without_scores_has_no_column_of_scores(tmp_path):
+    suite = Suite("Answers", "custom", exam(2), {"t": first}, ())
+    [run] = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    with serving(tmp_path / "s.db") as viewer:
+        text = viewer.ask(f"/run/{run.id}")[2]
+    assert "Score" not in headings(text)
+    assert 'class="big"' not in text
+
+
 def test_columns_that_are_empty_or_zero_for_every_record_wait_in_the_picker(scored):
     text = scored.ask(f"/run/{scored.store.runs()[0].id}")[2]
     assert headings(text) == ["Sample", "Rating", "Length", "Input", "Expected", "Output"]

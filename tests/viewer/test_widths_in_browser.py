@@ -6,7 +6,7 @@ import pytest
 from tests.browser.conftest import address
 from tests.viewer.conftest import serving
 
-from steelyard import Output, Sample, Suite, evaluate_suite
+from steelyard import Output, Sample, Score, Suite, evaluate, evaluate_suite
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.scorers.choice import Choice
 
@@ -85,7 +85,7 @@ def test_targets_in_the_table_of_outcomes_are_not_broken_on_a_phone(named, brows
 
 def test_remarks_on_a_phone_are_lines_and_no_column_of_words(named, browse):
     async def visit(page):
-        return await page.run("[...document.querySelectorAll('td.remark')].map(cell => cell.offsetWidth)")
+        return await page.run("[...document.querySelectorAll('tr.n2 > td')].map(cell => cell.offsetWidth)")
 
     widths = browse(address(named, "/history/Exam"), visit, viewport={"width": 390, "height": 844})
     assert widths
@@ -108,3 +108,60 @@ def test_on_a_phone_the_label_panel_follows_the_output_and_a_button_at_the_top_l
     assert tops == sorted(tops)
     assert tops[1] > 500, "below the fold"
     assert 0 <= shown < 500
+
+
+LONG_NAMES = [f"execution accuracy of the {rule} rule" for rule in ("first", "second", "third", "fourth", "fifth")]
+OUTSIDE = """[...document.querySelectorAll('main table, main fieldset')].filter(each => each.checkVisibility())
+  .map(each => each.getBoundingClientRect()).filter(box => box.left < 0 || box.right > innerWidth).length"""
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory):
+    """A viewer of a run with several scores of long names, over more samples than a page lists."""
+
+    def score(sample, output):
+        return [Score(name, float(len(output.value) % 2), passed=len(output.value) % 2 == 1) for name in LONG_NAMES]
+
+    where = tmp_path_factory.mktemp("scored") / "s.db"
+    question = "Which of the boats that are in the harbour of the town are longer than seven metres"
+    samples = [Sample(f"boats-{no:02d}", f"{question}, number {no}?", question) for no in range(60)]
+    evaluate(lambda sample: f"{question} {sample.id}", samples, [score], store=where)
+    with serving(where) as served:
+        yield served
+
+
+def test_columns_of_marks_leave_the_texts_their_space(scored, browse):
+    async def visit(page):
+        return await page.run(
+            "[...document.querySelectorAll('tbody tr:first-child td.t')].map(cell => cell.offsetWidth)"
+        )
+
+    widths = browse(
+        address(scored, f"/run/{scored.store.runs()[0].id}"), visit, viewport={"width": 1280, "height": 800}
+    )
+    assert len(widths) == 3
+    assert min(widths) >= 120
+
+
+def test_a_printed_run_fits_the_paper_and_says_how_many_of_its_records_it_has(scored, browse):
+    async def visit(page):
+        await page.tab.emulate_media(media="print")
+        return await page.run(OUTSIDE), await page.run("document.querySelector('.pages').innerText")
+
+    where = address(scored, f"/run/{scored.store.runs()[0].id}")
+    outside, footer = browse(where, visit, viewport={"width": 688, "height": 1000})  # A4 without its margins
+    assert outside == 0
+    assert footer.strip() == "60 of 60 records, 50 of them on this page"
+
+
+@pytest.mark.parametrize("page_of", ["/run/{0}", "/compare?a={0}&b={1}"])
+@pytest.mark.parametrize("width", [390, 800, 1280])
+def test_a_menu_opens_within_the_window(named, browse, page_of, width):
+    first, second = (run.id for run in named.store.runs())
+
+    async def visit(page):
+        await page.tab.click(".picker > summary")
+        return await page.run(OUTSIDE.replace("main table, main fieldset", ".picker > div"))
+
+    path = page_of.format(first, second)
+    assert browse(address(named, path), visit, viewport={"width": width, "height": 800}) == 0

@@ -108,7 +108,7 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             words=verdict_words(runs[0].score_infos.get(compared.score)),
             chosen=chosen,
             section=section,
-            methods=methods_section(compared),
+            methods=methods_section([run.summary for run in shown_runs], compared),
             rows=rows,
             run_names=run_labels([compared.baseline, *compared.others]),
             others=[run.id for run in runs[1:]],

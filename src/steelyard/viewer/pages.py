@@ -20,7 +20,7 @@ from starlette.routing import Route
 from steelyard.analysis.comparison.compare_runs import compare
 from steelyard.analysis.comparison.comparison_values import CLAIMS, Comparison
 from steelyard.analysis.gate.gate_results import GateVerdict
-from steelyard.analysis.numbers import interval_text, score_title, seconds_text, value_text
+from steelyard.analysis.numbers import interval_text, money_text, score_title, seconds_text, value_text
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.config.given import was_given
 from steelyard.errors import ConfigError, DataError
@@ -350,5 +350,6 @@ def _environment(address: Callable[..., str], static: Callable[[str], str]) -> j
     environment.filters["score_text"] = lambda value, share: value_text(value, share=share)
     environment.filters["interval_of"] = lambda interval, share: interval_text(interval, share=share)
     environment.filters["seconds_of"] = seconds_text
+    environment.filters["money"] = money_text
     environment.filters["count_of"] = lambda score: count_cell(score).text
     return environment

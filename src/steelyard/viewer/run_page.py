@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -177,12 +178,13 @@ class SampleView:
 
 @dataclass(frozen=True, slots=True)
 class SampleList:
-    """A page of samples: its rows, how many match in all, the neighbouring pages, and a note on the search.
+    """A page of samples: its rows, how many records it has and match in all, the pages beside it, a note on the search.
 
     `comparable` is whether the run and the one that it is held against have a score in common.
     """
 
     rows: tuple[SampleRow, ...]
+    here: int
     total: int
     after: str
     before: str
@@ -224,6 +226,7 @@ def _samples(pages: Pages, run: Run, query: Mapping[str, str], view: SampleView,
             _row(records, view, sample_address(pages.address, run.id, ident, **list_query, at=places[ident]))
             for ident, records in rows.items()
         ),
+        len(page.records),
         page.total or 0,
         page.after,
         page.before,
@@ -286,11 +289,13 @@ def _chips(
     yield from (CountChip(title, count, where, state) for title, count, where, state in counts if count)
     if run.labels() and (labelled := _count(run, "labelled")):
         yield CountChip("Labelled", labelled, "labelled")
-    if baseline is not None and pages.figures.compares(run, {(run.suite, run.kind): baseline}):
-        with suppress(ConfigError):  # runs without a score in common
-            count = pages.kept("regressions", [baseline, run], "", lambda: _count(run, "regression", baseline))
-            if count:
-                yield CountChip("Regressions", count, "regression", "worse", baseline.id)
+    against = pages.run_of(given["against"]) if given["against"] else baseline
+    if against is not None and pages.figures.compares(run, {(run.suite, run.kind): against}):
+        for name, where in (("Worse", "regression"), ("Better", "improvement")):
+            with suppress(ConfigError):  # runs without a score in common
+                count = pages.kept(where, [against, run], "", partial(_count, run, where, against))
+                if count:
+                    yield CountChip(name, count, where, name.lower(), against.id)
 
 
 def _count(run: Run, where: str, against: Run | None = None) -> int:

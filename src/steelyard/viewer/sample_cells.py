@@ -82,7 +82,7 @@ def sample_columns(
     empty = {name: _why_empty(summary.score(name)) for name in other_scores}
     at_first = [name for name in other_scores if not empty[name]][:_MOST_AT_FIRST]
     columns = (
-        SampleColumn(f"{SCORE}{summary.primary}", score_title(summary.primary), shown=True),
+        *([SampleColumn(f"{SCORE}{summary.primary}", score_title(summary.primary), shown=True)] if scores else []),
         *(SampleColumn(f"{SCORE}{name}", score_title(name), name in at_first, empty[name]) for name in other_scores),
         SampleColumn("group", "Group", shown=False, empty="" if has_groups else "empty"),
         SampleColumn("seconds", "Seconds", shown=False),

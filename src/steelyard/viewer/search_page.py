@@ -98,4 +98,7 @@ def _places(pages: Pages, datasets: OpenDatasets) -> Iterator[tuple[str, str]]:
     for queue in queues(pages.store):
         yield f"Queue {queue.design.title}", pages.address(f"/queue/{queue.id}")
     for dataset in datasets.all():
-        yield f"Dataset {dataset.name}", pages.address(f"/data/{dataset.id}")
+        yield (
+            " ".join(filter(None, ("Dataset", dataset.name, str(dataset.folder or "")))),
+            pages.address(f"/data/{dataset.id}"),
+        )

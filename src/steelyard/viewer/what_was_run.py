@@ -61,7 +61,11 @@ def what_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             source=_flat((manifest.get("samples") or {}).get("source") or {}),
             samples=manifest.get("samples") or {},
             notes=manifest.get("notes") or (),
-            options={name.replace("_", " "): options[name] for name in _OF_OPTIONS if name in options},
+            options={
+                _setting_name(name): cell_text(options[name]).removesuffix(".0")
+                for name in _OF_OPTIONS
+                if name in options
+            },
             dataset=datasets.of_run(run),
             manifest=json.dumps(manifest, ensure_ascii=False, indent=2),
         )
@@ -75,7 +79,10 @@ def _settings(described: Any) -> dict[str, str]:
     words = {"target": "kind", "kind of model": "endpoint kind", "file.file": "file", "file.digest": "file digest"}
     if settings.get("target") == "replay":
         words |= {key: f"column of {key}" for key in _REPLAYED}
-    shown = {words.get(key, key): "yes" if text == "True" else text for key, text in settings.items()}
+    shown = {
+        _setting_name(words.get(key, key)): "yes" if text == "True" else text.removesuffix(".0")
+        for key, text in settings.items()
+    }
     replies = [key for key in shown if key.startswith("model.replies.")]
     shown |= {"scripted replies": str(len(replies))} if replies else {}
     # A judge has a prompt for each language, all of one name.
@@ -84,6 +91,10 @@ def _settings(described: Any) -> dict[str, str]:
     shown |= prompts
     left_out = {*replies, *(("prompt",) if prompts else ())}
     return {key: short_digests(text) for key, text in shown.items() if text != "False" and key not in left_out}
+
+
+def _setting_name(key: str) -> str:
+    return re.sub(r"[ _]s$", " in seconds", key).replace("_", " ")
 
 
 def score_meaning(run: Run, name: str) -> str:
@@ -117,8 +128,9 @@ def run_facts(run: Run, summary: RunSummary) -> list[str]:
     counts = summary.counts
     tokens = counts.input_tokens + counts.output_tokens
     models = (settings.get("model"), settings.get("body.model"), run.tags.get("model"))
-    kind = {"baseline": "no model"}.get(settings.get("target", ""), settings.get("target"))  # not the run's
-    target = " ".join(filter(None, (settings.get("method"), kind)))
+    kind = {"baseline": "no model"}.get(settings.get("target", ""), settings.get("target") or "")  # not the run's
+    function = f"function {kind.removeprefix('__main__:')}" if ":" in kind else kind
+    target = " ".join(filter(None, (settings.get("method"), function)))
     prompt = run.tags.get("prompt", "")
     facts = (
         next(filter(None, models), target),

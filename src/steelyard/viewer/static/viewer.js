@@ -37,12 +37,12 @@
     picker.querySelector("input").focus();
   }
 
-  // Escape closes an open picker before it leaves the page, which would lose what was ticked in it.
-  function closePicker() {
-    const picker = document.querySelector(".picker[open]");
-    if (!picker) return false;
-    picker.open = false;
-    picker.querySelector("summary").focus();
+  // Escape closes an open menu before it leaves the page, which would lose what was chosen or typed in it.
+  function closeMenu() {
+    const menu = document.querySelector(".menu[open]");
+    if (!menu) return false;
+    menu.open = false;
+    menu.querySelector("summary").focus();
     return true;
   }
 
@@ -63,7 +63,7 @@
       if (event.key === "?") sheet().close();
       return; // the browser closes a dialog on Escape
     }
-    if ((event.key === "Escape" && closePicker()) || press(event.key)) event.preventDefault();
+    if ((event.key === "Escape" && closeMenu()) || press(event.key)) event.preventDefault();
   });
 
   document.addEventListener("click", (event) => {
