@@ -54,11 +54,11 @@ def test_calls_tokens_and_money_of_user_and_target_are_told_apart():
     target, user = stages["target"], stages["simulated_user"]
     assert (target.calls, target.input_tokens, target.output_tokens) == (2 * TURNS, 40 * TURNS, 2 * TURNS)
     assert (user.calls, user.input_tokens, user.output_tokens) == (2 * (TURNS - 1), 40 * (TURNS - 1), 2 * (TURNS - 1))
-    assert (target.cost, user.cost) == ("0.000132 CNY", "0.0012 CNY")
+    assert (target.cost, user.cost) == ("0.00013 CNY", "0.0012 CNY")
     assert asked == target.calls + user.calls
     rows = [[cell.text for cell in row] for row in costs_section(PageRuns([run.summary()], ["t"])).table.rows]
     assert rows == [
-        ["t", "target", "6", "0", "120", "6", "0", "0.000132 CNY"],
+        ["t", "target", "6", "0", "120", "6", "0", "0.00013 CNY"],
         ["t", "simulated_user", "4", "0", "80", "4", "0", "0.0012 CNY"],
     ]
 

@@ -118,7 +118,7 @@ def test_a_cache_shows_what_it_saved_with_what_writing_to_it_cost():
     assert (stage.money, stage.saved) == (0.00032, 0.00016)
     assert (stage.cache_written, stage.reasoning_tokens) == (80, 20)
     assert cache_saving([stage]) == "the endpoint's cache saved 0.00016 USD"
-    assert cache_saving([replace(stage, saved=-0.5)]) == "writing to the endpoint's cache cost 0.5 USD more"
+    assert cache_saving([replace(stage, saved=-0.5)]) == "writing to the endpoint's cache cost 0.50 USD more"
 
 
 def test_a_reply_is_priced_by_the_tier_that_it_names():

@@ -74,7 +74,7 @@ def test_a_model_that_always_says_a_is_told_that_the_letter_matters(runs):
     }  # fmt: skip
     (sentence,) = notes(bias)
     assert "differs by 100.0 points" in sentence
-    assert sentence.startswith("always A: The model prefers some letters: ")
+    assert sentence.startswith("always A: The target prefers some letters: ")
 
 
 def test_other_tools_rules_stand_beside_ours_and_in_no_other_table(runs):

@@ -26,10 +26,7 @@ _LEAST_SMALL: Final = 1e-7
 """Anything smaller is an error of rounding."""
 _NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "mrr": "MRR",
         "result": "Result correct",
-        "token_f1": "Token F1",
-        "ndcg": "nDCG",
         "rouge_l": "ROUGE-L",
         "ex_bird": "Execution accuracy (BIRD)",
         "ex_qatch": "Execution accuracy (QATCH)",
@@ -38,6 +35,9 @@ _NAMES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """Scores whose usual spelling is not their name with spaces in place of underscores."""
+_ACRONYMS: Final = ("AI", "API", "BLEU", "chrF", "F1", "HTML", "ID", "JSON", "LLM", "MRR", "nDCG", "PII", "SQL", "URL")
+_SPELLING: Final = {word.lower(): word for word in _ACRONYMS}
+"""Words of names -> their usual spelling."""
 
 
 def figure_text(value: float, *, share: bool, sign: bool = False) -> str:
@@ -214,14 +214,23 @@ def count_text(n: int, noun: str) -> str:
     return f"{n:,} {noun if n == 1 else plural}"
 
 
-def money_text(amount: float, currency: str) -> str:
-    """An amount for display: with two decimals from 1 on, else with three significant digits.
+def about_text(n: int) -> str:
+    """A number that is known roughly, in hundreds from 1,000 on.
 
-    >>> money_text(1234.5, "USD"), money_text(0.0000921, "CNY"), money_text(0, "")
-    ('1,234.50 USD', '0.0000921 CNY', '0')
+    >>> about_text(194), about_text(3707)
+    ('about 194', 'about 3,700')
     """
-    small = format(Decimal(f"{amount:.3g}"), "f")
-    return f"{amount:,.2f} {currency}".rstrip() if amount >= 1 else f"{small} {currency}".rstrip()
+    return f"about {round(n, -2) if n >= 1000 else n:,}"
+
+
+def money_text(amount: float, currency: str) -> str:
+    """An amount for display: with two decimals from 0.1 on, four from 0.001 on, else with two significant digits.
+
+    >>> money_text(1234.5, "USD"), money_text(0.008, "USD"), money_text(0.0000921, "CNY"), money_text(0, "")
+    ('1,234.50 USD', '0.0080 USD', '0.000092 CNY', '0')
+    """
+    small = f"{amount:.4f}" if amount >= 0.001 else format(Decimal(f"{amount:.2g}"), "f")
+    return f"{f'{amount:,.2f}' if amount >= 0.1 else small} {currency}".rstrip()
 
 
 def cost_text(money: Mapping[str, float]) -> str:
@@ -273,12 +282,13 @@ def rate_text(per_second: float) -> str:
 def score_title(name: str) -> str:
     """A score's name as a heading.
 
-    >>> score_title("solve_rate"), score_title("ndcg")
-    ('Solve rate', 'nDCG')
+    >>> score_title("solve_rate"), score_title("ndcg"), score_title("no_ai_talk")
+    ('Solve rate', 'nDCG', 'No AI talk')
     """
     if not name:
         return "Score"
-    return _NAMES.get(name) or visible(name.replace("_", " ").capitalize(), keep="")
+    words = name.replace("_", " ").capitalize().split(" ")
+    return _NAMES.get(name) or visible(" ".join(_SPELLING.get(word.lower(), word) for word in words), keep="")
 
 
 def score_phrase(name: str) -> str:
@@ -288,5 +298,5 @@ def score_phrase(name: str) -> str:
     ('solve rate', 'nDCG', 'execution accuracy (BIRD)', 'token F1')
     """
     title = score_title(name)
-    is_acronym = name in _NAMES and any(letter.isupper() for letter in title.split()[0][1:])
+    is_acronym = any(letter.isupper() for letter in title.partition(" ")[0][1:])
     return title if is_acronym else title[0].lower() + title[1:]

@@ -233,7 +233,7 @@ def _sections(content: ReportContent, chance: float | None, included: Container[
         further_groups_section(scored, score, on_terminal=content.group_scores),
         breakdowns_section(scored, score, alone=alone),
         _comparison(content),
-        methods_section(comparison) if "methods" in included else Section(""),
+        methods_section(content.summaries, comparison) if "methods" in included else Section(""),
     ]
 
 

@@ -112,7 +112,8 @@ def verdict_name(score: Score) -> str:
     if score.outcome != "scored" or not label:
         return kind_text(kind) if kind else label
     # The kind is the reason of a verdict: "SQL incorrect (rows missing)".
-    return f"{label} ({kind_text(kind)})" if kind and kind_text(kind) != label else label
+    reason = kind_text(kind)
+    return f"{label} ({reason})" if reason and sorted(reason.split()) != sorted(label.split()) else label
 
 
 def _sources(record: Record, index: WordIndex) -> list[list[int]]:

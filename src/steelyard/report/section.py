@@ -125,6 +125,7 @@ class TableColumn:
         kind: a `name` is the heading of its row and is shortened where lines are too long; a `number` is never cut; a
             `remark` may be long, so that a terminal shows it below its row.
         series: whether it is one of several similar columns, one per run; the last are left out first.
+        is_data: whether its title is a value of the data, which is written as it is.
         level: where it is shown.
         count: whether it counts rare cases, so that it is left out if all its cells are zero.
     """
@@ -132,6 +133,7 @@ class TableColumn:
     title: str
     kind: ColumnKind = "number"
     series: bool = False
+    is_data: bool = False
     level: Level = "essential"
     count: bool = False
 

@@ -80,7 +80,7 @@ def test_repeats_and_scale_have_figures():
     assert repeats.value == pytest.approx(1 / 6)
     assert repeats.interval.low < 1 / 6 < repeats.interval.high
     assert (scale.value, scale.interval) == (0.75, wilson(45, 60))
-    assert scale.about == "4; 2 values"
+    assert scale.about == "are 4; 2 values used"
     once = named(judge_checks([checked("j", [4.0] * 40, [])], {}), "repeat consistency")
     assert (once.value, once.n) == (None, 0)
     silent = named(judge_checks([checked("j", [None] * 40, [])], {}), "scale use")

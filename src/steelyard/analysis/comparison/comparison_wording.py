@@ -9,6 +9,7 @@ from typing import Final
 from steelyard.analysis.comparison.comparison_values import MissingVerdicts, PairedDifference, ScoreDifference, Verdict
 from steelyard.analysis.comparison.differences import difference_of_rates, excludes_zero
 from steelyard.analysis.numbers import (
+    about_text,
     count_text,
     figure_text,
     interval_text,
@@ -222,7 +223,7 @@ def _finds(difference: PairedDifference, unit: str) -> str:
 
 
 def _needed(pairs: int) -> str:
-    return f"about {pairs:,}" if pairs < _COUNTLESS else f"more than {_COUNTLESS:,}"
+    return about_text(pairs) if pairs < _COUNTLESS else f"more than {_COUNTLESS:,}"
 
 
 def _share(difference: PairedDifference, side: str) -> str:

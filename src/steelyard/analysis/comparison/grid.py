@@ -36,7 +36,7 @@ from steelyard.analysis.comparison.differences import (
 from steelyard.analysis.comparison.paired_scores import score_meaning
 from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.joint_values import JointDifference, JointValues, advantages, is_not_worse
-from steelyard.analysis.numbers import count_text, money_text, points_text, value_text
+from steelyard.analysis.numbers import about_text, count_text, money_text, points_text, value_text
 from steelyard.analysis.run_data import TARGET
 from steelyard.analysis.scores.score_summary_values import Over
 from steelyard.stats.arrays import Array
@@ -254,7 +254,7 @@ def width_text(margin: float, *, share: bool) -> str:
 
 
 def _needs(needed: int | None) -> str:
-    return "it needs more samples" if needed is None else f"it needs about {needed:,}"
+    return "it needs more samples" if needed is None else f"it needs {about_text(needed)}"
 
 
 def _needed(name: str, differences: Sequence[JointDifference], margin: float) -> int | None:

@@ -135,7 +135,7 @@ def _scale_use(judge: CheckedJudge) -> JudgeCheck:
         return replace(check, reason="it gave no verdict")
     ((most, _),) = Counter(verdicts.values()).most_common(1)
     same = {record: float(verdict == most) for record, verdict in verdicts.items()}
-    check = replace(check, about=f"{most:g}; {count_text(len(set(verdicts.values())), 'value')}")
+    check = replace(check, about=f"are {most:g}; {count_text(len(set(verdicts.values())), 'value')} used")
     return _with_figure(check, mean_over(same, judge.score.clusters))
 
 
@@ -158,7 +158,7 @@ def _position(judge: CheckedJudge) -> JudgeCheck:
     Source: the figure after L. Zheng et al. 2023, as in `preferences`.
     """
     meaning = "pairs on which it favours the answer shown first, less those on which it favours the second; 0 is fair"
-    check = JudgeCheck(judge.name, "position", meaning, share=False)
+    check = JudgeCheck(judge.name, "position", meaning)
     favoured = list(judge.places.values())
     if not favoured:
         return replace(check, reason="no pair has a verdict")
@@ -181,7 +181,7 @@ def _length(judge: CheckedJudge, lengths: Mapping[RecordPlace, int]) -> JudgeChe
     if judge.of_pairs:
         meaning = "of two pairs with the same label, how much more often the one with the longer A is judged more for A"
     records = [record for record in paired_places(judge) if record in lengths]
-    check = JudgeCheck(judge.name, "length", meaning, share=False, n=len(records))
+    check = JudgeCheck(judge.name, "length", meaning, n=len(records))
     if len(records) < FEWEST:
         return replace(check, reason=f"{len(records)} labelled answers with a verdict; it needs {FEWEST}")
     verdicts = judge.score.known

@@ -116,7 +116,7 @@ def _by_class(report: Classification, of_run: str, level: Level) -> Section:
 def _confusion(report: Classification, of_run: str, level: Level) -> Section:
     has_unread = report.figures.unread > 0
     names = (*report.classes, *(["unread"] if has_unread else []))
-    columns = columns_of("expected", *map(TableColumn, names))
+    columns = columns_of("expected", *(TableColumn(name, is_data=True) for name in names))
     rows = tuple(
         (TableCell(name), *(_count(count, strong=at == column) for column, count in enumerate(counts[: len(names)])))
         for at, (name, counts) in enumerate(zip(report.classes, report.confusion, strict=True))

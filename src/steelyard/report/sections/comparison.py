@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from steelyard.analysis.comparison.comparison_values import (
@@ -25,6 +25,7 @@ from steelyard.analysis.numbers import (
     signed_text,
     value_text,
 )
+from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.charts.chart import RowChart, interval_point
 from steelyard.report.page_runs import run_labels
 from steelyard.report.run_texts import one_line, outcome_word, value_cell
@@ -437,21 +438,24 @@ _METHODS: Final = {
     "sign-flip permutation": "how often so large a mean arises where each sample's difference has a random sign",
     "paired t": "how unlikely so large a mean difference is, compared with the spread of the samples' differences",
     "betting test": "evidence that may be looked at after every sample",
-    "Holm": "p-values of several comparisons, raised so that all verdicts together are wrong in at most 5 % of cases",
-    "Benjamini-Hochberg": "p-values of groups or scores, raised so that at most 5 % of those called different are not",
+    "Holm": 'p-values of several comparisons, raised: any false "better" or "worse" has a chance of 5 % at most',
+    "Benjamini-Hochberg": "p-values of groups or scores, raised: of all called better or worse, 5 % at most are false",
+    "Wilson interval": "interval of a rate: of intervals made like this one, 95 % hold the true rate",
+    "effective-n": "the same with fewer samples, as records of one cluster repeat each other",
+    "score interval with ties": "interval of a win rate, in which a tie is half a win",
 }
 """How the name of a method begins -> what it does."""
-_RATES: Final = "Wilson interval of a rate: the rates with which such data would not be surprising, in 95 % of cases"
 
 
-def methods_section(comparison: Comparison | None) -> Section:
-    """The interval, test and corrections of a page's differences, and the interval of its rates."""
-    names = dict.fromkeys(name for name in _names(comparison) if name) if comparison else {}
+def methods_section(summaries: Iterable[RunSummary], comparison: Comparison | None = None) -> Section:
+    """The intervals of a page's scores, and the interval, test and corrections of its differences."""
+    scores = [score for summary in summaries for score in summary.scores if score.headline.interval]
+    of_scores = (score.note.partition(" over ")[0].partition(",")[0] or "Wilson interval" for score in scores)
+    names = dict.fromkeys([*of_scores, *(_names(comparison) if comparison else ())])
     told = [
         Sentence(text, "fact", name) for name in names for start, text in _METHODS.items() if name.startswith(start)
     ]
-    rates = Sentence(_RATES.partition(": ")[2], "fact", _RATES.partition(": ")[0])
-    return Section("How this is computed", notes=(rates, *told), key="methods", level="page", folded=True)
+    return Section("How this is computed", notes=told, key="methods", level="page", folded=True)
 
 
 def _names(comparison: Comparison) -> Iterator[str]:

@@ -25,6 +25,8 @@ def costs_section(runs: PageRuns) -> Section:
     )
     rows = tuple(_row(label, stage, from_cache=from_cache, priced=priced) for label, stage in stages)
     caption = "Replies by stage and their tokens; cached replies were not paid for again"
+    if any(stage.estimated for _, stage in stages):
+        caption += "; estimated: calls whose tokens the endpoint did not count"
     if thought := sum(stage.reasoning_tokens for _, stage in stages):
         caption += f"; of the tokens out, {thought:,} were reasoning"
     if sentence := cache_saving([stage for _, stage in stages]):
@@ -36,7 +38,7 @@ def cache_saving(stages: Sequence[StageCost]) -> str:
     """What the endpoints' caches saved, with what writing to them cost; "" where no cache was used or has a price.
 
     >>> cache_saving([StageCost("target", 9, 0, 9000, 90, money=0.02, currency="USD", cached_tokens=8000, saved=0.011)])
-    "the endpoint's cache saved 0.011 USD"
+    "the endpoint's cache saved 0.0110 USD"
     """
     used = [stage for stage in stages if stage.saved]
     saved = sum(stage.saved or 0.0 for stage in used)

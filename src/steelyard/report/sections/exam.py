@@ -191,12 +191,12 @@ def position_sentence(bias: LetterBias) -> str:
     """Whether a model prefers a letter, and by how much recall differs between letters.
 
     >>> print(position_sentence(LetterBias((), 0.31, 0.12, "Cochran's Q", 19.2, 3, 0.00025, 60, 60, "")))
-    The model prefers some letters: between letters the rate solved differs by 31.0 points (Cochran's Q p < 0.001).
+    The target prefers some letters: between letters the rate solved differs by 31.0 points (Cochran's Q p < 0.001).
     """
     spread = f"between letters the rate solved differs by {figure_text(bias.spread, share=True)} points"
     if bias.p is None:
         return f"{spread[0].upper()}{spread[1:]}."
-    verdict = "The model prefers some letters" if bias.p < 0.05 else "No sign that the model prefers a letter"
+    verdict = "The target prefers some letters" if bias.p < 0.05 else "No sign that the target prefers a letter"
     return f"{verdict}: {spread} ({bias.test} {p_equals(bias.p)})."
 
 

@@ -74,7 +74,8 @@ def held_to_people_parts(agreement: JudgeAgreement, run: str, of_run: str = "") 
     if agreement.groups:
         yield Section(f"{name}: agreement by group{of_run}", _groups(agreement))
     if rows := _disagreements(agreement, run):
-        table = SectionTable(columns_of("record", "people", TableColumn("judge")), rows, "The first of each kind")
+        caption = "Of each pair of verdicts the first records of the run"
+        table = SectionTable(columns_of("record", "people", TableColumn("judge")), rows, caption)
         yield Section(f"{name}: records on which people and judge differ{of_run}", table, folded=True, level="page")
 
 
@@ -125,7 +126,7 @@ def needed_sentence(needed: LabelsNeeded, aim: str) -> Sentence:
 
 def _agreement(agreement: JudgeAgreement) -> SectionTable:
     rows = (*_coefficients(agreement), *_rates(agreement))
-    says = TableColumn("what it says", "text", level="detail")
+    says = TableColumn("what it says", "remark", level="detail")
     columns = columns_of("figure", "value", "95 % CI", "n", says)
     return SectionTable(columns, rows, "Intervals by cluster where records depend on each other")
 
@@ -181,7 +182,8 @@ def _confusion(agreement: JudgeAgreement) -> SectionTable:
         text_row(_verdict_text(agreement, label), *(f"{counts.get((label, verdict), 0):,}" for verdict in verdicts))
         for label in sorted({label for label, _ in counts}, reverse=True)
     )
-    columns = columns_of("people ↓  judge →", *(_verdict_text(agreement, verdict) for verdict in verdicts))
+    heads = (TableColumn(_verdict_text(agreement, verdict), is_data=True) for verdict in verdicts)
+    columns = columns_of("people ↓  judge →", *heads)
     return SectionTable(columns, rows, "Labelled records")
 
 
@@ -213,7 +215,7 @@ def _disagreements(agreement: JudgeAgreement, run: str) -> tuple[tuple[TableCell
     return tuple(
         (
             TableCell(sample if not repeat else f"{sample} (repeat {repeat})", link=RecordLink(run, sample)),
-            *text_row(_value_text(count.label), _value_text(count.verdict)),
+            *text_row(_verdict_text(agreement, count.label), _verdict_text(agreement, count.verdict)),
         )
         for count in agreement.table
         for sample, repeat in count.records

@@ -24,6 +24,7 @@ from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.page_runs import PageRuns
 from steelyard.report.run_texts import figure_cell
 from steelyard.report.section import (
+    Level,
     Section,
     SectionTable,
     Sentence,
@@ -114,22 +115,24 @@ def _figure(check: JudgeCheck) -> str:
 
 def _judges(panel: JudgePanel) -> SectionTable:
     jury, labelled = any(judge.with_jury for judge in panel.judges), bool(panel.against)
+    priced = any(judge.money for judge in panel.judges)
+    level: Level = "detail" if priced else "essential"
     columns = columns_of(
         "judge",
         "mean",
         *(("close to people", "kappa", "corrected mean") if labelled else ()),
         *((TableColumn("as the jury", level="detail"),) if jury else ()),
         TableColumn("no verdict", count=True),
-        TableColumn("calls", level="detail"),
-        TableColumn("tokens", level="detail"),
-        "cost",
+        TableColumn("calls", level=level),
+        TableColumn("tokens", level=level, count=True),
+        *(["cost"] if priced else []),
     )
-    rows = tuple(tuple(_judge_row(judge, labelled=labelled, jury=jury)) for judge in panel.judges)
+    rows = tuple(tuple(_judge_row(judge, labelled=labelled, jury=jury, priced=priced)) for judge in panel.judges)
     caption = "Close to people: share of equal verdicts, for ratings 1 minus the mean distance as a share of the range"
     return SectionTable(columns, rows, caption if labelled else "")
 
 
-def _judge_row(judge: PanelJudge, *, labelled: bool, jury: bool) -> Iterator[TableCell]:
+def _judge_row(judge: PanelJudge, *, labelled: bool, jury: bool, priced: bool) -> Iterator[TableCell]:
     agreement = judge.agreement
     corrected = agreement.corrected
     mean = Mean(judge.mean, corrected.raw_interval if corrected else None, agreement.counts.verdicts)
@@ -142,13 +145,8 @@ def _judge_row(judge: PanelJudge, *, labelled: bool, jury: bool) -> Iterator[Tab
     if jury:
         yield TableCell(mean_text(judge.with_jury, share=True) if judge.with_jury else MISSING)
     missing = agreement.counts.records - agreement.counts.verdicts
-    yield from text_row(f"{missing:,}", f"{judge.calls:,}", f"{judge.tokens:,}", _cost(judge))
-
-
-def _cost(judge: PanelJudge) -> str:
-    if judge.money is not None and judge.money > 0:
-        return money_text(judge.money, judge.currency)
-    return f"{count_text(judge.tokens, 'token')}" if judge.tokens else count_text(judge.calls, "call")
+    cost = text_row(money_text(judge.money, judge.currency) if judge.money else MISSING) if priced else ()
+    yield from (*text_row(f"{missing:,}", f"{judge.calls:,}", f"{judge.tokens:,}"), *cost)
 
 
 def _notes(panel: JudgePanel) -> Iterator[Sentence]:
