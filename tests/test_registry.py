@@ -72,7 +72,10 @@ def test_what_is_registered_is_described_by_name_and_fields():
 
 
 def test_what_is_not_registered_is_described_by_its_fields():
-    assert describe(Mine()) == {"word": "x", "inner": {"exact_match": {"ignore_case": False, "normalise": False, "literal": False}}}
+    assert describe(Mine()) == {
+        "word": "x",
+        "inner": {"exact_match": {"ignore_case": False, "normalise": False, "literal": False}},
+    }
 
 
 def test_a_function_becomes_its_import_path_and_a_file_its_name_and_digest(tmp_path):
