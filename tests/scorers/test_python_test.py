@@ -192,7 +192,16 @@ class Sums(TestCase):
 """
 
 
-@pytest.mark.parametrize("test", ["def test_sum():\n    assert add(1, 2) == 3", CASES])
+@pytest.mark.parametrize(
+    "test",
+    [
+        "def test_sum():\n    assert add(1, 2) == 3",
+        "def test_none():\n    assert add(0, 0) == 0\ndef test_sum(n=3):\n    assert add(1, 2) == n",
+        "def test_sum():\n    assert add(1, 2) == 3\nif __name__ == '__main__':\n    test_sum()",
+        CASES,
+        CASES.replace("class Sums(TestCase):", "class Base(TestCase): pass\nclass Sums(Base):"),
+    ],
+)
 def test_functions_of_pytest_and_classes_of_unittest_are_run(test):
     right, wrong = (outcome_of(f"def add(a, b): return {sum_}", test=test, call="") for sum_ in ("a + b", "a - b"))
     assert (right.value, wrong.value) == (1, 0)
@@ -214,9 +223,17 @@ def test_a_reply_may_be_asked_for_a_function_that_is_called_like_a_builtin():
     assert outcome_of("def sum(a, b): return a + b\nn = 4", test="assert sum(1, 2) == 3", call="").value == 1
 
 
+def test_a_test_that_is_called_is_run_once():
+    test = "calls = []\ndef test_sum():\n    calls.append(1)\n    assert (add(1, 2), calls) == (3, [1])"
+    assert outcome_of("def add(a, b): return a + b", test=test, call="test_sum()").value == 1
+
+
 def test_a_reply_may_use_asyncio():
     code = "import asyncio\nasync def one(n): return n\ndef add(a, b): return asyncio.run(one(a)) + asyncio.run(one(b))"
     assert outcome_of(code).value == 1
+
+
+SUM = "def test_sum():\n    assert add(0, 0) == 0"
 
 
 @pytest.mark.parametrize(
@@ -225,6 +242,10 @@ def test_a_reply_may_use_asyncio():
         ("def check(f): pass", "check(add)", "it asserts nothing"),
         ("def check(f):\n    assert f(1, 2) == 3", "", "nothing calls check"),
         ("def check(f):\n    assert f(1)\nif __name__ == '__main__':\n    check(add)", "", "nothing calls check"),
+        (f"{SUM}\nasync def test_sums():\n    assert add(1, 2) == 3", "", "nothing calls test_sums,"),
+        (f"{SUM}\ndef test_sums(n):\n    assert add(1, 2) == n", "", "nothing calls test_sums,"),
+        (f"{SUM}\nclass TestSums:\n    def test(self):\n        assert add(1, 2) == 3", "", "nothing calls TestSums,"),
+        ("import pytest\nfrom solution.sums import add\nassert add(1, 2) == 3", "", "it imports pytest, solution;"),
         ("assert (", "", "this is not Python code"),
         ("assert True", "check(", "this is not Python code"),
     ],

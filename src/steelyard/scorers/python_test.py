@@ -19,7 +19,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
@@ -59,7 +59,7 @@ class PythonTest:
 
     Args:
         test: Python code with assertions: `{{test}}` for a column that holds it. Functions `test...` that nothing calls
-            and classes of unittest are run after it.
+            and classes of unittest are run after it. It imports the standard library alone, so no pytest.
         call: a line that is run after it: `check({{entry_point}})`.
         timeout_s: seconds for the test, all its calls included.
         memory_mib: MiB that each of the two processes may take.
@@ -82,7 +82,8 @@ class PythonTest:
         """Validate the options.
 
         Raises:
-            ConfigError: a test that cannot be parsed, asserts nothing or calls nothing that asserts.
+            ConfigError: a test that cannot be parsed, imports other packages, asserts nothing, or calls nothing that
+                asserts.
         """
         _checked_test(self.test, self.call)
 
@@ -119,7 +120,7 @@ class PythonTest:
         return Score(_NAME, float(passed), passed=passed, reason=reason)
 
     def _run(self, code: str, *, unsafe: bool) -> tuple[str, str]:
-        test = f"{self.test}\n{self.call}\n{_own_calls(self.test)}\n"
+        test = f"{self.test}\n{self.call}\n{_own_calls(self.test, self.call)}\n"
         ours, theirs = socket.socketpair()
         read_end, write_end = os.pipe()
         with contextlib.ExitStack() as opened:
@@ -233,41 +234,63 @@ def _parses(code: str) -> bool:
     return True
 
 
-def _own_calls(test: str) -> str:
+def _own_calls(test: str, call: str) -> str:
     """Lines that run what pytest and unittest would find: functions `test...` that nothing calls, and test cases."""
     tree = ast.parse(test)
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    lines = []
+    run = [*filter(_is_run, tree.body), ast.parse(call)]
+    used = {node.id for each in run for node in ast.walk(each) if isinstance(node, ast.Name)}
+    lines, cases = [], {"TestCase", "IsolatedAsyncioTestCase"}
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test") and node.name not in used:
-            lines += [f"{node.name}()"] if not node.args.args else []
-        elif isinstance(node, ast.ClassDef) and any(ast.unparse(base).endswith("TestCase") for base in node.bases):
+            lines += [] if _needs_values(node.args) else [f"{node.name}()"]
+        elif isinstance(node, ast.ClassDef) and any(ast.unparse(base).split(".")[-1] in cases for base in node.bases):
+            cases.add(node.name)
             lines.append(f"__import__('unittest').defaultTestLoader.loadTestsFromTestCase({node.name}).debug()")
     return "\n".join(lines)
+
+
+def _is_run(statement: ast.stmt) -> bool:
+    """Whether it is not `if __name__ == "__main__":`, as the test is not run as a program."""
+    return not (isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test))
+
+
+def _needs_values(arguments: ast.arguments) -> bool:
+    positional = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
+    return positional > 0 or None in arguments.kw_defaults
 
 
 def _checked_test(test: str, call: str) -> None:
     for name, code in (("test", test), ("call", call)):
         if not _parses(code):
             raise ConfigError(f"{name}: this is not Python code: {code!r:.80}")
-    statements = ast.parse(f"{test}\n{call}\n{_own_calls(test)}").body
+    statements = ast.parse(f"{test}\n{call}\n{_own_calls(test, call)}").body
+    if missing := _imported_by(statements) - sys.stdlib_module_names:
+        names = ", ".join(sorted(missing))
+        raise ConfigError(f"test: it imports {names}; it can use Python's standard library and the reply's names alone")
     if not any(map(_asserts, statements)):
         raise ConfigError("test: it asserts nothing, so every code would pass it")
     defined = {node.name: node for node in statements if isinstance(node, _DEFINITIONS)}
-    # The test is not run as a program, so what stands under `if __name__ == "__main__":` is not reached.
-    waiting = [
-        node for node in statements if not isinstance(node, _DEFINITIONS) and "__name__" not in ast.unparse(node)
-    ]
+    waiting = [node for node in statements if not isinstance(node, _DEFINITIONS) and _is_run(node)]
+    asserts = False
     while waiting:
         reached = waiting.pop()
-        if _asserts(reached):
-            return
+        asserts = asserts or _asserts(reached)
         names = [node.id for node in ast.walk(reached) if isinstance(node, ast.Name)]
         waiting += [defined.pop(name) for name in names if name in defined]
-    raise ConfigError(
-        f"test: nothing calls {', '.join(defined)[:80] or 'what asserts'}, so every code would pass it; write a call, "
-        "such as call: check({{entry_point}})"
-    )
+    tests = [name for name, node in defined.items() if name.casefold().startswith("test") and _asserts(node)]
+    if tests or not asserts:
+        names = ", ".join(tests or defined)[:80] or "what asserts"
+        raise ConfigError(
+            f"test: nothing calls {names}, so code would pass without it; write a call, such as call: "
+            "check({{entry_point}})"
+        )
+
+
+def _imported_by(statements: Sequence[ast.stmt]) -> set[str]:
+    """The packages that statements import which stand under no condition."""
+    names = [alias.name for node in statements if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in statements if isinstance(node, ast.ImportFrom)]
+    return {name.partition(".")[0] for name in names}
 
 
 def _asserts(statement: ast.AST) -> bool:
