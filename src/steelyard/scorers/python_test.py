@@ -265,8 +265,10 @@ def _checked_test(test: str, call: str) -> None:
             raise ConfigError(f"{name}: this is not Python code: {code!r:.80}")
     statements = ast.parse(f"{test}\n{call}\n{_own_calls(test, call)}").body
     if missing := _imported_by(statements) - sys.stdlib_module_names:
-        names = ", ".join(sorted(missing))
-        raise ConfigError(f"test: it imports {names}; it can use Python's standard library and the reply's names alone")
+        packages = ", ".join(sorted(missing))
+        raise ConfigError(
+            f"test: it imports {packages}; it can use Python's standard library and the reply's names alone"
+        )
     if not any(map(_asserts, statements)):
         raise ConfigError("test: it asserts nothing, so every code would pass it")
     defined = {node.name: node for node in statements if isinstance(node, _DEFINITIONS)}
@@ -279,9 +281,9 @@ def _checked_test(test: str, call: str) -> None:
         waiting += [defined.pop(name) for name in names if name in defined]
     tests = [name for name, node in defined.items() if name.casefold().startswith("test") and _asserts(node)]
     if tests or not asserts:
-        names = ", ".join(tests or defined)[:80] or "what asserts"
+        uncalled = ", ".join(tests or defined)[:80] or "what asserts"
         raise ConfigError(
-            f"test: nothing calls {names}, so code would pass without it; write a call, such as call: "
+            f"test: nothing calls {uncalled}, so code would pass without it; write a call, such as call: "
             "check({{entry_point}})"
         )
 
