@@ -104,7 +104,14 @@ def test_a_mistake_is_refused_with_its_place(given, message):
 def test_the_manifest_has_the_keys_among_the_scorer_s_own():
     described = describe(build_scorer({"exact_match": "Rome", "name": "rome", "of": "a"}, "a"))
     assert described == {
-        "exact_match": {"ignore_case": False, "normalise": False, "name": "rome", "value": "Rome", "of": "a"}
+        "exact_match": {
+            "ignore_case": False,
+            "normalise": False,
+            "literal": False,
+            "name": "rome",
+            "value": "Rome",
+            "of": "a",
+        }
     }
 
 

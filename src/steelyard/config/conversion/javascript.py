@@ -82,7 +82,7 @@ def scorer_of(code: str, *, output: Term = Term(), negated: bool = False) -> Sco
     >>> scorer_of("output.toLowerCase().includes('paris')")
     {'contains': 'paris', 'ignore_case': True, 'whole_words': False}
     >>> scorer_of("output.length < 100 && !output.startsWith('Sorry')")
-    {'all_of': [{'length': {'unit': 'characters', 'max': 99}}, {'not': {'starts_with': 'Sorry'}}]}
+    {'all_of': [{'length': {'unit': 'characters', 'max': 99}}, {'not': {'starts_with': 'Sorry', 'literal': True}}]}
     >>> scorer_of("JSON.parse(output).total > 10")["json_schema"]["schema"]["properties"]
     {'total': {'type': 'number', 'exclusiveMinimum': 10}}
     """
