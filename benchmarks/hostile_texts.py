@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from steelyard.config.conversion.templates import names_in
 from steelyard.data.documents_html import html_text
 from steelyard.normal_form import nfkc
 from steelyard.replies.abstention import is_abstention
@@ -252,6 +253,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         },
     },
 }
+TEMPLATES = ("{{", "{%", "{#", "{{-", "{% raw %}", "{{ a.", "{% if a %}")
 PASSAGES = ("x", "天", "a b ", "# h\n", "One two. ", "- a\n", "a, ", "\n", "```\n", "Dr. ", "U.S. ", ".[1]", "1. ", "#")
 
 
@@ -300,8 +302,8 @@ def texts() -> Iterator[tuple[str, Callable[[str], object], str, int]]:
         for at, text in enumerate(shapes()):
             if at % 3 == 0 or "," not in name:  # a reader's second form reads every third shape
                 yield name, read, text, MOST_LOOPS
-    for unit in MARKS:
-        yield "nfkc", nfkc, repeated(unit, SIZE), MOST_LOOPS_OF_TEXTS
+    for unit in (*MARKS, *TEMPLATES):
+        yield "nfkc, names_in", lambda text: names_in(nfkc(text)), repeated(unit, SIZE), MOST_LOOPS_OF_TEXTS
     for kind, schema in SCHEMAS.items():
         check, items = JsonSchema(schema), ",".join(f'{{"a":{at}}}' for at in range(SIZE // 12))
         yield f"json_schema, {kind}", partial(checked, check), f'{{"items":[{items}]}}', MOST_LOOPS_OF_TEXTS

@@ -1,26 +1,31 @@
 """Computes what templates of Nunjucks say beyond names: filters, conditions and loops over the values of a row.
 
 Our templates name values and nothing else. So each such part becomes a value of its own in every row, and the template
-names that. A template is hostile input: no call, no arithmetic but `+`, no loop within a loop, few filters.
+names that. Jinja, whose syntax is the same, computes it; where JavaScript has another result, that is what counts. A
+template is hostile input: no call, no arithmetic but `+`, no loop within a loop, few filters.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
-from jinja2 import nodes
+from jinja2 import Undefined, nodes
 from jinja2.exceptions import TemplateError
 from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from steelyard.errors import ConfigError
 
-_TAG: Final = re.compile(r"\{%-?\s*(?P<word>\w+).*?%\}|\{\{-?(?P<inner>.*?)-?\}\}|\{#.*?#\}", re.DOTALL)
+_TAG: Final = re.compile(
+    r"\{%-?\s*+(?P<word>\w++)(?:(?!\{%).)*?%\}|\{\{-?(?P<inner>(?:(?!\{\{).)*?)-?\}\}|\{#(?:(?!\{#).)*?#\}", re.DOTALL
+)
+"""A tag holds no beginning of its kind: else a text of nothing but beginnings takes the square of its length."""
 _NAME: Final = re.compile(
-    r"\s*[A-Za-z_$][\w$]*(?:\.[\w$]+|\[(?:\d+|'[^']*'|\"[^\"]*\")\])*\s*(?:\|\s*(?:safe|string)\s*)?"
+    r"\s*[A-Za-z_$][\w$]*(?:\.(?!length\b)[\w$]+|\[(?:\d+|'[^']*'|\"[^\"]*\")\])*\s*(?:\|\s*(?:safe|string)\s*)?"
 )
 _READ: Final = (
     *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Const, nodes.Getattr, nodes.Getitem),
@@ -36,23 +41,111 @@ _FILTERS: Final = frozenset(
 _MOST_FILTERS: Final = 4
 """In one part: `dump` of what is dumped already doubles its backslashes."""
 _LONGEST: Final = 20_000
+_NUMBER: Final = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*")
+
+
+class _List(list[Any]):
+    # In JavaScript a list or an object is true even if it is empty.
+    def __bool__(self) -> bool:
+        return True
+
+
+class _Object(dict[str, Any]):
+    def __bool__(self) -> bool:
+        return True
+
+
+def _as_javascript(value: Any) -> Any:
+    if isinstance(value, list):
+        return _List(map(_as_javascript, value))
+    return _Object((key, _as_javascript(part)) for key, part in value.items()) if isinstance(value, Mapping) else value
+
+
+class _Compared:
+    """One side of `==`, which takes a text for a number where the other side is one."""
+
+    __slots__ = ("value",)
+    __hash__: ClassVar[None]  # type: ignore[assignment]  # what equals a text and a number has none
+
+    def __init__(self, value: Any) -> None:
+        self.value = None if isinstance(value, Undefined) else value
+
+    def __eq__(self, other: object) -> bool:
+        sides = (self.value, other.value if isinstance(other, _Compared) else other)
+        texts = [side for side in sides if isinstance(side, str)]
+        numbers = [side for side in sides if isinstance(side, int | float)]
+        if texts and numbers:
+            return bool(_NUMBER.fullmatch(texts[0])) and float(texts[0]) == numbers[0]
+        return bool(sides[0] == sides[1])
 
 
 def _dumped(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+def _leading_number(pattern: str, convert: Callable[[str], float]) -> Callable[..., Any]:
+    """The filter that reads the number with which a text begins."""
+    number = re.compile(rf"\s*({pattern})")
+
+    def read(value: Any, default: Any = "") -> Any:
+        match = number.match(str(value))
+        return convert(match[1]) if match else default
+
+    return read
+
+
+def _rounded(value: float, places: int = 0) -> float:
+    return math.floor(value * 10.0**places + 0.5) / 10.0**places
+
+
+def _filters(as_text: Callable[[Any], str]) -> dict[str, Callable[..., Any]]:
+    """The filters that do otherwise than those of Jinja."""
+
+    def on_text(change: Callable[[Any], str]) -> Callable[[Any], str]:
+        return lambda value: change("" if not value or isinstance(value, Undefined) else as_text(value))
+
+    def join(values: Any, between: str = "") -> str:
+        return between.join(map(as_text, values))
+
+    changes: dict[str, Callable[[Any], str]] = {
+        "upper": str.upper,
+        "lower": str.lower,
+        "trim": str.strip,
+        "capitalize": str.capitalize,
+    }
+    title = on_text(lambda text: " ".join(map(str.capitalize, text.split(" "))))
+    read = {"int": _leading_number(r"[-+]?\d+", int), "float": _leading_number(r"[-+]?(?:\d+\.?\d*|\.\d+)", float)}
+    return {name: on_text(change) for name, change in changes.items()} | {
+        **read,
+        "title": title,
+        "join": join,
+        "round": _rounded,
+        "dump": _dumped,
+        "reverse": lambda value: value[::-1],
+    }
+
+
 class _Environment(ImmutableSandboxedEnvironment):
-    """Values have keys before they have attributes, as in JavaScript; nothing else is there to be named."""
+    """Values have keys and a length, as in JavaScript; nothing else is there to be named."""
 
     def __init__(self, as_text: Callable[[Any], str]) -> None:
         super().__init__(keep_trailing_newline=True, finalize=as_text)
-        self.filters = {name: call for name, call in self.filters.items() if name in _FILTERS} | {"dump": _dumped}
+        self.filters = {name: call for name, call in self.filters.items() if name in _FILTERS} | _filters(as_text)
+        self.filters["compared"] = _Compared
         self.globals.clear()
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """The value of a key; undefined where there is none."""
         return self.getitem(obj, attribute)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """The value of a key or a place; undefined where there is none."""
+        if not isinstance(obj, str | list | dict):
+            return super().getitem(obj, argument)
+        try:
+            return len(obj) if argument == "length" and not isinstance(obj, dict) else obj[argument]
+        except (LookupError, TypeError):
+            return self.undefined(obj=obj, name=argument)
 
 
 def computed_parts(template: str) -> Iterator[tuple[int, int]]:
@@ -95,9 +188,19 @@ def computed(part: str, values: Mapping[str, Any], as_text: Callable[[Any], str]
     """
     environment = _Environment(as_text)
     try:
-        return environment.from_string(_parsed(environment, part)).render(values)
+        tree = _parsed(environment, part)
+        for compare in [*tree.find_all(nodes.Compare)]:
+            if any(operand.op in {"eq", "ne"} for operand in compare.ops):
+                compare.expr = _compared(compare.expr)
+                for operand in compare.ops:
+                    operand.expr = _compared(operand.expr)
+        return environment.from_string(tree).render(_as_javascript(values))
     except (TemplateError, TypeError, ValueError, ArithmeticError) as error:
         raise _unread(part, str(error)) from error
+
+
+def _compared(side: nodes.Expr) -> nodes.Filter:
+    return nodes.Filter(side, "compared", [], [], None, None)
 
 
 def _parsed(environment: _Environment, part: str) -> nodes.Template:

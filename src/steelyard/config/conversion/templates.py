@@ -13,9 +13,9 @@ from steelyard.errors import ConfigError
 
 _NAME: Final = r"[A-Za-z_$][\w$]*(?:\.[\w$]+|\[(?:\d+|'[^']*'|\"[^\"]*\")\])*"
 _TAG: Final = re.compile(
-    r"\{%-?\s*raw\s*-?%\}(?P<raw>.*?)\{%-?\s*endraw\s*-?%\}|\{#.*?#\}"
+    r"\{%-?\s*raw\s*-?%\}(?P<raw>(?:(?!\{%-?\s*raw\b).)*?)\{%-?\s*endraw\s*-?%\}|\{#(?:(?!\{#).)*?#\}"
     rf"|\{{\{{-?\s*(?P<name>{_NAME})\s*(?P<filter>\|\s*(?:safe|string))?\s*-?\}}\}}"
-    r"|(?P<other>\{\{[^{}]*\}\}|\{%.*?%\})",
+    r"|(?P<other>\{\{[^{}]*\}\}|\{%(?:(?!\{%).)*?%\})",
     re.DOTALL,
 )
 
