@@ -8,6 +8,7 @@ from tests.analysis.stored_run import run_of, stored
 
 from steelyard import compare
 from steelyard.analysis.comparison.comparison_wording import difference_of_rates
+from steelyard.analysis.numbers import about_text
 from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.analysis.scores.score_summary import summarize
 from steelyard.stats.power import pairs_for_rates
@@ -31,7 +32,7 @@ def test_121_against_116_of_170_is_no_evidence_however_the_pairs_fall(broken):
     assert pair.verdict == "no_evidence"
     assert pair.conclusion.sentence.startswith("No clear difference in solve rate: new 121 of 170, base 116 of 170")
     assert "are found reliably" in pair.conclusion.sentence
-    assert f"To settle 2.9 points: about {pair.headline.needed:,} samples." in pair.conclusion.sentence
+    assert f"To settle 2.9 points: {about_text(pair.headline.needed)} samples." in pair.conclusion.sentence
 
 
 def test_121_against_116_of_170_is_no_evidence_even_where_one_side_alone_gains():

@@ -19,7 +19,7 @@ from typing import Final
 
 import numpy as np
 
-from steelyard.analysis.comparison.alignment import AlignedRuns, align, overlap_of
+from steelyard.analysis.comparison.alignment import AlignedRuns, align, left_out, overlap_of, unpaired_samples
 from steelyard.analysis.comparison.comparison_values import (
     ChangedIds,
     Comparison,
@@ -324,7 +324,11 @@ def _score_differences(runs: AlignedRuns, name: str, level: float) -> tuple[Scor
         difference = _all_pairs_difference(runs, meaning, paired_values(runs, meaning.name, meaning.over), level)
         alone = _valued_alone(runs, meaning, difference.n)
         verdict = verdict_of(difference, level)
-        differences.append(ScoreDifference(meaning.name, meaning.over, alone, difference, verdict))
+        reasons = left_out(unpaired_samples(runs, meaning.name, meaning.over))
+        errors, not_applicable = reasons["left_out_errors"], reasons["left_out_not_applicable"]
+        differences.append(
+            ScoreDifference(meaning.name, meaning.over, alone, errors, not_applicable, difference, verdict)
+        )
     return tuple(differences)
 
 

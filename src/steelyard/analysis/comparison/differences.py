@@ -307,7 +307,7 @@ Correction = Callable[[Sequence[float]], list[float]]
 
 
 def adjust_headlines(headlines: Sequence[PairedDifference], noun: str) -> list[PairedDifference]:
-    """Correct the headline p-values of several `runs`, or of `pairs`, after Holm; a single one is left as it is."""
+    """Correct the headline p-values of several runs, pairs or prompts after Holm; a single one is left as it is."""
     return _corrected(headlines, holm, "Holm", noun)
 
 

@@ -167,7 +167,7 @@ def _prompt_differences(
     }
     shared = {prompt: on for prompt, on in shared.items() if on}
     single = [(prompt, model) for prompt, on in shared.items() for model in on if len(on) > 1]
-    over_all = adjust_headlines([against_first(prompt, on) for prompt, on in shared.items()], "runs")
+    over_all = adjust_headlines([against_first(prompt, on) for prompt, on in shared.items()], "prompts")
     on_each = adjust_groups([against_first(prompt, [model]) for prompt, model in single])
     differences = [*zip(((prompt, "") for prompt in shared), over_all, strict=True)]
     differences += [*zip(single, on_each, strict=True)]
