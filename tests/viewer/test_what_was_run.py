@@ -326,6 +326,16 @@ def test_of_a_replay_the_page_names_its_file_and_columns_in_words(tmp_path):
     assert re.search(r"<dt>file digest</dt><dd class=\"wrapped\">[0-9a-f]{8}</dd>", shown)
 
 
+def test_only_a_time_is_shown_as_a_whole_number(tmp_path):
+    with endpoint() as log:
+        model = OpenAICompatible("llama-3.0", log.url, timeout_s=60.0)
+        run = asked(tmp_path / "s.db", Prompt(model, "{{question}}"), exam(1))
+    with serving(tmp_path / "s.db") as viewer:
+        page = viewer.ask(f"/run/{run.id}/what")[2]
+    assert '<dd class="wrapped">llama-3.0</dd>' in page
+    assert re.search(r'timeout in seconds</dt><dd class="wrapped">60</dd>', page)
+
+
 def test_of_a_judge_the_page_shows_the_prompt_of_each_language_and_how_many_scripted_replies(tmp_path):
     judge = Judge(Scripted({"one": "Verdict: YES", "two": "Verdict: NO"}, default="Verdict: YES"))
     samples = [Sample("a", "Q?", "A")]

@@ -61,11 +61,7 @@ def what_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             source=_flat((manifest.get("samples") or {}).get("source") or {}),
             samples=manifest.get("samples") or {},
             notes=manifest.get("notes") or (),
-            options={
-                _setting_name(name): cell_text(options[name]).removesuffix(".0")
-                for name in _OF_OPTIONS
-                if name in options
-            },
+            options=dict(_setting(name, cell_text(options[name])) for name in _OF_OPTIONS if name in options),
             dataset=datasets.of_run(run),
             manifest=json.dumps(manifest, ensure_ascii=False, indent=2),
         )
@@ -79,10 +75,7 @@ def _settings(described: Any) -> dict[str, str]:
     words = {"target": "kind", "kind of model": "endpoint kind", "file.file": "file", "file.digest": "file digest"}
     if settings.get("target") == "replay":
         words |= {key: f"column of {key}" for key in _REPLAYED}
-    shown = {
-        _setting_name(words.get(key, key)): "yes" if text == "True" else text.removesuffix(".0")
-        for key, text in settings.items()
-    }
+    shown = dict(_setting(words.get(key, key), "yes" if text == "True" else text) for key, text in settings.items())
     replies = [key for key in shown if key.startswith("model.replies.")]
     shown |= {"scripted replies": str(len(replies))} if replies else {}
     # A judge has a prompt for each language, all of one name.
@@ -93,8 +86,10 @@ def _settings(described: Any) -> dict[str, str]:
     return {key: short_digests(text) for key, text in shown.items() if text != "False" and key not in left_out}
 
 
-def _setting_name(key: str) -> str:
-    return re.sub(r"[ _]s$", " in seconds", key).replace("_", " ")
+def _setting(key: str, text: str) -> tuple[str, str]:
+    """Name and value of a setting in words; a value that is no time, such as a model's name, is shown as it is."""
+    name = re.sub(r"[ _]s$", " in seconds", key).replace("_", " ")
+    return name, re.sub(r"^(\d+)\.0$", r"\1", text) if name.endswith(" in seconds") else text
 
 
 def score_meaning(run: Run, name: str) -> str:
