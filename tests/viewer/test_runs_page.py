@@ -366,6 +366,12 @@ def test_a_run_of_pairs_says_whose_share_its_figure_is(tmp_path):
         assert "share won by ours &lt;b&gt; " in row_of(viewer, run)
 
 
+def test_no_link_compares_answers_that_were_only_judged(tmp_path):
+    *_, run = pairwise_runs(tmp_path)
+    with serving(run.store.path) as viewer:
+        assert "/compare?" not in viewer.ask("/")[2]
+
+
 def test_what_people_say_stands_beside_what_the_judge_says(tmp_path):
     samples = [Sample(f"{at}", "?") for at in range(60)]
     scorer = ErrorJudge(Judge(Scripted(default="Verdict: NO")), "tone", "It is rude.")

@@ -203,6 +203,8 @@ def _group(suite: str, rows: list[RunRow], listed: Sequence[MarkedRun]) -> RunGr
     past = (figures[run.id] for run in reversed(runs) if run.id in figures)
     values = tuple(each.value for each in past if each.score == score and each.is_share and each.value is not None)
     evaluated = [marked for marked in listed if marked.run.evaluation == rows[0].run.evaluation]
+    if any(is_judging(marked.run.manifest) for marked in evaluated):
+        evaluated = []  # targets that only answered have no score to compare
     kinds = ({marked.target_tags[name] for marked in evaluated if name in marked.target_tags} for name in _GRID)
     sizes = [len(kind) for kind in kinds]
     names = (count_text(size, name) for size, name in zip(sizes, _GRID, strict=True))
