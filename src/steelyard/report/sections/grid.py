@@ -94,7 +94,7 @@ def _rate(cell: GridCell, chosen: str) -> TableCell:
 def _costs(grid: GridComparison) -> Section:
     width = width_text(grid.margin, share=grid.cells[0].share)
     priced = any(cell.cost is not None for cell in grid.cells)
-    amount = "cost / 1,000 samples" if priced else "tokens / 1,000 samples"
+    amount = "cost / 1,000 records" if priced else "tokens / 1,000 records"
     columns = columns_of("target", amount, "p50", "p95", TableColumn(f"within {width}", "text"))
     rows = tuple(
         (
@@ -108,7 +108,7 @@ def _costs(grid: GridComparison) -> Section:
     )
     times = "latency" if all(cell.time == "latency" for cell in grid.cells) else "wall time"
     n = count_text(grid.n, "sample")
-    caption = f"Cost of 1,000 samples and {times}; within: shown, on {n}, to be that close to the best"
+    caption = f"Cost of 1,000 records and {times}; within: shown, on {n}, to be that close to the best"
     return Section("", SectionTable(columns, rows, caption))
 
 
@@ -129,7 +129,8 @@ def _prompts(grid: GridComparison) -> Section:
     columns = columns_of(f"against {grid.baseline}", "on", "difference", f"{level_text(grid.level)} CI", "p", "verdict")
     several = len(grid.model_names) > 1
     caption = "Differences sample by sample" + ("; over all models they are averaged first" if several else "")
-    caption += "; p is corrected for the number of these rows" if len(grid.prompts) > 1 else ""
+    corrected = dict.fromkeys(pair.difference.methods.adjustment for pair in grid.prompts)
+    caption += f"; p is corrected: {', '.join(filter(None, corrected))}" if any(corrected) else ""
     return Section("", SectionTable(columns, tuple(_prompt_row(grid, pair) for pair in grid.prompts), caption))
 
 
