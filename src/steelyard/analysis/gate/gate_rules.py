@@ -185,6 +185,8 @@ def parse_gate(gate: Mapping[str, Any]) -> GateRules:
     Raises:
         ConfigError: an entry cannot be read, or margins and baseline do not go together.
     """
+    if not isinstance(gate, Mapping):  # a store is data of strangers
+        raise ConfigError(f"gate: {gate!r} is not a mapping of scores to rules")
     margins, baseline = gate.get(NO_REGRESSION), gate.get(BASELINE)
     check_together(gate)
     if margins is not None and not isinstance(margins, Mapping):
