@@ -118,7 +118,7 @@ def _of_one_side(overlap: SampleOverlap, names: tuple[str, str]) -> Iterator[str
             why = ", ".join(f"{f'{count:,} ' if len(alone) > 1 else ''}{word} {lacking}" for count, word in alone)
             yield (
                 f"{count_text(n, 'sample')} {'has' if n == 1 else 'have'} this score in {name} alone ({why}); a "
-                "difference may come from leaving them out."
+                f"difference may come from leaving {'it' if n == 1 else 'them'} out."
             )
 
 
