@@ -29,6 +29,7 @@ READ = [
     ("This isn't billing, it's a bug.", "bug"),
     ("Category: bug\nSecondary category: billing", "bug"),
     ("billing\nWait, the correct label is: bug", "bug"),
+    ("bug, bug, bug", "bug"),
 ]
 UNREAD = [
     ("I am not sure, it could be several of these.", "ambiguous"),

@@ -238,14 +238,15 @@ def _not_offered(matches: Sequence[re.Match[str]], text: str) -> list[re.Match[s
 
 
 def _enumerated(matches: Sequence[re.Match[str]], text: str) -> set[int]:
-    """Where labels stand that are three or more in a row, as those that may be chosen: `bug, billing or account`."""
+    """Where labels stand of which three or more are in a row, as they may be chosen: `bug, billing or account`."""
     rows: list[list[re.Match[str]]] = []
     for match in matches:
         if rows and _LISTED.fullmatch(text, rows[-1][-1].end(), match.start()):
             rows[-1].append(match)
         else:
             rows.append([match])
-    return {match.start() for row in rows if len(row) > 2 for match in row}
+    several = [row for row in rows if len({plain_label(match["label"]) for match in row}) > 2]
+    return {match.start() for row in several for match in row}
 
 
 def _is_aside(text: str, match: re.Match[str]) -> bool:
