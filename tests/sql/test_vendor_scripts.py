@@ -438,6 +438,9 @@ def test_backslashes_of_mysql_are_read_as_mysql_does_even_where_the_script_would
         "\n" * 200_000,
         "E'" + "\\" * 50_001,
         "DELIMITER ;;\n" * 5_000,
+        "[" * 200_000,
+        "CREATE TABLE t (a int);\nCOPY t (" + "a" * 100,
+        "CREATE TABLE t (a int, UNIQUE (a) WITH (b=" + "bbbbbb=" * 20,
     ],
 )
 @pytest.mark.parametrize("vendor", ["mysql", "postgres", "tsql"])
@@ -448,6 +451,16 @@ def test_hostile_texts_are_cut_and_read_in_little_time(text, vendor):
         pass
     translate_dump(text, vendor, "sqlite")
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("blob", "'\ud800'"), ("bit(1)", "x''"), ("decimal(²)", "1")],
+    ids=["half a character", "no bits", "a size that is no number"],
+)
+def test_values_that_no_dump_should_hold_raise_nothing(column, value):
+    script = f"CREATE TABLE `t` (`a` {column});\nINSERT INTO `t` VALUES ({value});"
+    assert list(translate_dump(script, "mysql", "duckdb").tables) == ["t"]
 
 
 def test_a_fault_of_the_dump_is_no_fault_of_the_target(sandbox):

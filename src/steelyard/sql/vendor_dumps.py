@@ -57,7 +57,7 @@ _TOKENS: Final[Mapping[Vendor, re.Pattern[str]]] = MappingProxyType(
         ),
         "tsql": re.compile(
             r"""(?P<skip>--[^\n]*+|/\*.*?(?:\*/|\Z))
-              | (?P<quoted>'(?:[^']|'')*+'|"(?:[^"]|"")*+"|\[[^\]]*+\])
+              | (?P<quoted>'(?:[^']|'')*+'|"(?:[^"]|"")*+"|\[[^\]]{0,256}+\])
               | (?P<go>^[ \t]*GO[ \t]*\d*[ \t]*\r?$)
               | (?P<start>^[ \t]*(?:INSERT|CREATE|ALTER|USE|PRINT|EXEC
                 | SET[ \t]+(?:ANSI|QUOTED|NOCOUNT|IDENTITY)\w*)\b)"""
@@ -201,10 +201,10 @@ _MYSQL_UNSUPPORTED: Final = re.compile(
 )
 """In a table of MySQL: partitions, and what a geometry is of."""
 _NOISE: Final = re.compile(
-    r"""('(?:[^']|'')*+'|\[[^\]]*+\])
+    r"""('(?:[^']|'')*+'|\[[^\]]{0,256}+\])
       | \b(?:ROWGUIDCOL|SPARSE|PERSISTED|(?:NON)?CLUSTERED|NOT\s+FOR\s+REPLICATION|WITH\s+(?:NO)?CHECK)\b
       | \b(?:ASC|DESC)\b(?=\s*[,)])
-      | (?<=\))\s*WITH\s*\((?:\s*\w+\s*=\s*\w+\s*,?)+\)
+      | (?<=\))\s*WITH\s*\((?:\s*+\w++\s*+=\s*+\w++\s*+,?)++\)
       | \b(?:TEXTIMAGE_|FILESTREAM_)?ON\s*(?:\[PRIMARY\]|PRIMARY\b)""",
     re.VERBOSE | re.IGNORECASE,
 )

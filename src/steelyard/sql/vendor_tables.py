@@ -43,7 +43,7 @@ _DEEPEST: Final = 100
 _DATA: Final = frozenset({"INSERT", "REPLACE", "UPDATE", "DELETE", "COPY"})
 _KIND: Final = re.compile(r"\s*(\w+)(?:\s+(?:OR\s+\w+\s+)?(\w+))?", re.IGNORECASE)
 _COPY: Final = re.compile(
-    rf"\s*COPY\s+(?:{NAME}\s*\.\s*)*{NAME}(?:\s*\((?P<names>(?:{NAME}|[\s,])*)\))?\s+FROM\s+stdin\s*(?P<options>.*)\Z",
+    rf"\s*COPY\s+(?:{NAME}\s*\.\s*)*{NAME}(?:\s*\((?P<names>(?:{NAME}|[\s,])*+)\))?\s+FROM\s+stdin\s*(?P<options>.*)\Z",
     re.IGNORECASE | re.DOTALL,
 )
 _ROWS_A_STATEMENT: Final = 500

@@ -54,7 +54,7 @@ class DumpValues:
         text = "TEXT" if self.engine == "sqlite" else "VARCHAR"
         if written is None or kind == "USERDEFINED":
             return text
-        sizes = [part.name for part in written.expressions if part.name.isdigit()]
+        sizes = [part.name for part in written.expressions if part.name.isdecimal()]
         if kind in _INTEGERS:
             if kind == "BIT" and self.vendor != "mysql":
                 return "BOOLEAN" if self.vendor == "tsql" else text
@@ -110,7 +110,7 @@ class DumpValues:
         if isinstance(cell, exp.Boolean):
             return str(int(cell.this)) if self.engine == "sqlite" else str(bool(cell.this)).upper()
         if isinstance(cell, exp.HexString):
-            return str(int(cell.this, 16)) if kind == "BIT" else self._bytes(cell.this)
+            return str(int(cell.this or "0", 16)) if kind == "BIT" else self._bytes(cell.this)
         if isinstance(cell, exp.Column) and cell.sql("tsql") == "[0x]":
             return self._bytes("")
         if isinstance(cell, exp.BitString):
@@ -132,12 +132,15 @@ class DumpValues:
         return f"x'{digits}'" if self.engine == "sqlite" else f"from_hex('{digits}')"
 
     def _text(self, text: str, kind: str) -> str:
-        if self.vendor == "mysql" and self._is_binary(kind):
-            return self._bytes(text.encode("utf-8", "surrogateescape").hex())
         if self.vendor == "mysql" and kind == "BIT":
             if not text.isascii():
                 raise Untranslatable("its rows hold bits as bytes, which a text cannot: dump it with --hex-blob")
             return str(int.from_bytes(text.encode()))
+        if self.vendor == "mysql" and self._is_binary(kind):
+            try:
+                return self._bytes(text.encode("utf-8", "surrogateescape").hex())
+            except UnicodeEncodeError:
+                raise Untranslatable("its rows hold half a character") from None
         if self.vendor == "postgres" and kind in _BYTES and text.startswith("\\x"):
             return self._bytes(text[2:])
         if "\0" in text:
