@@ -11,6 +11,7 @@ from tests.report.sections_read import every, notes, part, rows
 from steelyard import compare
 from steelyard.analysis.comparison.costs import CostDifference
 from steelyard.analysis.scores.score_columns import ScoreRow
+from steelyard.analysis.summary.run_summary import summarize_run
 from steelyard.report.render.html import section_environment
 from steelyard.report.render.markdown import markdown_page
 from steelyard.report.sections.comparison import comparison_section, methods_section
@@ -124,6 +125,20 @@ def test_the_table_of_a_pair_gives_the_corrected_p_and_then_the_other_one():
     further = replace(alone.pairs[0].further, groups=())
     ungrouped = replace(alone, pairs=(replace(alone.pairs[0], further=further),))
     assert "Holm" not in {note.term for note in methods_section([], ungrouped).notes}
+
+
+@pytest.mark.parametrize(
+    ("values", "rates", "method", "said"),
+    [
+        ([1, 0, 1], "clopper_pearson", "Clopper-Pearson interval", "interval of a rate"),
+        ([1, 0.3, 0.8], "wilson", "t interval", "interval of a mean, from the spread of the samples' values"),
+    ],
+)
+def test_the_interval_of_a_score_is_not_told_as_that_of_a_difference(values, rates, method, said):
+    run = stored("a", f1=values)
+    run = replace(run, manifest={**run.manifest, "options": {"intervals": {"rates": rates}}})
+    (note,) = methods_section([summarize_run(run)]).notes
+    assert (note.term, note.text[: len(said)]) == (method, said)
 
 
 def test_regressions_of_unparsed_replies_are_shown_apart():

@@ -431,8 +431,9 @@ def difference_chart(comparison: Comparison) -> RowChart:
 _METHODS: Final = {
     "Newcombe": "interval for the difference of two rates over the same samples, made from the interval of each rate",
     "paired percentile bootstrap": "interval from the differences of samples that are drawn again and again",
-    "t interval": "interval from the spread of the samples' differences",
-    "Clopper-Pearson": "how many samples could change although none of these did",
+    "t interval": "interval of a mean, from the spread of the samples' values or of their differences",
+    "Clopper-Pearson interval": "interval of a rate that holds the true one in at least 95 % of cases",
+    "Clopper-Pearson limit": "how many samples could change although none of these did",
     "confidence sequence": "interval that holds however often one looks, and whenever one stops",
     "exact McNemar": "of the samples that only one run got right, how unlikely so uneven a split is by chance",
     "sign-flip permutation": "how often so large a mean arises where each sample's difference has a random sign",
@@ -441,7 +442,7 @@ _METHODS: Final = {
     "Holm": 'p-values of several comparisons, raised: any false "better" or "worse" has a chance of 5 % at most',
     "Benjamini-Hochberg": "p-values of groups or scores, raised: of all called better or worse, 5 % at most are false",
     "Wilson interval": "interval of a rate: of intervals made like this one, 95 % hold the true rate",
-    "effective-n": "the same with fewer samples, as records of one cluster repeat each other",
+    "effective-n": "interval that counts fewer samples than records, as records of one cluster repeat each other",
     "score interval with ties": "interval of a win rate, in which a tie is half a win",
 }
 """How the name of a method begins -> what it does."""
