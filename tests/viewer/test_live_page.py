@@ -63,7 +63,7 @@ def test_a_page_shows_share_score_so_far_budget_retries_and_failures(running, tm
         status, _, body = viewer.ask(f"/live/{first.run.id}")
     text = text_of(body.partition('<main id="main">')[2])
     assert status == 200
-    assert "7 % 6 of 80 records · 0.5 spent" in text
+    assert "7 % 6 of 80 records · 0.50 spent" in text
     assert "one running 60.0 % solve rate 15 % 15 % 6 of 40 1 two waiting 0 % 0 % 0 of 40" in text
     assert "Budget: calls 95 of 100, 95 %" in text
     assert "Budget: money 0.5 of 2.00, 25 %" in text
