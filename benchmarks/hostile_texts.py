@@ -33,6 +33,7 @@ from steelyard.replies.verdict_list import read_verdict_list
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.retrieval.chunk import sentences, split_chunks
 from steelyard.scorers.formats import JsonSchema
+from steelyard.suites.rag import contexts_in
 from steelyard.types import Output, Reply, Sample
 
 OPTIONS = ["Osmosis", "Diffusion", "Active transport", "Endocytosis"]
@@ -309,6 +310,7 @@ def texts() -> Iterator[tuple[str, Callable[[str], object], str, int]]:
         yield f"json_schema, {kind}", partial(checked, check), f'{{"items":[{items}]}}', MOST_LOOPS_OF_TEXTS
     for unit in MARKUP:
         yield "html_text", html_text, repeated(unit, 5_000_000), MOST_LOOPS_OF_TEXTS
+    yield "contexts_in", contexts_in, "['" + repeated("' '", SIZE), MOST_LOOPS_OF_TEXTS
     for unit in PASSAGES:
         yield "split_chunks", split_chunks, repeated(unit, SIZE), MOST_LOOPS_OF_TEXTS
         yield "sentences", lambda text: list(sentences(text)), repeated(unit, SIZE), MOST_LOOPS_OF_TEXTS

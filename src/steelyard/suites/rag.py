@@ -168,8 +168,8 @@ def _marked(table: OpenTable, row: Row, role: str) -> bool | None:
     return None
 
 
-_PRINTED: Final = re.compile(r"\[(['\"]).*['\"]\s+['\"].*['\"]\]", re.DOTALL)
-"""Several texts without commas between them: what pandas writes into a CSV file for an array."""
+_NO_COMMA: Final = re.compile(r"['\"]\s++['\"]")
+"""Between two texts of a list: what pandas writes into a CSV file for an array."""
 _KEYS: Final = ("id", "document", "start", "end", "page", "text")
 _INTEGER_KEYS: Final = frozenset({"start", "end", "page"})
 
@@ -235,10 +235,11 @@ def _listed(cell: Any, role: str) -> list[Any]:
     Raises:
         SourceError: the text of a list that was printed, and cannot be read back.
     """
-    if isinstance(cell, str) and (items := list_in(cell)) is not None:
+    text = cell.strip() if isinstance(cell, str) else ""
+    if text and (items := list_in(text)) is not None:
         cell = items
-    elif isinstance(cell, str) and _PRINTED.fullmatch(cell.strip()):
-        raise SourceError(role, f"{role} is a list as numpy prints it, {cell.strip()[:30]!r}: write it as JSON")
+    elif text.startswith(("['", '["')) and text.endswith(("']", '"]')) and _NO_COMMA.search(text):
+        raise SourceError(role, f"{role} is a list as numpy prints it, {text[:30]!r}: write it as JSON")
     if isinstance(cell, list):
         return [item for item in cell if item is not None and item != ""]
     return [] if cell is None or render(cell) == "" else [cell if isinstance(cell, Mapping) else render(cell)]
