@@ -66,7 +66,7 @@ def test_a_page_shows_share_score_so_far_budget_retries_and_failures(running, tm
     assert "7 % 6 of 80 records · 0.50 spent" in text
     assert "one running 60.0 % solve rate 15 % 15 % 6 of 40 1 two waiting 0 % 0 % 0 of 40" in text
     assert "Budget: calls 95 of 100, 95 %" in text
-    assert "Budget: money 0.5 of 2.00, 25 %" in text
+    assert "Budget: money 0.50 of 2.00, 25 %" in text
     assert re.search(r'<div class="spent"><dt>Budget: calls', body), "a limit that is nearly reached stands out"
     told = (
         "4 retries (429 too many requests 3, server error 1). Refused with 429: gpt 2, judge 1. The endpoint answered"
