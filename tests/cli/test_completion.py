@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from steelyard import Sample, evaluate
 from steelyard.cli.app import build_app
 
 COMMANDS = typer.main.get_command(build_app()).commands
@@ -42,6 +43,23 @@ def test_runs_are_named_that_stand_in_the_store_of_the_line(press_tab, steelyard
     offered, _ = press_tab(f"steelyard compare --store {store} ")
     assert offered == ["latest", "other", "guess", runs[1]["run"], runs[0]["run"]]
     assert press_tab(f"steelyard show --store {store} ot")[0] == ["other"]
+
+
+def test_names_that_a_shell_would_evaluate_or_split_are_not_offered(press_tab, tmp_path):
+    def answered(_):
+        return "A"
+
+    store = tmp_path / "s.db"
+    runs = []
+    for name in (r"\$(touch here)", r"\`id`", "it's", "two words", "plain"):
+        answered.__name__ = name
+        runs.insert(0, evaluate(answered, [Sample("1", "?")], [], store=store).id)
+    assert press_tab(f"steelyard show --store {store} ")[0] == ["latest", "plain", *runs]
+
+
+def test_a_password_in_the_line_is_no_reason_to_print_a_warning_into_it(press_tab):
+    line = "steelyard show --store postgresql://me:secret@127.0.0.1:1/evals "
+    assert press_tab(line) == ([], "")
 
 
 def test_without_a_store_nothing_is_offered_and_nothing_is_said(press_tab):

@@ -27,9 +27,10 @@ from steelyard.store.store import LATEST
 _MOST_COMPLETED: Final = 200
 
 
-def _warn_of_password(store: str | None) -> str | None:
+def _warn_of_password(ctx: typer.Context, store: str | None) -> str | None:
     """Warn that other users can read a password that was typed: `ps` shows the arguments of every process."""
-    if store and "://" in store and has_password(store):
+    is_typed_still = ctx.resilient_parsing  # a shell completes the line
+    if store and "://" in store and not is_typed_still and has_password(store):
         typer.echo(
             "warning: other users of this machine can read the password in --store; write ${NAME} for the value of "
             "an environment variable (in single quotes), or use PGPASSWORD or ~/.pgpass",
@@ -50,10 +51,14 @@ StoreOption = Annotated[
 
 
 def names_of_runs(ctx: typer.Context) -> list[str]:
-    """Ids and targets of the newest runs, and `latest`, for a shell that completes the name of a run."""
+    """Ids and targets of the newest runs, and `latest`, for a shell that completes the name of a run.
+
+    Not names that need quotes: zsh evaluates what it is offered, and anybody may have named the targets of a store.
+    """
     with contextlib.suppress(SteelyardError), Store(ctx.params.get("store")) as store:
         runs = store.runs()[:_MOST_COMPLETED]
-        return list(dict.fromkeys([LATEST, *(run.target for run in runs), *(run.id for run in runs)]))
+        names = [LATEST, *(run.target for run in runs), *(run.id for run in runs)]
+        return [name for name in dict.fromkeys(names) if shlex.quote(name) == name]
     return []
 
 
