@@ -12,6 +12,7 @@ from steelyard import Budget, ConfigError, Reply, Sample, Scripted, aevaluate, e
 from steelyard.config.load import load
 from steelyard.constraints import check_options
 from steelyard.data.documents import read_document
+from steelyard.errors import ModelError
 from steelyard.evaluation.dry_run import estimate
 from steelyard.evaluation.objects import Suite
 from steelyard.models.embeddings import Embeddings, Rerank
@@ -317,6 +318,34 @@ def test_a_failing_endpoint_of_embeddings_is_the_failure_of_each_record(folder):
 
     failures = [record.failure for record in asyncio.run(work()).records()]
     assert [(failure.stage, failure.kind) for failure in failures] == [("target", "bad_request")] * 3
+
+
+def test_samples_that_wait_for_the_vectors_of_chunks_share_the_failure_and_a_later_one_asks_again(folder):
+    class Failing:
+        calls = 0
+
+        def __init__(self):
+            self.may_fail = asyncio.Event()
+
+        async def once(self, model, messages, **parameters):
+            self.calls += 1
+            await self.may_fail.wait()
+            raise ModelError("too long", kind="bad_request")
+
+    async def work():
+        target, ask = by_vectors(folder, "http://127.0.0.1:9/v1"), Failing()
+        asking = [asyncio.create_task(target(sample, ask=ask)) for sample in SAMPLES]
+        await asyncio.sleep(0)  # each has begun
+        ask.may_fail.set()
+        errors = await asyncio.gather(*asking, return_exceptions=True)
+        assert [str(error) for error in errors] == ["too long"] * len(SAMPLES)
+        of_all = ask.calls
+        with pytest.raises(ModelError, match="too long"):
+            await target(SAMPLES[0], ask=ask)
+        return of_all, ask.calls - of_all
+
+    of_all, of_one = asyncio.run(work())
+    assert of_all == of_one > 0
 
 
 def by_both(url, folder, **options):

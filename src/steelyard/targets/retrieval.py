@@ -261,10 +261,18 @@ class VectorSearch:
     async def _rows(
         self, chunks: Sequence[Chunk], identity: str, shared_vectors: _SharedVectors, ask: Asks
     ) -> NDArray[np.float32]:
-        """The chunks' vectors. Of concurrent samples one requests them, and the others wait for its result."""
+        """The chunks' vectors. Of concurrent samples one requests them, and the others share its result or error."""
+        failure_before = shared_vectors.failure
         async with shared_vectors.lock:
             if shared_vectors.rows is None:
-                rows = await self._stored_or_embedded(chunks, identity, ask)
+                # Each of those that wait would pay for all its attempts again, one after another.
+                if shared_vectors.failure is not None and shared_vectors.failure is not failure_before:
+                    raise shared_vectors.failure
+                try:
+                    rows = await self._stored_or_embedded(chunks, identity, ask)
+                except Exception as error:
+                    shared_vectors.failure = error
+                    raise
                 if rows.shape[1] == 1:  # a dry run
                     return rows
                 shared_vectors.rows = rows
@@ -285,12 +293,16 @@ class VectorSearch:
 
 
 class _SharedVectors:
-    """The vectors of one set of chunks while a process runs; whoever holds the lock requests them."""
+    """The vectors of one set of chunks while a process runs, or the newest failure to get them.
 
-    __slots__ = ("lock", "rows")
+    Whoever holds the lock requests them.
+    """
+
+    __slots__ = ("failure", "lock", "rows")
 
     def __init__(self) -> None:
         self.rows: NDArray[np.float32] | None = None
+        self.failure: Exception | None = None
         self.lock = asyncio.Lock()
 
 
