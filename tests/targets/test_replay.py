@@ -277,6 +277,10 @@ def test_a_log_of_inspect_gives_each_sample_its_output_by_its_input_or_id(tmp_pa
         ("log.eval", [], "inspect log dump log.eval > log.json"),
         ("log.json", None, "the log has no samples"),
         ("log.json", [logged(1, "a", "b"), {**logged(1, "a", "c"), "epoch": 2}], "2 epochs"),
+        ("log.json", [logged(1, "a", "b"), {**logged(1, "a", "c"), "epoch": [1]}], "2 epochs"),
+        ("log.json", [logged(1, "a", "b"), {**logged(2, "c", "d"), "output": "d"}], "sample 2: expected an object"),
+        ("log.json", [logged(1, "a", "b", messages={"role": "user"})], "sample 1: expected an object .* a list"),
+        ("log.json", [logged(1, "a", "b", messages=["?", {"tool_calls": [{}]}])], "not a list of chat messages"),
     ],
 )
 def test_a_log_of_inspect_that_is_not_read_says_what_to_do(tmp_path, name, samples, message):

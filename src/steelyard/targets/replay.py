@@ -284,15 +284,17 @@ def _inspect_rows(log: Mapping[str, Any], name: str) -> Sequence[tuple[str, Mapp
     samples = log.get("samples")
     if not isinstance(samples, list) or not samples or not all(isinstance(sample, dict) for sample in samples):
         raise DataError(f"{name}: the log has no samples, only what was run; was it read with header_only?")
-    epochs = {sample.get("epoch") for sample in samples}
+    epochs = {str(sample.get("epoch")) for sample in samples}
     if len(epochs) > 1:
         raise DataError(f"{name}: the log has {len(epochs)} epochs, and one output a sample is read; run one epoch")
     texts = Counter(text for sample in samples if isinstance(text := sample.get("input"), str))
     rows = []
     for number, sample in enumerate(samples, start=1):
         output, messages = sample.get("output") or {}, sample.get("messages") or []
+        if not isinstance(output, dict) or not isinstance(messages, list):
+            raise DataError(f"{name} sample {number}: expected an object as output and a list of messages")
         if output.get("choices"):
-            called = any(message.get("tool_calls") for message in messages)
+            called = any(isinstance(message, dict) and message.get("tool_calls") for message in messages)
             text = sample.get("input")
             ident = text if isinstance(text, str) and texts[text] == 1 else sample.get("id")
             row = {"id": ident, "output": output.get("completion", "")}
