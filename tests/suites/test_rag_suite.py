@@ -160,7 +160,8 @@ def test_questions_on_one_chunk_count_as_one_in_intervals(configured, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("more", "clusters"), [({"cluster": "own"}, {"own"}), ({"chunk": ["a", "b"], "source": ["one", "two"]}, {""}), ({"chunk": "c1"}, {"c1"})]
+    ("more", "clusters"),
+    [({"cluster": "own"}, {"own"}), ({"chunk": ["a", "b"], "source": ["one", "two"]}, {""}), ({"chunk": "c1"}, {"c1"})],
 )
 def test_a_column_for_clusters_comes_before_the_chunk(configured, more, clusters):
     questions, _ = chunked(**more)
