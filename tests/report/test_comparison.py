@@ -14,6 +14,7 @@ from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.analysis.summary.run_summary import summarize_run
 from steelyard.report.render.html import section_environment
 from steelyard.report.render.markdown import markdown_page
+from steelyard.report.render.terminal import console, print_sections
 from steelyard.report.sections.comparison import comparison_section, methods_section
 from steelyard.stats.intervals import Interval
 
@@ -125,6 +126,18 @@ def test_the_table_of_a_pair_gives_the_corrected_p_and_then_the_other_one():
     further = replace(alone.pairs[0].further, groups=())
     ungrouped = replace(alone, pairs=(replace(alone.pairs[0], further=further),))
     assert "Holm" not in {note.term for note in methods_section([], ungrouped).notes}
+
+
+def test_a_terminal_names_the_run_of_each_state_of_samples_without_a_pair(capsys):
+    pair = compare(stored("a", s=[1, 1, 0]), stored("b", s=[1, 1]))
+    print_sections(console(), [section(pair)], in_full=True)
+    lines = capsys.readouterr().out.splitlines()
+    at = lines.index("Samples without a pair, by what each run has")
+    assert [line.split() for line in lines[at + 1 : at + 4]] == [
+        ["baseline", "other", "samples"],
+        ["scored", "no", "such", "sample", "1"],
+        ["2"],
+    ]
 
 
 @pytest.mark.parametrize(

@@ -225,18 +225,22 @@ def _differences(pair: PairComparison) -> Section:
     return Section("", table)
 
 
+_LACKING: Final = {"absent": "no such sample", "no_score": "no such score", "changed": "other content"}
+"""What a run has for a sample without an outcome, in words."""
+
+
 def _unpaired(pair: PairComparison) -> Section:
     """Why samples make no pair: what each run has for them, with the ids of the first ones."""
     rows = tuple(
         text_row(
-            *(outcome_word(state) for state in (part.baseline, part.other)),
+            *(_LACKING.get(state) or outcome_word(state) for state in (part.baseline, part.other)),
             f"{part.n:,}",
             f"{', '.join(part.samples)}{', …' if part.n > len(part.samples) else ''}",
         )
         for part in pair.overlap.unpaired
     )
     columns = columns_of("baseline", TableColumn("other", "text"), "samples", TableColumn("which", "remark"))
-    return Section("Samples without a pair" if rows else "", SectionTable(columns, rows))
+    return Section("Samples without a pair, by what each run has" if rows else "", SectionTable(columns, rows))
 
 
 def _difference_row(name: str, difference: PairedDifference, *, strong: bool = False) -> tuple[TableCell, ...]:
