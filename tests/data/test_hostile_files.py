@@ -16,6 +16,7 @@ READERS = """
 import json, os, resource, signal, sys
 from pathlib import Path
 from steelyard.data.sample_files import SampleFiles
+from steelyard.data.table import FAR_CELL
 from steelyard.errors import SteelyardError
 from steelyard.suites.choice.rows import load_choice
 def read(path):
@@ -88,7 +89,7 @@ def binary(path):
 WORKBOOKS = {
     "one far cell": (
         lambda path: workbook(path, far),
-        "filled cells reach to XFD1048576, which makes 17,179,869,184 cells",
+        FAR_CELL,
     ),
     "one text that many cells name": (lambda path: shared(path, "x" * 1_000_000, 20_000), "runs out of memory"),
     "a claim of texts": (lambda path: shared(path, "x", 1, 4_000_000_000), "runs out of memory"),
@@ -104,7 +105,7 @@ WORKBOOKS = {
             SHEET,
             sheet(f'<row><c><v>1</v></c></row><row r="7"><c r="A{"9" * 5000}"><v>1</v></c></row>'),
         ),
-        "filled cells reach to",
+        FAR_CELL,
     ),
     "a sheet in UTF-16": (
         lambda path: replace_part(workbook(path, far), SHEET, sheet("").decode().encode("utf-16")),
