@@ -10,13 +10,14 @@ import zipfile
 import pytest
 from tests.data.test_hostile_workbooks import NS, far, ods, replace_part, sheet, workbook
 
+from steelyard.data.table import FAR_CELL
+
 SHEET = "xl/worksheets/sheet1.xml"
 HEAD = "题目,A,B,答案\n".encode()
 READERS = """
 import json, os, resource, signal, sys
 from pathlib import Path
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import FAR_CELL
 from steelyard.errors import SteelyardError
 from steelyard.suites.choice.rows import load_choice
 def read(path):

@@ -244,6 +244,11 @@ SUM = "def test_sum():\n    assert add(0, 0) == 0"
         ("def check(f):\n    assert f(1)\nif __name__ == '__main__':\n    check(add)", "", "nothing calls check"),
         (f"{SUM}\nasync def test_sums():\n    assert add(1, 2) == 3", "", "nothing calls test_sums,"),
         (f"{SUM}\ndef test_sums(n):\n    assert add(1, 2) == n", "", "nothing calls test_sums,"),
+        (
+            "import unittest\nclass Sums(unittest.TestCase):\n    def check(self):\n        assert add(1, 2) == 3",
+            "",
+            "nothing calls",
+        ),
         (f"{SUM}\nclass TestSums:\n    def test(self):\n        assert add(1, 2) == 3", "", "nothing calls TestSums,"),
         ("import pytest\nfrom solution.sums import add\nassert add(1, 2) == 3", "", "it imports pytest, solution;"),
         ("assert (", "", "this is not Python code"),

@@ -328,7 +328,11 @@ _ALSO: Final = re.compile(
     re.IGNORECASE,
 )
 
-_LABEL_ENDS: Final = re.compile(r"[\"'*)]{0,3}\s{0,2}(?:[.,;!。，\n)]|\Z)")
+_LABEL_ENDS: Final = re.compile(
+    r"[\"'*)]{0,3}(?:\s(?:priority|sentiment|severity|urgency|risk|issue|ticket|category|level|team)\b)?"
+    r"[\"'*)]{0,3}\s{0,2}(?:[.,;!。，\n)]|\Z)",
+    FLAGS,
+)
 
 
 def closed_set(references: Iterable[Any]) -> tuple[str, ...]:

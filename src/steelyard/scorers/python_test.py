@@ -245,6 +245,8 @@ def _own_calls(test: str, call: str) -> str:
             lines += [] if _needs_values(node.args) else [f"{node.name}()"]
         elif isinstance(node, ast.ClassDef) and any(ast.unparse(base).split(".")[-1] in cases for base in node.bases):
             cases.add(node.name)
+            if not any(isinstance(part, _DEFINITIONS) and part.name.startswith("test") for part in node.body):
+                continue  # nothing of it would be run
             lines.append(f"__import__('unittest').defaultTestLoader.loadTestsFromTestCase({node.name}).debug()")
     return "\n".join(lines)
 
