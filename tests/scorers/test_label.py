@@ -33,7 +33,7 @@ READ = [
 ]
 UNREAD = [
     ("I am not sure, it could be several of these.", "ambiguous"),
-    ("Bug ticket. Wait, billing issue.", "ambiguous"),
+    ("Bug. Wait, billing issue.", "ambiguous"),
     ("billing or account", "several"),
     ("billing, bug", "several"),
     ("Label: bug, billing", "several"),
