@@ -64,9 +64,9 @@ def test_each_target_has_a_bar_a_share_and_its_score_so_far_and_all_have_a_row()
     lines = drawn(watch([scored("a", 400, 200, errors=2, cost=0.5), Progress("b", 400)], terminal=True))
     head, first, second, total = lines[:4]
     assert head.split() == ["target", "done", "so", "far", "errors", "cost"]
-    assert first.split() == ["a", "█████░░░░░", "50", "%", "200/400", "75.0", "%", "2", "0.5"]
+    assert first.split() == ["a", "█████░░░░░", "50", "%", "200/400", "75.0", "%", "2", "0.50"]
     assert second.split() == ["b", "░░░░░░░░░░", "0", "%", "0/400"]
-    assert total.split() == ["all", "██░░░░░░░░", "25", "%", "200/800", "2", "0.5"]
+    assert total.split() == ["all", "██░░░░░░░░", "25", "%", "200/800", "2", "0.50"]
 
 
 def test_what_is_empty_for_every_target_has_no_column():
@@ -78,7 +78,7 @@ def test_below_the_targets_stand_retries_budget_and_the_last_error():
     running = scored("a", 400, 200, last_error="target: bad \x1b[2J thing")
     lines = drawn(watch([running], terminal=True, retries={"rate_limit": 12, "timeout": 1}, meter=meter))
     assert "13 retries (429 too many requests 12, timeout 1)" in lines
-    assert "budget: calls 25 of 100 (25 %), money 0.5 of 2.00 EUR (25 %)" in lines
+    assert "budget: calls 25 of 100 (25 %), money 0.50 of 2.00 EUR (25 %)" in lines
     assert "last error: target: bad \\x1b[2J thing" in lines
 
 

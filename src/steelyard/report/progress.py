@@ -75,7 +75,7 @@ def budget_use(limits: Mapping[str, Any], spent: Spent, currency: str) -> tuple[
         currency: of the money.
 
     >>> [str(use) for use in budget_use({"calls": 1000, "money": 2}, Spent(120, 0, 500_000_000, 0), "EUR")]
-    ['calls 120 of 1,000 (12 %)', 'money 0.5 of 2.00 EUR (25 %)']
+    ['calls 120 of 1,000 (12 %)', 'money 0.50 of 2.00 EUR (25 %)']
     """
     money, minutes = limits.get("money"), limits.get("minutes")
     uses = [
