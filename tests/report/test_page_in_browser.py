@@ -126,6 +126,35 @@ def test_the_address_opens_a_sample_and_keeps_the_filter(pair, in_browser):
     assert address == "#open=q0055"
 
 
+def test_paper_gets_all_chosen_rows_and_nothing_of_keys(pair, in_browser):
+    html = html_report(pair, compare(*pair))
+
+    async def visit(page):
+        await page.run("[...document.querySelectorAll('.pages button')].at(-1).click()")
+        before = await page.run(ROWS)
+        await page.tab.emulate_media(media="print")
+        await page.run("window.dispatchEvent(new Event('beforeprint'))")
+        seen = await page.run("document.getElementById('browser').innerText")
+        printed = await page.run(ROWS), await page.run(SHOWN), "Keys:" in seen, "Page 2" in seen
+        await page.run("window.dispatchEvent(new Event('afterprint'))")
+        return before, printed, await page.run(ROWS), await page.run(SHOWN)
+
+    before, (rows, shown, *hints), after, shown_after = in_browser(html, visit)
+    assert (len(rows), shown, hints) == (60, "Samples shown: 1 to 60 of 60 (60 in all)", [False, False])
+    assert rows[25:50] == before == after
+    assert shown_after == "Samples shown: 26 to 50 of 60 (60 in all)"
+
+
+def test_the_caption_of_the_table_is_a_line_on_a_phone(pair, in_browser):
+    html = html_report(pair, compare(*pair))
+
+    async def visit(page):
+        await page.tab.set_viewport_size({"width": 390, "height": 844})
+        return await page.run("document.querySelector('.samples caption').offsetWidth")
+
+    assert in_browser(html, visit) > 300
+
+
 def test_columns_sort_both_ways_and_say_so(pair, in_browser):
     html = html_report(pair, compare(*pair))
 

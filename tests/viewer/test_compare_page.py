@@ -53,9 +53,11 @@ def compared(tmp_path_factory):
     with serving(store) as served:
         ids = {run.target: run.id for run in served.store.runs()}
 
-        def page(baseline, *others):
+        def page(baseline, *others, as_markup=False):
             status, _, text = served.ask(f"/compare?a={ids[baseline]}" + "".join(f"&b={ids[name]}" for name in others))
             assert status == 200
+            if as_markup:
+                return text
             return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text.partition("<main")[2])).split())
 
         yield page
@@ -85,6 +87,12 @@ def test_the_claim_stands_before_its_explanation_and_neither_is_repeated(compare
     assert f"{claim} {explanation}" in conclusion
     assert conclusion.lower().count("not decided") == claim.lower().count("not decided")
     assert conclusion.count(explanation) == 1
+
+
+@pytest.mark.parametrize(("baseline", "other", "is_first"), [("base", "bad", True), ("near", "base", False)])
+def test_what_became_worse_is_the_first_step_only_of_a_run_that_is_worse(compared, baseline, other, is_first):
+    [attributes] = re.findall(r"<a([^>]*)>See the \d+ that became worse", compared(baseline, other, as_markup=True))
+    assert ('class="btn first"' in attributes) == is_first
 
 
 def test_three_runs_and_more_are_named_by_their_claims(compared):

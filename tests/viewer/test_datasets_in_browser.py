@@ -134,3 +134,26 @@ def test_every_page_of_datasets_can_be_used_by_everybody(viewer, browse, axe, fo
 
     wrong = {name: browse(address(viewer, path), looking(name)) for name, path in paths.items()}
     assert {name: found for name, found in wrong.items() if found != ([], [])} == {}
+
+
+def test_a_printed_row_has_its_values(viewer, browse):
+    async def visit(page):
+        await page.tab.click("[data-row] a")
+        await page.tab.click("[data-row] a")
+        await page.tab.wait_for_selector("[name=cell-1]")
+        await page.tab.emulate_media(media="print")
+        return await page.run("document.querySelector('main').innerText"), await page.run(
+            "document.querySelector('[name=cell-1]').value"
+        )
+
+    printed, value = browse(address(viewer, "/data"), visit)
+    assert value
+    assert value in printed
+
+
+def test_a_folder_is_broken_after_its_slashes_alone(viewer, browse):
+    async def visit(page):
+        return await page.run("document.querySelector('.path').innerHTML")
+
+    shown = browse(address(viewer, "/data"), visit)
+    assert shown.count("/<wbr>") == shown.replace("</", "").count("/") > 1

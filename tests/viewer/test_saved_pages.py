@@ -97,7 +97,9 @@ def test_a_page_leads_to_a_file_of_itself(store_with_all, kind):
     address, says = KINDS[kind]
     status, _, text = asked(store_with_all, address)
     assert (status, says in html.unescape(text)) == (200, True)
-    [link] = {html.unescape(link) for link in re.findall(r'<a download href="([^"]+)"[^>]*>Download page', text)}
+    [link] = {
+        html.unescape(link) for link in re.findall(r'<a download href="([^"]+)"[^>]*>Download (?:page|report)', text)
+    }
     link = address.partition("?")[0] + link if link.startswith("?") else link
     status, headers, saved = asked(store_with_all, link)
     assert status == 200

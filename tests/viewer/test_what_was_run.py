@@ -108,7 +108,7 @@ class Agent:
             {"role": "assistant", "content": f"my key:\n{AWS_KEY}\n{DIGEST}", "tool_calls": [call]},
             {"role": "tool", "tool_call_id": "c1", "content": "postgres://u:pa$s/word@h and https://h/x?sig=hunter2"},
         ]
-        return (await ask(self.model, history, user={"password": "correct horse", "token": 12345678})).text
+        return (await ask(self.model, history, tools=tools, user={"password": "correct horse", "token": 12345678})).text
 
 
 def test_each_request_of_an_agent_is_stored_without_secrets_and_shown(tmp_path, monkeypatch):
@@ -130,10 +130,13 @@ def test_each_request_of_an_agent_is_stored_without_secrets_and_shown(tmp_path, 
     arguments = json.loads(called["tool_calls"][0]["function"]["arguments"])
     assert arguments == {"api_key": "*" * 15, "passwords": ["*" * 13]}
     assert returned["content"] == "postgres://u:*********@h and https://h/x?sig=*******"
-    assert sent_texts(page) == [("user", "Question 0?")]
+    sent, raw, calls = (page.partition(mark)[2] for mark in ('id="sent-title"', "Raw reply", "Calls <span"))
+    assert sent_texts(page)[0] == ("user", f"{said}[secret AGENT_KEY].")
+    assert "request 2 of 2" in sent.partition("</h2>")[2].partition("</div>")[0]
+    assert "reply 2 of 2" in raw.partition("</div>")[0]
     assert "tools offered: look_up" in page
-    assert "The first of 2 requests" in page
-    assert f"{said}[secret AGENT_KEY]." in page.partition("Calls <span")[2]
+    assert "Question 0?" in calls
+    assert f"{said}[secret AGENT_KEY]." in calls
     stored = (tmp_path / "s.db").read_bytes()
     for secret in (b"the-key-of-the-agent", AWS_KEY.encode(), DIGEST.encode(), b"hunter2", b"correct horse", b"pa$s"):
         assert secret not in stored
@@ -203,14 +206,16 @@ def test_a_label_given_with_the_verdict_in_view_is_stored_and_counts_nowhere(tmp
         for no in range(40):
             fields = {"sample": f"q{no:04d}", "repeat": "0", "verdict": "fail", "author": "ann", "back": "where=wrong"}
             status, headers, _ = viewer.post(f"/run/{run.id}/label", urlencode(fields | {"comment": "not so"}))
-            assert (status, headers["location"]) == (303, f"/run/{run.id}/s/q{no:04d}?where=wrong")
+            assert (status, headers["location"]) == (303, f"/run/{run.id}/s/q{no:04d}?where=wrong&labelled=1")
         page = viewer.ask(f"/run/{run.id}/s/q0000")[2]
+        saved = viewer.ask(headers["location"])[2]
         refused = viewer.post(f"/run/{run.id}/label", urlencode(fields | {"verdict": "perhaps"}))
         labels = all_labels(viewer.store, run)
         fresh = viewer.store.run(run.id)
         counted = fresh.with_labels().summary()
     assert {(label.name, label.value) for label in labels} == {("verdict in view", "fail"), ("comment", "not so")}
     assert "never counts in agreement" in page
+    assert [re.findall('role="status">([^<]*)<', shown) for shown in (page, saved)] == [[""], ["saved"]]
     assert "<b>wrong</b>" in page
     assert (refused[0], "a label is pass or fail" in html.unescape(refused[2])) == (422, True)
     assert counted.score().headline == before.score().headline
@@ -277,7 +282,9 @@ def test_one_search_finds_pages_runs_and_samples(tmp_path):
     )
     with serving(tmp_path / "s.db") as viewer:
         (run,) = viewer.store.runs()
-        assert f'href="/run/{run.id}/s/a?search=metal"' in viewer.ask("/search?q=metal")[2]
+        page = viewer.ask("/search?q=metal")[2]
+        assert f'href="/run/{run.id}/s/a?search=metal"' in page
+        assert "Samples are those of each suite’s newest run." in page
         assert f'href="/run/{run.id}"' in viewer.ask("/search?q=first+exam")[2]
         assert 'href="/history/Exam">Exam: history' in viewer.ask("/search?q=history")[2]
         assert "Nothing found" in viewer.ask("/search?q=zzz")[2]

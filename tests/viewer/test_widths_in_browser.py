@@ -154,6 +154,16 @@ def test_a_printed_run_fits_the_paper_and_says_how_many_of_its_records_it_has(sc
     assert footer.strip() == "60 of 60 records, 50 of them on this page"
 
 
+def test_forms_that_are_not_filled_are_not_printed_with_their_headings(scored, browse):
+    async def visit(page):
+        await page.tab.emulate_media(media="print")
+        return await page.run("document.querySelector('main').innerText")
+
+    run = scored.store.runs()[0].id
+    assert "Notes" not in browse(address(scored, f"/run/{run}"), visit)
+    assert "make the first one" not in browse(address(scored, "/queue"), visit)
+
+
 @pytest.mark.parametrize("page_of", ["/run/{0}", "/compare?a={0}&b={1}"])
 @pytest.mark.parametrize("width", [390, 800, 1280])
 def test_a_menu_opens_within_the_window(named, browse, page_of, width):

@@ -60,6 +60,7 @@ class TargetRequest:
             configures.
         literals: the template and the system message, whose placeholders the sample's values fill.
         is_stored: whether it is what was stored with its reply.
+        number: of the target's reply that answers it, from 1; 0 where none is known to.
     """
 
     messages: list[Message]
@@ -67,6 +68,7 @@ class TargetRequest:
     is_proven: bool
     literals: tuple[str, ...] = ()
     is_stored: bool = False
+    number: int = 0
 
 
 def target_requests(run: Run, record: Record) -> dict[str, TargetRequest]:
@@ -91,9 +93,11 @@ def _read_request(text: str) -> TargetRequest:
 
 
 def target_request(run: Run, record: Record) -> TargetRequest | None:
-    """The first request of the target for a record, stored or rebuilt; None where it cannot be rebuilt."""
+    """The target's last request for a record, stored or rebuilt; None where it cannot be rebuilt."""
+    numbers = {reply.key: number for number, reply in enumerate(record.replies.get("target", ()), 1)}
     if stored := target_requests(run, record):
-        return next(iter(stored.values()))
+        last = max(stored, key=numbers.__getitem__)
+        return dataclasses.replace(stored[last], number=numbers[last])
     ask = JournalAsk(run.store, record, "target", run.manifest.get("draw", ""))
     try:
         target, texts = _target_of(run.manifest["target"])
@@ -104,7 +108,9 @@ def target_request(run: Run, record: Record) -> TargetRequest | None:
         return None
     messages = [{"role": "user", "content": sent[-1]}] if isinstance(sent[-1], str) else list(sent[-1])
     of_model = getattr(getattr(target, "model", None), "parameters", {})
-    return TargetRequest(messages, {**of_model, **getattr(target, "parameters", {})}, bool(ask.sent), texts)
+    parameters = {**of_model, **getattr(target, "parameters", {})}
+    number = numbers.get(next(reversed(ask.sent), ""), 0)
+    return TargetRequest(messages, parameters, bool(ask.sent), texts, number=number)
 
 
 def _target_of(described: Any) -> tuple[Any, tuple[str, ...]]:

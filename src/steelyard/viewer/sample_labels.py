@@ -127,6 +127,7 @@ def label_routes(pages: Pages) -> list[Route]:
             return pages.unplaced(request, error, text)
         query: dict[str, Sequence[str]] = dict(parse_qs(form.get("back", "")))
         query.pop("id", None)
+        query["labelled"] = "1"
         return pages.signed_redirect(request, sample_address(pages.address, run.id, form["sample"], **query), author)
 
     return [pages.takes("/run/{run}/label", label)]

@@ -357,7 +357,8 @@ def _shown(record: Record, sides: Sequence[str], run: Run) -> ShownRecord:
 def _reply_of(record: Record) -> tuple[str, str]:
     """The text of the target's last reply and its figures; "" where it asked no model."""
     replies = record.replies.get("target", ())
-    return (replies[-1].text, _figures(replies[-1])) if replies else ("", "")
+    which = f"reply {len(replies)} of {len(replies)}, " if len(replies) > 1 else ""
+    return (replies[-1].text, which + _figures(replies[-1])) if replies else ("", "")
 
 
 def _prompts(run: Run, record: Record) -> Mapping[str, Sequence[Message]]:

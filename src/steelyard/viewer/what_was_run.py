@@ -169,7 +169,7 @@ class ShownRequest:
         parameters: of the call, without tools.
         is_proven: whether it was stored, or the digest of the request is the key of the stored reply.
         origin: how the page has it.
-        more: further requests, which the calls below show.
+        place: which of several requests it is, as "request 3 of 3"; "" where there is one, or none that is known.
     """
 
     messages: tuple[tuple[str, tuple[Piece, ...]], ...]
@@ -177,11 +177,11 @@ class ShownRequest:
     parameters: Mapping[str, str]
     is_proven: bool
     origin: str
-    more: int
+    place: str
 
 
 def shown_request(run: Run, record: Record) -> ShownRequest | None:
-    """The request of a record; None where it was not stored and cannot be rebuilt."""
+    """The request that a record's raw reply answers; None where it was not stored and cannot be rebuilt."""
     request = target_request(run, record)
     if request is None:
         return None
@@ -191,6 +191,7 @@ def shown_request(run: Run, record: Record) -> ShownRequest | None:
     parameters = dict(request.parameters)
     tools = parameters.pop("tools", None) or ()
     names = tuple(cell_text((tool.get("function") or tool).get("name")) for tool in tools if isinstance(tool, Mapping))
+    total = len(record.replies.get("target", ()))
     origin = "rebuilt; its digest equals the stored key" if request.is_proven else "configured (not proven)"
     return ShownRequest(
         messages,
@@ -198,7 +199,7 @@ def shown_request(run: Run, record: Record) -> ShownRequest | None:
         {key: cell_text(value) for key, value in parameters.items()},
         request.is_proven,
         "stored when it was sent; secrets are masked" if request.is_stored else origin,
-        len(record.replies["target"]) - 1 if request.is_stored else 0,
+        f"request {request.number} of {total}" if total > 1 and request.number else "",
     )
 
 

@@ -163,12 +163,35 @@ function aboutAll() {
   return n === view.rows.length ? `all ${rows} of ${total} samples` : `shown ${rows} of ${n.toLocaleString("en")}, drawn with seed ${ALL.seed}`;
 }
 
+function sayShown(first, n) {
+  const range = n ? `${first + 1} to ${first + n} of ${view.rows.length}` : "none";
+  status.textContent = `Samples shown: ${range} (${ALL ? aboutAll() : `${ROWS.length} in all`})`;
+}
+
+// Paper has no pages to turn to: it gets the rows before and after this page's too, and what is open stays open.
+let onPaper = [];
+
+function addRowsForPaper() {
+  const first = view.page * PAGE;
+  const before = view.rows.slice(0, first).map(drawRow);
+  const after = view.rows.slice(first + PAGE).map(drawRow);
+  onPaper = [...before, ...after];
+  body.prepend(...before);
+  body.append(...after);
+  sayShown(0, view.rows.length);
+}
+
+function removeRowsForPaper() {
+  for (const line of onPaper) line.remove();
+  const first = view.page * PAGE;
+  sayShown(first, Math.min(PAGE, view.rows.length - first));
+}
+
 function drawPage() {
   const first = view.page * PAGE;
   const part = view.rows.slice(first, first + PAGE);
   body.replaceChildren(...part.map(drawRow));
-  const range = part.length ? `${first + 1} to ${first + part.length} of ${view.rows.length}` : "none";
-  status.textContent = `Samples shown: ${range} (${ALL ? aboutAll() : `${ROWS.length} in all`})`;
+  sayShown(first, part.length);
   const last = Math.max(0, Math.ceil(view.rows.length / PAGE) - 1);
   const turn = (name, by, off) => {
     const button = element("button", { type: "button", disabled: off }, name);
@@ -180,7 +203,7 @@ function drawPage() {
     });
     return button;
   };
-  pages.replaceChildren(turn("Previous", -1, view.page === 0), `Page ${view.page + 1} of ${last + 1}`, turn("Next", 1, view.page >= last));
+  pages.replaceChildren(turn("Previous", -1, view.page === 0), element("span", {}, `Page ${view.page + 1} of ${last + 1}`), turn("Next", 1, view.page >= last));
 }
 
 function apply() {
@@ -262,3 +285,5 @@ window.addEventListener("hashchange", () => {
   if (opened) openSample(opened);
 });
 document.addEventListener("keydown", keys);
+window.addEventListener("beforeprint", addRowsForPaper);
+window.addEventListener("afterprint", removeRowsForPaper);
