@@ -318,8 +318,12 @@ class Writer:
 
     def _watch(self) -> None:
         """Detect a lost connection or file before anything is written to it or sent, and stop further calls."""
-        if (self._error or self._lost) is None and (lost := self._backend.is_lost(self._writing)):
+        if (self._error or self._lost) is None and (lost := self._is_lost()):
             self._reconnect(self._failure(lost) if self._backend.shared else self._lost_file(lost))
+
+    def _is_lost(self) -> str:
+        # Both: a server that stops ends one connection after the other, and a look-up fails before the writing one ends.
+        return self._backend.is_lost(self._writing) or self._backend.is_lost(self._reading)
 
     def _take(self) -> None:
         """Take what is to be done now: all that is urgent, and the rest when it is due or something waits for it."""
@@ -365,7 +369,7 @@ class Writer:
                 error = again
         failure = self._failure(cause_of(error, self._backend.where), repair_hint(error, self._backend.where))
         failure.__cause__ = error
-        if lost := self._backend.is_lost(self._writing):
+        if lost := self._is_lost():
             self._reconnect(failure if self._backend.shared else self._lost_file(lost))
             return self._do(operations)
         if self._reserve is not None and self._reserve.release():

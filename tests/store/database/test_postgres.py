@@ -275,6 +275,25 @@ def test_replies_on_their_way_are_kept_after_the_line_was_lost_and_nothing_more_
         assert store.stored_keys([b"a" * 10, b"b" * 10, b"c" * 10]) == {b"a" * 10, b"b" * 10, b"c" * 10}
 
 
+@pytest.mark.parametrize("which", range(2))
+def test_a_reply_is_kept_where_only_one_of_the_connections_was_ended(which, on_server, server):
+    # A server that stops ends one after the other; `which` counts them in the order in which they were opened.
+    async def run():
+        with Store(on_server, create_missing=True) as store:
+            journal = store.journal(store.begin_evaluation([])[0])
+            await journal.commit(b"a" * 10, b"[1]")
+            pids = server.execute(
+                "SELECT pid FROM pg_stat_activity WHERE application_name LIKE %s ORDER BY backend_start",
+                [f"steelyard pid {os.getpid()} on %"],
+            ).fetchall()
+            server.execute("SELECT pg_terminate_backend(%s, 5000)", pids[which])
+            return await asyncio.gather(journal.find(b"a" * 10), journal.commit(b"b" * 10, b"[2]"))
+
+    assert asyncio.run(run()) == [b"[1]", b"[2]"]
+    with Store(on_server) as store:
+        assert store.stored_keys([b"a" * 10, b"b" * 10]) == {b"a" * 10, b"b" * 10}
+
+
 def test_of_two_transactions_that_wait_for_each_other_both_are_done_in_the_end(on_server, server):
     meet = threading.Barrier(2)
     tries = Counter()

@@ -142,7 +142,7 @@ class Backend(Protocol):
         """Whether a repeat of the transaction may succeed: it failed only because of a concurrent one."""
 
     def is_lost(self, connection: Connection) -> str:
-        """Why nothing can be kept over a connection that writes, found in microseconds; "" while all is well.
+        """Why nothing can be kept or read over a connection, found in microseconds; "" while all is well.
 
         A connection to a server is broken, or a file was deleted, replaced or cut off.
         """

@@ -149,7 +149,7 @@ class SqliteFile:
         """Never: SQLite runs one writer at a time."""
         return False
 
-    def is_lost(self, connection: Connection) -> str:  # noqa: ARG002  # the one that `warm_up` got
+    def is_lost(self, connection: Connection) -> str:  # noqa: ARG002  # both are to one file
         """What was done to the file, or to its log, since this process began to write; see `FileWatch`."""
         return "" if self._watch is None else self._watch.fault()
 
