@@ -417,11 +417,14 @@ class Writer:
         return True
 
     def _do_outliving(self, operations: Sequence[Operation]) -> list[_Result]:
-        if self._error is None:
+        while self._error is None:
             try:
                 return self._transact(operations)
             except DatabaseError:
-                self._error = self._lost
+                if self._lost is not None and self._is_lost():
+                    self._reconnect(self._lost)
+                else:
+                    self._error = self._lost
         return [(operation.ticket, None, self._error) for operation in operations]
 
     def _failure(self, why: str, what_to_do: str = "") -> StoreError:

@@ -268,7 +268,9 @@ def test_replies_on_their_way_are_kept_after_the_line_was_lost_and_nothing_more_
             assert journal.store_error() is not None
             with pytest.raises(StoreError):
                 await journal.book(1, 1)
-            return kept, await journal.find(b"a" * 10), await journal.commit(b"c" * 10, b"[3]")
+            found = await journal.find(b"a" * 10)
+            ended(server, os.getpid())
+            return kept, found, await journal.commit(b"c" * 10, b"[3]")
 
     assert asyncio.run(run()) == (b"[2]", b"[1]", b"[3]")
     with Store(on_server) as store:
