@@ -75,6 +75,27 @@ def test_a_statement_without_select_is_read_as_a_whole_reply(statement):
     assert query(statement) == statement
 
 
+_TRIGGER = """CREATE TRIGGER kept BEFORE DELETE ON t BEGIN
+  UPDATE u SET n = CASE WHEN n THEN 1 END;
+
+  SELECT RAISE(ABORT, 'no');
+END;"""
+_FUNCTION = "CREATE OR REPLACE FUNCTION f() RETURNS trigger AS $$\nBEGIN\n  NEW.a := 1;\nEND;\n$$ LANGUAGE plpgsql;"
+_PROCEDURE = "CREATE PROCEDURE p()\nBEGIN\n  IF 1 THEN\n    DELETE FROM t;\n  END IF;\n  SELECT 2;\nEND;"
+
+
+@pytest.mark.parametrize("before", ["", "Here it is:\n\n", "Sure! Run this:\n"])
+@pytest.mark.parametrize("statement", [_TRIGGER, _FUNCTION, _PROCEDURE, "INSERT INTO t (a)\nSELECT b FROM u;"])
+def test_a_statement_that_holds_others_is_read_as_a_whole(before, statement):
+    assert query(f"{before}{statement}\n\nThis is all.") == statement
+
+
+def test_a_changing_statement_on_a_line_is_read_unless_a_query_is_there_or_it_is_a_sentence():
+    assert query("To do it:\nDELETE FROM t WHERE a = 1;\nDone.") == "DELETE FROM t WHERE a = 1;"
+    assert query("The table:\nCREATE TABLE t (a int);\n\nQuery:\nSELECT a FROM t;") == "SELECT a FROM t;"
+    assert query("In short: delete from the table what is old.") is None
+
+
 @pytest.mark.parametrize("text", ["Merge into one table and count.", "TABLE customers\nid, name", "Table staff"])
 def test_a_sentence_or_a_heading_is_no_statement(text):
     assert query(text) is None

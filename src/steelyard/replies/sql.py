@@ -49,29 +49,39 @@ _READS: Final = (
     rf"(?:\(\s*)*+(?:(?!{_ENGLISH})select(?=[\s*(\"'`\[\d:@-])|with\s++(?:recursive\s++)?[\w\"`\[][^\n]{{0,200}}?"
     r"\bas\s*+(?:(?:not\s++)?materialized\s*+)?\(|values\s*+\()"
 )
-_WRITES: Final = (
-    r"(?:insert\s++(?:or|into)|replace\s++into|update\s++\S++\s++set|delete\s++from|from\s++[\w.\"]++\s++select|"
+_CHANGES: Final = (
+    r"(?:(?:insert\s++(?:or|into)|replace\s++into|update\s++\S++\s++set|delete\s++from|"
     r"(?:create|drop|alter)\s++(?:or|temp|temporary|table|view|index|unique|trigger|virtual|database|schema|sequence|"
-    rf"macro|function|user|role|type)|{_as_written('sql_statement')})\b"
-    r"|merge\s++into\s++\S++\s++(?:(?!using\b)\w++\s++){0,2}using\b"
+    r"macro|function|procedure|event|user|role|type))\b|merge\s++into\s++\S++\s++(?:(?!using\b)\w++\s++){0,2}using\b)"
+)
+_WRITES: Final = (
+    rf"{_CHANGES}|(?:from\s++[\w.\"]++\s++select|{_as_written('sql_statement')})\b"
     r"|(?-i:TABLE)\s++[^\W\d][\w.]*+(?=\s*+(?:;|\Z|order\s++by\b|limit\b))"
 )
 _COMMENTS: Final = r"(?:\s++|--[^\n]*+(?:\n|\Z)|/\*(?s:.*?)(?:\*/|\Z))*+"
 _ANY: Final = re.compile(rf"{_COMMENTS}(?:{_READS}|{_WRITES})", re.IGNORECASE)
 _QUERY: Final = re.compile(rf"{_COMMENTS}{_READS}", re.IGNORECASE)
 _LINE: Final = re.compile(
-    rf"^[ \t>#]*+(?P<item>(?:[*-]|\d{{1,2}}[.)、])[ \t]++)?+(?:[^\n]{{0,80}}?[:：\]>][ \t*]*+)?(?P<sql>{_READS})",
+    rf"^[ \t>#]*+(?P<item>(?:[*-]|\d{{1,2}}[.)、])[ \t]++)?+(?:[^\n]{{0,80}}?[:：\]>][ \t*]*+)?"
+    rf"(?P<sql>{_READS}|(?!\w++(?:\s\w++)?\s(?:the|an?|this|that|your|each|all)\b){_CHANGES})",
     re.IGNORECASE | re.MULTILINE,
 )
 _INLINE: Final = re.compile(r"(?<!`)`([^`\n]++)`(?!`)")
-_QUOTED: Final = r"'[^']*+(?:'|\Z)|\"[^\"]*+(?:\"|\Z)"
+_QUOTED: Final = r"'[^']*+(?:'|\Z)|\"[^\"]*+(?:\"|\Z)|\$(?P<tag>\w*+)\$(?s:.*?)(?:\$(?P=tag)\$|\Z)"
 _STOP: Final = rf"```|\n[ \t*#]*+{source('sql', 'behind')}|[；。]|\[/sql\]|</\w{{1,9}}>|<[|｜][^\n>]{{1,40}}[|｜]>"
 _END: Final = re.compile(
-    rf"(?=[\n'\"`\[<；。;()/-])(?:{_QUOTED}|(?P<stop>{_STOP})|`[^`]*+(?:`|\Z)|--[^\n]*+|/\*(?s:.*?)(?:\*/|\Z)"
-    r"|(?P<semicolon>;)|(?P<bracket>[()])|(?P<paragraph>\n[ \t\r]*+\n\s*+))",
+    rf"(?=[\n'\"`\[<；。;()/$bce-])(?:{_QUOTED}|(?P<stop>{_STOP})|`[^`]*+(?:`|\Z)|--[^\n]*+|/\*(?s:.*?)(?:\*/|\Z)"
+    r"|(?P<semicolon>;)|(?P<bracket>[()])|(?P<paragraph>\n[ \t\r]*+\n\s*+)"
+    r"|\b(?:(?P<begin>begin|case)|(?P<done>end(?!\s++(?:if|loop|while|repeat|for)\b)(?:\s++case)?))\b)",
     re.IGNORECASE,
 )
 """What may end a statement, and what hides such a sign."""
+_ROUTINE: Final = re.compile(
+    rf"{_COMMENTS}create\s++(?:(?:or|replace|temp|temporary|definer\s*+=\s*+\S++)\s++)*+"
+    r"(?:trigger|procedure|function|event)\b",
+    re.IGNORECASE,
+)
+"""What may have a body from BEGIN to END, with statements in it."""
 _UNFINISHED: Final = re.compile(rf"(?:[,=<>+*/|%-]|\b(?:{'|'.join(words('sql_joining'))}))[ \t\r]*+\Z", re.IGNORECASE)
 _CLAUSE: Final = re.compile(
     rf"(?:{_as_written('sql_joining')}|{_as_written('sql_clause')})\b|[(),;*\"'`\[]|--|/\*|[\w.]+\s*+[,=<>(]"
@@ -454,7 +464,12 @@ def _statements(text: str, start: int, _: _Expected) -> Iterator[SqlReading]:
     if opening and not certain:
         yield _statement(text, start, opening.end(), end)
     else:
-        yield from certain or [reading for _, reading in lines]
+        yield from _queries(certain or [reading for _, reading in lines])
+
+
+def _queries(readings: Sequence[SqlReading]) -> Sequence[SqlReading]:
+    """Those that read; all where none does: beside a query the others only repeat the schema."""
+    return [reading for reading in readings if _QUERY.match(reading.query)] or readings
 
 
 def _unwrapped(text: str, start: int) -> tuple[int, int]:
@@ -505,27 +520,30 @@ def _from_first(text: str, start: int, _: _Expected) -> Iterator[SqlReading]:
 
 def _statement(text: str, first: int, after: int, end: int) -> SqlReading:
     """The statement from `first` on, and those that follow it at once: whether several may run is decided elsewhere."""
-    stop, closed = _end_of(text, after, end)
+    stop, closed = _end_of(text, first, after, end)
     for _ in range(_MOST_STATEMENTS):
         if not closed or (following := _ANY.match(text, stop, end)) is None:
             break
-        stop, closed = _end_of(text, following.end(), end)
+        stop, closed = _end_of(text, stop, following.end(), end)
     sql = text[first:stop].rstrip()
     sql = sql[:-1] if _FULL_STOP.search(sql[-2:]) else sql
     broken_off = not closed and not text[stop:end].strip()
     return SqlReading("read", query=sql, form="statement", span=(first, first + len(sql)), broken_off=broken_off)
 
 
-def _end_of(text: str, after: int, end: int) -> tuple[int, bool]:
-    """Where a statement ends, and whether with `;`."""
-    depth = 0
+def _end_of(text: str, first: int, after: int, end: int) -> tuple[int, bool]:
+    """Where the statement from `first` on ends, and whether with `;`."""
+    depth = blocks = 0
+    has_body = _ROUTINE.match(text, first, end) is not None
     for token in islice(_END.finditer(text, after, end), _MOST_SIGNS):
         kind = token.lastgroup
-        if kind == "semicolon":
+        if kind == "semicolon" and blocks <= 0:
             return token.end(), True
         if kind == "bracket":
             depth += 1 if token[0] == "(" else -1
-        elif kind == "stop" or (kind == "paragraph" and depth <= 0 and not _goes_on(text, token, end)):
+        elif kind in {"begin", "done"}:
+            blocks += has_body * (1 if kind == "begin" else -1)
+        elif kind == "stop" or (kind == "paragraph" and depth + blocks <= 0 and not _goes_on(text, token, end)):
             return token.start(), False
     return end, False
 
