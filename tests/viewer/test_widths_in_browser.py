@@ -113,6 +113,7 @@ def test_on_a_phone_the_label_panel_follows_the_output_and_a_button_at_the_top_l
 LONG_NAMES = [f"execution accuracy of the {rule} rule" for rule in ("first", "second", "third", "fourth", "fifth")]
 OUTSIDE = """[...document.querySelectorAll('main table, main fieldset')].filter(each => each.checkVisibility())
   .map(each => each.getBoundingClientRect()).filter(box => box.left < 0 || box.right > innerWidth).length"""
+WIDTHS = "[...document.querySelectorAll('.stack td.t')].map(cell => cell.getBoundingClientRect().width)"
 
 
 @pytest.fixture(scope="module")
@@ -146,12 +147,17 @@ def test_columns_of_marks_leave_the_texts_their_space(scored, browse):
 def test_a_printed_run_fits_the_paper_and_says_how_many_of_its_records_it_has(scored, browse):
     async def visit(page):
         await page.tab.emulate_media(media="print")
-        return await page.run(OUTSIDE), await page.run("document.querySelector('.pages').innerText")
+        return (
+            await page.run(OUTSIDE),
+            await page.run("document.querySelector('.pages').innerText"),
+            await page.run(WIDTHS),
+        )
 
     where = address(scored, f"/run/{scored.store.runs()[0].id}")
-    outside, footer = browse(where, visit, viewport={"width": 688, "height": 1000})  # A4 without its margins
+    outside, footer, widths = browse(where, visit, viewport={"width": 688, "height": 1000})  # A4 without its margins
     assert outside == 0
     assert footer.strip() == "60 of 60 records, 50 of them on this page"
+    assert min(widths) > 200, "texts are no columns of a few words"
 
 
 def test_forms_that_are_not_filled_are_not_printed_with_their_headings(scored, browse):
@@ -175,3 +181,16 @@ def test_a_menu_opens_within_the_window(named, browse, page_of, width):
 
     path = page_of.format(first, second)
     assert browse(address(named, path), visit, viewport={"width": width, "height": 800}) == 0
+
+
+NUMBERS = """[...document.querySelectorAll('.strip td.num')].filter(each => each.checkVisibility())
+  .map(each => each.getBoundingClientRect().right)"""
+
+
+def test_the_numbers_of_all_scores_are_in_sight_on_a_phone(scored, browse):
+    async def visit(page):
+        return await page.run(NUMBERS)
+
+    ends = browse(address(scored, f"/run/{scored.store.runs()[0].id}"), visit, viewport={"width": 390, "height": 844})
+    assert ends
+    assert max(ends) <= 390
