@@ -18,6 +18,7 @@ from tests.viewer.conftest import exam, first, second, serving
 from steelyard import Options, Output, Sample, Suite, compare, evaluate_suite
 from steelyard.errors import ConfigError
 from steelyard.evaluation.evaluate import RunConfig
+from steelyard.evaluation.rescore import rescore
 from steelyard.models import Scripted
 from steelyard.people.labels import add_labels
 from steelyard.people.marks import MarkChange, mark_run
@@ -573,13 +574,21 @@ def test_a_run_that_is_deleted_while_its_page_is_made_is_told(tmp_path):
 def test_the_page_says_whether_the_gate_holds_and_looks_again_when_its_baseline_is_there(tmp_path):
     gate = {"solve_rate": ">= 0.9", "no_regression": {"solve_rate": 0.02}, "baseline": "good"}
     samples, how = exam(8), RunConfig(tmp_path / "s.db")
-    (bad,) = evaluate_suite(Suite("S", "choice", samples, {"bad": lambda _: "A"}, (Choice(),), gate=gate), how=how)
+    suite = Suite("S", "choice", samples, {"bad": lambda _: "A"}, (Choice(),), gate=gate)
+    (bad,) = evaluate_suite(suite, how=how)
     with serving(tmp_path / "s.db") as viewer:
         page = viewer.ask(f"/run/{bad.id}")[2]
         assert "bad: solve_rate &gt;= 0.9 does not hold (25.0 %" in page
         assert "bad: no_regression solve_rate 0.02 cannot be decided: there is no run &#39;good&#39;" in page
-        evaluate_suite(Suite("S", "choice", samples, {"good": lambda _: "B"}, (Choice(),)), how=how)
+        (good,) = evaluate_suite(Suite("S", "choice", samples, {"good": lambda _: "B"}, (Choice(),)), how=how)
         assert "there is no run" not in viewer.ask(f"/run/{bad.id}")[2]
+        (later,) = evaluate_suite(suite, how=how)
+        page = viewer.ask(f"/run/{later.id}")[2]
+        with Store(tmp_path / "s.db") as elsewhere:
+            rescore(elsewhere, elsewhere.run(good.id), [ExactMatch()])
+        rescored = viewer.ask(f"/run/{later.id}")[2]
+        gates = [re.search(r'<section[^>]* id="gate".*?</section>', text, re.DOTALL)[0] for text in (page, rescored)]
+        assert gates[0] != gates[1]
 
 
 @pytest.mark.parametrize("stored", [{"solve_rate": "about 0.9"}, [">= 0.9"]])

@@ -140,7 +140,7 @@ class Pages:
 
     def gate(self, run: Run) -> GateVerdict | None:
         """The verdict of a run's gate, None without one that can be read; what it is held against may change."""
-        others = tuple((other.id, other.state) for other in self.store.runs())
+        others = tuple((other.id, other.state, other.scoring_version) for other in self.store.runs())
 
         def compute() -> GateVerdict | None:
             with suppress(ConfigError):
