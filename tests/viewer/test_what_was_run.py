@@ -4,6 +4,7 @@ import html
 import json
 import re
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 import pytest
@@ -16,7 +17,7 @@ from steelyard.analysis.judging_manifest import sides_of
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.evaluation.judge_prompts import target_request, target_requests
 from steelyard.models.http import ResponseMap
-from steelyard.people.labels import all_labels
+from steelyard.people.labels import add_note, all_labels
 from steelyard.scorers import ErrorJudge, Judge
 from steelyard.scorers.choice import Choice
 from steelyard.scorers.lexical import Contains
@@ -312,12 +313,17 @@ def test_labelled_samples_are_found_again(tmp_path):
     (run,) = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
     with serving(tmp_path / "s.db") as viewer:
         assert "Labelled" not in viewer.ask(f"/run/{run.id}")[2]
-        fields = {"sample": "q0001", "verdict": "pass", "author": "ann", "comment": ""}
+        fields = {"sample": "q0001", "verdict": "pass", "author": "ann", "comment": "a zebra, not a horse"}
         assert viewer.post(f"/run/{run.id}/label", urlencode(fields))[0] == 303
         chip = re.search(r'<a[^>]* href="([^"]+where=labelled[^"]*)"[^>]*>\s*Labelled', viewer.ask(f"/run/{run.id}")[2])
         page = viewer.ask(html.unescape(chip[1]).partition("#")[0])[2]
         assert "/s/q0001" in page
         assert "/s/q0002" not in page
+        said = r'data-h="people">\s*correct, a zebra, not a horse \(ann\)</td>'
+        assert re.search(said, page), "the list says what the person said"
+        add_note(viewer.store, run, "a quagga too", author="ben", at=datetime.now(UTC))
+        assert re.findall(r"/s/(q\d+)", viewer.ask("/search?q=zebra")[2]) == ["q0001"]
+        assert f'href="/run/{run.id}"' in viewer.ask("/search?q=quagga")[2], "a note on the run"
 
 
 def test_of_a_replay_the_page_names_its_file_and_columns_in_words(tmp_path):

@@ -244,7 +244,7 @@ class Run(StoredRun):
 
         Searched are ids, inputs, references, choices and contexts of samples, outputs, reasons of scores, and messages
         of failures: the first 100,000 characters of each record, whole words without regard to case; Chinese and
-        Japanese by neighbouring characters.
+        Japanese by neighbouring characters. Labels and notes of people are searched apart from these.
 
         Args:
             text: words; several in quotation marks have to follow each other.

@@ -37,6 +37,7 @@ from steelyard.report.section import KeyFigure, Section
 from steelyard.report.sections.conclusion import preference_figures, run_figure
 from steelyard.report.sections.preferences import NO_PAIRS, Pairwise
 from steelyard.store import Run
+from steelyard.store.labels import by_record
 from steelyard.store.reading.pages import RecordPage
 from steelyard.types import Label, Record
 from steelyard.viewer.compare_page import refuse_unlike
@@ -45,6 +46,7 @@ from steelyard.viewer.named_address import sample_address
 from steelyard.viewer.open_datasets import OpenDatasets
 from steelyard.viewer.pages import Pages, neighbours
 from steelyard.viewer.sample_cells import Cell, SampleColumn, VerdictWords, counted_cells, sample_columns
+from steelyard.viewer.sample_labels import labels_text
 from steelyard.viewer.what_was_run import run_facts, score_meaning
 
 _ROWS: Final = 50
@@ -119,8 +121,11 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
         except ConfigError as error:
             page, fault = None, str(error)
         has_references = page is None or any(record.sample.reference is not None for record in page.records)
-        columns = sample_columns(summary, run.score_order, chosen, has_references=has_references)
-        view = SampleView(columns, chosen, VerdictWords.of(run, summary))
+        labels = run.labels()
+        about_labels = bool(given["search"]) or "label" in given["where"]
+        labelled = about_labels if labels else None
+        columns = sample_columns(summary, run.score_order, chosen, has_references=has_references, labelled=labelled)
+        view = SampleView(columns, chosen, VerdictWords.of(run, summary), _labels_text(run, columns, labels))
         samples = _samples(pages, run, given, view, page) if page else None
         baseline = pages.baseline_of(run)
         part: dict[str, Any] = {
@@ -130,7 +135,7 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             "fault": fault,
             "columns": columns,
             "chosen": chosen,
-            "chips": list(_chips(pages, run, summary, given, baseline)),
+            "chips": list(_chips(pages, run, summary, given, baseline, labels)),
         }
         if request.headers.get("hx-target", "").endswith("#samples"):
             return pages.page(request, "samples.html.j2", status=422 if fault else 200, **part)
@@ -150,7 +155,7 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             sections=[section for section in sections if section.key != "alarms"],
             alarms=next((section for section in sections if section.key == "alarms"), None),
             contents=contents_of([*sections, Section("Notes", key="notes-title")]),
-            words=_completions(run, groups, run.labels(), compared=bool(given["against"])),
+            words=_completions(run, groups, labels, compared=bool(given["against"])),
             marks=marks_of(pages.store, run.num),
             no_baseline=baseline_refusal(run),
             difference=difference,
@@ -169,11 +174,19 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
 
 @dataclass(frozen=True, slots=True)
 class SampleView:
-    """The columns of the list of samples, which of them the address names, and the words for scores."""
+    """The columns of the list of samples, which of them the address names, the words for scores, and labels as text."""
 
     columns: tuple[SampleColumn, ...]
     chosen: Sequence[str]
     words: VerdictWords
+    labels: Mapping[tuple[str, int], str]
+
+
+def _labels_text(run: Run, columns: Sequence[SampleColumn], labels: Sequence[Label]) -> dict[tuple[str, int], str]:
+    """(sample, repeat) -> what people said of it; nothing where no column shows it."""
+    if not any(column.shown and column.key == "labels" for column in columns):
+        return {}
+    return {record: one_line(labels_text(given, run), _INPUT) for record, given in by_record(labels).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,25 +251,29 @@ def _samples(pages: Pages, run: Run, query: Mapping[str, str], view: SampleView,
 
 def _row(records: list[Record], view: SampleView, address: str) -> SampleRow:
     shown_columns = (column for column in view.columns if column.shown)
-    cells = (counted_cells(_cell(record, column, view.words) for record in records) for column in shown_columns)
+    cells = (counted_cells(_cell(record, column, view) for record in records) for column in shown_columns)
     return SampleRow(records[0].sample.id, tuple(cells), address)
 
 
-def _cell(record: Record, column: SampleColumn, words: VerdictWords) -> Cell:
+def _cell(record: Record, column: SampleColumn, view: SampleView) -> Cell:
     """State, text and reason of one record in a column."""
     if column.score:
-        return words.cell(record, column.score)
+        return view.words.cell(record, column.score)
     sample = record.sample
     match column.key:
         case "group":
-            return "", sample.group, ""
+            text = sample.group
         case "input":
-            return "", one_line(input_text(sample.input), _INPUT), ""
+            text = one_line(input_text(sample.input), _INPUT)
         case "reference":
-            return "", "" if sample.reference is None else one_line(cell_text(sample.reference), _OUTPUT), ""
+            text = "" if sample.reference is None else one_line(cell_text(sample.reference), _OUTPUT)
+        case "labels":
+            text = view.labels.get((sample.id, record.repeat), "")
         case "seconds":
-            return "", f"{record.seconds:.3g}", ""
-    return _output(record, words.sides)
+            text = f"{record.seconds:.3g}"
+        case _:
+            return _output(record, view.words.sides)
+    return "", text, ""
 
 
 def _output(record: Record, sides: tuple[str, ...]) -> Cell:
@@ -273,7 +290,12 @@ def _output(record: Record, sides: tuple[str, ...]) -> Cell:
 
 
 def _chips(
-    pages: Pages, run: Run, summary: RunSummary, given: Mapping[str, str], baseline: Run | None
+    pages: Pages,
+    run: Run,
+    summary: RunSummary,
+    given: Mapping[str, str],
+    baseline: Run | None,
+    labels: Sequence[Label],
 ) -> Iterator[CountChip]:
     """The filters that list something: by the verdict of the main score, what has none, and what became worse."""
     yield CountChip("All", run.done, "", against=given["against"])
@@ -287,7 +309,7 @@ def _chips(
         ("Errors", summary.counts.errors, "errors", "error"),
     )
     yield from (CountChip(title, count, where, state) for title, count, where, state in counts if count)
-    if run.labels() and (labelled := _count(run, "labelled")):
+    if labels and (labelled := _count(run, "labelled")):
         yield CountChip("Labelled", labelled, "labelled")
     against = pages.run_of(given["against"]) if given["against"] else baseline
     if against is not None and pages.figures.compares(run, {(run.suite, run.kind): against}):

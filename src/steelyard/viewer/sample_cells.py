@@ -62,11 +62,16 @@ class SampleColumn:
     @property
     def is_text(self) -> bool:
         """Whether its cells are texts, which are cut to the width that is left."""
-        return self.key in {"input", "reference", "output"}
+        return self.key in {"input", "reference", "output", "labels"}
 
 
 def sample_columns(
-    summary: RunSummary, scores: Collection[str], chosen: Sequence[str], *, has_references: bool
+    summary: RunSummary,
+    scores: Collection[str],
+    chosen: Sequence[str],
+    *,
+    has_references: bool,
+    labelled: bool | None = None,
 ) -> tuple[SampleColumn, ...]:
     """All columns that the table of a run can have, in order.
 
@@ -76,6 +81,7 @@ def sample_columns(
         chosen: keys of the columns that a reader chose; what the run does not have is passed over, and none at all
             means those that are shown at first.
         has_references: whether any sample has an expected answer.
+        labelled: whether the list is about labels of people; None where no record has one.
     """
     has_groups = any(score.group for groups in summary.groups.values() for score in groups)
     other_scores = [name for name in scores if name != summary.primary]
@@ -86,6 +92,7 @@ def sample_columns(
         *(SampleColumn(f"{SCORE}{name}", score_title(name), name in at_first, empty[name]) for name in other_scores),
         SampleColumn("group", "Group", shown=False, empty="" if has_groups else "empty"),
         SampleColumn("seconds", "Seconds", shown=False),
+        SampleColumn("labels", "People", shown=bool(labelled), empty="empty" if labelled is None else ""),
         SampleColumn("input", "Input", shown=True),
         SampleColumn("reference", "Expected", shown=has_references, empty="" if has_references else "empty"),
         SampleColumn("output", "Output", shown=True),

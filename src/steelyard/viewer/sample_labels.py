@@ -74,6 +74,16 @@ def sample_opinions(run: Run, sample: str) -> Mapping[str, Any]:
     return {"labels": by_repeat, "others": [verdicts for verdicts in others if verdicts is not None]}
 
 
+def labels_text(labels: Sequence[Label], run: Run) -> str:
+    """What people said of a record in a line of a table: each verdict and note, then who gave it."""
+    said: dict[str, list[str]] = {}
+    for label in sorted(labels, key=lambda label: label.name == COMMENT):
+        shown = _shown(label, run)
+        is_named = label.name not in {IN_VIEW, COMMENT, run.manifest.get("primary")}
+        said.setdefault(label.author, []).append(f"{shown.name} {shown.value}" if is_named else shown.value)
+    return " · ".join(f"{', '.join(texts)} ({author})" for author, texts in said.items())
+
+
 def _other(run: Run, sample: str) -> OtherVerdicts | None:
     """The verdicts of another run on a sample, empty where it has only an answer; None where it has no record of it."""
     records = run.records_of([sample])

@@ -1,8 +1,8 @@
-"""One search over everything: pages, runs by name, target and tag, and samples of the newest run of each suite."""
+"""One search over everything: pages, runs by name, tag and notes, and samples of the newest run of each suite."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,10 +11,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from steelyard.errors import ConfigError
+from steelyard.people.labels import read_notes
 from steelyard.people.queues import queues
 from steelyard.prompts.conversation import input_text
 from steelyard.report.run_texts import one_line
 from steelyard.store import Run
+from steelyard.types import Note
 from steelyard.viewer.named_address import named_address
 from steelyard.viewer.open_datasets import OpenDatasets
 from steelyard.viewer.pages import Pages
@@ -48,7 +50,9 @@ def search_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
     def search(request: Request) -> Response:
         text = request.query_params.get("q", "").strip()
         words = text.lower().split()
-        runs = [marked.run for marked in listed_runs(pages) if _has(marked.text, words)] if words else []
+        listed = listed_runs(pages) if words else []
+        notes = read_notes(pages.store, [marked.run for marked in listed])
+        runs = [marked.run for marked in listed if _has(f"{marked.text} {_said(notes[marked.run.id])}", words)]
         samples, left_out = _samples(pages, text) if words else ([], [])
         return pages.page(
             request,
@@ -62,6 +66,10 @@ def search_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
         )
 
     return [Route("/search", search)]
+
+
+def _said(notes: Sequence[Note]) -> str:
+    return " ".join(note.text for note in notes)
 
 
 def _has(name: str, words: list[str]) -> bool:

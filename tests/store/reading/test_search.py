@@ -3,6 +3,8 @@
 import os
 import shutil
 import sqlite3
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from tests.store.outside import execute
 from steelyard import ConfigError, ExactMatch, Output, Prompt, Sample, Score, Scripted, Store, evaluate
 from steelyard.errors import StoreError
 from steelyard.evaluation.rescore import rescore
+from steelyard.people.labels import add_labels
 from steelyard.store.delete import delete_runs
 from steelyard.store.reading import search
 from steelyard.store.reading.page_query import number_of_place
@@ -25,6 +28,7 @@ from steelyard.store.reading.search import (
     search_terms,
     words,
 )
+from steelyard.types import Label
 
 TEXTS = {
     "fr": "What is the capital of France?",
@@ -117,6 +121,18 @@ def test_a_scan_finds_what_the_index_finds(run, monkeypatch):
     by_index = [search_run(run, text).places for text, _ in FOUND]
     _without_index(monkeypatch)
     assert [search_run(run, text).places for text, _ in FOUND] == by_index
+
+
+def test_labels_and_notes_of_people_are_found_with_and_without_an_index(where, monkeypatch):
+    run = evaluate(echo, SAMPLES, [ExactMatch()], store=where)
+    note = Label("tax", "comment", "a zebra crossing", "ann", datetime.now(UTC), kind="text")
+    cause = Label("taxi", "cause", "zebra", "ben", datetime.now(UTC))
+    with Store(where) as store:
+        add_labels(store, store.run(run.id), [note, cause, replace(cause, value=None)])
+        assert [record.sample.id for record in run.search("zebra").records] == ["tax"], "the other one was withdrawn"
+        assert run.search("zebra snake_case").total == 0
+        _without_index(monkeypatch)
+        assert [record.sample.id for record in run.search("crossing").records] == ["tax"]
 
 
 def _without_index(monkeypatch):

@@ -20,15 +20,16 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from steelyard.errors import ConfigError, SteelyardError, StoreError
 from steelyard.files import open_private
 from steelyard.normal_form import nfkc
-from steelyard.store.database.connection import Connection
+from steelyard.store.database.connection import Connection, portions
 from steelyard.store.database.schema import SEARCH_WORDS
+from steelyard.store.labels import by_record, current_labels, label_source
 from steelyard.store.reading.page_query import number_of_place
 from steelyard.store.reading.run_reading import all_records
 from steelyard.store.stored_run import StoredRun
@@ -61,6 +62,8 @@ _OBJECT: Final = re.compile(
 """What the schema of an index holds. One that came with a stranger's store may hold views that compute for ever."""
 _EXTENSION: Final = """SELECT n.nspname FROM pg_catalog.pg_extension e
     JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_trgm'"""
+_PLACES: Final = """SELECT s.id, r.no, r.repeat FROM record r JOIN sample s ON s.num = r.sample
+    WHERE r.run = :run AND s.id IN :ids"""
 _MARK: Final = -1
 _LOCK: Final = 6021023
 """Two processes must not make the table at once."""
@@ -186,7 +189,7 @@ class SearchMatches(NamedTuple):
 
 
 def search_run(run: StoredRun, text: str | SearchMatches) -> SearchMatches:
-    """The places of the records that have all words of a text.
+    """The places of the records that have all words of a text, in their own texts or in labels and notes of people.
 
     Args:
         run: whose records.
@@ -200,7 +203,23 @@ def search_run(run: StoredRun, text: str | SearchMatches) -> SearchMatches:
     terms = search_terms(text)
     store = run.store.path
     places = _find_in_file(run, store, terms) if isinstance(store, Path) else find_on_server(run, terms)
-    return _scan(run, terms) if places is None else SearchMatches(places)
+    found = _scan(run, terms) if places is None else SearchMatches(places)
+    if labelled := _labelled(run, terms):
+        return found._replace(places=sorted({*found.places, *labelled}))
+    return found
+
+
+def _labelled(run: StoredRun, terms: tuple[str, ...]) -> list[int]:
+    """Places of the records whose labels and notes have all terms; no index has them, as they change at any time."""
+    with run.store.reading(run.id) as connection:
+        labels = by_record(current_labels(connection, label_source(connection, run)))
+        texts = {record: words(" ".join(str(label.value) for label in given)) for record, given in labels.items()}
+        records = {record for record, line in texts.items() if has_terms(line, terms)}
+        rows = chain.from_iterable(
+            connection.execute(_PLACES, {"run": run.num, "ids": ids})
+            for ids in portions({ident for ident, _ in records})
+        )
+        return [number_of_place((row.no, row.repeat)) for row in rows if (row.id, row.repeat) in records]
 
 
 def index_run(run: StoredRun) -> None:
