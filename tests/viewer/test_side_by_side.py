@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 
 import pytest
 from tests.browser.conftest import address
-from tests.viewer.conftest import serving
+from tests.viewer.conftest import exam, serving
 
-from steelyard import ExactMatch, Options, Sample, Suite, evaluate_suite
+from steelyard import ExactMatch, Options, Sample, Score, Suite, evaluate_suite
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.people.labels import add_note
 from steelyard.people.marks import MarkChange, mark_run
+from steelyard.scorers.choice import Choice
 from steelyard.scorers.lexical import TokenF1
 
 SAMPLES = [Sample(f"q{no}", f"Question {no}?", f"the answer to {no} is yes") for no in range(6)]
@@ -64,8 +65,33 @@ def test_each_output_is_a_diff_of_words_to_the_baselines_where_they_share_words(
     assert second == "worse fail the answer to 1 is {del}yes{/del}{ins}no{/ins}"
     assert third == "worse fail &lt;i&gt;Rain&lt;/i&gt; fell in spring."
     baseline, second, third, *_ = rows_of(compared(three))["q4"]
-    assert (baseline, third) == ("fail Nobody can say.", "fail the same output")
+    assert (baseline, third) == ("fail Nobody can say.", "fail same")
     assert second == "better pass the answer to 4 is yes"
+
+
+def test_of_three_runs_the_answers_that_were_read_stand_in_the_table(tmp_path):
+    targets = {
+        name: lambda _, letter=letter: f"After some thought: the answer is {letter}."
+        for name, letter in zip(("first", "second", "third"), "BCB", strict=True)
+    }
+    runs = evaluate_suite(Suite("S", "choice", exam(4), targets, (Choice(),)), how=RunConfig(tmp_path / "s.db"))
+    with serving(tmp_path / "s.db") as served:
+        rows = rows_of(compared((served, [run.id for run in runs])))
+    assert rows["q0001"][:3] == ["correct B", "worse wrong C", "correct same"]
+
+
+def test_grades_stand_before_the_outputs_that_got_them(tmp_path):
+    def graded(sample, output):
+        grade = float(len(output.value))
+        return Score("graded", grade, passed=grade >= 3)
+
+    samples = [Sample(f"q{no}", f"{no}?") for no in range(3)]
+    targets = {"first": lambda _: "four", "second": lambda sample: "go" if sample.id == "q1" else "four"}
+    runs = evaluate_suite(Suite("S", "custom", samples, targets, (graded,)), how=RunConfig(tmp_path / "s.db"))
+    with serving(tmp_path / "s.db") as served:
+        page = served.ask(f"/compare?a={runs[0].id}&b={runs[1].id}")[2]
+    assert rows_of(page)["q1"][:3] == ["worse", "4 four", "2 go"]
+    assert not re.search(r'class="vh">[24]<', page), "in sight"
 
 
 def test_the_columns_of_the_table_are_chosen_for_all_runs(three):

@@ -21,7 +21,7 @@ from steelyard.escaping import cell_text
 from steelyard.prompts.agent_messages import MESSAGES
 from steelyard.prompts.conversation import input_text
 from steelyard.report.run_texts import one_line
-from steelyard.report.sections.regressions import repeats_text
+from steelyard.report.sections.regressions import parsed_answer, repeats_text
 from steelyard.store import Run
 from steelyard.types import Record
 from steelyard.viewer.pages import Pages
@@ -88,26 +88,30 @@ class ChangedRow:
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """Records of a run on some samples, by the id of the baseline's sample, and the words for its scores."""
+    """Records of a run on some samples, by the id of the baseline's sample, and the words for its scores.
+
+    `brief` shows the answer that was read in the output, where there is one: many runs leave each a narrow column.
+    """
 
     run: Run
     records: Mapping[str, Sequence[Record]]
     score: str
     words: VerdictWords
+    brief: bool = False
 
     @classmethod
-    def of(cls, run: Run, score: str, words: VerdictWords, ids: Mapping[str, str]) -> _Answers:
+    def of(cls, run: Run, score: str, words: VerdictWords, ids: Mapping[str, str], *, brief: bool = False) -> _Answers:
         """Read the records of some samples; `ids` maps ids in the baseline to those in this run."""
         by_id: dict[str, list[Record]] = {}
         for record in run.records_of(set(ids.values())):
             by_id.setdefault(record.sample.id, []).append(record)
         records = {ident: by_id[run_ident] for ident, run_ident in ids.items() if run_ident in by_id}
-        return cls(run, records, score, words)
+        return cls(run, records, score, words, brief)
 
     def shown(self, ident: str, baseline: Sequence[Record], change: Change = "") -> ShownOutput:
         """The output on a sample, against the baseline's records of it, which are none for the baseline itself."""
         records = self.records.get(ident, ())
-        text, before = _text(records), _text(baseline)
+        text, before = self._text(records), self._text(baseline)
         same = _same(records, baseline) if text == before else ""
         is_single = all(len(repeats) == 1 and repeats[0].output for repeats in (records, baseline))
         is_compared = is_single and not same and len(text) + len(before) <= _MOST_COMPARED
@@ -124,6 +128,11 @@ class _Answers:
             counted_cells(self.words.cell(record, self.score) for record in records) if records else (),
             {name: self._mean(records, name) for name in self.run.score_order},
         )
+
+    def _text(self, records: Sequence[Record]) -> str:
+        parsed = (parsed_answer(record, self.score) if self.brief else "" for record in records)
+        outputs = (cell_text(record.output.value) if record.output else "error" for record in records)
+        return repeats_text(answer or output for answer, output in zip(parsed, outputs, strict=True))
 
     def _mean(self, records: Sequence[Record], name: str) -> str:
         """The mean of a score over the repeats that have a value; "" where none has."""
@@ -143,7 +152,11 @@ def changed_rows(pages: Pages, runs: Sequence[Run], pairs: Sequence[PairComparis
     listed, score = _listed(pairs), pairs[0].score
     baseline_answers, *other_answers = (
         _Answers.of(
-            run, score, VerdictWords.of(run, pages.summary(run)), {ident: ids.get(ident, ident) for ident in listed}
+            run,
+            score,
+            VerdictWords.of(run, pages.summary(run)),
+            {ident: ids.get(ident, ident) for ident in listed},
+            brief=len(runs) > 2,
         )
         for run, ids in zip(runs, [{}, *(pair.changed.other_ids for pair in pairs)], strict=True)
     )
@@ -244,7 +257,3 @@ def _same(records: Sequence[Record], baseline: Sequence[Record]) -> str:
         [record.output.metadata.get(MESSAGES) for record in side if record.output] for side in (baseline, records)
     )
     return "" if not (records and baseline) else "output" if before == after else "last message"
-
-
-def _text(records: Sequence[Record]) -> str:
-    return repeats_text(cell_text(record.output.value) if record.output else "error" for record in records)

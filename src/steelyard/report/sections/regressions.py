@@ -125,17 +125,18 @@ def repeats_text(texts: Iterable[str]) -> str:
     return " · ".join([*shown, f"and {count_text(others, 'other')}"] if others else shown)
 
 
+def parsed_answer(record: Record, name: str) -> str:
+    """The letters or the label that a score read in the output; "" where it read none."""
+    details = (score.detail for score in record.scores if score.name == name)
+    parsed = (detail.get(key) for detail in details for key in ("letters", "label"))
+    return next((answer for answer in parsed if isinstance(answer, str) and answer), "")
+
+
 def _answer(record: Record, name: str) -> str:
-    """The letters or the verdict that were parsed, else the outcome, else the output."""
-    score = next((score for score in record.scores if score.name == name), None)
-    if score is not None:
-        for key in ("letters", "label"):
-            parsed = score.detail.get(key)
-            if isinstance(parsed, str) and parsed:
-                return parsed
-        if score.outcome != "scored":
-            return outcome_word(score.outcome)
-    return input_text(record.output.value) if record.output else "error"
+    """The answer that was parsed, else the outcome, else the output."""
+    outcome = next((score.outcome for score in record.scores if score.name == name), "scored")
+    unscored = outcome_word(outcome) if outcome != "scored" else ""
+    return parsed_answer(record, name) or unscored or (input_text(record.output.value) if record.output else "error")
 
 
 def regressions_section(runs: Sequence[Run], comparison: Comparison | None) -> Section:
