@@ -322,7 +322,7 @@ class Writer:
             self._reconnect(self._failure(lost) if self._backend.shared else self._lost_file(lost))
 
     def _is_lost(self) -> str:
-        # Both: a server that stops ends one connection after the other, and a look-up fails before the writing one ends.
+        # Both: a stopping server ends one connection after the other; a look-up may fail before the writing one ends.
         return self._backend.is_lost(self._writing) or self._backend.is_lost(self._reading)
 
     def _take(self) -> None:
