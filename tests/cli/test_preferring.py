@@ -45,7 +45,7 @@ def test_a_judging_run_is_shown_with_its_shares_its_rates_and_its_sentence(steel
     assert "win rate           83.33 %  64.15 % to 93.32 %  24  0.0015" in out
     assert "same in both orders: 87.5 % of 32 pairs" in out
     assert "ours <b> is preferred to theirs: it won 20 of 24 decided" in " ".join(out.split())
-    assert "cooking <i>  12    4             0  0  100.0 %  75.8 to 100.0  < 0.001" in out
+    assert "cooking <i> 12 4 0 0 100.0 % 75.8 to 100.0 < 0.001" in " ".join(out.split())
     assert [line for line in out.splitlines() if len(line) > 80 and not line.lstrip().startswith("steelyard ")] == []
 
 

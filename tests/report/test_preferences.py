@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.analysis.judging import judging, judging_run, orders, row, rows
 from tests.report.judging_suite import NASTY, pairwise_runs
-from tests.report.sections_read import notes, part
+from tests.report.sections_read import every, notes, part
 from tests.report.sections_read import rows as rows_in
 
 from steelyard.analysis.preferences.standings import Standing
@@ -17,6 +17,7 @@ from steelyard.cli.outcome import evaluate_runs
 from steelyard.report.charts.svg import drawing, svg
 from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_page, markdown_report
+from steelyard.report.sections.conclusion import preference_figures
 from steelyard.report.sections.preferences import preferences_section, sequence_chart, win_rate_chart
 from steelyard.report.sections.standings import rating_chart, win_matrix_chart
 from steelyard.stats.intervals import Interval
@@ -55,7 +56,7 @@ def test_a_pair_has_its_sentence_its_shares_and_its_rates_on_the_page(html, eval
     assert "64.15 % to 93.32 % 24 0.0015" in text
     assert "no answer as loss the same with a missing answer as a loss 66.67 %" in text
     assert "same in both orders 87.5 % of 32 pairs" in text
-    assert "cooking &lt;i&gt; 12 4 0 0 100.0 % 75.8 to 100.0 &lt; 0.001 4 unparsed" in text
+    assert "cooking &lt;i&gt; 12 4 0 0 100.0 % 75.8 to 100.0 &lt; 0.001 4 unreadable" in text
 
 
 def test_the_parts_of_the_bar_fill_it_without_a_gap(html):
@@ -170,7 +171,24 @@ def test_markdown_of_stopped_pairs_shows_the_share_that_the_interval_is_about():
     stopped = preferences(judging_run(tuple(rows(*["A"] * 7, *["inconsistent"] * 9)), stopping=stopping))
     text = markdown_page("x", [preferences_section([stopped])])
     assert "| **71.9 %** | 50.1 to 86.4 | 16 of 60 |" in text
-    assert "| A, even as half | 95 % confidence sequence |" in text
+    assert f"| {stopped.first}, even as half | 95 % confidence sequence |" in text
+    (figure,) = preference_figures([stopped])
+    assert figure.name.endswith(f"won by {stopped.first}, of all pairs, ties as half (by {stopped.second} 28.1 %)")
+
+
+def test_tables_and_charts_of_one_pair_name_its_targets_and_of_several_the_first():
+    won = [row("A", group="easy"), row("B", "s2", group="easy"), row("A", "s3", group="easy")]
+    pair = preferences(judging_run(tuple(won)))
+    heads = [
+        column.title
+        for section in every(preferences_section([pair]))
+        if section.table
+        for column in section.table.columns
+    ]
+    assert heads.count(pair.first) == heads.count(pair.second) == 2
+    assert f"{pair.first} wins" in heads
+    assert win_rate_chart([pair]).title.startswith(f"Share of {pair.first}, ")
+    assert win_rate_chart([pair, pair]).title.startswith("Share of the first, ")
 
 
 def test_one_random_order_is_told_with_its_own_interval():

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 from steelyard.analysis.comparison.compare_runs import headline_difference
 from steelyard.analysis.comparison.comparison_values import Verdict
 from steelyard.analysis.comparison.settings import phrases_of, scorer_differences, target_differences
+from steelyard.analysis.judging_manifest import is_judging, sides_of
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_data import HoldsRunData, RunData, data_of
 from steelyard.analysis.scores.score_infos import score_infos
@@ -70,6 +71,7 @@ class PastRun:
         notes: in the order they were given.
         stopping: the decision that ended it, or could have; None where there was none.
         warning: why a retrieval score is likely wrong; "" where it is not.
+        share_of: of a run that judges pairs, the target whose share its score is; "" of any other.
     """
 
     run: str
@@ -86,6 +88,7 @@ class PastRun:
     notes: tuple[Note, ...]
     stopping: Stopping | None = None
     warning: str = ""
+    share_of: str = ""
 
     @property
     def day(self) -> str:
@@ -270,6 +273,7 @@ def _past(
         notes=notes,
         stopping=summary.stopping,
         warning=summary.matching_warning(shown[0]) if shown[0] in RETRIEVAL_SCORES else "",
+        share_of=sides_of(run.manifest)[0] if is_judging(run.manifest) else "",
     )
 
 

@@ -83,13 +83,15 @@ def preference_figures(preferred: Sequence[Preferences]) -> tuple[KeyFigure, ...
     """How often the preferred target of every pair won, or the first one where none is."""
     figures = []
     for pair in preferred:
-        name, rate = (pair.second, pair.rate.complement()) if pair.verdict == "B" else (pair.first, pair.rate)
+        (name, rate), (other, others) = (pair.first, pair.rate), (pair.second, pair.rate.complement())
+        if pair.verdict == "B":
+            (name, rate), (other, others) = (other, others), (name, rate)
         verdict: Verdict = "inconclusive" if pair.verdict == "none" or leaves_side_open(pair.bounds) else "no_evidence"
         is_decided = pair.verdict in {"A", "B"}
         words = f"{name} is preferred" if is_decided else CLAIMS[verdict]
         state: ConclusionState = "value" if is_decided else verdict
         of_pairs = "of all pairs, ties as half" if pair.stopping else "of decided pairs"
-        title = f"{pair.title}: won by {name}, {of_pairs}"
+        title = f"{pair.title}: won by {name}, {of_pairs} (by {other} {percent_text(others.value)})"
         figures.append(KeyFigure(title, percent_text(rate.value), state, words, pair.sentence, warnings=pair.warnings))
     return tuple(figures)
 

@@ -137,8 +137,9 @@ def _change_cell(run: PastRun, history: History) -> TableCell:
 
 def remarks_of(run: PastRun) -> Iterator[str]:
     """What a reader must know before comparing a run with the previous one."""
-    if run.state != "finished":
-        yield f"{run.state}, {run.done:,} of {run.planned:,} done"
+    if run.share_of:
+        yield f"share won by {run.share_of}"
+    yield from [f"{run.state}, {run.done:,} of {run.planned:,} done"] if run.state != "finished" else []
     stopping = run.stopping
     if stopping and stopping.used < stopping.planned:
         about = f" (interval: {run.score.note})" if run.score and run.score.note else ""

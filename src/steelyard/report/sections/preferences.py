@@ -95,10 +95,13 @@ def _pairs_table(judged: Sequence[Preferences], *, level: Level) -> Section:
     """
     halves = any(preferences.stopping for preferences in judged)
     interval = "95 % confidence sequence" if halves else "95 % CI"
+    is_one = len(judged) == 1
+    first, second = (judged[0].first, judged[0].second) if is_one else ("A", "B")
+    sides = [TableColumn(name, is_data=is_one) for name in (first, second)]
     columns = columns_of(
-        *("A vs B", "A", "tie", "inconsistent", "B", "no verdict"),
+        *("pair" if is_one else "A vs B", sides[0], "tie", "inconsistent", sides[1], "no verdict"),
         TableColumn("not judged", level="detail"),
-        "A, even as half" if halves else "A wins",
+        f"{first}, even as half" if halves else f"{first} wins",
         TableColumn(interval, "interval"),
         "samples used" if halves else "p",
     )
@@ -279,18 +282,18 @@ def _rate_text(mean: Mean) -> str:
 
 def _groups(preferences: Preferences) -> Section:
     left_out = TableColumn("left out", "text", level="page")
-    columns = columns_of("category", "A", "tie", "inconsistent", "B", "A wins", "95 % CI", "p", left_out)
-    caption = (
-        f"By group: A is {preferences.first}, B is {preferences.second}; p is not corrected for the number of groups"
-    )
+    first, second = (TableColumn(name, is_data=True) for name in (preferences.first, preferences.second))
+    wins = TableColumn(f"{preferences.first} wins", is_data=True)
+    columns = columns_of("category", first, "tie", "inconsistent", second, wins, "95 % CI", "p", left_out)
     rows = tuple(_group_row(group) for group in preferences.groups)
+    caption = "By group; p is not corrected for the number of groups"
     return Section("", SectionTable(columns, rows, caption), level="detail")
 
 
 def _group_row(group: GroupPreference) -> tuple[TableCell, ...]:
     tally = group.tally
     missing = (
-        ("unparsed", tally.unparsed),
+        ("unreadable", tally.unparsed),
         ("refused", tally.refused),
         ("not judged", tally.failed),
         ("errors", tally.errors),
@@ -343,9 +346,9 @@ def win_rate_chart(judged: Sequence[Preferences]) -> RowChart:
         words.append(f"{preferences.title}: {mean_text(mean, share=True)}")
     levels = {preferences.evidence.level for preferences in judged}
     kind = "confidence sequence" if all(preferences.stopping for preferences in judged) else "CI"
-    title = f"Share of the first, {level_text(levels.pop())} {kind}" if len(levels) == 1 else "Share of the first"
+    whose = judged[0].first if len(judged) == 1 else "the first"
     return RowChart(
-        title,
+        f"Share of {whose}, {level_text(levels.pop())} {kind}" if len(levels) == 1 else f"Share of {whose}",
         "; ".join(words),
         tuple(preferences.title for preferences in judged),
         tuple(points),
@@ -355,7 +358,7 @@ def win_rate_chart(judged: Sequence[Preferences]) -> RowChart:
 
 
 def _sequence(preferences: Preferences) -> Section:
-    chart = sequence_chart(preferences.stopping, name=preferences.title) if preferences.stopping else None
+    chart = sequence_chart(preferences.stopping, name=f"Share of {preferences.first}") if preferences.stopping else None
     return Section("", chart=chart)
 
 
