@@ -13,6 +13,7 @@ import pytest
 from steelyard import ConfigError, Output, Sample, evaluate
 from steelyard.building.build import build_row_scorer, build_scorer
 from steelyard.constraints import check_options
+from steelyard.errors import DataError
 from steelyard.scorers import PythonTest
 from steelyard.scorers.python_test import code_in
 from steelyard.sql.sandbox import Sandbox
@@ -103,6 +104,61 @@ def f(): return P(1, 2), Counter('aab')""",
         """point, counts = f()
 assert point == (1, 2) and point.x == 1 and counts == {'a': 2, 'b': 1}""",
     ),
+    "operators of a class": (
+        """class V:
+    def __init__(self, x): self.x = x
+    def __sub__(self, other): return V(self.x - other.x)
+    def __rmul__(self, n): return V(self.x * n)
+    def __neg__(self): return V(-self.x)
+    def __eq__(self, other): return isinstance(other, V) and self.x == other.x
+    def __le__(self, other): return self.x <= other.x""",
+        """assert V(1) - V(2) == -V(1) and 3 * V(2) == V(6) and V(1) <= V(1)
+assert isinstance(V(1), V) and issubclass(V, V) and not isinstance(1, V)""",
+    ),
+    "items and attributes that it sets": (
+        """class Bag(dict): pass""",
+        """bag = Bag()
+bag['a'], bag['b'], bag.size = 1, 2, 5
+del bag['b']
+assert bag['a'] == 1 and 'b' not in bag and bag.size == 5""",
+    ),
+    "exceptions of the reply's own": (
+        """class Base(Exception): pass
+class NotFound(Base): pass
+def f(): raise NotFound('x')""",
+        """for kind in (NotFound, Base):
+    try:
+        f()
+    except kind as error:
+        assert str(error) == 'x'
+    else:
+        raise AssertionError""",
+    ),
+    "numbers and days of the library": (
+        """from decimal import Decimal
+from datetime import date
+def f(day): return [Decimal('1.10'), day.replace(day=2)]""",
+        """from decimal import Decimal
+from datetime import date
+assert f(date(2024, 1, 1)) == [Decimal('1.1'), date(2024, 1, 2)]""",
+    ),
+    "endless generators, coroutines, what it enters and prints": (
+        """from contextlib import contextmanager
+def count():
+    n = 0
+    while True: yield (n := n + 1)
+async def later(): return 3
+@contextmanager
+def opened(): yield 5
+def hello(): print('hi')""",
+        """import asyncio, contextlib, io, itertools
+numbers = count()
+assert next(numbers) == 1 and list(itertools.islice(numbers, 2)) == [2, 3]
+assert asyncio.run(later()) == 3
+with opened() as five: assert five == 5
+with contextlib.redirect_stdout(io.StringIO()) as printed: hello()
+assert printed.getvalue() == 'hi\\n'""",
+    ),
     "a constant": (
         """LIMIT = 7""",
         """assert LIMIT == 7""",
@@ -126,6 +182,37 @@ def test_a_test_that_hands_over_a_function_is_an_error_of_the_sample():
     )
     (record,) = run.records()
     assert "a function cannot be handed to the reply's code" in record.failure.message
+
+
+def test_a_test_that_skips_itself_is_an_error_of_the_sample():
+    test = CASES.replace("self.assertEqual", "self.skipTest('no network'); self.assertEqual")
+    with pytest.raises(DataError, match="the test skips itself: no network"):
+        outcome_of("def add(a, b): return a + b", test=test, call="")
+
+
+@pytest.mark.parametrize(
+    ("claim", "test"),
+    [
+        ("__contains__(self, x): return True", "assert 3 in f() and 4 in f()"),
+        ("__eq__(self, x): return True", "assert f() == f()"),
+        ("__sub__(self, x): return 0", "assert f() - 3 == 0"),
+        ("__ge__(self, x): return True", "assert f() >= 3"),
+        (
+            "__contains__(self, x):\n        return __import__('os')._exit(0) if isinstance(x, str) else True",
+            "assert 3 in f()",
+        ),
+    ],
+)
+def test_an_object_that_says_so_of_everything_passes_nothing(claim, test):
+    assert outcome_of(f"class All:\n    def {claim}\ndef f(): return All()", test=test, call="").value == 0
+
+
+def test_an_object_that_says_so_of_some_passes():
+    code = (
+        "class Some:\n    n = 1\n    def __contains__(self, x): return x >= 3\n    def __eq__(self, x): return x.n == 1"
+    )
+    test = "assert 3 in f() and 2 not in f() and f() == f()"
+    assert outcome_of(f"{code}\ndef f(): return Some()", test=test, call="").value == 1
 
 
 HOSTILE = json.loads((Path(__file__).parent / "data" / "hostile_python.json").read_text(encoding="utf-8"))
@@ -192,6 +279,17 @@ class Sums(TestCase):
 """
 
 
+SESSION = """
+Sums:
+
+    >>> add(1, '2')   # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    TypeError: no
+    >>> print(add(1, 2))
+    3
+"""
+
+
 @pytest.mark.parametrize(
     "test",
     [
@@ -200,6 +298,8 @@ class Sums(TestCase):
         "def test_sum():\n    assert add(1, 2) == 3\nif __name__ == '__main__':\n    test_sum()",
         CASES,
         CASES.replace("class Sums(TestCase):", "class Base(TestCase): pass\nclass Sums(Base):"),
+        ">>> import math\n>>> one = math.gcd(1, 2)\n>>> add(one,\n...     2)\n3",
+        SESSION,
     ],
 )
 def test_functions_of_pytest_and_classes_of_unittest_are_run(test):
@@ -252,6 +352,10 @@ SUM = "def test_sum():\n    assert add(0, 0) == 0"
         (f"{SUM}\nclass TestSums:\n    def test(self):\n        assert add(1, 2) == 3", "", "nothing calls TestSums,"),
         ("import pytest\nfrom solution.sums import add\nassert add(1, 2) == 3", "", "it imports pytest, solution;"),
         ("assert (", "", "this is not Python code"),
+        (">>> add(1, 2)", "", "this is not Python code"),
+        (">>> import numpy\n>>> add(1, 2)\n3", "", "it imports numpy;"),
+        (CASES.replace("    def test", "    @unittest.skip('later')\n    def test"), "", "test_sum is skipped"),
+        (CASES.replace("class", "@unittest.expectedFailure\nclass"), "", "Sums is skipped, or expected to fail"),
         ("assert True", "check(", "this is not Python code"),
     ],
 )

@@ -14,6 +14,8 @@ import ast
 import builtins
 import collections
 import contextlib
+import importlib
+import io
 import itertools
 import json
 import operator
@@ -26,22 +28,40 @@ from typing import Any
 
 SOCKET_FD, RESULT_FD = 3, 4
 MOST_BYTES = 8 * 2**20
-MOST_ITEMS = 100_000
+MOST_ITEMS = 1_000
+"""Of an iterator that are fetched at once, at most: one may be endless."""
 PLAIN = (type(None), bool, str)
 DEEPEST = 60
-STREAMS = (types.GeneratorType, map, filter, zip, range, itertools.chain)
-SINGLE: dict[type, tuple[Any, Any]] = {
-    int: (hex, lambda text: int(text, 16)),
-    float: (float.hex, float.fromhex),
-    complex: (repr, complex),
-    bytes: (bytes.hex, bytes.fromhex),
-    bytearray: (bytearray.hex, bytearray.fromhex),
+
+
+def imported(name: str, method: str = "") -> Any:
+    """Reads a text by a class, or a method of it, that is imported only then, as that takes time."""
+
+    def read(text: str) -> Any:
+        module, _, cls = name.partition(".")
+        made = getattr(importlib.import_module(module), cls)
+        return getattr(made, method)(text) if method else made(text)
+
+    return read
+
+
+SINGLE: dict[str, tuple[Any, Any]] = {
+    "int": (hex, lambda text: int(text, 16)),
+    "float": (float.hex, float.fromhex),
+    "complex": (repr, complex),
+    "bytes": (bytes.hex, bytes.fromhex),
+    "bytearray": (bytearray.hex, bytearray.fromhex),
+    **{name: (str, imported(name)) for name in ("decimal.Decimal", "fractions.Fraction", "uuid.UUID")},
+    **{
+        name: (lambda value: value.isoformat(), imported(name, "fromisoformat"))
+        for name in ("datetime.date", "datetime.time", "datetime.datetime")
+    },
 }
+"""By name: what writes a value as text, and what reads it."""
 SEVERAL: dict[type, Any] = {cls: cls for cls in (list, tuple, set, frozenset)}
 MAPPINGS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
-BASES = (*SINGLE, *SEVERAL, str, dict)
-SINGLE_BY_NAME: dict[str, Any] = {cls.__name__: read for cls, (_, read) in SINGLE.items()}
-SEVERAL_BY_NAME: dict[str, Any] = {**{cls.__name__: make for cls, make in SEVERAL.items()}, "iter": iter}
+BASES = (int, float, complex, bytes, bytearray, *SEVERAL, str, dict)
+SEVERAL_BY_NAME: dict[str, Any] = {cls.__name__: make for cls, make in SEVERAL.items()}
 
 
 def confine(root: str, memory_mib: int, timeout_s: float) -> bool:
@@ -103,8 +123,9 @@ def packed(value: Any, handle: Any, depth: int = 0) -> Any:
         raise ValueError("nested too deep")
     if kind in PLAIN:
         return value
-    if kind in SINGLE:
-        return {kind.__name__: SINGLE[kind][0](value)}
+    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    if name in SINGLE:
+        return {name: SINGLE[name][0](value)}
 
     def inner(member: Any) -> Any:
         return packed(member, handle, depth + 1)
@@ -113,24 +134,32 @@ def packed(value: Any, handle: Any, depth: int = 0) -> Any:
         return {kind.__name__: [inner(member) for member in value]}
     if kind in MAPPINGS:
         return {"dict": [[inner(key), inner(member)] for key, member in value.items()]}
-    if isinstance(value, STREAMS):
-        return {"iter": [inner(member) for member in itertools.islice(value, MOST_ITEMS)]}
+    stands_for, known = kept_apart(value, inner)
+    return {stands_for: [handle(value), known]}
+
+
+def kept_apart(value: Any, inner: Any) -> tuple[str, Any]:
+    """What a value is that only a handle can stand for, and what is known of it."""
+    if type(value) is types.CoroutineType:
+        return "coroutine", None
+    if isinstance(value, type) and issubclass(value, Exception):
+        return "exception", names_of(value)
     # A named tuple is compared as a tuple, and its fields are asked for where it is.
     base = next((cls for cls in BASES if isinstance(value, cls)), None)
-    return {"handle": [handle(value), None if base is None else inner(base(value))]}
+    return "handle", None if base is None else inner(base(value))
 
 
 def unpacked(value: Any, proxy: Any) -> Any:
-    """The value of such JSON; `proxy` makes one of a handle."""
+    """The value of such JSON; `proxy` makes one of a handle, its kind and what is known of it."""
     if type(value) in PLAIN:
         return value
     ((name, content),) = value.items()
-    if name in SINGLE_BY_NAME:
-        return SINGLE_BY_NAME[name](content)
+    if name in SINGLE:
+        return SINGLE[name][1](content)
     if name == "dict":
         return {unpacked(key, proxy): unpacked(member, proxy) for key, member in content}
-    if name == "handle":
-        return proxy(content[0], unpacked(content[1], proxy))
+    if name in {"handle", "exception", "coroutine"}:
+        return proxy(name, *content)
     return SEVERAL_BY_NAME[name](unpacked(member, proxy) for member in content)
 
 
@@ -171,35 +200,45 @@ def serve_code(channel: Channel, source: str) -> None:
 def operate(request: Any, objects: dict[int, Any], handle: Any) -> Any:
     """Carry out one operation of the test; mutable arguments come back as they are afterwards."""
     subject = objects[request["h"]]
-    given = unpacked(request["a"], lambda number, _: objects[number])
-    named = unpacked(request["n"], lambda number, _: objects[number])
+    given = unpacked(request["a"], lambda _, number, __: objects[number])
+    named = unpacked(request["n"], lambda _, number, __: objects[number])
     kind = request["o"]
     if kind == "call":
-        result = subject(*given, **named)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            result = subject(*given, **named)
         back = [packed(each, handle) for each in given if type(each) in (list, dict, set, bytearray)]
-        return {"v": packed(result, handle), "back": back}
-    if kind == "iter":
-        return {"v": packed(list(itertools.islice(iter(subject), MOST_ITEMS)), handle)}
-    if kind in OF_ONE:
-        return {"v": packed(OF_ONE[kind](subject), handle)}
-    return {"v": packed(OF_TWO[kind](subject, given[0]), handle)}
+        return {"v": packed(result, handle), "back": back, "printed": printed.getvalue()}
+    return {"v": packed(OPERATIONS[kind](subject, *given), handle)}
 
 
-OF_ONE: dict[str, Any] = {"len": len, "str": str, "repr": repr, "hash": hash, "bool": bool}
-OF_TWO: dict[str, Any] = {
-    "attr": getattr,
+ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "matmul", "pow", "and", "or", "xor")
+COMPARISONS = ("lt", "le", "gt", "ge")
+OPERATIONS: dict[str, Any] = {
+    **{name: getattr(operator, f"__{name}__") for name in (*ARITHMETIC, *COMPARISONS, "neg", "eq")},
+    **{f"r{name}": lambda one, other, name=name: getattr(operator, f"__{name}__")(other, one) for name in ARITHMETIC},
+    **{each.__name__: each for each in (len, str, repr, hash, bool, next, getattr, setattr, delattr)},
     "item": operator.getitem,
-    "eq": operator.eq,
+    "set_item": operator.setitem,
+    "delete_item": operator.delitem,
     "in": operator.contains,
-    "lt": operator.lt,
-    "add": operator.add,
+    "iter": lambda one: [iter(one)],  # in a list: a generator is its own
+    "several": lambda one, count: list(itertools.islice(one, count)),
+    "has_instance": lambda cls, one: isinstance(one, cls),
+    "has_subclass": lambda cls, one: issubclass(one, cls),
+    "await": lambda one: importlib.import_module("asyncio").run(one),
 }
 
 
-def error_of(error: BaseException) -> list[str]:
-    """The nearest built-in class of an exception, its own name, and its text."""
-    known = next(cls.__name__ for cls in type(error).__mro__ if getattr(builtins, cls.__name__, None) is cls)
-    return [known, type(error).__name__, str(error)[:500]]
+def names_of(error: type[BaseException]) -> list[str]:
+    """The nearest built-in class of an exception, and those between the two, its own the last."""
+    names = [cls.__name__ for cls in error.__mro__]
+    known = next(at for at, cls in enumerate(error.__mro__) if getattr(builtins, cls.__name__, None) is cls)
+    return names[known::-1]
+
+
+def error_of(error: BaseException) -> list[Any]:
+    """The names of an exception, and its text."""
+    return [names_of(type(error)), str(error)[:500]]
 
 
 # The process of the test.
@@ -220,19 +259,52 @@ class Proxy:
         return self._remote(self._handle, "call", given, named)
 
     def __getattr__(self, name: str) -> Any:
-        return self._remote(self._handle, "attr", (name,), {})
+        return self._remote(self._handle, "getattr", (name,), {})
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._remote(self._handle, "setattr", (name, value), {})
+
+    def __delattr__(self, name: str) -> None:
+        self._remote(self._handle, "delattr", (name,), {})
 
     def __getitem__(self, key: Any) -> Any:
         return self._remote(self._handle, "item", (key,), {})
 
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._remote(self._handle, "set_item", (key, value), {})
+
+    def __delitem__(self, key: Any) -> None:
+        self._remote(self._handle, "delete_item", (key,), {})
+
+    def __enter__(self) -> Any:
+        return self.__getattr__("__enter__")()
+
+    def __exit__(self, *_: object) -> None:
+        # An exception of the test cannot be handed over, and none of the reply's hides it.
+        self.__getattr__("__exit__")(None, None, None)
+
+    def __instancecheck__(self, value: Any) -> bool:
+        return type(value) is Proxy and self._remote(self._handle, "has_instance", (value,), {}) is True
+
+    def __subclasscheck__(self, value: Any) -> bool:
+        return type(value) is Proxy and self._remote(self._handle, "has_subclass", (value,), {}) is True
+
     def __contains__(self, value: Any) -> bool:
-        return self._remote(self._handle, "in", (value,), {}) is True
+        return self._says("in", value)
 
     def __len__(self) -> int:
         return operator_index(self._remote(self._handle, "len", (), {}))
 
     def __iter__(self) -> Any:
-        return iter(self._remote(self._handle, "iter", (), {}))
+        (iterator,) = self._remote(self._handle, "iter", (), {})
+        fetched, count = 0, 1
+        while members := iterator._remote(iterator._handle, "several", (count,), {}):  # noqa: SLF001  # of this class
+            yield from members
+            fetched += len(members)
+            count = 1 if fetched < MOST_ITEMS // 10 else MOST_ITEMS
+
+    def __next__(self) -> Any:
+        return self._remote(self._handle, "next", (), {})
 
     def __bool__(self) -> bool:
         return self._remote(self._handle, "bool", (), {}) is True
@@ -249,16 +321,41 @@ class Proxy:
     def __eq__(self, other: object) -> bool:
         # Only of two objects of the reply is equality the reply's own business.
         if isinstance(other, Proxy):
-            return self._remote(self._handle, "eq", (other,), {}) is True
+            return self._says("eq", other)
         return self._base is not None and bool(self._base == other)
 
-    def __lt__(self, other: Any) -> bool:
-        if not isinstance(other, Proxy):
-            return NotImplemented
-        return self._remote(self._handle, "lt", (other,), {}) is True
+    def _says(self, operation: str, value: Any) -> bool:
+        """Whether it says so of a value, and not of one that nobody knows as well: then it says so of everything."""
+        if self._remote(self._handle, operation, (value,), {}) is not True:
+            return False
+        try:
+            return self._remote(self._handle, operation, (os.urandom(8).hex(),), {}) is not True
+        except EOFError:  # its process has ended
+            raise
+        except Exception:  # noqa: BLE001  # it takes numbers alone
+            return True
 
-    def __add__(self, other: Any) -> Any:
-        return self._remote(self._handle, "add", (other,), {}) if isinstance(other, Proxy) else NotImplemented
+    def __neg__(self) -> Any:
+        return self._remote(self._handle, "neg", (), {})
+
+
+def compute(name: str) -> Any:
+    """A method of two operands."""
+
+    def method(self: Proxy, other: Any) -> Any:
+        if type(other) is not Proxy and self._base is not None:
+            return OPERATIONS[name](self._base, other)
+        if type(other) is not Proxy and name in COMPARISONS:
+            return NotImplemented
+        result = self._remote(self._handle, name, (other,), {})
+        # Of `f(1) - 3` a number may be whatever the test is content with.
+        return result if type(other) is Proxy or type(result) is Proxy else NotImplemented
+
+    return method
+
+
+for each in (*ARITHMETIC, *COMPARISONS, *(f"r{name}" for name in ARITHMETIC)):
+    setattr(Proxy, f"__{each}__", compute(each))
 
 
 def operator_index(value: Any) -> int:
@@ -273,6 +370,7 @@ class Remote:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
+        self._errors: dict[str, type[Exception]] = {}
 
     def __call__(self, handle: int, operation: str, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Carry out an operation there: its result, or the exception that it raised."""
@@ -280,13 +378,38 @@ class Remote:
         self._channel.send(request)
         answer = self._channel.receive()
         if "error" in answer:
-            raise exception_of(answer["error"])
+            raise self._exception_of(answer["error"])
+        print(answer.get("printed", ""), end="")  # noqa: T201  # the test may look at it
         self._bring_back(given, answer.get("back", ()))
         return unpacked(answer["v"], self.proxy)
 
-    def proxy(self, handle: int, base: Any) -> Proxy:
-        """The object with this handle, and the plain data that it is besides."""
-        return Proxy(self, handle, base)
+    def proxy(self, kind: str, handle: int, known: Any) -> Any:
+        """What stands for the object with this handle: of exceptions a class to catch them by."""
+        if kind == "exception":
+            return self.error_class(known)
+        if kind == "coroutine":
+            return self._awaited(handle)
+        return Proxy(self, handle, unpacked(known, self.proxy))
+
+    async def _awaited(self, handle: int) -> Any:
+        return self(handle, "await", (), {})
+
+    def error_class(self, names: list[str]) -> type[Exception]:
+        """The class of these names; never an AssertionError, which is the test's own."""
+        cls = getattr(builtins, str(names[0]), Exception)
+        if not (isinstance(cls, type) and issubclass(cls, Exception)) or issubclass(cls, AssertionError):
+            cls = RuntimeError
+        for name in map(str, names[1:]):
+            cls = self._errors.setdefault(name, type(name, (cls,), {}))
+        return cls
+
+    def _exception_of(self, described: list[Any]) -> BaseException:
+        """The exception that the reply's code raised."""
+        names, text = described
+        try:
+            return self.error_class(names)(text)
+        except Exception:  # noqa: BLE001  # UnicodeDecodeError takes five arguments
+            return RuntimeError(f"{names[-1]}: {text}")
 
     def own(self, value: Any) -> Any:
         """The handle of an object that is the reply's already; anything else cannot be handed over."""
@@ -305,18 +428,6 @@ class Remote:
             each.extend(value) if isinstance(each, (list, bytearray)) else each.update(value)
 
 
-def exception_of(described: list[str]) -> BaseException:
-    """The built-in exception that the reply's code raised; never an AssertionError, which is the test's own."""
-    known, own, text = map(str, described)
-    cls = getattr(builtins, known, Exception)
-    if not (isinstance(cls, type) and issubclass(cls, Exception)) or issubclass(cls, AssertionError):
-        cls = RuntimeError
-    try:
-        return cls(text)
-    except Exception:  # noqa: BLE001  # UnicodeDecodeError takes five arguments
-        return RuntimeError(f"{own}: {text}")
-
-
 def run_test(channel: Channel, source: str) -> list[str]:
     """Run a test against the names of the reply: the verdict and a reason."""
     remote = Remote(channel)
@@ -325,7 +436,8 @@ def run_test(channel: Channel, source: str) -> list[str]:
     except (EOFError, ValueError) as error:
         return ["failed", f"the code has ended: {error}"]
     if "error" in first:
-        return ["failed", "the code raises " + ": ".join(filter(None, map(str, first["error"][1:])))]
+        names, text = first["error"]
+        return ["failed", "the code raises " + ": ".join(filter(None, (names[-1], text)))]
     namespace: dict[str, Any] = {"__name__": "test", "__builtins__": builtins}
     try:
         names = {str(name): unpacked(value, remote.proxy) for name, value in first["names"].items()}
@@ -334,6 +446,9 @@ def run_test(channel: Channel, source: str) -> list[str]:
     except Unsupported as error:
         return ["unsupported", str(error)]
     except BaseException as error:  # noqa: BLE001  # also SystemExit: the end was not reached
+        # Importing unittest would cost as much time as both processes take to start.
+        if isinstance(error, getattr(sys.modules.get("unittest"), "SkipTest", ())):
+            return ["unsupported", f"the test skips itself: {error}"]
         line = _line_in(error)
         return ["failed", f"{type(error).__name__}{f' in line {line} of the test' if line else ''}: {error}"[:400]]
     return ["passed", ""]

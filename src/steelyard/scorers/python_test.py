@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import doctest
 import json
 import os
 import re
@@ -22,8 +23,8 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from textwrap import dedent
-from typing import Annotated, ClassVar, Final
+from textwrap import dedent, indent
+from typing import Annotated, ClassVar, Final, TypeGuard
 
 from steelyard.constraints import Within
 from steelyard.errors import ConfigError, DataError, ScorerError
@@ -45,6 +46,20 @@ _CODE_LINE: Final = re.compile(
 )
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _ONLY_DEFINE: Final = (*_DEFINITIONS, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
+_SKIPS: Final = re.compile(r"(?:unittest\.)?(?:skip(?:\(|\Z)|expectedFailure\Z)")
+_SESSION: Final = """
+import doctest
+try:
+    session = doctest.DocTestParser().get_doctest({text!r}, globals(), "session", None, 0)
+    doctest.DebugRunner(verbose=False).run(session)
+except doctest.DocTestFailure as failure:
+    raise AssertionError(failure.example.source.strip() + " gives " + failure.got.strip()) from None
+except doctest.UnexpectedException as failure:
+    raise failure.exc_info[1] from None
+if False:
+{script}
+"""
+"""Runs a session as doctest does; its names and imports stand below, where they are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +69,13 @@ class PythonTest:
     The code is that of the fenced block, of several the last that defines what the test uses, with the definitions
     before it, else the whole output. It runs in a process of its own, with the standard library alone, without network,
     environment, home and files. The test runs in another one and gets plain data from it, so a reply passes only by
-    returning what is expected. Objects of the reply's own classes are used by attributes, methods, items and text; the
-    test cannot hand over functions. Linux only; elsewhere it is refused without `--unsafe-code`.
+    returning what is expected. Objects of the reply's own classes are used by attributes, methods, operators, items and
+    text; the test cannot hand over functions. Linux only; elsewhere it is refused without `--unsafe-code`.
 
     Args:
-        test: Python code with assertions: `{{test}}` for a column that holds it. Functions `test...` that nothing calls
-            and classes of unittest are run after it. It imports the standard library alone, so no pytest.
+        test: Python code with assertions, or a session as doctest reads it (`>>> f(1)`): `{{test}}` for a column that
+            holds it. Functions `test...` that nothing calls and classes of unittest are run after it; one that skips
+            itself is an error. It imports the standard library alone, so no pytest.
         call: a line that is run after it: `check({{entry_point}})`.
         timeout_s: seconds for the test, all its calls included.
         memory_mib: MiB that each of the two processes may take.
@@ -85,7 +101,7 @@ class PythonTest:
             ConfigError: a test that cannot be parsed, imports other packages, asserts nothing, or calls nothing that
                 asserts.
         """
-        _checked_test(self.test, self.call)
+        _checked_test(_as_module(self.test), self.call)
 
     def prepare(self, sandbox: Sandbox) -> None:
         """Refuse to run code where it cannot be confined.
@@ -100,13 +116,13 @@ class PythonTest:
         """Test the code of one output.
 
         Raises:
-            DataError: the test hands a function to the code.
+            DataError: the test hands a function to the code, or skips itself.
             ScorerError: the processes could not be confined.
         """
         del sample
         if (score := unscored(_NAME, "", output)) is not None:
             return score
-        code = code_in(text_of(output), code_worker.wanted_by(f"{self.test}\n{self.call}"))
+        code = code_in(text_of(output), code_worker.wanted_by(f"{_as_module(self.test)}\n{self.call}"))
         if not code:
             return Score(
                 _NAME, None, outcome="unparsed", reason="the output holds no Python code", detail={"kind": "none"}
@@ -120,7 +136,8 @@ class PythonTest:
         return Score(_NAME, float(passed), passed=passed, reason=reason)
 
     def _run(self, code: str, *, unsafe: bool) -> tuple[str, str]:
-        test = f"{self.test}\n{self.call}\n{_own_calls(self.test, self.call)}\n"
+        test = _as_module(self.test)
+        test = f"{test}\n{self.call}\n{_own_calls(test, self.call)}\n"
         ours, theirs = socket.socketpair()
         read_end, write_end = os.pipe()
         with contextlib.ExitStack() as opened:
@@ -234,6 +251,18 @@ def _parses(code: str) -> bool:
     return True
 
 
+def _as_module(test: str) -> str:
+    """The test as a module, also where it is a session, of which some output is expected."""
+    if _parses(test):
+        return test
+    try:
+        expects = any(example.want for example in doctest.DocTestParser().get_examples(test))
+    except ValueError:  # blanks that are not as doctest wants them
+        return test
+    module = _SESSION.format(text=test, script=indent(doctest.script_from_examples(test), "    ")) if expects else test
+    return module if _parses(module) else test
+
+
 def _own_calls(test: str, call: str) -> str:
     """Lines that run what pytest and unittest would find: functions `test...` that nothing calls, and test cases."""
     tree = ast.parse(test)
@@ -266,6 +295,8 @@ def _checked_test(test: str, call: str) -> None:
         if not _parses(code):
             raise ConfigError(f"{name}: this is not Python code: {code!r:.80}")
     statements = ast.parse(f"{test}\n{call}\n{_own_calls(test, call)}").body
+    if skipped := [node.name for each in statements for node in ast.walk(each) if _is_skipped(node)]:
+        raise ConfigError(f"test: {skipped[0]} is skipped, or expected to fail, so no code could pass it")
     if missing := _imported_by(statements) - sys.stdlib_module_names:
         packages = ", ".join(sorted(missing))
         raise ConfigError(
@@ -291,10 +322,16 @@ def _checked_test(test: str, call: str) -> None:
 
 
 def _imported_by(statements: Sequence[ast.stmt]) -> set[str]:
-    """The packages that statements import which stand under no condition."""
-    names = [alias.name for node in statements if isinstance(node, ast.Import) for alias in node.names]
-    names += [node.module or "" for node in statements if isinstance(node, ast.ImportFrom)]
+    """The packages that statements import which stand under no condition, those of a session included."""
+    sessions = [node for node in statements if isinstance(node, ast.If) and ast.unparse(node.test) == "False"]
+    nodes = [*statements, *(inside for node in sessions for inside in node.body)]
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
     return {name.partition(".")[0] for name in names}
+
+
+def _is_skipped(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    return isinstance(node, _DEFINITIONS) and any(_SKIPS.match(ast.unparse(each)) for each in node.decorator_list)
 
 
 def _asserts(statement: ast.AST) -> bool:
