@@ -105,3 +105,26 @@ def test_no_text_raises_and_each_claim_has_its_place(text, n):
 @pytest.mark.parametrize("piece", ["1. ", "1", "- ", "[", '["', '{"a":', "{", "\n", "\n> ", "| a ", "```\n", "Q1: "])
 def test_text_that_repeats_a_mark_without_end_holds_no_verdict(piece):
     assert labels(piece * (200_000 // len(piece)), 2) == ["", ""]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "1. Supported. 2. Not supported. 3. Supported.",
+        "1. **Supported** 2. **Not supported** 3. **Supported**",
+        "Verdicts: 1: yes, 2: no, 3: yes",
+        "Claim 1 is supported by the text. Claim 2 is not supported. Claim 3 is supported.",
+        "1. Supported (see para. 2); 2. Not supported; 3. Supported\n\nOverall, two of three are supported.",
+        "1、支持。2、不支持。3、支持。",
+        "第一条：支持；第二条：不支持；第三条：支持",
+        "1. Yes\n2. No\n3. Yes\n4. Overall: No",
+        "1. Yes\n2. No\n3. Yes\n4. Summary: mostly supported, so yes.",
+    ],
+)
+def test_entries_on_one_line_and_a_last_one_that_sums_up(reply):
+    assert labels(reply, 3) == ["yes", "no", "yes"]
+
+
+def test_a_sentence_that_speaks_of_something_is_no_verdict_of_a_list():
+    assert labels("I would answer yes to both.\nThe context supports it.", 2) == ["", ""]
+    assert labels("The tower is tall: yes\nIt is not supported that it opened in 1890: no.", 2) == ["yes", "no"]

@@ -29,11 +29,21 @@ _EARLIER: Final = 3
 _MOST_STARTS: Final = 20
 _CHINESE: Final = "一二三四五六七八九十"
 _MARKS: Final = r"[ \t>|*_#-]{0,12}"
-_ENTRY: Final = re.compile(
-    rf"^{_MARKS}(?:{any_of(words('entry_noun'))}[\s_#]{{0,3}})?[(\[]?"
+_NUMERAL: Final = (
+    rf"(?P<noun>{any_of(words('entry_noun'))}[\s_#]{{0,3}})?[(\[]?"
     rf"(?P<number>\d{{1,3}}|[{_CHINESE}](?=[条题项点、]))[)\]]?[条题项点]?"
-    r"(?:[*_ \t]{0,4}(?:[:.)、：．|](?!\d)|[-–—][ \t]|$)|(?<=[\d)\]])[ \t](?=(?-i:YES|NO|Yes|No)\b))[*_ \t]{0,4}",
+)
+_SAID_OF_NOUN: Final = r"(?(noun)[ \t](?:is|was)[ \t](?=\w)|(?!))"
+"""`Claim 1 is supported` has no mark behind its number."""
+_ENTRY: Final = re.compile(
+    rf"^{_MARKS}{_NUMERAL}(?:{_SAID_OF_NOUN}|"
+    r"[*_ \t]{0,4}(?:[:.)、：．|](?!\d)|[-–—][ \t]|$)|(?<=[\d)\]])[ \t](?=(?-i:YES|NO|Yes|No)\b))[*_ \t]{0,4}",
     re.IGNORECASE | re.MULTILINE,
+)
+_INLINE: Final = re.compile(
+    rf"(?:(?<=[\s.;,|；。，、：])|(?<=\A))\**{_NUMERAL}(?:{_SAID_OF_NOUN}|"
+    r"(?:\*\*)?\s?(?:[:.)、：．](?!\d)|[-–—][ \t])|(?<=[)\]]))",
+    re.IGNORECASE,
 )
 _SUMS_UP: Final = re.compile(
     r"^[ \t*_#-]{0,9}(?:overall|in (?:summary|conclusion|total)|summary|final|conclusion|to sum up|total"
@@ -49,6 +59,7 @@ _ROW: Final = re.compile(
 )
 _NUMBER: Final = re.compile(r"\D{0,20}(\d{1,4})\D{0,3}\Z")
 _EDGES: Final = " \t\n*-–—:：,，"
+_AROUND: Final = " \t\r*_#>|.!。()[]\"'-–—"
 _Numbered = tuple[int | None, Verdict]
 
 
@@ -71,7 +82,7 @@ def read_verdict_list(text: str, n: int) -> tuple[Verdict | None, ...]:
     ['yes', None, 'no']
     """
     shown = without_reasoning(text)[0].strip()[: _LONGEST + _LONGEST_PER_CLAIM * n]
-    verdicts: Sequence[_Numbered] = list(_in_json(shown, n)) or list(_in_entries(shown, n))
+    verdicts: Sequence[_Numbered] = list(_in_json(shown, n)) or list(_in_entries(_on_lines(shown, n), n))
     if len({number for number, _ in verdicts}) < n and (row := _in_a_row(shown, n)):
         verdicts = row
     verdicts = _in_order(verdicts or list(_in_lines(shown, n)), n)
@@ -100,16 +111,34 @@ def _in_order(verdicts: Sequence[_Numbered], n: int) -> Sequence[_Numbered]:
     return [(number, verdict) for number, (_, verdict) in enumerate(verdicts, 1)] if len(verdicts) == n else []
 
 
+def _on_lines(text: str, n: int) -> str:
+    """A text with a line for each entry, where all `n` follow each other on one."""
+    if n < 2 or len([*islice(_ENTRY.finditer(text), 2)]) > 1:  # one alone is an entry with all that follows
+        return text
+    starts: list[int] = []
+    for match in _INLINE.finditer(text):
+        if _numeral(match) == len(starts) + 1:
+            starts.append(match.start())
+    if len(starts) != n or "\n" in text[starts[0] : starts[-1]].strip():
+        return text
+    ends = [*starts[1:], len(text)]
+    return "\n".join(text[start:end].rstrip(" \t,;|；，、") for start, end in zip(starts, ends, strict=True))
+
+
+def _numeral(match: re.Match[str]) -> int:
+    return int(match["number"]) if match["number"].isdigit() else _CHINESE.index(match["number"]) + 1
+
+
 def _in_entries(text: str, n: int) -> Iterator[_Numbered]:
     """Verdicts of numbered entries, each with all that follows it up to the next number or a line that sums up."""
     matches = list(_ENTRY.finditer(text))
     ends = [match.start() for match in matches[1:]] + [len(text)]
     entries: list[tuple[int, str]] = []
     for match, end in zip(matches, ends, strict=False):
-        numeral = match["number"]
-        number = int(numeral) if numeral.isdigit() else _CHINESE.index(numeral) + 1
+        number = _numeral(match)
         body = text[match.end() : min(end, match.end() + _LONGEST_ENTRY)]
-        if number <= n + 1 and body.strip():
+        sums_up = not 1 <= number <= n and _SUMS_UP.match(body) is not None
+        if number <= n + 1 and body.strip() and not sums_up:
             entries.append((number, body))
     for number, body in entries[-_EARLIER * (n + 1) :]:
         summed_up = _SUMS_UP.search(body, 1)
@@ -117,13 +146,14 @@ def _in_entries(text: str, n: int) -> Iterator[_Numbered]:
 
 
 def _in_lines(text: str, n: int) -> Iterator[_Numbered]:
-    """Verdicts of lines without numbers."""
+    """Verdicts of lines without numbers, each at an end of its line: in between, a sentence speaks of something."""
     lines = [line for line in text.splitlines() if re.search(r"\w", line)]
     if len(lines) > _EARLIER * n + _MOST_STARTS:
         return
-    for line in lines:
-        verdict = _of_entry(line[:_LONGEST_ENTRY])
-        if verdict.outcome == "scored" or verdict.kind == "ambiguous":
+    for line in (line.strip(_AROUND)[:_LONGEST_ENTRY] for line in lines):
+        verdict = _of_entry(line)
+        start, end = verdict.span or (0, 0)
+        if verdict.kind == "ambiguous" or (verdict.outcome == "scored" and (start == 0 or end == len(line))):
             yield None, verdict
 
 
