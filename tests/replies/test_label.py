@@ -176,3 +176,15 @@ def test_replies_of_five_languages_give_the_label_that_they_mean_or_none():
     read = [(reply["label"], read_one(reply["text"], reply["labels"])[0], reply["text"]) for reply in replies]
     assert [text for meant, label, text in read if label and label != meant] == []
     assert sum(meant == label for meant, label, _ in read) >= 0.92 * len(read)
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("This is a payment issue because the label is billing.", "billing"),
+        ("I would not say technical because the category is billing", "billing"),
+        ("I am unsure, because the ticket is billing only in part.", ""),
+    ],
+)
+def test_a_reason_that_names_the_label_gives_it(text, label):
+    assert read_label(text, ["billing", "technical", "account"]).label == label
