@@ -157,6 +157,22 @@ def test_sequences_may_be_asked_and_are_set_back(postgres):
     assert ground.run("SELECT last_value, is_called FROM staff_numbers") == [(1, False)]
 
 
+def test_functions_of_extensions_are_found_beside_a_schema(postgres):
+    ground, trial = postgres
+    ground.run("CREATE EXTENSION fuzzystrmatch")
+    ground.run("CREATE TABLE boats (id int)")
+    try:
+        with ground.sandbox() as box:
+            for changes in (False, True):
+                near = "FROM boats WHERE levenshtein(name, 'Wrens') = 1"
+                statement = f"{'DELETE' if changes else 'SELECT name'} {near} AND id > 1"
+                assert box.run(replace(trial, changes=changes), statement, limits=LIMITS).failure is None
+            assert box.run(trial, "DROP TABLE public.boats", limits=LIMITS).failure is not None
+    finally:
+        ground.run("DROP TABLE boats")
+        ground.run("DROP EXTENSION fuzzystrmatch")
+
+
 def test_role_that_may_draw_from_a_sequence_elsewhere_is_refused(postgres):
     ground, trial = postgres
     role = ground.run("SELECT current_database()")[0][0]

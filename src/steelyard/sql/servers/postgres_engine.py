@@ -88,6 +88,12 @@ WHERE p.provolatile = 'v' AND (n.nspname = 'pg_catalog' OR EXISTS (
 """
 """Every function of PostgreSQL or an extension that may do more than compute: whatever a later version brings; and
 whether it can be called as an attribute of its only argument."""
+_EXTENDED: Final = """
+SELECT pg_catalog.quote_ident(n.nspname) FROM pg_catalog.pg_namespace AS n
+WHERE n.nspname <> 'pg_catalog' AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
+AND n.oid IN (SELECT extnamespace FROM pg_catalog.pg_extension) ORDER BY 1
+"""
+"""The schemas in which extensions were installed: a statement calls their functions without a schema."""
 
 
 class PostgresEngine(ServerSession):
@@ -100,6 +106,7 @@ class PostgresEngine(ServerSession):
     def __init__(self) -> None:
         super().__init__()
         self._functions: frozenset[str] = frozenset()
+        self._extended: tuple[str, ...] = ()
         self._begins: dict[tuple[float, str, bool], bytes] = {}
 
     def login(self, login: ServerLogin) -> Greeting:
@@ -121,6 +128,7 @@ class PostgresEngine(ServerSession):
                 **dict(login.options),  # type: ignore[arg-type]  # two texts, checked with the address
             )
             rows = connection.execute(_FUNCTIONS).fetchall()
+            self._extended = tuple(name for (name,) in connection.execute(_EXTENDED).fetchall())
             connection.execute("SELECT set_config('steelyard.writes_to', %s, false)", [login.writes_to])
             faults = tuple(
                 str(row[0]) for row in connection.execute(catalog_query("postgres_role").encode()).fetchall()
@@ -213,7 +221,8 @@ class PostgresEngine(ServerSession):
             if connection.info.server_version >= _LOOKS_FOR_CALLER:
                 settings += ["client_connection_check_interval = 1000"]
             if work.schema:
-                settings += [f"search_path = {sql.Identifier(work.schema).as_string(connection)}"]
+                path = (sql.Identifier(work.schema).as_string(connection), *self._extended)
+                settings += [f"search_path = {', '.join(path)}"]
             begin = f"BEGIN TRANSACTION READ {'WRITE' if work.changes else 'ONLY'}"
             self._begins[key] = "; ".join([begin, *(f"SET LOCAL {setting}" for setting in settings)]).encode()
         return self._begins[key]
