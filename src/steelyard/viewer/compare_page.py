@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import fmean
 from typing import Final
 
@@ -17,8 +17,6 @@ from steelyard.analysis.comparison.comparison_values import CLAIMS, Comparison, 
 from steelyard.analysis.comparison.grid import width_text
 from steelyard.analysis.comparison.settings import settings_of
 from steelyard.analysis.numbers import count_text, interval_text, score_title, verdict_words
-from steelyard.analysis.scores.score_summary_values import ScoreSummary
-from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.report.charts.plots import MOST_LINKED, ScatterChart, ScatterPoint
 from steelyard.report.page_runs import run_labels
@@ -41,38 +39,6 @@ _ROOM: Final = 0.05
 _WITHOUT_VERDICT: Final = frozenset({"unparsed", "refused"})
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedRun:
-    """A run of the comparison.
-
-    Args:
-        summary: its summary.
-        score: the compared one; None where the run has no value of it.
-        pair: its comparison with the baseline; None for the baseline itself, as are the next three.
-        settings: the settings in which it differs from the baseline.
-        is_linked: whether lists of samples by outcome are about the score that is compared.
-        scatter: values of every sample; None where the table of outcomes says as much.
-    """
-
-    summary: RunSummary
-    score: ScoreSummary | None
-    pair: PairComparison | None = None
-    settings: Section | None = None
-    is_linked: bool = False
-    scatter: ScatterChart | None = None
-
-    @property
-    def text(self) -> str:
-        """The difference with its sign and unit; "" for the baseline."""
-        return difference_text(self.pair) if self.pair else ""
-
-    @property
-    def interval(self) -> str:
-        """The 95 % CI of the difference, both ends with their signs; "" where there is none."""
-        headline = self.pair.headline if self.pair else None
-        return interval_text(headline.interval, share=headline.unit, sign=True) if headline else ""
-
-
 def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
     """The route of the page."""
 
@@ -86,12 +52,20 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
         second = request.query_params.get("second", "")
         chosen = request.query_params.getlist("columns")
         _refuse_unknown_score(runs, second)
-        compared, shown_runs, section, rows = _computed(pages, runs, score, second)
+        compared, scatters, section, rows = _computed(pages, runs, score, second)
+        summaries = [compared.baseline, *compared.others]
         return pages.page(
             request,
             "compare.html.j2",
             baseline=runs[0],
-            runs=shown_runs,
+            summaries=summaries,
+            pairs=compared.pairs,
+            unread=any((rate := summary.rate(compared.score)) and rate.unparsed for summary in summaries),
+            settings={pair.other: settings_section(pair) for pair in compared.pairs},
+            linked={pair.other for pair in compared.pairs if _is_linked(pair, runs[0])},
+            scatters=scatters,
+            difference_of=difference_text,
+            interval_of_difference=_interval,
             versions={run.id: _versions(pages, datasets, runs[0], run) for run in runs[1:]},
             notes=compared.notes,
             width=_width(compared.pairs),
@@ -108,9 +82,9 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             words=verdict_words(runs[0].score_infos.get(compared.score)),
             chosen=chosen,
             section=section,
-            methods=methods_section([run.summary for run in shown_runs], compared),
+            methods=methods_section(summaries, compared),
             rows=rows,
-            run_names=run_labels([compared.baseline, *compared.others]),
+            run_names=run_labels(summaries),
             others=[run.id for run in runs[1:]],
         )
 
@@ -132,17 +106,16 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
     return [Route("/compare", comparison), Route("/compare/chosen", choose)]
 
 
-Computed = tuple[Comparison, tuple[ComparedRun, ...], Section, tuple[ChangedRow, ...]]
-"""A comparison, each of its runs, the section of all figures, and the changed samples of all pairs."""
+Computed = tuple[Comparison, Mapping[str, ScatterChart | None], Section, tuple[ChangedRow, ...]]
+"""A comparison, values of every sample for each other run, the section of all figures, and the changed samples."""
 
 
 def _computed(pages: Pages, runs: Sequence[Run], score: str | None, second: str) -> Computed:
     def compute() -> Computed:
         compared = pages.comparison(runs, score)
-        baseline = ComparedRun(compared.baseline, compared.baseline.rate(compared.score))
-        others = [_shown(pages, runs, *other, second) for other in zip(compared.others, compared.pairs, strict=True)]
-        section = _without_repeats(comparison_section(compared, runs), [run.settings for run in others])
-        return compared, (baseline, *others), section, changed_rows(pages, runs, compared.pairs)
+        scatters = {run.id: _scatter_of(pages, runs[0], run, compared.score, second) for run in runs[1:]}
+        section = _without_repeats(comparison_section(compared, runs), [*map(settings_section, compared.pairs)])
+        return compared, scatters, section, changed_rows(pages, runs, compared.pairs)
 
     return pages.kept("shown comparison", runs, (score, second), compute)
 
@@ -169,7 +142,7 @@ def _refuse_unknown_score(runs: Sequence[Run], second: str) -> None:
             raise ConfigError(f"run {run.id} has no score {second!r}{did_you_mean(second, list(run.score_order))}")
 
 
-def _without_repeats(section: Section, settings: Collection[Section | None]) -> Section:
+def _without_repeats(section: Section, settings: Collection[Section]) -> Section:
     """The section without what the page shows above it: settings that differ, and counts of outcomes.
 
     Args:
@@ -184,16 +157,16 @@ def _without_repeats(section: Section, settings: Collection[Section | None]) -> 
     return replace(section, parts=parts)
 
 
-def _shown(pages: Pages, runs: Sequence[Run], summary: RunSummary, pair: PairComparison, second: str) -> ComparedRun:
-    other = next(run for run in runs if run.id == pair.other)
+def _is_linked(pair: PairComparison, baseline: Run) -> bool:
+    """Whether lists of samples by outcome are about the score that is compared, and hold the pairs of samples."""
     # The list of a run's samples pairs all that share an id.
-    is_linked = (
-        pair.overlap.aligned == "id"
-        and not pair.overlap.n_unpaired(other="changed")
-        and pair.score == runs[0].manifest.get("primary")
-    )
-    scatter = _scatter_of(pages, runs[0], other, pair.score, second)
-    return ComparedRun(summary, summary.rate(pair.score), pair, settings_section(pair), is_linked, scatter)
+    is_paired = pair.overlap.aligned == "id" and not pair.overlap.n_unpaired(other="changed")
+    return is_paired and pair.score == baseline.manifest.get("primary")
+
+
+def _interval(pair: PairComparison) -> str:
+    """The 95 % CI of the difference, both ends with their signs; "" where there is none."""
+    return interval_text(pair.headline.interval, share=pair.headline.unit, sign=True)
 
 
 def _width(pairs: Sequence[PairComparison]) -> float:
