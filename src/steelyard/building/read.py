@@ -92,7 +92,12 @@ def parse(text: str, file: str) -> Node:
         return _parse_json(text, source)
     if file.lower().endswith(".toml"):
         return parse_toml(text, source)
-    return _parse_yaml(text, source)
+    # Parse YAML; tags, duplicate keys, several documents and alias bombs are rejected.
+    long_tag = _LONG_TAG.search(text)
+    if long_tag:
+        line = text.count("\n", 0, long_tag.start()) + 1
+        raise ConfigError("a tag or directive; a configuration is plain data", Location(source.file, line))
+    return _nodes_of_events(text, source)
 
 
 def _parse_json(text: str, source: SourceFile) -> Node:
@@ -112,15 +117,6 @@ def _parse_json(text: str, source: SourceFile) -> Node:
     # tabs, which occur only outside of strings, become spaces.
     shape = _NOT_PLAIN_ASCII.sub("_", text).replace("\t", " ")
     return _nodes_of_events(shape, source, json_text=text)
-
-
-def _parse_yaml(text: str, source: SourceFile) -> Node:
-    """Parse YAML; tags, duplicate keys, several documents and alias bombs are rejected."""
-    long_tag = _LONG_TAG.search(text)
-    if long_tag:
-        line = text.count("\n", 0, long_tag.start()) + 1
-        raise ConfigError("a tag or directive; a configuration is plain data", Location(source.file, line))
-    return _nodes_of_events(text, source)
 
 
 def _nodes_of_events(text: str, source: SourceFile, json_text: str | None = None) -> Node:

@@ -381,7 +381,7 @@ def prompts(
 
     A configuration names a prompt, packaged or a file, as template. JSON schemas of replies are listed as replies/NAME.
     """
-    names = _prompt_names()
+    names = (*packaged_prompts(), *(f"{_REPLIES}{name}" for name in packaged_replies()))
     if not name:
         if to is not None:
             raise ConfigError("--to copies one prompt: name it, for example steelyard prompts zh/choice --to mine.txt")
@@ -401,10 +401,6 @@ def prompts(
     except (OSError, ValueError) as error:
         raise ConfigError(f"{to} cannot be written: {getattr(error, 'strerror', None) or error}") from error
     typer.echo(f"wrote {to}: name it as {'reply' if name.startswith(_REPLIES) else 'template'}")
-
-
-def _prompt_names() -> tuple[str, ...]:
-    return (*packaged_prompts(), *(f"{_REPLIES}{name}" for name in packaged_replies()))
 
 
 def _prompt_text(name: str) -> str:

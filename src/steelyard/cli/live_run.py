@@ -186,7 +186,12 @@ class _PlainLines:
                 self._last[progress.target] = (progress.done, now)
                 with while_read():
                     say(self._to, f"{progress.target}: {_words(progress, self._currency)}")
-                self._print_retries()
+                # Print the retries of all targets together, if they have changed since the last such line.
+                retries = retry_text(self._control.retries)
+                if retries != self._retries:
+                    self._retries = retries
+                    with while_read():
+                        say(self._to, f"all targets: {retries}")
                 if self._control.workers:
                     with while_read():
                         say(self._to, self._control.workers)
@@ -194,14 +199,6 @@ class _PlainLines:
     @property
     def _currency(self) -> str:
         return self._control.meter.currency if self._control.meter else ""
-
-    def _print_retries(self) -> None:
-        """Print the retries of all targets together, if they have changed since the last such line."""
-        retries = retry_text(self._control.retries)
-        if retries != self._retries:
-            self._retries = retries
-            with while_read():
-                say(self._to, f"all targets: {retries}")
 
 
 def _screen(to: Console, control: RunHandle) -> Group:

@@ -103,7 +103,8 @@ def _section(kind: Kind, name: str, nested: dict[str, type]) -> Iterator[str]:
     if short is None or not keys:
         yield from ("", f"It has no keys: write `{name}`.")
         return
-    if _is_short(short.hint):
+    # Whether a value of this type can be other than a mapping, so that it differs from the mapping of all keys.
+    if any(member in LEAVES or is_literal(member) for member in members(short.hint) if member is not type(None)):
         yield from ("", f"Short form: `{{{name}: {short.name.upper()}}}`.")
     yield ""
     yield from _table(registered, keys, nested)
@@ -119,11 +120,6 @@ def _shared_keys(nested: dict[str, type]) -> Iterator[str]:
     )
     yield ""
     yield from _table(Adapted, keys, nested)
-
-
-def _is_short(hint: Any) -> bool:
-    """Whether a value of this type can be other than a mapping, so that it differs from the mapping of all keys."""
-    return any(member in LEAVES or is_literal(member) for member in members(hint) if member is not type(None))
 
 
 def _table(cls: type, keys: Mapping[str, Key], nested: dict[str, type]) -> Iterator[str]:

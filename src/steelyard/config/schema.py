@@ -210,10 +210,6 @@ def _scalar_forms(
         forms.append(
             _closed({name: scalar, **others, **extra}, [name, *(other for other in required if other != key.name)])
         )
-    if not required and (key is None or not _takes_null(key)):
+    if not required and (key is None or not (is_json(key.hint) or type(None) in members(key.hint))):
         forms.append(_closed({name: {"type": "null"}, **extra}, [name]))
     return forms
-
-
-def _takes_null(key: Key) -> bool:
-    return is_json(key.hint) or type(None) in members(key.hint)

@@ -67,14 +67,10 @@ def html_text(page: str, name: str = "the page") -> str:
         if tag:
             writer.tag(tag)
         else:
-            writer.text(_unescaped(text))
+            # Decode character references; a number that is too large for any character becomes U+FFFD.
+            plain = html.unescape(_LONG_NUMBER.sub("\ufffd", text)) if "&" in text else text
+            writer.text(_CONTROL.sub("", plain))
     return writer.joined()
-
-
-def _unescaped(text: str) -> str:
-    """Decode character references; a number that is too large for any character becomes U+FFFD."""
-    plain = html.unescape(_LONG_NUMBER.sub("\ufffd", text)) if "&" in text else text
-    return _CONTROL.sub("", plain)
 
 
 def _tokens(page: str) -> Iterator[tuple[str, str]]:

@@ -157,11 +157,7 @@ def _shown_rows(table: Table, columns: frozenset[int], sheet_cells: _ShownCells)
             elif isinstance(cell, dt.time | dt.timedelta | dt.datetime):
                 texts[column] = _time(cell)
         texts |= sheet_cells.texts.get(row.number, {})
-        yield Row(row.number, _with(row.cells, texts)) if texts else row
-
-
-def _with(cells: Any, texts: Mapping[int, str]) -> Sequence[Any]:
-    return [texts.get(column, cell) for column, cell in enumerate(cells)]
+        yield Row(row.number, [texts.get(column, cell) for column, cell in enumerate(row.cells)]) if texts else row
 
 
 def _time(value: dt.time | dt.timedelta | dt.datetime) -> str:

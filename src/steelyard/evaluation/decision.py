@@ -177,7 +177,9 @@ class Decision:
             unit = self.next_unit
             if not all(self.has(target, no) for target in self.hypothesis.targets for no in unit):
                 return
-            self._read_unit(self._value_of(unit))
+            # The mean of a unit's samples on [0, 1]; None where none of them has a value on every side.
+            values = [value for no in unit if (value := self._sample_value(no)) is not None]
+            self._read_unit(sum(values) / len(values) if values else None)
             for target in self.hypothesis.targets:
                 for no in unit:
                     del self._values[target, no]
@@ -194,11 +196,6 @@ class Decision:
         """Whether all repeats of a sample that was not read yet have arrived."""
         values = self._values.get((target, no))
         return values is not None and values.repeats >= self.repeats
-
-    def _value_of(self, unit: Sequence[int]) -> float | None:
-        """The mean of a unit's samples on [0, 1]; None where none of them has a value on every side."""
-        values = [value for no in unit if (value := self._sample_value(no)) is not None]
-        return sum(values) / len(values) if values else None
 
     def _sample_value(self, no: int) -> float | None:
         means = []

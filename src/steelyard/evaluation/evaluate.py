@@ -358,7 +358,8 @@ async def shown(targets: Sequence[Progress]) -> AsyncIterator[None]:
         targets: grows, and its entries change, during the run.
     """
     to = sys.stderr
-    if not _redraws(to):
+    # Whether a carriage return begins the line anew: in a terminal, and in the output of a notebook's cell.
+    if not (to is not None and (to.isatty() or type(to).__module__.startswith("ipykernel."))):
         yield
         return
     watch = asyncio.create_task(_watch(to, targets))
@@ -368,11 +369,6 @@ async def shown(targets: Sequence[Progress]) -> AsyncIterator[None]:
         watch.cancel()
         with contextlib.suppress(asyncio.CancelledError, OSError):  # the terminal may have been closed
             await watch
-
-
-def _redraws(to: TextIO | None) -> bool:
-    """Whether a carriage return begins the line anew: in a terminal, and in the output of a notebook's cell."""
-    return to is not None and (to.isatty() or type(to).__module__.startswith("ipykernel."))
 
 
 async def _watch(to: TextIO, targets: Sequence[Progress]) -> None:

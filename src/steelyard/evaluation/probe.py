@@ -125,7 +125,7 @@ def cost_line(planned: Sequence[PlannedProbe], prices: PriceTable | None) -> str
     """The number of probes and their cost, as a sentence to show before they are sent."""
     count = f"{len(planned)} probe{'s' if len(planned) != 1 else ''} will be sent, one call each"
     tokens = sum(probe.request.input_tokens for probe in planned)
-    costs = [_least_money(probe, prices) for probe in planned]
+    costs = [_money(probe, prices, Usage(probe.request.input_tokens, 0)) for probe in planned]
     known_costs = [money for money in costs if money is not None]
     if prices is None or not known_costs:
         price = "an endpoint may charge for them; set options.prices to see how much"
@@ -261,10 +261,6 @@ def _constants(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
         is_role = last_part.partition("[")[0] in {"role", "type"}
         if names_it and not is_role and last_part not in _TUNING and "{{" not in str(value) and value != "":
             yield key, value if isinstance(value, str) else json.dumps(value)
-
-
-def _least_money(planned: PlannedProbe, prices: PriceTable | None) -> float | None:
-    return _money(planned, prices, Usage(planned.request.input_tokens, 0))
 
 
 def _money(planned: PlannedProbe, prices: PriceTable | None, usage: Any) -> float | None:

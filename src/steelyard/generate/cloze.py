@@ -161,7 +161,8 @@ def rare_words(chunks: Sequence[Chunk]) -> dict[str, tuple[str, ...]]:
     ranked_words: dict[str, tuple[str, ...]] = {}
     for document in dict.fromkeys(chunk.document for chunk in chunks):
         document_chunks = [chunk for chunk in chunks if chunk.document == document]
-        repeated_runs = _runs_that_come_again(document_chunks)
+        counts = Counter(run for chunk in document_chunks for run in _runs(chunk.text))
+        repeated_runs = {run for run, count in counts.items() if count > 1 and not _with_function_word(run)}
         terms = [_words_of(chunk.text) | repeated_runs.intersection(_runs(chunk.text)) for chunk in document_chunks]
         frequency = Counter(word for words in terms for word in words)
         for chunk, words in zip(document_chunks, terms, strict=True):
@@ -176,11 +177,6 @@ def _words_of(text: str) -> set[str]:
         for word in tokens(text)
         if len(word) >= 4 and word.isalpha() and not _HAN.search(word) and not is_stop(word)
     }
-
-
-def _runs_that_come_again(chunks: Sequence[Chunk]) -> set[str]:
-    counts = Counter(run for chunk in chunks for run in _runs(chunk.text))
-    return {run for run, count in counts.items() if count > 1 and not _with_function_word(run)}
 
 
 def _runs(text: str) -> Iterator[str]:

@@ -151,7 +151,9 @@ def defect_of(question: str) -> str:
     """
     if len(_WITHOUT_BLANKS.findall(question)) < _LEAST_LETTERS and len(question.split()) < _least_words(question):
         return "too_short"
-    if _weight(question) > _MOST_TOKENS:
+    # Words of a text, roughly: a wide letter counts as one, four letters of an alphabet as well.
+    wide = len(_WIDE.findall(question))
+    if (wide + (len(question) - wide) / 4) > _MOST_TOKENS:
         return "too_long"
     if not _asks(question):
         return "no_question"
@@ -174,12 +176,6 @@ def pointing_of(question: str) -> Pointing:
     ('refers_to_text', 'refers_to_figure', 'refers_to_document')
     """
     return next((pointing for pointing in _POINTINGS if _phrase(pointing).search(question)), "")
-
-
-def _weight(text: str) -> float:
-    """Words of a text, roughly: a wide letter counts as one, four letters of an alphabet as well."""
-    wide = len(_WIDE.findall(text))
-    return wide + (len(text) - wide) / 4
 
 
 def _asks(text: str) -> bool:

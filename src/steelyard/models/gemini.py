@@ -160,7 +160,9 @@ class Gemini(EndpointModel):
         try:
             if answer.status == 200 and _CONTINUED in (data := mapping_or_empty(parse_json(answer))):
                 return _reply(items_of(data[_CONTINUED]), answer)
-            opened = opened_answer(answer, _part_of(answer))
+            # The key that the answer must have: a prompt that was blocked brings no candidates.
+            is_blocked = b'"blockReason"' in answer.body and b'"candidates"' not in answer.body
+            opened = opened_answer(answer, ("promptFeedback" if is_blocked else "candidates"))
         except Fault as fault:
             if fault.kind == "rate_limit" and b"limit: 0" in answer.body:
                 # No quota at all for this model, which no waiting changes.
@@ -191,12 +193,6 @@ def _joined(chunks: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
         whole["candidates"] = [first]
     is_whole = bool(first.get("finishReason") or mapping_or_empty(whole.get("promptFeedback")).get("blockReason"))
     return whole if is_whole else None
-
-
-def _part_of(answer: Answer) -> str:
-    """The key that the answer must have: a prompt that was blocked brings no candidates."""
-    is_blocked = b'"blockReason"' in answer.body and b'"candidates"' not in answer.body
-    return "promptFeedback" if is_blocked else "candidates"
 
 
 def _continuation(answer: Answer) -> str:

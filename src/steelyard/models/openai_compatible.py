@@ -228,7 +228,9 @@ def reply_of(data: Any, answer: Answer) -> Reply:
     data = mapping_or_empty(data)
     message = mapping_or_empty(choice.get("message"))
     text = content_text(message.get("content"))
-    finish = _finish(choice)
+    # The finish reason in OpenAI's terms; "stop" where it is missing or not text.
+    reason = choice.get("finish_reason")
+    finish = finish_named(reason) if isinstance(reason, str) and reason else "stop"
     if not text and message.get("refusal"):
         text, finish = content_text(message["refusal"]), "refusal"
     # A model that is forced to call a tool (`tool_choice`) ends its reply with "stop".
@@ -275,12 +277,6 @@ def _without(path: str, data: Mapping[str, Any], answer: Answer) -> Fault:
     message = f"the reply (status {answer.status}) has no {path}; {keys_named((data,))}: {quoted(answer.body)}"
     fault = Fault("empty", message, billed=True)
     return said_nothing(fault) if "choices" in data and path == "choices" else mismatch(fault, answer)
-
-
-def _finish(choice: Mapping[str, Any]) -> str:
-    """The finish reason in OpenAI's terms; "stop" where it is missing or not text."""
-    reason = choice.get("finish_reason")
-    return finish_named(reason) if isinstance(reason, str) and reason else "stop"
 
 
 def _usage(data: Mapping[str, Any], text: str) -> Usage:

@@ -284,11 +284,7 @@ def _stated(reply: JudgeReply, matches: Sequence[re.Match[str]]) -> Iterator[Can
 
 
 def _is_conditional(text: str, start: int, end: int) -> bool:
-    sentence = _sentence(text, start) + text[start : start + 2]
-    return text[end : end + 1] == "?" or pattern("yes_no", "condition").search(sentence) is not None
-
-
-def _sentence(text: str, start: int) -> str:
-    """The text before `start` in its sentence."""
+    # The text before `start` in its sentence.
     begin = max(text.rfind(mark, max(0, start - _SENTENCE), start) for mark in ".;\n。") + 1
-    return text[max(begin, start - _SENTENCE) : start]
+    sentence = text[max(begin, start - _SENTENCE) : start] + text[start : start + 2]
+    return text[end : end + 1] == "?" or pattern("yes_no", "condition").search(sentence) is not None

@@ -275,17 +275,13 @@ def _gather(text: str, pieces: Iterator[tuple[int, int]], budget: int, overlap: 
     for piece in pieces:
         if run and token_weight(text[run[0][0] : piece[1]]) > budget:
             yield run[0][0], run[-1][1]
-            run = _tail(text, run, overlap)
+            # The last pieces within the overlap, which the next chunk repeats; never all of them.
+            run = [piece for piece in run[1:] if token_weight(text[piece[0] : run[-1][1]]) <= overlap]
             while run and token_weight(text[run[0][0] : piece[1]]) > budget:
                 run = run[1:]
         run.append(piece)
     if run:
         yield run[0][0], run[-1][1]
-
-
-def _tail(text: str, run: Sequence[tuple[int, int]], overlap: int) -> list[tuple[int, int]]:
-    """The last pieces within the overlap, which the next chunk repeats; never all of them."""
-    return [piece for piece in run[1:] if token_weight(text[piece[0] : run[-1][1]]) <= overlap]
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,21 +132,17 @@ def check_schema(schema: Mapping[str, Any]) -> None:
         raise ConfigError(f"schema: {error.json_path}: {error.message[:_SHOWN_MESSAGE]}") from error
     parts = [*_parts(schema)]
     for part in parts:
-        _check_part(part, schema)
+        for key in _REFERENCES:
+            if isinstance(part.get(key), str):
+                _check_reference(part[key], schema)
+        patterns = part.get("patternProperties", {})
+        for pattern in (*patterns, *([part["pattern"]] if isinstance(part.get("pattern"), str) else [])):
+            compile_pattern(pattern)
     # `jsonschema` matches them by `re`, without a limit, also in a part that is referred to.
     if any(part.get("patternProperties") for part in parts) and any("unevaluatedProperties" in part for part in parts):
         raise ConfigError(
             "schema: patternProperties cannot be combined with unevaluatedProperties; use additionalProperties"
         )
-
-
-def _check_part(part: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
-    for key in _REFERENCES:
-        if isinstance(part.get(key), str):
-            _check_reference(part[key], schema)
-    patterns = part.get("patternProperties", {})
-    for pattern in (*patterns, *([part["pattern"]] if isinstance(part.get("pattern"), str) else [])):
-        compile_pattern(pattern)
 
 
 def _check_reference(reference: str, schema: Mapping[str, Any]) -> None:

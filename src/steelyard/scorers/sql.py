@@ -159,7 +159,16 @@ class SqlResult(SqlSettings):
         """Read the reply, run its SQL, and compare its result with the reference's."""
         reply = sql_reply(output, self.form, self.key)
         if reply.refused:
-            return self._refused()
+            return [
+                Score(
+                    name,
+                    None,
+                    outcome="refused",
+                    reason="the model or a content filter refused",
+                    detail=({"label": "refused"} if name in _LABELLED else {}),
+                )
+                for name in self._names
+            ]
         bench = replace(Bench.of(sandbox, self.limits, self.equality), ignores_order=ignores_order(sample))
         source = self._database(sample)
         predicted = None if reply.problem else await self._run(bench, source, reply.reading)
@@ -259,18 +268,6 @@ class SqlResult(SqlSettings):
                 scores += _not_compared(PUBLISHED, stop)
         return scores
 
-    def _refused(self) -> Sequence[Score]:
-        return [
-            Score(
-                name,
-                None,
-                outcome="refused",
-                reason="the model or a content filter refused",
-                detail=_refused_detail(name),
-            )
-            for name in self._names
-        ]
-
 
 async def _on_shared_data(
     bench: Bench, source: SampleDatabase, reading: SqlReading, predicted: Execution | str | None
@@ -283,10 +280,6 @@ async def _on_shared_data(
         return predicted
     shared = await bench.run(source.database, reading.query)
     return shared if shared.table is not None else _OWN_TABLE
-
-
-def _refused_detail(name: str) -> Mapping[str, Any]:
-    return {"label": "refused"} if name in _LABELLED else {}
 
 
 def _format_score(reply: SqlReply) -> Score:

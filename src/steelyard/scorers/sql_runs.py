@@ -47,7 +47,6 @@ from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.server_address import is_address
 from steelyard.sql.syntax import (
     CATALOG,
-    TablesRead,
     all_tables,
     any_row,
     any_row_of_tables,
@@ -218,7 +217,9 @@ class Bench:
         read = tables_read(query, database.engine)
         if database.file is None and database.server is None and not _MAY_FILL.search(database.script):
             return _NO_ROWS
-        if await self._holds_row(database, read):
+        # Whether a table that a query names holds a row: one query, which decides for nearly every sample.
+        rows = await self.table(database, any_row_of_tables(read, database.engine)) if read.names else None
+        if rows is not None and bool(rows.rows):
             return ""
         catalog = await self.table(database, CATALOG[database.engine])
         if catalog is None:
@@ -230,11 +231,6 @@ class Bench:
             return ""
         names = ", ".join(map(plain_name, behind))
         return f"every table that the reference reads is empty ({names}), so that equal results would not mean anything"
-
-    async def _holds_row(self, database: Database, read: TablesRead) -> bool:
-        """Whether a table that a query names holds a row: one query, which decides for nearly every sample."""
-        rows = await self.table(database, any_row_of_tables(read, database.engine)) if read.names else None
-        return rows is not None and bool(rows.rows)
 
     async def _any_row(self, database: Database, names: Sequence[str]) -> bool:
         """Whether any of the tables holds a row, as far as they can be read."""

@@ -192,17 +192,14 @@ class ParameterFindings:
         """What is known of the parameters of a call."""
         known: dict[str, str] = {}
         for name in names:
-            known |= await self._change(work, name)
+            # What is known of one parameter, in memory or in the journal.
+            memory = work.memory(name)
+            to = self._known.get(memory)
+            if to is None:
+                note = await self._notes.read(work.key(name))
+                to = self._known[memory] = change_of(note, name, (name,)).get(name, _NOTHING_FOUND)
+            known |= {} if to == _NOTHING_FOUND or (to == DROPPED and name not in work.optional) else {name: to}
         return known
-
-    async def _change(self, work: _Work, name: str) -> Changes:
-        """What is known of one parameter, in memory or in the journal."""
-        memory = work.memory(name)
-        to = self._known.get(memory)
-        if to is None:
-            note = await self._notes.read(work.key(name))
-            to = self._known[memory] = change_of(note, name, (name,)).get(name, _NOTHING_FOUND)
-        return {} if to == _NOTHING_FOUND or (to == DROPPED and name not in work.optional) else {name: to}
 
     async def _keep(self, work: _Work, name: str, to: str, reason: str) -> None:
         stored = await self._notes.keep(work.key(name), to_json([to, reason]).decode("utf-8", "replace"))

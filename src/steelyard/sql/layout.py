@@ -205,7 +205,11 @@ def layout_of(query: str, engine: EngineName) -> QueryLayout:
     while bracketed := _bracketed(body):
         body, behind = bracketed
         tail = behind + tail
-    return QueryLayout(query, _without_comments(query, tokens), body, tail, deepest)
+    parts, at = [], 0
+    for token in tokens:
+        parts += [" " if token.start > at else "", token.text]
+        at = token.end
+    return QueryLayout(query, "".join([*parts, " " if at < len(query) else ""]), body, tail, deepest)
 
 
 @cache
@@ -229,14 +233,6 @@ def scan(query: str, engine: EngineName) -> Iterator[QueryToken]:
         yield QueryToken(text, match.start(), match.end(), depth, kind)
         if kind == "mark" and text in _OPENING:
             depth += 1
-
-
-def _without_comments(query: str, tokens: Sequence[QueryToken]) -> str:
-    parts, at = [], 0
-    for token in tokens:
-        parts += [" " if token.start > at else "", token.text]
-        at = token.end
-    return "".join([*parts, " " if at < len(query) else ""])
 
 
 def _bracketed(body: tuple[QueryToken, ...]) -> tuple[tuple[QueryToken, ...], tuple[QueryToken, ...]] | None:

@@ -181,7 +181,9 @@ def _by_formula(counts: Array, level: float) -> dict[str, Any]:
 
     intervals: dict[str, Any] = {"precision": rates(read), "recall": rates(support)}
     intervals["f1"] = [f1(interval) for interval in rates(support + read - right)]
-    n, p = counts.sum(), _smoothed(counts)
+    # Shares of the cells, with half a reply added to each row: a class without an error has a spread all the same.
+    added = counts + 0.5 / counts.shape[1]
+    n, p = counts.sum(), added / added.sum()
     for name, gradient in (("macro_f1", _f1_gradient(p)), ("balanced_accuracy", _recall_gradient(p))):
         variance = float((gradient**2 * p).sum() - (gradient * p).sum() ** 2) / n
         trials = _trials(float(_values(p[None])[name][0]), variance, 2 * n, n)
@@ -197,13 +199,6 @@ def _trials(mean: float, variance: float, most: float, units: float) -> float:
 
 def _of_mean(mean: float, trials: float, level: float) -> Interval:
     return score_interval(mean, trials, normal_quantile((1 + level) / 2))
-
-
-def _smoothed(counts: Array) -> Array:
-    """Shares of the cells, with half a reply added to each row: a class without an error has a spread all the same."""
-    added = counts + 0.5 / counts.shape[1]
-    shares: Array = added / added.sum()
-    return shares
 
 
 def _f1_gradient(p: Array) -> Array:

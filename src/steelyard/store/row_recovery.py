@@ -102,7 +102,7 @@ def recover_rows(where: Path, folder: Path, new_path: Path) -> RecoveredRows:
             if table.name != schema.about.name and (gaps := _copy_rows(damaged, new, table)):
                 salvaged.gaps[table.name] = gaps
         if salvaged.gaps and not new.total_changes:
-            raise _unreadable(where)
+            raise StoreError(f"nothing of {where} can be read: it is not a SQLite file, or its head is lost")
         _blank_altered_samples(new)
         _insert_placeholders(new, salvaged)
         new.commit()
@@ -128,10 +128,6 @@ def _opened(copy: Path) -> sqlite3.Connection:
     for pragma in ("writable_schema = ON", "trusted_schema = OFF", "cell_size_check = ON"):
         connection.execute(f"PRAGMA {pragma}")
     return connection
-
-
-def _unreadable(where: Path) -> StoreError:
-    return StoreError(f"nothing of {where} can be read: it is not a SQLite file, or its head is lost")
 
 
 def _remove_foreign_objects(copy: Path, notes: list[str]) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import secrets
 import shlex
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
@@ -247,7 +247,8 @@ def named_together(names: Sequence[str], rows: Sequence[Any], *, unique: bool = 
         ConfigError: a name means no run, or it is not clear which; then all of them are listed.
     """
     candidates = [_candidates(name, rows) for name in names]
-    shared = _shared_suites(candidates)
+    # The suites in which every name has a run.
+    shared = set.intersection(*({_suite(row) for row in of_name} for of_name in candidates))
     narrowed = []
     for name, of_name in zip(names, candidates, strict=True):
         of_shared = [row for row in of_name if _suite(row) in shared] if len(shared) == 1 else of_name
@@ -291,11 +292,6 @@ def _qualified(row: Any) -> str:
 
 def _suite(row: Any) -> tuple[str, str]:
     return row.suite, row.kind
-
-
-def _shared_suites(candidates: Iterable[Sequence[Any]]) -> set[tuple[str, str]]:
-    """The suites in which every name has a run."""
-    return set.intersection(*({_suite(row) for row in of_name} for of_name in candidates))
 
 
 def _refuse_unclear(name: str, rows: Sequence[Any], *, unique: bool) -> None:

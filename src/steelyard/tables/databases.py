@@ -192,17 +192,13 @@ def check_writes(source: DatabaseSource | None) -> None:
 
 
 def _file_of(folder: Path, name: str) -> Path | None:
-    if not _is_name(name):
+    # Whether `name` is one step of a path, on any system.
+    if not (name and name.isprintable() and name not in {".", ".."} and not set(name) & set("/\\:")):
         return None
     files = (parent / f"{name}{ending}" for parent in (folder / name, folder) for ending in _ENGINES)
     if (file := next((file for file in files if file.is_file()), None)) is not None:
         return file
     return folder / name if (folder / name).is_dir() and holds_tables(folder / name) else None
-
-
-def _is_name(name: str) -> bool:
-    """Whether `name` is one step of a path, on any system."""
-    return bool(name) and name.isprintable() and name not in {".", ".."} and not set(name) & set("/\\:")
 
 
 def _engine_of(file: Path) -> LocalEngine:

@@ -149,7 +149,7 @@ class LlamaIndexEngine:
         """An empty answer with the passages of these nodes, each of them once."""
         by_key: dict[tuple[str, str], Any] = {}
         for node in nodes:
-            by_key.setdefault(_node_key(node), node)
+            by_key.setdefault((str(node.node.node_id), str(node.node.get_content())), node)
         nodes = list(by_key.values())
         contexts = tuple(str(node.node.get_content()) for node in nodes)
         metadata: dict[str, Any] = {"sources": [self._source(node.node) for node in nodes]}
@@ -275,10 +275,6 @@ def _nodes_in(value: Any) -> Iterator[Any]:
         if isinstance(several, list | tuple):
             yield from _nodes_in(several)
             return
-
-
-def _node_key(node: Any) -> tuple[str, str]:
-    return str(node.node.node_id), str(node.node.get_content())
 
 
 def _is_kept(event: Any) -> bool:

@@ -141,7 +141,9 @@ def _read(file: Path, names: tuple[str, ...], _version: tuple[int, int]) -> _Out
         )
     text = _text_of(file)
     if file.suffix.lower() in _LINES:
-        return _Outputs(lines=_sql_lines(text))
+        # One statement a line; a blank line is an empty output, but at the end, where editors leave some. Not
+        # splitlines(): a line separator of Unicode may be inside a SQL literal.
+        return _Outputs(lines=(tuple(split_line(line) for line in text.rstrip().split("\n")) if text.strip() else ()))
     mapping = _mapping_in(text, (ident, output)) if file.suffix.lower() == ".json" else None
     if mapping is not None and {"eval", "plan"} <= mapping.keys():
         return _by_id(file, _inspect_rows(mapping, file.name), (*_INSPECT, *names[2:]))
@@ -247,14 +249,6 @@ def _text_of(file: Path) -> str:
         return read_regular_text(file, _MOST_BYTES)
     except (OSError, ValueError) as error:
         raise DataError(f"{file.name} cannot be read: {error}") from error
-
-
-def _sql_lines(text: str) -> Sequence[SqlLine]:
-    """One statement a line; a blank line is an empty output, but at the end, where editors leave some.
-
-    Not splitlines(): a line separator of Unicode may be inside a SQL literal.
-    """
-    return tuple(split_line(line) for line in text.rstrip().split("\n")) if text.strip() else ()
 
 
 def _mapping_in(text: str, row: tuple[str, str]) -> Mapping[str, Any] | None:

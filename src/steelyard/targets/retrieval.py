@@ -107,25 +107,19 @@ class QueryEngine(TemplateTarget):
             DataError: a document cannot be read.
         """
         self._cut.check()
-        self._check_search()
-        self._check_prompt()
-        open_documents(self._paths)
-        if self.search != "vectors":
-            open_index(self._paths, self._cut, self._folder)
-
-    def _check_search(self) -> None:
         if self.search != "bm25":
             check_embeddings(self.embeddings, self.search)
         elif self.embeddings is not None:
             raise ConfigError("embeddings are for search: vectors or hybrid; leave them out, or set one of them")
         if self.reranker is not None and not isinstance(self.reranker, Rerank):
             raise ConfigError(f"reranker: {type(self.reranker).__name__} ranks no texts; take the model `rerank`")
-
-    def _check_prompt(self) -> None:
         for text in self._texts:
             check_names(text, _NAMES)
         if self.template and not any(name == "contexts" for name, _ in placeholders(load_template(self.template))):
             raise ConfigError("the template lacks {{contexts}}, so a model would answer without it")
+        open_documents(self._paths)
+        if self.search != "vectors":
+            open_index(self._paths, self._cut, self._folder)
 
     @property
     def _texts(self) -> tuple[str, str]:

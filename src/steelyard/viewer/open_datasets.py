@@ -176,14 +176,10 @@ def _place(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 10 else -1
 
 
-def _text(file: DatasetFile, row: DatasetRow) -> str:
-    return "\n".join([row.id, *map(file.shown, row.cells)]).casefold()
-
-
 def _is_shown(file: DatasetFile, row: DatasetRow, draft: DatasetDraft, given: Mapping[str, str]) -> bool:
     search = given.get("search", "").casefold()
     is_listed = given.get("show") != "draft" or row.id in draft.rows
-    return is_listed and (not search or search in _text(file, row))
+    return is_listed and (not search or search in "\n".join([row.id, *map(file.shown, row.cells)]).casefold())
 
 
 def _listed(file: DatasetFile, row: DatasetRow, draft: DatasetDraft, place: int, at: list[int]) -> ListedRow:

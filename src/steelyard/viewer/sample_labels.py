@@ -95,7 +95,8 @@ def _other(run: Run, sample: str) -> OtherVerdicts | None:
 
 def _shown(label: Label, run: Run) -> ShownLabel:
     """A label; pass and fail are shown in the words of their score, the better answer by its target."""
-    value = _value(label)
+    # A number as people write it: 2 where the label holds 2.0.
+    value = f"{label.value:.4g}" if isinstance(label.value, float) else cell_text(label.value)
     about = str(run.manifest.get("primary", "")) if label.name == IN_VIEW else label.name
     if label.kind == "pass_fail" and label.value in PASS_OR_FAIL:
         value = verdict_words(run.score_infos.get(about))[PASS_OR_FAIL.index(label.value)]
@@ -104,11 +105,6 @@ def _shown(label: Label, run: Run) -> ShownLabel:
     return ShownLabel(
         label.name, score_title(label.name), cell_text(label.value), value, label.author, f"{label.at:%Y-%m-%d}"
     )
-
-
-def _value(label: Label) -> str:
-    """A number as people write it: 2 where the label holds 2.0."""
-    return f"{label.value:.4g}" if isinstance(label.value, float) else cell_text(label.value)
 
 
 def _verdict(score: Score) -> tuple[str, str, str]:

@@ -153,16 +153,13 @@ class LeasedRun:
         self._samples += 1
         self._unfinished[lease.lo].discard(place)
         if not self._unfinished[lease.lo]:
-            self._end(lease)
+            self._writer.submit(EndLease(lease))
+            self._drop(lease)
 
     def _lease_that_needs(self, no: int, repeat: int) -> Lease | None:
         """The lease that still needs a record; None where another worker has it, or the record was handed over."""
         lease = self._lease_of.get(no)
         return lease if lease is not None and (no, repeat) in self._unfinished[lease.lo] else None
-
-    def _end(self, lease: Lease) -> None:
-        self._writer.submit(EndLease(lease))
-        self._drop(lease)
 
     def _drop(self, lease: Lease) -> None:
         self._held.pop(lease.lo, None)

@@ -202,7 +202,11 @@ def _checked_runs(
         compared, summaries = _with_juries(compared, summaries, name)
     for summary in summaries:
         _check_score(summary, name, baseline=summaries[0])
-        _check_groups(summary, name, groups)
+        known = [score.group for score in summary.groups.get(name, ())]
+        for group in groups:
+            if group not in known:
+                hint = did_you_mean(group, known) if known else ": it has no groups"
+                raise ConfigError(f"run {summary.run} ({summary.target}) has no group {group!r}{hint}")
     return name, [RunBySample.of(run, summary, groups) for run, summary in zip(compared, summaries, strict=True)]
 
 
@@ -242,14 +246,6 @@ def _check_score(summary: RunSummary, name: str, *, baseline: RunSummary) -> Non
     if name not in known:
         known += [score.name for score in summary.raters.jury_scores if not score.group]
         raise ConfigError(f"run {summary.run} ({summary.target}) has no score {name!r}{did_you_mean(name, known)}")
-
-
-def _check_groups(summary: RunSummary, name: str, groups: Sequence[str]) -> None:
-    known = [score.group for score in summary.groups.get(name, ())]
-    for group in groups:
-        if group not in known:
-            hint = did_you_mean(group, known) if known else ": it has no groups"
-            raise ConfigError(f"run {summary.run} ({summary.target}) has no group {group!r}{hint}")
 
 
 def headline_difference(

@@ -338,7 +338,9 @@ def group_levels(data: RunData) -> dict[str, tuple[GroupLevel, ...]]:
         return {}
     levels: dict[str, list[GroupLevel]] = {score: [] for score in columns.scores}
     for depth, name in enumerate(names, start=1):
-        coarse = _coarse_groups(columns, depth)
+        # The rows in groups of the first levels.
+        cut = Texts.of([BETWEEN_LEVELS.join(name.split(BETWEEN_LEVELS)[:depth]) for name in columns.groups.names])
+        coarse = replace(columns, groups=Texts(cut.names, cut.codes[columns.groups.codes]))
         overall, groups = _summarized(data, coarse)
         is_finest = depth == len(names)
         macros = {} if is_finest else _macros(data, coarse)
@@ -356,12 +358,6 @@ def _macros(data: RunData, coarse: ScoreColumns) -> dict[str, dict[str, Mean | N
         overall, _ = _summarized(data, data.scores.only(coarse.groups.codes == code))
         macros[coarse.groups.names[code] or NO_GROUP] = {score.name: score.macro for score in overall}
     return macros
-
-
-def _coarse_groups(columns: ScoreColumns, depth: int) -> ScoreColumns:
-    """The rows in groups of the first levels."""
-    cut = Texts.of([BETWEEN_LEVELS.join(name.split(BETWEEN_LEVELS)[:depth]) for name in columns.groups.names])
-    return replace(columns, groups=Texts(cut.names, cut.codes[columns.groups.codes]))
 
 
 def _summarized(

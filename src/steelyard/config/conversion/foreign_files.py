@@ -52,16 +52,13 @@ class ForeignFiles:
         for path in paths:
             if path.name.startswith("."):
                 raise ConfigError(f"{path.name} is a hidden file, which is not read", at.location)
-            self._require_within(path, at)
+            root = self.root or self.folder
+            try:
+                require_within(root, path)
+            except (ConfigError, ValueError) as error:
+                message = f"{path} leads out of the folder {root}: name one that holds both, --root FOLDER"
+                raise ConfigError(message, at.location) from error
         return paths
-
-    def _require_within(self, path: Path, at: Node) -> None:
-        root = self.root or self.folder
-        try:
-            require_within(root, path)
-        except (ConfigError, ValueError) as error:
-            message = f"{path} leads out of the folder {root}: name one that holds both, --root FOLDER"
-            raise ConfigError(message, at.location) from error
 
     def text(self, path: Path, at: Node) -> str:
         """The text of a file.

@@ -165,13 +165,16 @@ class _Conversion:
         if not scorers:
             raise ConfigError("no assertion has a scorer, so there is nothing to score", self.root.location)
         description = settings(self.root).get("description")
+        given = settings(entry(self.root, "commandLineOptions"), entry(self.root, "evaluateOptions"))
+        ours = {"repeats": given.get("repeat"), "concurrency": given.get("maxConcurrency")}
+        kept = {key: value for key, value in ours.items() if isinstance(value, int) and value > 0}
         return Converted(
             {
                 **({"name": as_text(description)} if description else {}),
                 **(self._grid() if self._is_grid else self._targets()),
                 **self._judge(json.dumps([rows, scorers])),
                 "scorers": scorers,
-                **self._options(),
+                **({"options": kept} if kept else {}),
             },
             rows,
             {"input": self.input},
@@ -363,12 +366,6 @@ class _Conversion:
         else:
             model = {grader.kind: dict(grader.keys)}
         return {"judge": {"model": model}}
-
-    def _options(self) -> dict[str, Any]:
-        given = settings(entry(self.root, "commandLineOptions"), entry(self.root, "evaluateOptions"))
-        ours = {"repeats": given.get("repeat"), "concurrency": given.get("maxConcurrency")}
-        kept = {key: value for key, value in ours.items() if isinstance(value, int) and value > 0}
-        return {"options": kept} if kept else {}
 
 
 def _scorers(shared: Sequence[Check], rows: Sequence[Mapping[str, Any]]) -> list[Any]:

@@ -255,7 +255,7 @@ def _averages(runs: PageRuns, score: str) -> Section:
     levels = next((found for found in of_runs if found), ())
     if not levels:
         return Section("")
-    rows = [_row("micro, over questions", [_level_micro(found) for found in of_runs])]
+    rows = [_row("micro, over questions", [found[0].score.headline if found else None for found in of_runs])]
     for depth, level in enumerate(levels):
         means = [found[depth].score.macro if found else None for found in of_runs]
         counts = max((mean.n for mean in means if mean), default=0)
@@ -275,10 +275,6 @@ def _averages(runs: PageRuns, score: str) -> Section:
 
 def _groups(levels: Sequence[GroupLevel], depth: int) -> Sequence[ScoreSummary]:
     return levels[depth].groups if levels else ()
-
-
-def _level_micro(levels: Sequence[GroupLevel]) -> Mean | None:
-    return levels[0].score.headline if levels else None
 
 
 def _row(name: str, means: Sequence[Mean | None]) -> tuple[TableCell, ...]:

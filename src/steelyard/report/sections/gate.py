@@ -153,14 +153,10 @@ def gate_section(gate: GateVerdict | None) -> Section:
         )
         notes += [rule, *sentences(result.notes, "warning", level="essential" if is_first else "page")]
     if len(first) < len(ordered):
-        notes.append(_count(gate))
+        # How many rules are in each state.
+        counts = Counter(result.state for result in gate.results)
+        words = ", ".join(f"{n} {(_OF_ONE if n == 1 else _STATES)[state]}" for state, n in sorted(counts.items()))
+        bad = counts["fails"] or counts["unlabelled"] or counts["unscored"]
+        tone: Tone = "bad" if bad else "unclear" if counts["undecided"] or counts["broken"] else "good"
+        notes.append(Sentence(f"Gate: of {len(gate.results)} rules {words}.", "conclusion", tone=tone))
     return Section("Gate", notes=notes, key="gate")
-
-
-def _count(gate: GateVerdict) -> Sentence:
-    """How many rules are in each state."""
-    counts = Counter(result.state for result in gate.results)
-    words = ", ".join(f"{n} {(_OF_ONE if n == 1 else _STATES)[state]}" for state, n in sorted(counts.items()))
-    bad = counts["fails"] or counts["unlabelled"] or counts["unscored"]
-    tone: Tone = "bad" if bad else "unclear" if counts["undecided"] or counts["broken"] else "good"
-    return Sentence(f"Gate: of {len(gate.results)} rules {words}.", "conclusion", tone=tone)

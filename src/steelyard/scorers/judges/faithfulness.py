@@ -89,7 +89,7 @@ class Faithfulness(AskingScorer):
             return await self._without_passages(ask, material)
         repeats: list[tuple[Verdict, ...]] = [()] * self.judge.repeats
         for window in packed:
-            unsettled = [no for no, steps in enumerate(repeats) if not _supported(steps)]
+            unsettled = [no for no, steps in enumerate(repeats) if not any(step.value == 1 for step in steps)]
             calls = [partial(self._step, ask, material, window, repeats[no]) for no in unsettled]
             for no, verdict in zip(unsettled, await together(calls), strict=True):
                 repeats[no] = (*repeats[no], verdict)
@@ -128,10 +128,6 @@ class Faithfulness(AskingScorer):
         language = self.judge.language_for(*material.values())
         reply = await self.judge.ask(ask, prompt.messages(language, values), schema=self.judge.yes_no_schema())
         return yes_no_in(reply)
-
-
-def _supported(steps: Sequence[Verdict]) -> bool:
-    return any(step.value == 1 for step in steps)
 
 
 def _verdict(steps: Sequence[Verdict]) -> Verdict:

@@ -395,15 +395,12 @@ class _Spelling:
         for text, (number, suffix) in spelled.items():
             p = weight * token.alternatives[text]
             taken = text == token.text
-            longer = self._longer(number)
+            # The values of the scale that begin with `number` and go on.
+            longer = {value for value in self._values if value != number and value.startswith(number)}
             if taken and longer and not suffix and index + 1 < len(self._tokens):
                 self._gather(index + 1, "", number, p)
             elif _is_over(suffix, taken=taken, ended=bool(so_far) and not text) or (not suffix and longer <= listed):
                 self._add(number, p)
-
-    def _longer(self, number: str) -> set[str]:
-        """The values of the scale that begin with `number` and go on."""
-        return {value for value in self._values if value != number and value.startswith(number)}
 
     def _add(self, number: str, p: float) -> None:
         if number in self._values:

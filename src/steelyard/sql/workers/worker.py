@@ -23,7 +23,7 @@ import time
 from typing import Any, Final, NoReturn, cast
 
 from steelyard.sql.engines.engine import Engine, EngineQuery, SqlStop
-from steelyard.sql.results import EngineName, ResultTable, SqlLimits
+from steelyard.sql.results import EngineName, SqlLimits
 from steelyard.sql.server_address import ServerLogin
 from steelyard.sql.servers.session import LOST, ConnectionLost, LoginError, Numbers, SchemaHeld, ServerSession
 from steelyard.sql.workers import confine, wire
@@ -111,7 +111,10 @@ def _answer(sock: socket.socket, engine: Engine, work: EngineQuery) -> None:
     try:
         table = engine.execute(work)
         seconds = time.monotonic() - started
-        _send_table(sock, table, seconds, keeps_database=engine.keeps_database)
+        wire.send(sock, b"C", wire.dump([list(table.columns), list(table.types)]))
+        for kind, body in wire.frames(table.rows, len(table.columns)):
+            wire.send(sock, kind, body)
+        wire.send(sock, b"E", wire.dump([seconds, engine.keeps_database]))
     except SchemaHeld:
         wire.send(sock, b"W", b"")
     except SqlStop as stop:
@@ -128,13 +131,6 @@ def _send_failure(sock: socket.socket, stop: SqlStop, *, keeps_database: bool = 
     message = " ".join(str(stop.message).split())[:2000]
     failure = {"kind": stop.kind, "message": message, "part": stop.part, "keeps_database": keeps_database}
     wire.send(sock, b"F", wire.dump(failure))
-
-
-def _send_table(sock: socket.socket, table: ResultTable, seconds: float, *, keeps_database: bool) -> None:
-    wire.send(sock, b"C", wire.dump([list(table.columns), list(table.types)]))
-    for kind, body in wire.frames(table.rows, len(table.columns)):
-        wire.send(sock, kind, body)
-    wire.send(sock, b"E", wire.dump([seconds, keeps_database]))
 
 
 def _connect(sock: socket.socket, engine: ServerSession, request: Any, folder: str) -> None:

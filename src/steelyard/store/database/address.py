@@ -75,7 +75,8 @@ def locate(where: str | Path | None) -> Path | Address:
         return where
     text = str(where or DEFAULT)
     if "://" not in text:
-        return _real_path(text)
+        # Without links: SQLite names its log by this path too, and what lies beside the store must lie beside the log.
+        return Path(os.path.realpath(text))
     scheme = text.partition("://")[0]
     if scheme not in _SERVERS:
         raise ConfigError(
@@ -104,11 +105,6 @@ def has_password(where: str | Path | None) -> bool:
         except ValueError:
             return False
     return any(password and not list(references(password)) for password in _passwords(url))
-
-
-def _real_path(path: str) -> Path:
-    """Without links: SQLite names its log by this path too, and what lies beside the store must lie beside the log."""
-    return Path(os.path.realpath(path))
 
 
 def _passwords(url: ServerUrl) -> list[str]:

@@ -12,7 +12,7 @@ from steelyard.analysis.scores.score_infos import names_where
 from steelyard.data.table import SHEET, SOURCE, origin_keys
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text
-from steelyard.types import Label, Record, Reply
+from steelyard.types import Label, Record
 
 BACKENDS: Final[tuple[Literal["pandas", "polars", "pyarrow"], ...]] = ("pandas", "polars", "pyarrow")
 """What a frame is made of: the first of these that is installed."""
@@ -112,13 +112,9 @@ def _model_of(target: Any) -> str | None:
     return fields.get("name") if isinstance(fields, Mapping) else None
 
 
-def _last_reply(record: Record) -> Reply | None:
-    replies = record.replies.get("target", ())
-    return replies[-1] if replies else None
-
-
 def _row(record: Record) -> dict[str, Any]:
-    sample, failure, reply = record.sample, record.failure, _last_reply(record)
+    replies = record.replies.get("target", ())
+    sample, failure, reply = record.sample, record.failure, (replies[-1] if replies else None)
     output = None if record.output is None else cell_text(record.output.value)
     return {
         "id": sample.id,

@@ -330,7 +330,10 @@ def find_on_server(run: StoredRun, terms: tuple[str, ...]) -> list[int] | None:
     """
     with contextlib.suppress(StoreError), run.store.reading(run.id) as connection:
         if _is_indexed(connection, run):
-            return _matching(connection, run, terms)
+            values = {f"term_{at}": _pattern(term) for at, term in enumerate(terms)}
+            likes = " AND ".join(f"words LIKE :{name}" for name in values)
+            query = f"SELECT place FROM {SEARCH_WORDS} WHERE run = :run AND place >= 0 AND {likes} ORDER BY place"
+            return list(connection.execute(query, {"run": run.num, **values}).scalars())
     return None  # a scan finds the same, or says what is wrong with the store
 
 
@@ -344,13 +347,6 @@ def _is_indexed(connection: Connection, run: StoredRun) -> bool:
 def _mark_of(run: StoredRun) -> str:
     # With the id: a number of a deleted run may be given to another one.
     return f"{run.id} {run.scoring_version} {run.done}"
-
-
-def _matching(connection: Connection, run: StoredRun, terms: tuple[str, ...]) -> list[int]:
-    values = {f"term_{at}": _pattern(term) for at, term in enumerate(terms)}
-    likes = " AND ".join(f"words LIKE :{name}" for name in values)
-    query = f"SELECT place FROM {SEARCH_WORDS} WHERE run = :run AND place >= 0 AND {likes} ORDER BY place"
-    return list(connection.execute(query, {"run": run.num, **values}).scalars())
 
 
 def _pattern(term: str) -> str:

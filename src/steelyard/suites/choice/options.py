@@ -116,7 +116,11 @@ def _in_text(text: str) -> OptionTexts:
     if listed is not None:
         return _of_list(listed)
     if text.startswith("{"):
-        return _of_object(_object_in(text))
+        try:
+            parsed = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"the options {text[:40]!r} begin like a JSON object, but are not JSON") from error
+        return _of_object(parsed if isinstance(parsed, Mapping) else {})
     if labelled := _labelled(text):
         return OptionTexts(labelled)
     for mark in ("\n", "|", "｜"):
@@ -125,14 +129,6 @@ def _in_text(text: str) -> OptionTexts:
         if len(parts) > 1 and not any(map(_LETTERED.match, parts)):
             return OptionTexts(parts)
     raise ValueError(f"the options {text[:40]!r} cannot be separated; expected {_FORMS}")
-
-
-def _object_in(text: str) -> Mapping[Any, Any]:
-    try:
-        parsed = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"the options {text[:40]!r} begin like a JSON object, but are not JSON") from error
-    return parsed if isinstance(parsed, Mapping) else {}
 
 
 def _labelled(text: str) -> list[str]:

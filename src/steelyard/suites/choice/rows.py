@@ -373,12 +373,6 @@ class _Duplicates:
     keeps: bool = False
 
 
-def _names_another(question: ChoiceQuestion) -> bool:
-    """Whether the letter of the key is the text of another option: B of the blood groups."""
-    key, options = question.key, question.options
-    return len(key) == 1 and key in options and options[LETTERS.index(key)] != key
-
-
 class _ChoiceCheck:
     """One pass over all rows: what is bad, the keys of what is sound, and hashes of questions and ids."""
 
@@ -471,7 +465,9 @@ class _ChoiceCheck:
             return
         mark = self._find_repeated(reading, row, question, defects)
         if question and not defects:
-            if _names_another(question):
+            # Whether the letter of the key is the text of another option: B of the blood groups.
+            key, options = question.key, question.options
+            if len(key) == 1 and key in options and options[LETTERS.index(key)] != key:
                 self.doubtful.add(index)
             if not question.apart:
                 self._counts[index].add(row.number, len(self.keys), len(question.options))

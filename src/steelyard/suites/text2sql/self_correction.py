@@ -136,7 +136,8 @@ class SelfCorrection(SqlSettings):
             reply = sql_reply(output, self.form, self.key)
             problem = "" if sandbox is None else await self._problem(sample, reply, sandbox)
             outputs.append(output)
-            made.append({"reply": output.value, "problem": problem, **_finish_of(output)})
+            finish = output.metadata.get("finish")
+            made.append({"reply": output.value, "problem": problem, **({"finish": finish} if finish else {})})
             insists = bool(reply.sql) and reply.sql in statements
             if not problem or insists or len(made) == self.attempts:
                 return _joined(outputs, made, shown)
@@ -171,11 +172,6 @@ class SelfCorrection(SqlSettings):
         template = load_template(self.template or f"{language}/correct_sql")
         told = render(template, {"problem": problem})
         return [*before, {"role": "assistant", "content": answer_of(output)}, {"role": "user", "content": told}]
-
-
-def _finish_of(output: Output) -> dict[str, Any]:
-    finish = output.metadata.get("finish")
-    return {"finish": finish} if finish else {}
 
 
 def _joined(outputs: Sequence[Output], made: Sequence[Mapping[str, Any]], shown: Mapping[str, Any]) -> Output:
