@@ -8,96 +8,24 @@ behind a label ("Veredicto: sí").
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from steelyard.replies.evidence import Candidate, Strength
+from steelyard.replies.grammar import lexicon
 from steelyard.replies.judge_reply import VerdictForm, at_both_ends
 
-_YES: Final = (
-    *("sí", "sì", "si", "oui", "ja", "jawohl", "sim", "da", "да", "так", "tak", "evet", "ya", "ναι", "igen"),
-    *("はい", "예", "네", "نعم", "بله", "כן", "हाँ", "हां", "có", "ใช่", "kyllä", "ano"),
-    *(
-        "correcto",
-        "correcta",
-        "verdadero",
-        "cierto",
-        "correct[eo]",
-        "vrai",
-        "exact",
-        "richtig",
-        "korrekt",
-        "wahr",
-        "vero",
-    ),
-    *("correto", "verdadeiro", "верно", "правда", "правильно", "正しい", "支持される", "支持されている"),
-)
-_NO: Final = (
-    *(
-        "non",
-        "nein",
-        "nee",
-        "não",
-        "nao",
-        "nu",
-        "нет",
-        "ні",
-        "nie",
-        "hayır",
-        "hayir",
-        "tidak",
-        "όχι",
-        "nem",
-        "nej",
-        "nei",
-    ),
-    *("いいえ", "아니요", "아니오", "아뇨", "لا", "خیر", "לא", "नहीं", "không", "ไม่ใช่", "ไม่", "ei"),
-    *("incorrecto", "incorrecta", "falso", "falsch", "inkorrekt", "unwahr", "faux", "incorreto", "errato", "неверно"),
-    *("неправда", "неправильно", "正しくない", "支持されない", "支持されていない"),
-)
-_LABELS: Final = (
-    *("veredicto", "respuesta", "resultado", "conclusi[óo]n", "juicio", "antwort", "urteil", "ergebnis", "bewertung"),
-    *("fazit", "r[ée]ponse", "jugement", "r[ée]sultat", "risposta", "verdetto", "risultato"),
-    *("conclusione", "giudizio", "resposta", "conclus[ãa]o", "вердикт", "ответ", "результат", "вывод", "заключение"),
-    *(
-        "判定",
-        "回答",
-        "答え",
-        "結論",
-        "結果",
-        "판정",
-        "답변",
-        "답",
-        "결론",
-        "oordeel",
-        "antwoord",
-        "karar",
-        "cevap",
-        "wynik",
-    ),
-    *(
-        "odpowied[źz]",
-        "الحكم",
-        "الإجابة",
-        "الجواب",
-        "kết luận",
-        "trả lời",
-        "jawaban",
-        "putusan",
-        "คำตอบ",
-        "निर्णय",
-        "उत्तर",
-    ),
-)
+_LISTS: Final[Mapping[str, Sequence[str]]] = lexicon("verdicts")
+_LABELS: Final = _LISTS["labels"]
 
 
-def _any(words: tuple[str, ...]) -> str:
+def _any(words: Sequence[str]) -> str:
     return "|".join(sorted(words, key=len, reverse=True))
 
 
 _SIGNS: Final = r"[\s\"'“”«»„(\[{<*_$✅❌✔✖✓✗☑☒️>|.¡~-]"
 _WORD: Final = (
-    rf"(?<![^\W_])(?:(?P<no>{_any(_NO)})|(?P<yes>{_any(_YES)})|(?P<plain>yes|no))(?![^\W_]|[-'’][^\W_])"
+    rf"(?<![^\W_])(?:(?P<no>{_any(_LISTS['no'])})|(?P<yes>{_any(_LISTS['yes'])})|(?P<plain>yes|no))(?![^\W_]|[-'’][^\W_])"
     r"(?!\s{0,2}(?:/|\||oder|ou|o|или|или|または|か|또는)\s{0,2}[^\W_])"
 )
 _WORDS: Final = re.compile(rf"(?:\A|[\n:：=【>\[\]{{]|[–—-][ \t]){_SIGNS}{{0,12}}{_WORD}")
@@ -113,7 +41,7 @@ _MARKED: Final = re.compile(
 )
 
 
-def _behind(labels: tuple[str, ...]) -> re.Pattern[str]:
+def _behind(labels: Sequence[str]) -> re.Pattern[str]:
     """One of the labels, perhaps with an adjective, and its sign."""
     return re.compile(
         rf"(?<![^\W_])(?:{_any(labels)})(?:[ \t][^\W\d_]{{2,14}})?[*_ \t]{{0,3}}"
@@ -127,7 +55,7 @@ _BEHIND_LABEL: Final = re.compile(r"[\s.,;:!。、)\]}\"'»*_<|–—-]|\Z")
 _FORMS: Final = (
     VerdictForm("line", Strength.DECLARED, _LINE_BEGINS, _LINE_ENDS, reach=24),
     VerdictForm("marked", Strength.DECLARED, _MARKED, reach=40),
-    VerdictForm("labelled", Strength.DECLARED, _behind((*_LABELS, *_ENGLISH)), _BEHIND_LABEL, reach=80),
+    VerdictForm("labelled", Strength.DECLARED, _behind([*_LABELS, *_ENGLISH]), _BEHIND_LABEL, reach=80),
     VerdictForm("opening", Strength.CONCLUDED, _OPENS, _OPENING_ENDS, reach=16),
 )
 _FORMS_OF_PLAIN: Final = (VerdictForm("labelled", Strength.DECLARED, _behind(_LABELS), _BEHIND_LABEL, reach=80),)
