@@ -23,7 +23,7 @@ from steelyard.cli.app import build_app
 from steelyard.cli.reference import commands_by_name, page
 from steelyard.config.conversion.exam_script import convert
 from steelyard.config.load import load
-from steelyard.registry import BUILT_IN, names
+from steelyard.registry import built_in_classes, names
 from steelyard.replies.judge_reply import Scale
 from steelyard.replies.rating import read_rating
 from steelyard.replies.yes_no import read_yes_no
@@ -107,7 +107,7 @@ def test_every_command_option_and_argument_is_documented(name):
             assert f"`{option}`" in section
 
 
-@pytest.mark.parametrize("kind", list(BUILT_IN))
+@pytest.mark.parametrize("kind", list(built_in_classes()))
 def test_every_registered_name_is_documented(kind):
     told = text_of(REFERENCE / "configuration" / f"{kind}s.md")
     assert [name for name in names(kind) if f"\n## {name}\n" not in told and f"\n## {kind}: {name}\n" not in told] == []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import steelyard
-from steelyard.registry import BUILT_IN
+from steelyard.registry import built_in_classes
 
 LIGHT = """
 import json, sys
@@ -51,10 +51,10 @@ def test_each_name_of_a_namespace_can_be_imported_and_is_documented(name):
         _ = namespace.nothing
 
 
-@pytest.mark.parametrize("kind", list(BUILT_IN))
+@pytest.mark.parametrize("kind", list(built_in_classes()))
 def test_every_registered_class_is_in_the_namespace_of_its_kind(kind):
     namespace = package(f"{kind}s")
-    for place in BUILT_IN[kind].values():
+    for place in built_in_classes()[kind].values():
         module, _, name = place.partition(":")
         assert name in namespace.__all__
         assert getattr(namespace, name) is getattr(import_module(module), name)

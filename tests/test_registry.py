@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from steelyard import Choice, ConfigError, ExactMatch, OpenAICompatible, Prompt, Scripted, registry
-from steelyard.registry import BUILT_IN, describe, find, name_of, names
+from steelyard.registry import built_in_classes, describe, find, name_of, names
 
 
-@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in BUILT_IN for name in BUILT_IN[kind]])
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind, classes in built_in_classes().items() for name in classes]
+)
 def test_every_built_in_name_is_a_class_that_knows_its_name(kind, name):
     cls = find(kind, name)
     assert isinstance(cls, type)
@@ -20,7 +22,7 @@ def test_every_built_in_name_is_a_class_that_knows_its_name(kind, name):
 def test_an_unknown_name_is_refused_with_the_nearest():
     with pytest.raises(ConfigError, match="there is no scorer 'exact_mach': did you mean 'exact_match'"):
         find("scorer", "exact_mach")
-    with pytest.raises(ConfigError, match=f"no model 'x'; known: {', '.join(sorted(BUILT_IN['model']))}"):
+    with pytest.raises(ConfigError, match=f"no model 'x'; known: {', '.join(sorted(built_in_classes()['model']))}"):
         find("model", "x")
 
 
@@ -41,7 +43,7 @@ def plugins(monkeypatch):
 
 def test_a_class_of_another_package_is_added_by_an_entry_point(plugins):
     plugins(mine="steelyard.scorers.lexical:ExactMatch")
-    assert set(names("scorer")) - set(registry.BUILT_IN["scorer"]) == {"mine"}
+    assert set(names("scorer")) - set(registry.built_in_classes()["scorer"]) == {"mine"}
     assert find("scorer", "mine") is ExactMatch
 
 

@@ -7,6 +7,7 @@ Another package adds a class with an entry point in the group `steelyard.targets
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -22,121 +23,21 @@ Kind = Literal["model", "target", "scorer", "suite"]
 
 DEFAULT_SUITE: Final = "general"
 """The suite of a configuration that names none."""
-BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
-    {
-        "model": MappingProxyType(
-            {
-                "anthropic": "steelyard.models.anthropic:Anthropic",
-                "completions": "steelyard.models.openai_compatible:Completions",
-                "embeddings": "steelyard.models.embeddings:Embeddings",
-                "gemini": "steelyard.models.gemini:Gemini",
-                "http": "steelyard.models.http:HttpModel",
-                "litellm": "steelyard.models.litellm:LiteLLM",
-                "ollama": "steelyard.models.ollama:Ollama",
-                "openai_compatible": "steelyard.models.openai_compatible:OpenAICompatible",
-                "openai_responses": "steelyard.models.openai_responses:OpenAIResponses",
-                "rerank": "steelyard.models.embeddings:Rerank",
-                "scripted": "steelyard.models.scripted:Scripted",
-            }
-        ),
-        "target": MappingProxyType(
-            {
-                "baseline": "steelyard.targets.baseline:Baseline",
-                "function": "steelyard.targets.adapters:Function",
-                "http": "steelyard.targets.http:HttpEndpoint",
-                "langchain": "steelyard.targets.langchain:LangChainRunnable",
-                "likelihood": "steelyard.targets.likelihood:Likelihood",
-                "llama_index": "steelyard.targets.llama_index:LlamaIndexEngine",
-                "pair": "steelyard.targets.replay:Pair",
-                "prompt": "steelyard.targets.prompt:Prompt",
-                "replay": "steelyard.targets.replay:Replay",
-                "retrieval": "steelyard.targets.retrieval:QueryEngine",
-                "self_correction": "steelyard.suites.text2sql.self_correction:SelfCorrection",
-                "simulated_user": "steelyard.targets.simulated_user:SimulatedUser",
-            }
-        ),
-        "scorer": MappingProxyType(
-            {
-                "agent_steps": "steelyard.scorers.agents:AgentSteps",
-                "all_of": "steelyard.scorers.combined:AllOf",
-                "answer_relevancy": "steelyard.scorers.judges.relevance:AnswerRelevancy",
-                "any_of": "steelyard.scorers.combined:AnyOf",
-                "checks": "steelyard.scorers.combined:Checks",
-                "choice": "steelyard.scorers.choice:Choice",
-                "chrf": "steelyard.scorers.lexical:ChrF",
-                "citations": "steelyard.scorers.judges.citations:Citations",
-                "claim_correctness": "steelyard.scorers.judges.claims:ClaimCorrectness",
-                "claim_faithfulness": "steelyard.scorers.judges.claims:ClaimFaithfulness",
-                "command": "steelyard.scorers.own_code:Command",
-                "contains": "steelyard.scorers.lexical:Contains",
-                "context_recall": "steelyard.scorers.judges.claims:ContextRecall",
-                "context_relevance": "steelyard.scorers.judges.relevance:ContextRelevance",
-                "correctness": "steelyard.scorers.judges.criteria:Correctness",
-                "cost": "steelyard.scorers.text_checks:CostLimit",
-                "error_code": "steelyard.scorers.judges.criteria:ErrorJudge",
-                "error_pattern": "steelyard.scorers.judges.criteria:ErrorPattern",
-                "exact_match": "steelyard.scorers.lexical:ExactMatch",
-                "faithfulness": "steelyard.scorers.judges.faithfulness:Faithfulness",
-                "finish": "steelyard.scorers.text_checks:ExpectedFinish",
-                "forbidden_tools": "steelyard.scorers.agents:ForbiddenTools",
-                "function": "steelyard.scorers.own_code:ScorerFunction",
-                "g_eval": "steelyard.scorers.judges.g_eval:GEval",
-                "goal_reached": "steelyard.scorers.judges.agents:GoalReached",
-                "guideline": "steelyard.scorers.judges.criteria:Guideline",
-                "human_preference": "steelyard.scorers.preference:HumanPreference",
-                "json_fields": "steelyard.scorers.json_fields:JsonFields",
-                "json_schema": "steelyard.scorers.formats:JsonSchema",
-                "label": "steelyard.scorers.lexical:LabelMatch",
-                "latency": "steelyard.scorers.text_checks:LatencyLimit",
-                "length": "steelyard.scorers.text_checks:Length",
-                "levenshtein": "steelyard.scorers.text_checks:Levenshtein",
-                "lexical_preference": "steelyard.scorers.preference:LexicalPreference",
-                "likelihood": "steelyard.scorers.choice:LikelihoodAccuracy",
-                "noise_sensitivity": "steelyard.scorers.judges.claims:NoiseSensitivity",
-                "not": "steelyard.scorers.combined:Not",
-                "number_match": "steelyard.scorers.numbers:NumberMatch",
-                "per_turn": "steelyard.scorers.per_turn:PerTurn",
-                "plan_followed": "steelyard.scorers.judges.agents:PlanFollowed",
-                "preference": "steelyard.scorers.judges.preference:Preference",
-                "python_test": "steelyard.scorers.python_test:PythonTest",
-                "refusal": "steelyard.scorers.text_checks:ExpectedRefusal",
-                "regex": "steelyard.scorers.formats:Regex",
-                "relevance": "steelyard.scorers.judges.relevance:Relevance",
-                "retrieval": "steelyard.scorers.retrieval:Retrieval",
-                "rouge_l": "steelyard.scorers.lexical:RougeL",
-                "rouge_n": "steelyard.scorers.text_checks:RougeN",
-                "rubric": "steelyard.scorers.judges.criteria:Rubric",
-                "similarity": "steelyard.scorers.similarity:Similarity",
-                "sql": "steelyard.scorers.sql:SqlResult",
-                "sql_attempts": "steelyard.scorers.sql:SqlAttempts",
-                "sql_credit": "steelyard.scorers.sql_credit:SqlCredit",
-                "sql_speed": "steelyard.scorers.sql_credit:SqlSpeed",
-                "starts_with": "steelyard.scorers.text_checks:StartsWith",
-                "steps_justified": "steelyard.scorers.judges.agents:StepsJustified",
-                "tables": "steelyard.scorers.tables:TableMetrics",
-                "token_f1": "steelyard.scorers.lexical:TokenF1",
-                "tool_calls": "steelyard.scorers.agents:ToolCalls",
-            }
-        ),
-        "suite": MappingProxyType(
-            {
-                "choice": "steelyard.suites.choice.suite:ChoiceSuite",
-                "general": "steelyard.suites.general.suite:GeneralSuite",
-                "pairwise": "steelyard.suites.pairwise:PairwiseSuite",
-                "rag": "steelyard.suites.rag:RagSuite",
-                "tables": "steelyard.suites.tables:TablesSuite",
-                "text2sql": "steelyard.suites.text2sql.suite:Text2SqlSuite",
-            }
-        ),
-    }
-)
+
+
+@cache
+def built_in_classes() -> Mapping[Kind, Mapping[str, str]]:
+    """The classes of this package: kind -> name in a configuration -> `module:Class`."""
+    text = Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+    classes: Mapping[Kind, Mapping[str, str]] = json.loads(text)
+    return classes
 
 
 @cache
 def _import_paths(kind: Kind) -> Mapping[str, str]:
     from importlib.metadata import entry_points
 
-    paths = dict(BUILT_IN[kind])
+    paths = dict(built_in_classes()[kind])
     for point in entry_points(group=f"steelyard.{kind}s"):
         if point.name in paths:
             raise ConfigError(f"entry point {point.value} adds the {kind} {point.name!r}, which exists already")
@@ -160,7 +61,7 @@ def find(kind: Kind, name: str, *, built_in: bool = False) -> type:
     Raises:
         ConfigError: there is none; the message suggests the nearest name.
     """
-    paths = BUILT_IN[kind] if built_in else _import_paths(kind)
+    paths = built_in_classes()[kind] if built_in else _import_paths(kind)
     if name not in paths:
         raise ConfigError(f"there is no {kind} {name!r}{did_you_mean(name, paths)}")
     module, _, attribute = paths[name].partition(":")
@@ -172,7 +73,7 @@ def name_of(kind: Kind, cls: type) -> str | None:
     """The name under which `cls` is registered, or None."""
     path = f"{cls.__module__}:{cls.__qualname__}"
     # Only a class of another package can be an entry point, and looking for entry points reads files of every package.
-    paths = BUILT_IN[kind] if path.startswith("steelyard.") else _import_paths(kind)
+    paths = built_in_classes()[kind] if path.startswith("steelyard.") else _import_paths(kind)
     return next((name for name, candidate in paths.items() if candidate == path), None)
 
 
@@ -217,5 +118,5 @@ def _describe_fields(value: Any) -> Any:
     fields = {field.name: describe(getattr(value, field.name)) for field in settings_of(type(value))}
     if hasattr(value, "manifest"):
         fields.update(value.manifest())
-    name = next((name for kind in BUILT_IN if (name := name_of(kind, type(value)))), None)
+    name = next((name for kind in built_in_classes() if (name := name_of(kind, type(value)))), None)
     return {name: fields} if name else fields

@@ -12,7 +12,7 @@ from steelyard.config.stored import is_shown_whole, stored_needs, stored_scorers
 from steelyard.errors import ConfigError
 from steelyard.evaluation.objects import Options, Suite
 from steelyard.models.prices import Price, PriceTable
-from steelyard.registry import BUILT_IN, describe, find
+from steelyard.registry import built_in_classes, describe, find
 from steelyard.types import Scorer
 
 
@@ -39,7 +39,7 @@ def test_a_file_is_listed_under_every_key_that_takes_one_whatever_its_name():
     seen = set()
     names = {
         name
-        for kind, classes in BUILT_IN.items()
+        for kind, classes in built_in_classes().items()
         for registered in classes
         for name in path_keys(find(kind, registered), seen)
     }
@@ -77,7 +77,7 @@ def test_endpoints_keys_modules_files_and_budgets_are_listed(stored, listed):
 
 
 def test_the_address_of_openai_is_that_of_the_models_that_need_not_name_one():
-    for name in BUILT_IN["model"]:
+    for name in built_in_classes()["model"]:
         default = keys_of(find("model", name)).get("base_url")
         listed = stored_needs({"model": {name: {"name": "m"}}})
         assert (f"endpoints: {default and default.default}" in listed) == bool(default and default.default), name
@@ -160,12 +160,14 @@ def test_a_scorer_is_built_from_its_description_as_it_was(plain, tmp_path):
 
 def test_every_scorer_of_the_package_is_built_so_or_asks_a_model_or_opens_a_file():
     judges = {
-        name for name in BUILT_IN["scorer"] if "judge" in getattr(find("scorer", name), "__dataclass_fields__", {})
+        name
+        for name in built_in_classes()["scorer"]
+        if "judge" in getattr(find("scorer", name), "__dataclass_fields__", {})
     }
-    assert {next(iter(plain)) for plain in DESCRIBED} | NEED_MORE | judges == set(BUILT_IN["scorer"])
+    assert {next(iter(plain)) for plain in DESCRIBED} | NEED_MORE | judges == set(built_in_classes()["scorer"])
 
 
-@pytest.mark.parametrize("name", sorted(name for name in BUILT_IN["scorer"]))
+@pytest.mark.parametrize("name", sorted(name for name in built_in_classes()["scorer"]))
 def test_a_judge_with_a_model_or_a_template_in_a_file_is_not_built(name):
     settings = getattr(find("scorer", name), "__dataclass_fields__", {})
     for key in settings:

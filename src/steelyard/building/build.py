@@ -41,7 +41,7 @@ from steelyard.building.wrapped import WRAPPER_KEYS, Adapted
 from steelyard.constraints import check_options, option_of
 from steelyard.errors import ConfigError, SteelyardError, boundary, did_you_mean
 from steelyard.prompts.template import looks_like_file, names_in, no_such_file, packaged_prompts
-from steelyard.registry import BUILT_IN, Kind, find, name_of, names
+from steelyard.registry import Kind, built_in_classes, find, name_of, names
 from steelyard.sql.results import SqlLimits
 from steelyard.types import Scorer
 
@@ -286,7 +286,7 @@ _OF_A_CALL: Final = frozenset(
 def _meant(name: str, keys: Collection[str], cls: type) -> str:
     """Advice for an unknown key: the nearest known key, the suites that have it, or that it is a call parameter."""
     own = name_of("suite", cls)
-    others = [suite for suite in BUILT_IN["suite"] if name in keys_of(find("suite", suite))] if own else []
+    others = [suite for suite in built_in_classes()["suite"] if name in keys_of(find("suite", suite))] if own else []
     if others and max(SequenceMatcher(None, name, key).ratio() for key in keys) < _SURELY_MEANT:
         return f": suites that have it: {', '.join(others)}; keys of {own}: {', '.join(sorted(keys))}"
     if not keys:
@@ -434,7 +434,7 @@ def _name(kind: Kind, node: Node, site: Site) -> Node:
 
 
 def _class_of(kind: Kind, name: str, node: Node, site: Site) -> Any:
-    if site.stored and (kind != "scorer" or name not in BUILT_IN[kind]):
+    if site.stored and (kind != "scorer" or name not in built_in_classes()[kind]):
         raise site.wrong(node, f"needs the {kind} {name!r}")
     problems = Problems()
     registered: Any = None

@@ -22,7 +22,7 @@ from steelyard.evaluation.judge_prompts import target_request
 from steelyard.prompts.agent_messages import tool_call
 from steelyard.prompts.message_parts import without_files
 from steelyard.prompts.template import placeholders
-from steelyard.registry import BUILT_IN, find
+from steelyard.registry import built_in_classes, find
 from steelyard.report.sample_evidence import speaker
 from steelyard.store import Run
 from steelyard.store.ended_runs import money_of
@@ -97,7 +97,7 @@ def score_meaning(run: Run, name: str) -> str:
     scorers = run.manifest.get("scorers") or {}
     for stage, described in scorers.items():
         kind = next(iter(described), "")
-        if kind not in BUILT_IN["scorer"] or kind == "function":
+        if kind not in built_in_classes()["scorer"] or kind == "function":
             continue
         text = find("scorer", kind, built_in=True).__doc__ or ""
         own = re.search(rf"`{re.escape(name)}`: ([^.;]+)", text)
