@@ -9,6 +9,8 @@ from tests.sql import server_ground
 from tests.sql.server_ground import LIMITS
 
 from steelyard.errors import ConfigError, ScorerError
+from steelyard.sql.changed_data import judge_changes
+from steelyard.sql.equality import CellEquality
 from steelyard.sql.server_address import Server
 
 _INSERT = "INSERT INTO boats (name, length) VALUES ('Tern', 5)"
@@ -155,6 +157,34 @@ def test_sequences_may_be_asked_and_are_set_back(postgres):
         assert box.run(trial, "SELECT setval('boats_id_seq', 9)", limits=LIMITS).failure.kind == "denied"
         assert box.run(trial, "SELECT nextval('public.staff_numbers')", limits=LIMITS).failure.kind == "denied"
     assert ground.run("SELECT last_value, is_called FROM staff_numbers") == [(1, False)]
+
+
+_MERGE = """MERGE INTO boats AS b USING (VALUES ('Wren', 9.0), ('Tern', 5.0)) AS s (name, length) ON b.name = s.name
+    WHEN MATCHED THEN UPDATE SET length = s.length
+    WHEN NOT MATCHED THEN INSERT (name, length) VALUES (s.name, s.length)"""
+_UPSERT = """INSERT INTO boats (name, length) VALUES ('Wren', 9), ('Tern', 5)
+    ON CONFLICT (name) DO UPDATE SET length = excluded.length"""
+_LINKED = """WITH b AS (INSERT INTO boats (name) VALUES ('Tern'), ('Gull') RETURNING id, name)
+    INSERT INTO trips SELECT id, length(name) + (name = 'Gull')::int FROM b"""
+
+
+@pytest.mark.parametrize(
+    ("reference", "prediction", "right"),
+    [
+        (_MERGE, _UPSERT, True),
+        (_UPSERT, _UPSERT.replace("('Wren', 9), ('Tern', 5)", "('Tern', 5), ('Wren', 9)"), True),
+        (_UPSERT, _MERGE.replace("5.0", "6.0"), False),
+        (_INSERT, "INSERT INTO boats (name, length) VALUES ('Wren', 1), ('Tern', 5) ON CONFLICT DO NOTHING", True),
+        (_LINKED, _LINKED.replace("('Tern'), ('Gull')", "('Gull'), ('Tern')"), True),
+        (_LINKED, _LINKED.replace("= 'Gull'", "= 'Tern'"), False),
+        (_INSERT, "INSERT INTO boats VALUES (4, 'Tern', 5)", False),
+    ],
+)
+def test_drawn_numbers_are_equal_in_whatever_order_they_were_drawn(postgres, reference, prediction, right):
+    ground, trial = postgres
+    with ground.sandbox() as box:
+        tables = [box.run(trial, statement, limits=LIMITS).table for statement in (reference, prediction)]
+    assert judge_changes(*tables, limits=LIMITS, equality=CellEquality()).right is right
 
 
 def test_functions_of_extensions_are_found_beside_a_schema(postgres):

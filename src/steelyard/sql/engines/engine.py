@@ -15,15 +15,15 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cache
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID
 
 from steelyard.sql.extent import count_cells
@@ -305,6 +305,58 @@ def _is_plain(rows: _Rows) -> bool:
     """Whether rows can be counted as they are: no list among them, and no NaN, which is not equal to itself."""
     cells = list(chain.from_iterable(rows))
     return set(map(type, cells)) <= _COUNTED and not any(cell != cell for cell in cells)  # noqa: PLR0124  # NaN
+
+
+class DrawnColumn(NamedTuple):
+    """A column whose numbers come from a sequence: its own, or those of another table's that it refers to."""
+
+    table: str
+    position: int
+    sequence: str
+    is_own: bool
+
+
+def renumbered(
+    changes: ResultTable, columns: Iterable[DrawnColumn], drawn: Mapping[str, tuple[int, int]]
+) -> ResultTable:
+    """The changes with drawn numbers in the order of the rows' other cells, without gaps.
+
+    Statements that add the same rows draw in any order, and for rows that then meet a conflict too.
+
+    Args:
+        changes: of `differences`.
+        columns: that numbers of sequences come into.
+        drawn: the first and the last number that a sequence gave to the statement.
+
+    >>> changes = ResultTable(COLUMNS, [("added", "t", [7, "b"]), ("added", "t", [9, "a"]), ("added", "u", [9])])
+    >>> columns = DrawnColumn("t", 0, "s", True), DrawnColumn("u", 0, "s", False)
+    >>> renumbered(changes, columns, {"s": (6, 9)}).rows
+    [('added', 't', [7, 'b']), ('added', 't', [6, 'a']), ('added', 'u', [6])]
+    """
+    of_table: dict[str, list[DrawnColumn]] = defaultdict(list)
+    for column in columns:
+        of_table[column.table].append(column)
+    owners: list[tuple[str, str, int, str]] = []
+    cells_of: list[dict[int, str]] = []
+    for change, table, row in changes.rows:
+        cells = [
+            column
+            for column in of_table[table]
+            if change == "added"
+            and isinstance(row[column.position], int)
+            and (limits := drawn.get(column.sequence))
+            and limits[0] <= row[column.position] <= limits[1]
+        ]
+        cells_of.append({column.position: column.sequence for column in cells})
+        others = repr([cell for at, cell in enumerate(row) if at not in cells_of[-1]])
+        owners += [(table, others, row[column.position], column.sequence) for column in cells if column.is_own]
+    following = {sequence: count(limits[0]) for sequence, limits in drawn.items()}
+    numbers = {(sequence, number): next(following[sequence]) for _, _, number, sequence in sorted(owners)}
+    rows = []
+    for (change, table, row), sequences in zip(changes.rows, cells_of, strict=True):
+        new = {at: numbers.get((sequence, row[at]), row[at]) for at, sequence in sequences.items()}
+        rows.append((change, table, [new.get(at, cell) for at, cell in enumerate(row)] if new else row))
+    return replace(changes, rows=rows)
 
 
 _BESIDE_MARKS: Final = re.compile(r" ?([^\w\s\"`\[\]]) ?")

@@ -31,6 +31,7 @@ from psycopg.types.datetime import (
 
 from steelyard.sql.engines.engine import (
     DatabaseState,
+    DrawnColumn,
     EngineQuery,
     SqlStop,
     catalog_query,
@@ -40,6 +41,7 @@ from steelyard.sql.engines.engine import (
     listed,
     plain_definition,
     read_state,
+    renumbered,
 )
 from steelyard.sql.results import FailureKind, ResultTable, SqlLimits
 from steelyard.sql.server_address import ServerLogin
@@ -199,7 +201,12 @@ class PostgresEngine(ServerSession):
             cursor = connection.execute(statement.encode(), binary=True)
             affected = 0 if (cursor.statusmessage or "").startswith("SELECT") else max(0, cursor.rowcount)
             connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
-            return differences(before, _state(connection, schema, limits), affected)
+            changes = differences(before, _state(connection, schema, limits), affected)
+            drawn = _moved(sequences, connection.execute(_SEQUENCES, [schema]).fetchall())
+            if not drawn:
+                return changes
+            columns = connection.execute(catalog_query("postgres_drawn_columns").encode(), {"schema": schema})
+            return renumbered(changes, [DrawnColumn(*column) for column in columns.fetchall()], drawn)
         finally:
             if not connection.closed:
                 connection.execute("ROLLBACK")
@@ -402,6 +409,16 @@ def _state(connection: _Connection, schema: str, limits: SqlLimits) -> DatabaseS
             return fetch(cursor.fetchmany, left, partial(_plain_row, ()))
 
     return read_state(tables, defined, read, limits)
+
+
+def _moved(before: Numbers, after: Numbers) -> dict[str, tuple[int, int]]:
+    """The first and the last number that each sequence gave."""
+    first = {name: start if last is None else last + 1 for name, last, start in before}
+    return {
+        name: (first[name], last)
+        for name, last, _ in after
+        if last is not None and name in first and last >= first[name]
+    }
 
 
 def _set_back(connection: _Connection, schema: str, sequences: Numbers) -> None:
