@@ -60,7 +60,7 @@ def test_the_manifest_holds_what_every_score_is():
             "range": [0.0, 1.0],
             "lower_is_better": False,
             "threshold": 1.0,
-            "denominator": "answered",
+            "denominator": "all",
         },
     }
     assert (result["crossed"], result["breakdowns"]) == ([["fine", "exact_match"]], ["document"])

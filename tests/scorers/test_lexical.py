@@ -52,6 +52,12 @@ class TestAll:
         assert score(scorer, "7", "7", finish="content_filter").value == pytest.approx(1.0)
 
     @pytest.mark.parametrize("scorer", **BY_NAME)
+    def test_reasoning_that_a_reply_begins_with_is_no_part_of_the_output(self, scorer):
+        assert score(scorer, "64 卦", "<think>\n8? 9?\n</think>\n\n64 卦").value == pytest.approx(1.0)
+        assert score(scorer, "64 卦", "8? 9?</think>64 卦").value == pytest.approx(1.0)
+        assert score(scorer, "64 卦", "<think>\n64 卦").value == 0.0
+
+    @pytest.mark.parametrize("scorer", **BY_NAME)
     def test_a_structure_is_read_as_its_json(self, scorer):
         assert score(scorer, '{"卦": 64}', {"卦": 64}).value == pytest.approx(1.0)
 

@@ -75,3 +75,10 @@ def test_any_of_several_references_will_do_and_is_named():
 )
 def test_a_list_is_compared_with_a_list_as_it_is(reference, got, solved):
     assert value(reference, got) == solved
+
+
+def test_a_reply_that_a_filter_emptied_is_refused_and_reasoning_in_front_is_not_compared():
+    sample = Sample("1", "q", "yes")
+    assert ExactMatch()(sample, Output("", metadata={"finish": "content_filter"})).outcome == "refused"
+    assert ExactMatch()(sample, Output("<think>no</think>\n\nyes")).value == 1
+    assert ExactMatch(literal=True)(sample, Output("<think>no</think>\n\nyes")).value == 0

@@ -231,6 +231,28 @@ def _blanked(text: str) -> tuple[str, bool]:
     return text, unfinished
 
 
+def without_thoughts(text: str) -> str:
+    r"""The answer behind the reasoning that a text begins with; the text itself where it begins with none.
+
+    A server without a parser of reasoning sends both. A mark without its opening counts, as templates write that one;
+    marks further down may be what was asked for.
+
+    >>> without_thoughts("<think>B?</think>\n\nA"), without_thoughts("B?</think>A"), without_thoughts("<think>B?")
+    ('A', 'A', '')
+    >>> without_thoughts("Write <think> in front."), without_thoughts(" A\n")
+    ('Write <think> in front.', ' A\n')
+    """
+    if "<" not in text and "◁" not in text and "[" not in text:
+        return text
+    lowered = _lowered(text)
+    begun = len(lowered) - len(lowered.lstrip())
+    for opening, closing in lexicon("markup")["reasoning"]["pairs"]:
+        end, first = lowered.find(closing), lowered.find(opening)
+        if first == begun or (first < 0 <= end):
+            return text[end + len(closing) :].strip() if end >= 0 else ""
+    return text
+
+
 def answer_span(text: str) -> tuple[int, int, bool]:
     """The position of the part that is not reasoning, and whether the reply broke off inside reasoning.
 

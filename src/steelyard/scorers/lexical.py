@@ -319,7 +319,9 @@ class ExactMatch:
     """
 
     short_key: ClassVar[str] = "value"
-    score_infos: ClassVar[tuple[ScoreInfo, ...]] = (ScoreInfo("exact_match", (0.0, 1.0), threshold=1.0),)
+    score_infos: ClassVar[tuple[ScoreInfo, ...]] = (
+        ScoreInfo("exact_match", (0.0, 1.0), threshold=1.0, denominator="all"),
+    )
     stage_info: ClassVar[StageInfo] = INLINE
 
     ignore_case: bool = False
@@ -338,8 +340,11 @@ class ExactMatch:
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Compare one output with its reference."""
         reference, value = sample.reference, output.value
-        if reference is None:
-            return Score("exact_match", None, outcome="not_applicable", reason="the sample has no reference")
+        problem = "the sample has no reference" if reference is None else ""
+        if (score := unscored("exact_match", problem, output)) is not None:
+            return score
+        if isinstance(value, str) and not self.literal:
+            value = text_of(output)
         several = isinstance(reference, list | tuple) and reference and all(isinstance(text, str) for text in reference)
         if several and isinstance(value, str):
             return self._match_any(reference, value)
