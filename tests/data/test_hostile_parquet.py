@@ -84,6 +84,22 @@ def test_an_honest_file_with_a_dictionary_of_long_texts_is_read(tmp_path):
     assert rows_of(tmp_path / "b.parquet") == rows
 
 
+@pytest.mark.parametrize("form", ["struct", "list", "list of structs"])
+def test_dictionaries_in_nested_columns_are_read_over_several_groups_of_rows(tmp_path, form):
+    values = [f"v{number % 7}" for number in range(50)]
+    column = pa.array(values).dictionary_encode()
+    if "struct" in form:
+        column = pa.StructArray.from_arrays([column], ["kind"])
+    if "list" in form:
+        column = pa.ListArray.from_arrays([*range(51)], column)
+    pq.write_table(pa.table({"question": values, "part": column}), tmp_path / "a.parquet", row_group_size=8)
+    (table,), _ = read_tables(SampleFiles(tmp_path / "a.parquet"))
+    rows = [row.cells for row in table]
+    as_read = {"struct": lambda text: {"kind": text}, "list": lambda text: [text]}
+    expected = as_read.get(form, lambda text: [{"kind": text}])
+    assert [row["part"] for row in rows] == [expected(text) for text in values]
+
+
 def test_bytes_in_a_dictionary_are_bytes():
     assert holds_bytes(pa.dictionary(pa.int32(), pa.binary()))
 

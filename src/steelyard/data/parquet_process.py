@@ -70,7 +70,7 @@ def _write(path: Path) -> None:
     most = max(MAX_BYTES, _TIMES_THE_FILE * path.stat().st_size)
     rows = size = 0
     with pa.ipc.new_stream(pa.PythonFile(sys.stdout.buffer, mode="w"), schema) as stream:
-        for batch in file.iter_batches(_BATCH_ROWS, columns=schema.names, use_threads=False):
+        for batch in _batches(file, schema):
             plain = batch.cast(schema)
             rows, size = rows + len(batch), size + _decoded(plain)
             if rows > MAX_ROWS:
@@ -81,6 +81,21 @@ def _write(path: Path) -> None:
                 if _decoded(piece) > MAX_ROW_BYTES:
                     raise Refusal("large", f"one of {rows:,} rows unpacks to more than {MAX_ROW_BYTES:,} bytes")
                 stream.write_batch(piece)
+
+
+def _batches(file: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The batches of a file; none over two groups of rows where nested columns hold dictionaries.
+
+    Each group has a dictionary of its own, and pyarrow cannot join them inside of a struct or list.
+    """
+    from pyarrow import types
+
+    nested = any(
+        types.is_nested(field.type) and field.type != file.schema_arrow.field(field.name).type for field in schema
+    )
+    groups = range(file.num_row_groups)
+    for some in [[group] for group in groups] if nested else [[*groups]]:
+        yield from file.iter_batches(_BATCH_ROWS, row_groups=some, columns=schema.names, use_threads=False)
 
 
 def _opened(path: Path) -> tuple[Any, pa.Schema]:
