@@ -36,6 +36,15 @@ def far(active):
     active["XFD1048576"] = "far"
 
 
+def test_a_sheet_that_declares_to_be_whole_is_read_where_its_filled_cells_are_near(tmp_path):
+    path = workbook(tmp_path / "a.xlsx", far)
+    cells = '<row r="1"><c r="A1"><v>1</v></c><c r="XFD1" s="0"/><c r="XFD1" s="0"></c></row>'
+    body = sheet(cells).replace(b"<sheetData>", b'<dimension ref="A1:XFD1048576"/><sheetData>')
+    replace_part(path, "xl/worksheets/sheet1.xml", body)
+    (table,), _ = read_workbook(path)
+    assert [row.cells[0] for row in table] == [1]
+
+
 @pytest.mark.parametrize(
     "body",
     [

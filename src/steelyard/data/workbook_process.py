@@ -28,7 +28,7 @@ from steelyard.data.shown_cells import SheetCells
 from steelyard.data.table import FAR_CELL, column_letter
 from steelyard.data.workbook_ods import read_ods_cells
 from steelyard.data.workbook_xls import read_xls_cells, workbook_stream
-from steelyard.data.workbook_xlsx import read_parts, read_xlsx_cells
+from steelyard.data.workbook_xlsx import Corners, corners_of_wide, read_parts, read_xlsx_cells
 from steelyard.errors import ConfigError, DataError, did_you_mean
 
 MAX_COLUMNS: Final = 1_024
@@ -85,7 +85,7 @@ def _encoded(value: Any) -> dict[str, Any]:
 
 
 def _values(path: Path, names: list[str]) -> Iterator[Any]:
-    shown_cells = _cells_reader(path)
+    shown_cells, declared = _cells_reader(path)
     with CalamineWorkbook.from_path(str(path)) as book:
         known = {sheet.name: sheet for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet}
         for name in names:
@@ -95,9 +95,11 @@ def _values(path: Path, names: list[str]) -> Iterator[Any]:
         if not names and len(visible) > MAX_SHEETS:
             raise DataError(f"{path.name} has {len(visible):,} sheets; name those to read under sheets")
         for name in names or visible:
+            if corners := declared(name):  # told before the reader makes a grid that it cannot hold
+                _refuse_far_cells(f"{path.name} {name}", *corners)
             sheet = book.get_sheet_by_name(name)
             if sheet.start is not None:
-                _refuse_far_cells(f"{path.name} {name}", sheet)
+                _refuse_far_cells(f"{path.name} {name}", sheet.start, sheet.end or sheet.start)
             elif not names:
                 continue
             yield _about(name, sheet, shown_cells(name))
@@ -105,8 +107,8 @@ def _values(path: Path, names: list[str]) -> Iterator[Any]:
     yield {"hidden": [] if names else [name for name in known if name not in visible]}
 
 
-def _refuse_far_cells(what: str, sheet: Any) -> None:
-    (first_row, first_column), (last_row, last_column) = sheet.start, sheet.end
+def _refuse_far_cells(what: str, first: tuple[int, int], last: tuple[int, int]) -> None:
+    (first_row, first_column), (last_row, last_column) = first, last
     cells = (last_row - first_row + 1) * (last_column - first_column + 1)
     if last_column < MAX_COLUMNS and cells <= MAX_CELLS:
         return
@@ -128,8 +130,8 @@ def _about(name: str, sheet: Any, cells: SheetCells) -> dict[str, Any]:
     }
 
 
-def _cells_reader(path: Path) -> Callable[[str], SheetCells]:
-    """Returns a function from a sheet's name to what its cells show.
+def _cells_reader(path: Path) -> tuple[Callable[[str], SheetCells], Callable[[str], Corners | None]]:
+    """Returns functions from a sheet's name to what its cells show, and to the corners of one that may be too large.
 
     Raises:
         DataError: the file is no workbook, damaged or encrypted.
@@ -139,7 +141,7 @@ def _cells_reader(path: Path) -> Callable[[str], SheetCells]:
             stream = workbook_stream(path.read_bytes())
         except (struct.error, LookupError, ValueError) as error:
             raise DataError(f"{path.name} cannot be read as a workbook: {error}") from error
-        return lambda sheet: read_xls_cells(stream, sheet)
+        return lambda sheet: read_xls_cells(stream, sheet), lambda _: None
     examine_archive(path)
     archive = zipfile.ZipFile(path)
     for part in archive.namelist():
@@ -147,6 +149,10 @@ def _cells_reader(path: Path) -> Callable[[str], SheetCells]:
         if part.endswith(".xml") and archive.open(part).read(2) in {b"\xff\xfe", b"\xfe\xff"}:
             _refuse(f"{path.name}: the part {part} is not XML in UTF-8; save the workbook again")
     if path.suffix.lower() == ".ods":
-        return lambda sheet: read_ods_cells(archive, sheet)
+        return lambda sheet: read_ods_cells(archive, sheet), lambda _: None
     book = read_parts(archive)
-    return lambda sheet: read_xlsx_cells(archive, book.sheets[sheet], book) if sheet in book.sheets else SheetCells()
+    parts = book.sheets
+    return (
+        lambda sheet: read_xlsx_cells(archive, parts[sheet], book) if sheet in parts else SheetCells(),
+        lambda sheet: corners_of_wide(archive, parts[sheet], MAX_COLUMNS, MAX_CELLS) if sheet in parts else None,
+    )

@@ -12,6 +12,7 @@ Source: ECMA-376 part 1, 18.2.20 (sheets), 18.3.1.4 (c), 18.3.1.40 (f), 18.8.10 
 from __future__ import annotations
 
 import re
+import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -131,6 +132,11 @@ _CHUNK: Final = 1 << 20
 _KEPT: Final = 64
 _MARK: Final = re.compile(rb"""\st\s*=\s*["']e["']|<(?:[\w.-]+:)?f[\s/>]""")
 _STYLE: Final = re.compile(rb"""\ss\s*=\s*["'](\d{1,9})["']""")
+_DIMENSION: Final = re.compile(rb"""<(?:[\w.-]+:)?dimension\s+ref\s*=\s*["'][A-Z0-9]*:?([A-Z]{1,3})(\d{1,7})["']""")
+_FILLED: Final = re.compile(
+    rb"""<(?:[\w.-]+:)?c\s[^<>]{0,60}?\br\s*=\s*["']([A-Z]{1,3})(\d{1,7})["'][^<>]{0,60}>\s*<(?:[\w.-]+:)?(?:v|is|f)[\s>]"""
+)
+Corners = tuple[tuple[int, int], tuple[int, int]]
 _ADDRESS: Final = re.compile(r"([A-Za-z]{1,3})(\d{1,7})")
 
 _SHARED: Final = "xl/sharedStrings.xml"
@@ -162,6 +168,23 @@ class BookParts:
     formats: dict[int, str] = field(default_factory=dict)
     texts: dict[int, RaisedText] = field(default_factory=dict)
     recalculates: bool = False
+
+
+def corners_of_wide(archive: zipfile.ZipFile, part: str, most_columns: int, most_cells: int) -> Corners | None:
+    """The first and last row and column, counted from 0, of a sheet's filled cells; None where it declares to be small.
+
+    The declared size alone does not decide: some programs declare the whole sheet.
+    """
+    declared = _DIMENSION.search(next(_chunks(archive, part), b""))
+    width = column_index(declared[1].decode()) + 1 if declared else 0
+    if not declared or (width <= most_columns and width * int(declared[2]) <= most_cells):
+        return None
+    found = (match for chunk in _chunks(archive, part) for match in _FILLED.finditer(chunk))
+    first, last = (sys.maxsize, sys.maxsize), (-1, -1)
+    for match in found:
+        row, column = int(match[2]) - 1, column_index(match[1].decode())
+        first, last = (min(first[0], row), min(first[1], column)), (max(last[0], row), max(last[1], column))
+    return (first, last) if last >= first else None
 
 
 def read_parts(archive: zipfile.ZipFile) -> BookParts:
