@@ -4,7 +4,10 @@ import random
 
 import pytest
 
-from steelyard.analysis.model_calls import InputCount, cut_inputs
+from steelyard import Record, Reply, Sample
+from steelyard.analysis.model_calls import InputCount, cut_inputs, cut_sentences
+from steelyard.store.ended_runs import calls_of
+from steelyard.types import Usage
 
 CHARS_PER_TOKEN = {
     "Latin": (3.6, 4.9, 1, 1.0),
@@ -84,3 +87,22 @@ def test_short_calls_of_another_stage_calibrate_and_one_long_input_is_enough():
 def test_replies_from_a_prefix_cache_that_counts_the_rest_alone_are_no_alarm():
     calls = [InputCount("judge", 0, 3_000, 2_900), *(InputCount("judge", no, 3_000, 30 + no) for no in range(1, 9))]
     assert cut_inputs(calls) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens", "finish", "is_said"),
+    [
+        ("It may be", 40, "length", True),
+        ("", 3, "length", True),
+        ("B", 1, "length", False),  # a limit that is meant
+        ("It may be", 40, "stop", False),
+    ],
+)
+def test_replies_of_the_target_that_ended_at_the_limit_of_tokens_are_said(text, tokens, finish, is_said):
+    cut = Reply("", text, finish=finish, usage=Usage(9, tokens))
+    records = [
+        Record(Sample(str(n), "q"), None, replies={"target": (cut if n < 2 else Reply("", "b"),)}) for n in range(20)
+    ]
+    said = ("2 of the first 20 replies ended at the limit of tokens: raise max_tokens",) if is_said else ()
+    assert cut_sentences(calls_of(records, {})) == said
+    assert cut_sentences(calls_of(records * 20 + records[2:] * 30, {})) == ()

@@ -244,6 +244,15 @@ def test_that_no_sample_is_wrong_is_said_with_the_scores_that_could_have_said_so
     assert "none of its scores can be right" in steelyard("show", "old", "--only", "wrong", code=0).out
 
 
+def test_a_run_without_a_score_says_that_nothing_was_scored(steelyard, tmp_path):
+    (tmp_path / "rows.csv").write_text("input,expected\na,b\n", encoding="utf-8")
+    endpoint = {"base_url": "http://127.0.0.1:9/v1"}
+    content = {"samples": "rows.csv", "models": ["m"], "endpoint": endpoint, "options": {"retry": {"attempts": 1}}}
+    (tmp_path / "c.json").write_text(json.dumps(content), encoding="utf-8")
+    steelyard("run", "c.json", code=4)
+    assert "is wrong: none was scored" in " ".join(steelyard("show", "m", "--only", "wrong", code=0).out.split())
+
+
 def test_how_a_judge_came_to_its_rating_stands_beside_it(steelyard, answered, tmp_path):
     scorer = {"g_eval": {"name": "fluency", "criteria": "It reads well.", "steps": ["Read."]}}
     judge = {"model": {"scripted": {"default": "4"}}, "repeats": 2}

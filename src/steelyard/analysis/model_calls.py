@@ -216,8 +216,12 @@ def _is_round(count: int) -> bool:
 
 
 def cut_sentences(noted: Mapping[str, Any]) -> tuple[str, ...]:
-    """The inputs that were cut, in words, of what a run notes of its calls."""
-    return tuple(CutInput(**entry).sentence for entry in noted.get("cut_inputs", ()))
+    """The inputs and replies that were cut, in words, of what a run notes of its calls."""
+    n, of = noted.get("cut_replies", (0, 0))
+    replies = (
+        [f"{n:,} of the first {count_text(of, 'reply')} ended at the limit of tokens: raise max_tokens"] if n else []
+    )
+    return (*(CutInput(**entry).sentence for entry in noted.get("cut_inputs", ())), *replies)
 
 
 def call_sentences(noted: Mapping[str, Any]) -> tuple[str, ...]:

@@ -244,9 +244,9 @@ def _why_none(run: Run, only: str) -> str:
     message = f"no sample of run {run.id} ({run.target}) is {only}"
     if only != "wrong":
         return message
-    with_threshold = dict.fromkeys(
-        score.name for record in run.records() for score in record.scores if score.passed is not None
-    )
-    if with_threshold:
+    scores = [score for record in run.records() for score in record.scores if score.value is not None]
+    if not scores:
+        return f"{message}: none was scored; --only all lists samples"
+    if with_threshold := dict.fromkeys(score.name for score in scores if score.passed is not None):
         return f"{message}; only {', '.join(with_threshold)} can be right or wrong"
     return f"{message}: none of its scores can be right or wrong, as none has a threshold; --only all lists samples"

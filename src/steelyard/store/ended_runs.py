@@ -37,7 +37,7 @@ from steelyard.store.run_rows import is_stored
 from steelyard.store.store import Store
 from steelyard.store.stored_run import StoredRun
 from steelyard.store.writer import Batch
-from steelyard.types import Record
+from steelyard.types import Record, Reply
 
 _LIST: Final = "list"
 _MOST_BYTES: Final = 1 << 16
@@ -52,6 +52,10 @@ _NOTE: Final = "UPDATE run SET manifest = :manifest WHERE num = :num"
 _FEW: Final = 50
 _MOST: Final = 5_000
 """Records that are looked through: a change shows in the first, a cut context in a few thousand."""
+_CUT_SHARE: Final = 0.05
+"""Of the target's replies: so many that ended at their limit of tokens move its figures."""
+_FEW_TOKENS: Final = 8
+"""A limit that is meant: the reply is one label, or is scored by its likelihood."""
 _LEAST_TOKENS: Final = 200
 """Of a stage's mean input: shorter ones are not cut by any context."""
 
@@ -295,7 +299,9 @@ def _nulls(described: Any) -> Iterator[frozenset[str]]:
 
 
 def calls_of(records: Iterable[Record], taken_out: Mapping[str, frozenset[str]]) -> dict[str, Any]:
-    """The manifest entry: `changed_parameters` by stage, and `cut_inputs`; empty where nothing showed.
+    """The manifest entry: `changed_parameters` by stage, `cut_inputs`, and `cut_replies` of the target as (n, of).
+
+    It is empty where nothing showed.
 
     Args:
         records: of the run.
@@ -304,7 +310,9 @@ def calls_of(records: Iterable[Record], taken_out: Mapping[str, frozenset[str]])
     """
     changed: dict[str, dict[str, str]] = {}
     inputs: dict[str, list[InputCount]] = {}
+    ended: list[int] = []
     for record in records:
+        ended += [_is_cut(reply) for reply in record.replies.get("target", ())]
         for stage, replies in record.replies.items():
             for reply in replies:
                 changes = reply.metadata.get(CHANGED_PARAMETERS, {})
@@ -317,4 +325,10 @@ def calls_of(records: Iterable[Record], taken_out: Mapping[str, frozenset[str]])
                     inputs.setdefault(str(reply.metadata.get("model", "")), []).append(count)
     cut = [field_values(finding) for calls in inputs.values() for finding in cut_inputs(calls)]
     changed = {stage: changes for stage, changes in changed.items() if changes}
-    return ({"cut_inputs": cut} if cut else {}) | ({"changed_parameters": changed} if changed else {})
+    cut_replies = [sum(ended), len(ended)] if sum(ended) >= max(1, _CUT_SHARE * len(ended)) else []
+    found = {"cut_inputs": cut, "cut_replies": cut_replies, "changed_parameters": changed}
+    return {name: value for name, value in found.items() if value}
+
+
+def _is_cut(reply: Reply) -> bool:
+    return reply.finish == "length" and (reply.usage.output_tokens > _FEW_TOKENS or not reply.text.strip())
