@@ -439,8 +439,7 @@ class TestFiles:
 def test_western_text_of_one_byte_a_letter_is_not_read_as_chinese(tmp_path, text):
     path = tmp_path / "notes.txt"
     path.write_bytes(text.encode("cp1252"))
-    with pytest.raises(DataError, match="neither UTF-8 nor GB18030"):
-        read_document(path)
+    assert text in str(read_document(path))
 
 
 @pytest.mark.parametrize(

@@ -92,9 +92,48 @@ def test_csv_is_read_in_every_usual_encoding(tmp_path, encoding):
     assert rows(tmp_path / "a.csv") == [(1, ["题目", "答案"]), (2, ["乾卦象征什么？", "天"])]
 
 
-def test_gb18030_is_said_in_a_note(tmp_path):
-    (tmp_path / "a.csv").write_bytes("题目,答案\n".encode("gbk"))
-    assert read_tables(SampleFiles(tmp_path / "a.csv"))[1] == ("a.csv: read as GB18030",)
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.json"])
+@pytest.mark.parametrize(
+    ("encoding", "said", "text"),
+    [
+        ("gbk", "GB18030", "乾卦象征什么？"),
+        ("cp1252", "Windows-1252", "Größe der Übung – „fünf“, 3 €"),
+        ("cp1252", "Windows-1252", "C’est l’été à « Évry », ça coûte 5 €"),
+        ("cp1252", "Windows-1252", "¿Dónde está el niño?"),
+        ("cp1252", "Windows-1252", "até amanhã, três corações"),
+    ],
+)
+def test_an_encoding_that_the_text_alone_tells_is_said_in_a_note(tmp_path, name, encoding, said, text):
+    content = {"a.csv": f'q\n"{text}"\n', "a.jsonl": f'{{"q": "{text}"}}\n', "a.json": f'[{{"q": "{text}"}}]'}[name]
+    (tmp_path / name).write_bytes(content.encode(encoding))
+    (table,), notes = read_tables(SampleFiles(tmp_path / name))
+    assert notes == (f"{name}: read as {said}",)
+    assert text in str([list(row.cells.values()) if table.keyed else row.cells for row in table])
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1250", "Stolica Polski to Łódź, więc się myli"),
+        ("cp1250", "Příliš žluťoučký kůň"),
+        ("cp1250", "Árvíztűrő tükörfúrógép"),
+        ("cp1250", "Ce mai faci în această dimineaţă"),
+        ("cp1254", "Kuş uçuşu yağmur çiğ"),
+        ("cp1251", "Столица России"),
+        ("mac_roman", "Größe der Übung für Käse"),
+        ("cp850", "Größe der Übung für Käse"),
+    ],
+)
+def test_text_of_other_encodings_of_one_byte_is_refused(tmp_path, encoding, text):
+    (tmp_path / "a.csv").write_bytes(f"q\n{text}\n".encode(encoding))
+    with pytest.raises(DataError, match="save the file as UTF-8"):
+        read_tables(SampleFiles(tmp_path / "a.csv"))
+
+
+def test_utf8_and_windows_1252_in_one_file_are_refused(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"q\ncaf\xe9 noir\ncaf\xc3\xa9 noir\n")
+    with pytest.raises(DataError, match="save the file as UTF-8"):
+        read_tables(SampleFiles(tmp_path / "a.csv"))
 
 
 @pytest.mark.parametrize(
@@ -106,8 +145,9 @@ def test_gb18030_is_said_in_a_note(tmp_path):
         ("euc_kr", "EUC-KR", "문제,정답\n다음 중 우리나라의 수도로 옳은 것은 무엇인가,서울\n"),
     ],
 )
-def test_other_encodings_of_east_asia_are_named_and_not_read_as_nonsense(tmp_path, encoding, name, text):
-    (tmp_path / "a.csv").write_bytes((8 * text).encode(encoding))
+@pytest.mark.parametrize("times", [1, 8])
+def test_other_encodings_of_east_asia_are_named_and_not_read_as_nonsense(tmp_path, encoding, name, text, times):
+    (tmp_path / "a.csv").write_bytes((times * text).encode(encoding))
     with pytest.raises(DataError, match=f"but perhaps {name} .*; save the file as UTF-8"):
         read_tables(SampleFiles(tmp_path / "a.csv"))
 
@@ -203,11 +243,10 @@ def test_json_lists_and_lines_have_the_same_cells(tmp_path):
         ("a.jsonl", b'{"q": 1, "q": 2}\n', r"a\.jsonl:1: the key 'q' occurs twice"),
         ("a.jsonl", b'{"q": NaN}\n', r"a\.jsonl:1: NaN is not a JSON value"),
         ("a.jsonl", b'{"q": ' + b"9" * 5000 + b"}\n", r"a\.jsonl:1: a number of 5,000 digits"),
-        ("a.jsonl", b"[" * 200_000 + b"\n", r"a\.jsonl:1: nested too deeply"),
+        ("a.jsonl", b"[" * 200_000 + b"\n", r"a\.jsonl: nested too deeply"),
         ("a.jsonl", b'{"q": "' + b"x" * 5_000_000 + b'"}\n', r"a\.jsonl:1: the line is longer than 4,000,000"),
         ("a.json", b'{"q": 1}', "expected a list of objects, but it holds an object"),
         ("a.json", b'[{"q": 1}, 2]', "entry 2: expected an object, but it is a number"),
-        ("a.json", b'{"q": 1}\n{"q": 2}\n', "JSON lines are named .jsonl"),
         ("a.xlsx", b"question,answer\n", r"a\.xlsx is not an? \.xlsx workbook"),
         ("a.xlsx", b"PK\x03\x04 cut off", "damaged or cut off"),
         ("a.xlsx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600, "encrypted, or an old .xls"),

@@ -3,9 +3,10 @@
 Order: a byte order mark, then strict UTF-8, then GB18030 (which includes GBK and GB2312). Frequencies are not used:
 this order was right for every file of a set of UTF-8, UTF-8 with mark, GBK, GB18030 and UTF-16. One trap is avoided:
 damaged UTF-8 is often valid GB18030 and would be read as nonsense, so a file whose first eight non-ASCII characters are
-valid UTF-8 counts as damaged UTF-8 (GBK text meets this condition by chance less than once in a million). So is a
-Western text of one byte a letter: `wöche` in Windows-1252 would become a Chinese character behind the w. And so are
-Shift-JIS, Big5, EUC-JP and EUC-KR, whose usual characters have bytes that are rare in Chinese (`_east_asian`).
+valid UTF-8 counts as damaged UTF-8 (GBK text meets this condition by chance less than once in a million). Text of one
+byte a letter is another: `wöche` in Windows-1252, as Excel saves it, would become a Chinese character behind the w. It
+is read as Windows-1252 if its letters are those of one language (`_LANGUAGES`), else refused. And so are Shift-JIS,
+Big5, EUC-JP and EUC-KR, whose usual characters have bytes that are rare in Chinese (`_east_asian`).
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ _SURE: Final = 8
 """Non-ASCII characters in valid UTF-8 before the first bad byte that make a file damaged UTF-8, not GB18030.
 
 Of 1,147 Chinese replies of models, written in GB18030, none had more than 3."""
-_PAIR: Final = re.compile(rb"([\x81-\xfe][\x40-\x7e]|(?<=[a-z])[\xdf-\xfe]{2}(?=[a-z]))|[\x81-\xfe][\x80-\xfe]")
+_PAIR: Final = re.compile(rb"([\x81-\xfe][\x40-\x7e]|(?<=[a-z \n])[\xdf-\xfe]{2}(?=[a-z]))|[\x81-\xfe][\x80-\xfe]")
 """A character of two bytes in GB18030; in the group those that are rare in Chinese and usual in Western text: the
-second byte is an ASCII letter, or two accented small letters stand between plain ones."""
+second byte is an ASCII letter, or two accented small letters stand before a plain one."""
 _TWO_BYTES: Final = re.compile(rb"[\x81-\xfe][\x40-\xfe]")
 _COMMON_KOREAN: Final = frozenset(
     "이다는을의은에가고한를지로기하것중서사인".encode("euc_kr")[i : i + 2] for i in range(0, 40, 2)
@@ -39,6 +40,22 @@ _COMMON_KOREAN: Final = frozenset(
 """The most frequent syllables. Some have the bytes of usual Chinese characters (肺, 巴), so many must occur."""
 _CHINESE_SIGNS: Final = frozenset({b"\xa3\xac", b"\xa3\xba", b"\xa3\xbf"})
 """The comma, the colon and the question mark of Chinese, whose bytes EUC-JP does not use."""
+_HANGUL: Final = range(0xB0, 0xC9)
+"""First bytes of all Korean syllables in EUC-KR, and of half of the usual Chinese characters."""
+_SURELY_KOREAN: Final = 16
+_PRIVATE: Final = re.compile("[\ue000-\uf8ff]")
+_LANGUAGES: Final = tuple(
+    frozenset(f"{letters}{letters.upper().replace('SS', '')}".encode("cp1252"))
+    for letters in ("äöüßéèà", "àâçéèêëîïôùûü", "áéíóúüñ", "áâãàçéêíóôõú", "àèéìòù", "åäöæøé", "ëïéèöü")
+)
+"""German, French, Spanish, Portuguese, Italian, the Nordic ones and Dutch. Polish, Czech or Hungarian in Windows-1250
+have letters that no single one of them has: `ê³¿`, `øìù`, `õö`."""
+_TELLING: Final = frozenset("äöüßéàçôáíóúñìòùåæøëï".encode("cp1252"))
+"""Letters of which one is needed: the others are frequent ones of Romanian, Polish or Croatian in Windows-1250."""
+_SIGNS: Final = frozenset("€„“”‘’‚…–—•«»°§·×¿¡ºª²œŒ\xa0".encode("cp1252"))
+_ASCII: Final = bytes(range(128))
+_DOUBLED: Final = re.compile(rb"[\xc2\xc3][\x80-\xbf]|\xe2[\x80-\x82]")
+"""A Western letter or sign in UTF-8."""
 _MANY_PAIRS: Final = 100
 _DIFFERENT: Final = 5
 _MARKS: Final = (
@@ -99,6 +116,12 @@ class TextFile:
     encoding: str
     stamp: tuple[int, int]
     line_ends: int
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The encoding, where it was told by the text alone and may be another."""
+        name = {"gb18030": "GB18030", "cp1252": "Windows-1252"}.get(self.encoding)
+        return (f"{self.path.name}: read as {name}",) if name else ()
 
     def lines(self, newline: str = "") -> Iterator[str]:
         """Iterate over its lines, including line ends; `newline` as for `open`.
@@ -185,9 +208,12 @@ def _examine(path: Path, stamp: tuple[int, int]) -> TextFile:
     encoding = marked or "utf-8"
     damage, other = _damage(path, encoding), ""
     if damage and not marked and _good_characters(path, damage[0]) < _SURE:
+        is_western, chinese = _is_western(path), _damage(path, "gb18030")
+        if (is_western or chinese) and _is_one_language(path):
+            return TextFile(path, "cp1252", stamp, _line_ends(path))
         encoding = "gb18030"
-        other = "Windows-1252" if _is_western(path) else _east_asian(path)
-        damage = _damage(path, encoding) or (damage if other else None)
+        other = "Windows-1252" if is_western else _east_asian(path)
+        damage = chinese or (damage if other else None)
     if damage:
         what = {"utf-8": "damaged UTF-8", "gb18030": "neither UTF-8 nor GB18030"}.get(encoding, f"damaged {encoding}")
         what += f" but perhaps {other}" if other else ""
@@ -230,15 +256,29 @@ def _is_western(path: Path) -> bool:
     return False
 
 
+def _is_one_language(path: Path) -> bool:
+    """Whether the bytes above 127 are letters of one Western language in Windows-1252, and signs beside them."""
+    used: set[int] = set()
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            if _DOUBLED.search(chunk):
+                return False
+            used.update(chunk.translate(None, _ASCII))
+    letters = used - _SIGNS
+    return bool(letters & _TELLING) and any(letters <= language for language in _LANGUAGES)
+
+
 def _east_asian(path: Path) -> str:
     """The East Asian encoding that the pairs of bytes fit better than Chinese; "" if none.
 
     First bytes 81 to 9F begin the kana and the common kanji of Shift-JIS, A4 and A5 the kana of EUC-JP. Two of five
     characters of Big5 end with a byte below 7F, but only 10 of 298,831 in Chinese replies; traditional ones in GB18030
-    do as well, but some of them begin with 81 to A0 or end with 7F to A0. A short file is read as Chinese.
+    do as well, but some of them begin with 81 to A0 or end with 7F to A0. Of a short file, characters of private use
+    are a sign of it, and first bytes of Korean syllables alone one of EUC-KR; another is read as Chinese.
     """
     with path.open("rb") as stream:
-        pairs = _TWO_BYTES.findall(stream.read(_CHUNK))
+        content = stream.read(_CHUNK)
+    pairs = _TWO_BYTES.findall(content)
     if len(pairs) < _SURE:
         return ""
 
@@ -249,13 +289,17 @@ def _east_asian(path: Path) -> str:
         return "Shift-JIS"
     different = set(pairs)
     low = {pair for pair in different if pair[1] < 0x7F}
-    if len(pairs) < _MANY_PAIRS:
-        return ""
-    if share(low.__contains__) > 0.1 and len(low) >= _DIFFERENT:
+    is_few = len(pairs) < _MANY_PAIRS
+    if is_few and _PRIVATE.search(content.decode("gb18030", "ignore")):
+        return "" if "\ufffd" in content.decode("big5", "replace") else "Big5"
+    if not is_few and share(low.__contains__) > 0.1 and len(low) >= _DIFFERENT:
         return "" if share(lambda pair: pair[0] < 0xA1 or 0x7F <= pair[1] < 0xA1) else "Big5"
     if share(lambda pair: pair[0] in {0xA4, 0xA5}) > 0.2 and not different & _CHINESE_SIGNS:
         return "EUC-JP"
     is_korean = share(_COMMON_KOREAN.__contains__) > 0.1 and len(different & _COMMON_KOREAN) > _DIFFERENT
+    if is_few:
+        words = [pair for pair in pairs if pair[0] > 0xA9]
+        is_korean = len(words) >= _SURELY_KOREAN and all(pair[0] in _HANGUL and pair[1] > 0xA0 for pair in words)
     return "EUC-KR" if is_korean else ""
 
 

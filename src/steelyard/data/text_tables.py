@@ -25,7 +25,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final, NamedTuple
 
-from steelyard.data.encoding import TextFile, examine_rows, examine_text
+from steelyard.data.encoding import TextFile, convert_read_errors, examine_rows, examine_text
 from steelyard.data.table import MAX_ROWS, Row, Table, cell_at
 from steelyard.errors import ConfigError, DataError, did_you_mean
 
@@ -66,15 +66,18 @@ _NO_DATABASE: Final = re.compile(r"select|from|where|and|or|as|asc|desc|end|null
 
 
 def read_json_lines(path: Path) -> Table:
-    """Read a .jsonl file: one object per line; blank lines are skipped.
+    """Read a .jsonl file: one object per line; blank lines are skipped. A list of objects is read as a .json file is.
 
     Raises:
         DataError: the encoding is unknown; while iterating, a line is not valid JSON or not an object.
     """
     text = examine_rows(path)
+    with convert_read_errors(path), path.open(encoding=text.encoding) as stream:
+        if stream.read(_SNIFFED).lstrip().startswith("["):
+            return read_json_list(path)
     if text.line_ends > MAX_ROWS:
         raise _too_long(path.name)
-    return Table(path.name, lambda: _objects(text), "line", keyed=True)
+    return Table(path.name, lambda: _objects(text), "line", keyed=True, notes=text.notes)
 
 
 def are_goldens(columns: Collection[Any]) -> bool:
@@ -108,6 +111,8 @@ def _too_long(name: str) -> DataError:
 def read_json_list(path: Path) -> Table:
     """Read a .json file: a list of objects, or an object in which exactly one key holds such a list (`data`, ...).
 
+    JSON lines, which pandas and `datasets` write under this name too, are read as such.
+
     Queries of an `EmbeddingQAFinetuneDataset` of LlamaIndex become rows with the passages that they should retrieve.
 
     Raises:
@@ -117,6 +122,9 @@ def read_json_list(path: Path) -> Table:
     if text.stamp[0] > MAX_LIST_BYTES:
         raise DataError(f"{path.name} has {text.stamp[0]:,} bytes; save so long a list as JSON lines (.jsonl)")
     content = text.read_all()
+    first, _, rest = content.strip().partition("\n")
+    if first.startswith("{") and first.rstrip().endswith("}") and rest.lstrip().startswith("{"):
+        return read_json_lines(path)
     if sum(map(content.count, ",[{")) > MAX_LIST_MARKS:
         raise DataError(f"{path.name} may hold more than {MAX_LIST_MARKS:,} values; save it as JSON lines (.jsonl)")
     value = _parse(content, path.name)
@@ -129,7 +137,7 @@ def read_json_list(path: Path) -> Table:
         if not isinstance(entry, dict):
             raise DataError(f"{path.name} entry {number}: expected an object, but it is {_kind(entry)}")
         rows.append(Row(number, entry))
-    return Table(path.name, lambda: iter(rows), "entry", keyed=True)
+    return Table(path.name, lambda: iter(rows), "entry", keyed=True, notes=text.notes)
 
 
 def _rows_in(value: Any) -> Any:
@@ -211,8 +219,7 @@ def _parse(text: str, location: str) -> Any:
             _refuse_broken_characters(value)
     except json.JSONDecodeError as error:
         line = f" (line {error.lineno})" if error.lineno > 1 else ""
-        hint = "; JSON lines are named .jsonl" if error.msg == "Extra data" and error.lineno > 1 else ""
-        raise DataError(f"{location}: {error.msg}{line} at column {error.colno}{hint}") from error
+        raise DataError(f"{location}: {error.msg}{line} at column {error.colno}") from error
     except RecursionError as error:
         raise DataError(f"{location}: nested too deeply") from error
     except ValueError as error:
@@ -275,7 +282,7 @@ def read_delimited(path: Path) -> Table:
     # A quoted cell may hold line ends, so the rows are counted, once, where there are more lines.
     if text.line_ends > MAX_ROWS and any(islice(_cells_of_lines(text, delimiter), MAX_ROWS, None)):
         raise _too_long(path.name)
-    notes = [f"{path.name}: read as {text.encoding.upper()}"] if text.encoding == "gb18030" else []
+    notes = list(text.notes)
     if delimiter != "," and path.suffix.lower() != ".tsv":
         notes.append(f"{path.name}: cells are separated by {'tabs' if delimiter == chr(9) else delimiter}")
     return Table(path.name, lambda: _goldens(_cells_of_lines(text, delimiter)), "line", notes=tuple(notes))
