@@ -3,6 +3,7 @@
 import csv
 import json
 
+import openpyxl
 import pytest
 
 from steelyard.data.sample_files import SampleFiles
@@ -104,6 +105,8 @@ def test_a_single_column_under_its_header_is_the_input(read):
         (["a", {"b": 1}], ["a", {"b": 1}]),
         (5, "5"),
         (False, "false"),
+        ([{"role": "assistant", "content": "Rome"}], "Rome"),
+        ({"role": "assistant", "content": [{"type": "text", "text": "Rome"}]}, "Rome"),
         (" ", None),
         (None, None),
     ],
@@ -135,6 +138,12 @@ def test_a_column_with_the_name_of_a_key_of_ours_is_kept_under_another(read):
 @pytest.mark.parametrize(
     ("inputs", "outputs", "asked", "expected"),
     [
+        (
+            {"messages": [{"role": "user", "content": "2 + 2?"}]},
+            {"messages": [{"role": "assistant", "content": "4"}]},
+            [{"role": "user", "content": "2 + 2?"}],
+            "4",
+        ),
         ({"question": "2 + 2?"}, {"answer": "4"}, "2 + 2?", "4"),
         ({"question": "2 + 2?", "lang": "en"}, {"sum": 4}, {"question": "2 + 2?", "lang": "en"}, {"sum": 4}),
         ({"messages": [{"role": "user", "content": "2 + 2?"}]}, None, [{"role": "user", "content": "2 + 2?"}], None),
@@ -155,3 +164,94 @@ def test_outputs_beside_another_expected_output_are_values_of_the_row(tmp_path):
     (tmp_path / "a.jsonl").write_text(json.dumps({"inputs": "2?", "outputs": {"answer": "5"}, "expected": "4"}))
     (sample,) = load_general(SampleFiles(tmp_path / "a.jsonl")).data.samples
     assert sample.reference == "4"
+
+
+_FINE_TUNING = [
+    {"messages": [{"role": "user", "content": "2 + 2?"}, {"role": "assistant", "content": "4"}]},
+    {"conversations": [{"from": "human", "value": "2 + 2?"}, {"from": "gpt", "value": "4"}]},
+    {"messages": str([{"role": "user", "content": "2 + 2?"}, {"role": "assistant", "content": "4", "name": None}])},
+]
+
+
+@pytest.mark.parametrize("row", _FINE_TUNING)
+def test_the_answer_that_data_for_fine_tuning_ends_with_is_expected_and_not_sent(read, row):
+    data = read([row], name="r.jsonl").data
+    (sample,) = data.samples
+    assert (sample.input, sample.reference) == ([{"role": "user", "content": "2 + 2?"}], "4")
+    assert data.notes == (
+        "the last message of a conversation, if it is the assistant's, is the expected output; not sent",
+    )
+
+
+def test_a_conversation_stays_whole_where_it_is_asked_about_or_has_an_expected_output(read):
+    row = _FINE_TUNING[0]
+    assert read([row], "messages", name="r.jsonl").data.samples[0].input == row["messages"]
+    (sample,) = read([{**row, "label": "sum"}], name="r.jsonl").data.samples
+    assert (sample.input, sample.reference) == (row["messages"], "sum")
+
+
+@pytest.mark.parametrize("named", [("instruction", "input"), ("input", "instruction")])
+def test_of_two_columns_that_a_prompt_names_the_one_without_blanks_is_the_input(read, named):
+    rows = [{"instruction": "Translate", "input": "Haus"}, {"instruction": "Name a colour", "input": ""}]
+    read_rows = read(rows, *named, name="r.jsonl")
+    assert [sample.input for sample in read_rows.data.samples] == ["Translate", "Name a colour"]
+    assert read_rows.places["input"] == "metadata.input"
+
+
+def test_a_list_of_choices_is_said_to_be_read_by_the_suite_choice(read):
+    data = read([{"question": "q", "choices": ["a", "b"], "answer": 1}], name="r.jsonl").data
+    assert data.notes[-1].startswith("each row has a list of choices: the suite choice reads exams")
+
+
+def test_rows_of_ragas_have_their_input_and_contexts(read):
+    row = {"user_input": "Why?", "retrieved_contexts": ["It rains."], "response": "R", "reference": "So."}
+    (sample,) = read([row], name="r.jsonl").data.samples
+    assert (sample.input, sample.contexts, sample.reference) == ("Why?", ("It rains.",), "So.")
+
+
+def test_expected_outputs_as_python_prints_objects_are_said_to_be_texts(read):
+    data = read([{"input": "a", "expected": "{'city': None}"}, {"input": "b", "expected": "x"}], name="r.jsonl").data
+    assert data.samples[0].reference == "{'city': None}"
+    assert data.notes == (
+        "expected outputs as Python prints objects are read as texts (1 rows); write objects as JSON",
+    )
+
+
+def test_a_comma_outside_of_quotes_is_a_defect_and_loses_nothing(read):
+    with pytest.raises(DataError, match=r"line 3: 2 cells where 1 were expected; is a cell with a comma not"):
+        read("input\nWhat is 1 + 1?\nWhat is 2 + 2, and 3 + 4?\n")
+
+
+def test_a_merged_cell_applies_to_each_of_its_rows(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (["group", "input", "expected", "channel"], ["g", "a", "1", "mail"], [None, "b", "2", None]):
+        book.active.append(row)
+    for column in "AD":
+        book.active.merge_cells(f"{column}2:{column}3")
+    book.save(tmp_path / "a.xlsx")
+    samples = load_general(SampleFiles(tmp_path / "a.xlsx")).data.samples
+    assert [(sample.group, sample.metadata["channel"]) for sample in samples] == 2 * [("g", "mail")]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("r.jsonl", "\n", "r.jsonl: there is no row in it"),
+        ("r.json", "[]", "r.json: there is no row in it"),
+        ("r.txt", "input,expected\na,1\n", "r.txt is read as SQL, a statement a line; name a table .csv"),
+    ],
+)
+def test_a_file_that_is_no_table_is_told_so(read, name, content, message):
+    with pytest.raises((ConfigError, DataError), match=message):
+        read(content, name=name)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("r.json", '{"input": "a", "expected": "1"}\n{"input": "b", "expected": "2"}\n'),
+        ("r.jsonl", '\n[{"input": "a",\n "expected": "1"}, {"input": "b", "expected": "2"}]'),
+    ],
+)
+def test_lines_and_lists_of_json_are_read_under_either_name(read, name, content):
+    assert [sample.reference for sample in read(content, name=name).data.samples] == ["1", "2"]

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from steelyard.data.columns import ColumnLayout
 from steelyard.data.headers import Role
-from steelyard.data.rows import OpenTable, open_tables
+from steelyard.data.rows import OpenTable, open_tables, with_merged
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Row, Table, cell_at, column_letter, plain_cell, render
 from steelyard.errors import ConfigError, DataError
@@ -192,6 +192,7 @@ def read_dataset_file(files: SampleFiles, roles: Sequence[Role], digest: str) ->
     if not opened.table.keyed:  # read all columns as the sheet shows them; so far only those of the suite were read
         opened = replace(opened, table=opened.table.refined(range(_width(opened, opened.rows()))))
     table, layout = opened.table, opened.layout
+    opened = replace(opened, table=with_merged(table, layout.columns.get("id", ())))
     read = list(islice(opened.rows(), MOST_ROWS + 1))
     if len(read) > MOST_ROWS:
         raise ConfigError(f"{table.name} has more than {MOST_ROWS:,} rows, too many for editing")
@@ -229,32 +230,14 @@ def _names(places: Sequence[Column], headers: Mapping[Column, str]) -> tuple[str
 
 
 def _rows(opened: OpenTable, rows: Sequence[Row], places: Sequence[Column]) -> Iterator[DatasetRow]:
-    table, filled = opened.table, _merged_cells(opened.table)
+    table = opened.table
     numbers: dict[str, int] = {}
     for row in rows:
         ident = opened.text(row, "id") or opened.prefix + table.row_id(row.number)
         if (before := numbers.setdefault(ident, row.number)) != row.number:
             other = table.location(before)
             raise DataError(f"{table.location(row.number)}: the same id as {other}: {ident[:40]!r}")
-        cells = {place: cell_at(row.cells, place) for place in places}
-        if filled:
-            blank = [place for place, cell in cells.items() if cell in (None, "")]
-            cells |= {place: filled[row.number, place] for place in blank if (row.number, place) in filled}
-        yield DatasetRow(ident, tuple(cells.values()))
-
-
-def _merged_cells(table: Table) -> dict[tuple[int, Column], Any]:
-    """(row, column) inside a merged area of one column -> the value in its first cell."""
-    first = {(merge.first_row, merge.first_column): merge for merge in table.merged}
-    if not first:
-        return {}
-    filled: dict[tuple[int, Column], Any] = {}
-    for row in table:
-        for (top, left), merge in first.items():
-            if top == row.number and merge.last_column == left:
-                value = cell_at(row.cells, left)
-                filled |= {(number, left): value for number in range(top + 1, merge.last_row + 1)}
-    return filled
+        yield DatasetRow(ident, tuple(cell_at(row.cells, place) for place in places))
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,9 +193,10 @@ class OpenTable:
         return parts[0] if len(parts) == 1 and messages_in(parts[0]) is not None else value or cell
 
     def faults(self, row: Row) -> list[Defect]:
-        """Errors that the spreadsheet itself shows in the cells that are read."""
+        """Errors that the spreadsheet itself shows in the cells that are read, and cells after the last column."""
         columns = (column for role_columns in self.layout.columns.values() for column in role_columns)
-        return list(faults_of(self.table, row.number, columns))
+        overlong = long_row(self.table, self.layout, row)
+        return [*faults_of(self.table, row.number, columns), *filter(None, [overlong])]
 
     def location(self, row: Row, role: str = "") -> str:
         """Location of a row, or of its cell under a role, for messages."""
@@ -294,6 +295,7 @@ def open_tables(
         open_table(table, layout_of(table, roles, files), prefix, (files, unused))
         for table, prefix in zip(tables, id_prefixes(files, tables), strict=True)
     )
+    opened = tuple(replace(each, table=with_merged(each.table, each.layout.columns.get("id", ()))) for each in opened)
     return opened, (*notes, *(note for table in opened for note in _on_rivals(table, roles, files)))
 
 
@@ -330,6 +332,33 @@ def open_table(
     if levels is not None:
         columns_left.expect(levels.columns)
     return OpenTable(refined, layout, prefix, columns_left, files.duplicates == "keep", levels)
+
+
+def with_merged(table: Table, own: Collection[Column]) -> Table:
+    """The table with the text of a merged cell in each of its rows; other blank cells are never filled.
+
+    Args:
+        table: as it was read.
+        own: the columns that every row fills itself.
+    """
+    spans = [span for span in table.merged if span.first_column == span.last_column and span.first_column not in own]
+    if not spans:
+        return table
+    firsts = {(span.first_row, span.first_column) for span in spans}
+    texts = {(row.number, at): cell for row in table for at, cell in enumerate(row.cells) if (row.number, at) in firsts}
+    filled: dict[int, dict[int, Any]] = {}
+    for span in spans:
+        for number in range(span.first_row + 1, span.last_row + 1):
+            filled.setdefault(number, {})[span.first_column] = texts.get((span.first_row, span.first_column))
+    return replace(table, source=lambda: (_filled(row, filled.get(row.number, {})) for row in table))
+
+
+def _filled(row: Row, cells: Mapping[int, Any]) -> Row:
+    if not cells or is_blank(row):
+        return row
+    width = max(len(row.cells), *(column + 1 for column in cells))
+    padded = [*row.cells, *[None] * (width - len(row.cells))]
+    return Row(row.number, [cells.get(at) if render(cell) == "" else cell for at, cell in enumerate(padded)])
 
 
 @dataclass(frozen=True, slots=True)

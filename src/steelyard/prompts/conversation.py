@@ -27,7 +27,10 @@ _ROLES: Final = {
 }
 _COLON: Final = {"en": ": ", "zh": "："}
 _HUMAN: Final = frozenset({"user", "human"})
-_NAMES: Final = ("role", "type")
+_NAMES: Final = ("role", "type", "from")
+_SHARED: Final = frozenset({"from", "value"})
+_SPEAKERS: Final = {"human": "user", "gpt": "assistant", "chatgpt": "assistant", "bing": "assistant"}
+"""Who speaks in conversations of ShareGPT -> the role; others are called alike."""
 _TYPES: Final = frozenset({"human", "ai", "system", "tool"})
 _INSTRUCTS: Final = frozenset({"system", "developer"})
 _MOST_PRINTED: Final = 1_000_000
@@ -47,8 +50,9 @@ def messages_in(cell: Any) -> list[Message] | None:
     """The messages in a cell of a dataset, which is a list or the JSON text of one; None if it has no messages.
 
     Of an object with the key `messages`, the value of that key is read. Messages of LangChain and Ragas, which have a
-    `type` for a role, get the role. Keys without a value are left out, but for `content`: Parquet and DeepEval write
-    each key into each message, and endpoints refuse those that they do not know.
+    `type` for a role, and of ShareGPT, which have `from` and `value`, get the role. Keys without a value are left out,
+    but for `content`: Parquet and DeepEval write each key into each message, and endpoints refuse those that they do
+    not know.
 
     >>> messages_in('[{"role": "user", "content": "Why?"}]'), messages_in("[sic] Why?")
     ([{'role': 'user', 'content': 'Why?'}], None)
@@ -56,6 +60,8 @@ def messages_in(cell: Any) -> list[Message] | None:
     value = _read(cell.strip()) if isinstance(cell, str) else cell
     if isinstance(value, Mapping):
         value = value.get("messages")
+    if isinstance(value, list) and all(isinstance(turn, Mapping) and turn.keys() >= _SHARED for turn in value):
+        value = [{"role": _SPEAKERS.get(turn["from"], turn["from"]), "content": turn["value"]} for turn in value]
     if _is_typed(value):
         return [plain_message(message) for message in value]
     if not is_messages(value):

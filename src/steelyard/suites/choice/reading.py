@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from steelyard.data.columns import ColumnLayout
 from steelyard.data.headers import Role
 from steelyard.data.parquet import ClassName
-from steelyard.data.rows import GroupLevels, cluster_of, joined_cells, long_row, open_table
+from steelyard.data.rows import GroupLevels, cluster_of, joined_cells, long_row, open_table, with_merged
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Defect, Row, Table, cell_at, column_letter, faults_of, is_blank, render
 from steelyard.data.unread import TableColumns, UnusedColumns
@@ -236,11 +236,13 @@ def open_reading(
     kind = layout.column("kind")
     group = layout.column("group") if columns.get("group") else kind
     question, answer = columns["question"][0], columns["answer"][0]
+    asked = columns["question"]
+    own = {*(asked if len(asked) < 2 else ())}.union(*(columns.get(role, ()) for role in _OWN_CELLS))
     joined_table = opened.table
     if len(options) == 1:
         joined_table = OptionRows(question, options[0], answer, layout.header_row or 0).joined(opened.table)
     return ChoiceTable(
-        _with_merged(joined_table, layout),
+        with_merged(joined_table, own),
         layout,
         prefix,
         question,
@@ -253,33 +255,6 @@ def open_reading(
         joined=joined_table is not opened.table,
         levels=opened.levels,
     )
-
-
-def _with_merged(table: Table, layout: ColumnLayout) -> Table:
-    """The table with the text of a merged cell in each of its rows, but in columns that every question fills itself.
-
-    Other blank cells are never filled.
-    """
-    asked = layout.columns["question"]
-    own = {*(asked if len(asked) < 2 else ())}.union(*(layout.columns.get(role, ()) for role in _OWN_CELLS))
-    spans = [span for span in table.merged if span.first_column == span.last_column and span.first_column not in own]
-    if not spans:
-        return table
-    firsts = {(span.first_row, span.first_column) for span in spans}
-    texts = {(row.number, at): cell for row in table for at, cell in enumerate(row.cells) if (row.number, at) in firsts}
-    filled: dict[int, dict[int, Any]] = {}
-    for span in spans:
-        for number in range(span.first_row + 1, span.last_row + 1):
-            filled.setdefault(number, {})[span.first_column] = texts.get((span.first_row, span.first_column))
-    return replace(table, source=lambda: (_filled(row, filled.get(row.number, {})) for row in table))
-
-
-def _filled(row: Row, cells: Mapping[int, Any]) -> Row:
-    if not cells or is_blank(row):
-        return row
-    width = max(len(row.cells), *(column + 1 for column in cells))
-    padded = [*row.cells, *[None] * (width - len(row.cells))]
-    return Row(row.number, [cells.get(at) if render(cell) == "" else cell for at, cell in enumerate(padded)])
 
 
 def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQuestion | None:

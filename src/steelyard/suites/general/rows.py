@@ -35,10 +35,11 @@ from steelyard.data.table import (
     object_in,
     render,
 )
+from steelyard.data.text_tables import SqlLine
 from steelyard.data.unread import UnusedColumns
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, DataError
 from steelyard.files import read_regular, require_within
-from steelyard.prompts.conversation import flaw_in, messages_in
+from steelyard.prompts.conversation import content_text, flaw_in, is_messages, messages_in
 from steelyard.scorers.combined import CHECKS
 from steelyard.suites.general.checks import checks_in, defects_of
 from steelyard.types import Message, Sample
@@ -135,6 +136,7 @@ def _media(content: bytes) -> str | None:
     return next((media for magic, media in _MAGIC.items() if content.startswith(magic)), None)
 
 
+_PRINTED: Final = re.compile(r"\{'\w+': |\[(?:\{'\w+': |None|True|False)")
 INPUT: Final = Role("input", required=False, words="general_input", by_position=False, joins=True)
 EXPECTED: Final = Role("expected", required=False, words="general_expected", by_position=False)
 _ID: Final = Role("id", required=False, words="general_id", by_position=False)
@@ -212,8 +214,8 @@ class Roles:
             free = _free(headers, columns, (*files.columns, *_SECRET))
             asked = _columns_named(free, (name for name in self.named if not name.startswith(_METADATA)))
             by_role = any(name in _BY_ROLE and column_named(headers, name) is None for name in self.named)
-            fits = fitting(free, INPUT)
-            columns["input"] = (_input(table, headers, free, fits if by_role and fits else asked),)
+            decided_by_header = by_role and fitting(free, INPUT)
+            columns["input"] = (_input(table, headers, free, () if decided_by_header else asked),)
             # A column that a prompt made the input has no other role, whatever its header says.
             columns = {
                 role: kept
@@ -252,19 +254,30 @@ def _columns_named(headers: Mapping[Column, str], names: Iterable[str]) -> tuple
 
 def _input(table: Table, headers: Mapping[Column, str], free: Mapping[Column, str], asked: Sequence[Column]) -> Column:
     fits = fitting(free, INPUT)
-    if asked and not (len(asked) > 1 and asked == fits):
-        return next((column for column in fits if column in asked), asked[0])
+    if asked:
+        likely = [*(column for column in fits if column in asked), asked[0]]
+        # Beside the instructions of Alpaca, `input` is blank where there is none.
+        return next((column for column in likely if len(asked) > 1 and _is_filled(table, column)), likely[0])
     if len(fits) > 1:
         raise _two(table, "input", [free[column] for column in fits])
+    if not headers:
+        raise DataError(f"{table.title}: there is no row in it")
     if not fits:
         example = _longest(table, free)
+        sheet = ", or leave this sheet out with sheets" if table.sheet else ""
+        if tuple(headers.values()) == SqlLine._fields:
+            raise ConfigError(f"{table.title} is read as SQL, a statement a line; name a table .csv, .tsv or .jsonl")
         raise ConfigError(
             f"{table.title}: no column for the input; the columns found are {', '.join(headers.values()) or 'none'}"
             f"{'' if table.keyed else ', since the first row is the header'}. "
             f"Name it in a prompt, as {{{{{example}}}}}, or with columns: {{input: {example}}} under samples (init and "
-            f"check take --columns input={example})"
+            f"check take --columns input={example}){sheet}"
         )
     return fits[0]
+
+
+def _is_filled(table: Table, column: Column) -> bool:
+    return not any(is_blank_cell(cell_at(row.cells, column)) for row in table if not is_blank(row))
 
 
 def _longest(table: Table, free: Mapping[Column, str]) -> str:
@@ -364,8 +377,23 @@ def load_general(files: SampleFiles, *, named: tuple[str, ...] = ()) -> GeneralR
     folders = {path.name: path.parent for path in files.paths}
     data = read_rows(files, ROLES, partial(_sample, folders), opened=opened)
     places_by_header = dict(place for table in opened[0] for place in places(table.layout, table.unused.kept))
-    notes = (*data.notes, *_notes_on(data.samples))
-    return GeneralRows(replace(data, notes=notes), places_by_header, scorer_names(opened[0]))
+    samples, notes = data.samples, list(data.notes)
+    if not named and not any("expected" in table.layout.columns for table in opened[0]):
+        samples = tuple(map(_without_answer, samples))
+        if any(sample.reference is not None for sample in samples):
+            notes.append(
+                "the last message of a conversation, if it is the assistant's, is the expected output; not sent"
+            )
+    data = replace(data, samples=samples, notes=(*notes, *_notes_on(samples)))
+    return GeneralRows(data, places_by_header, scorer_names(opened[0]))
+
+
+def _without_answer(sample: Sample) -> Sample:
+    """The sample with the last message as its expected output, if it is the assistant's, as in data for fine-tuning."""
+    messages = sample.input
+    if not is_messages(messages) or messages[-1]["role"] != "assistant":
+        return sample
+    return replace(sample, input=messages[:-1], reference=expected_in(messages[-1]))
 
 
 def scorer_names(tables: Iterable[OpenTable]) -> dict[str, str]:
@@ -441,11 +469,14 @@ def expected_in(cell: Any) -> Any:
 
     >>> expected_in(" Rome "), expected_in('["Rome", "Roma"]'), expected_in('{"city": "Rome"}'), expected_in("")
     ('Rome', ['Rome', 'Roma'], {'city': 'Rome'}, None)
-    >>> expected_in(True), expected_in([1, 2])
-    ('true', ['1', '2'])
+    >>> expected_in(True), expected_in([1, 2]), expected_in([{"role": "assistant", "content": "Rome"}])
+    ('true', ['1', '2'], 'Rome')
     """
     if is_blank_cell(cell):
         return None
+    messages = [cell] if isinstance(cell, dict) else cell
+    if is_messages(messages) and messages[-1]["role"] == "assistant" and not messages[-1].get("tool_calls"):
+        return content_text(messages[-1].get("content")).strip() or None
     if isinstance(cell, str):
         value = list_in(cell) if cell.lstrip().startswith("[") else object_in(cell)
         return cell.strip() if value is None else expected_in(value)
@@ -468,5 +499,10 @@ def _texts(cell: Any) -> tuple[str, ...] | None:
 
 def _notes_on(samples: tuple[Sample, ...]) -> Iterator[str]:
     missing = sum(sample.reference is None for sample in samples)
+    if samples and all(isinstance(sample.metadata.get("choices"), list) for sample in samples):
+        yield "each row has a list of choices: the suite choice reads exams; here they are only a value"
+    printed = sum(isinstance(sample.reference, str) and bool(_PRINTED.match(sample.reference)) for sample in samples)
+    if printed:
+        yield f"expected outputs as Python prints objects are read as texts ({printed} rows); write objects as JSON"
     if 0 < missing < len(samples):
         yield f"{missing} of {len(samples)} rows have no expected output"

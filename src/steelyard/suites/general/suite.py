@@ -247,6 +247,8 @@ def place_of(name: str, places: Mapping[str, str]) -> str | None:
 
 _MOST_LABELS: Final = 20
 _ROWS_EACH: Final = 3
+_ANSWERS: Final = ("output", "response", "completion", "solution", "canonical_solution", "chosen")
+"""Headers of answers that other tools write, which may as well be those of a system: never taken unasked."""
 _LONGEST_LABEL: Final = 40
 """Characters; a longer answer is a text and no label."""
 
@@ -259,9 +261,13 @@ def default_scorers(samples: Sequence[Sample]) -> tuple[tuple[Scorer, ...], tupl
     """
     name, reason = default_name(samples)
     if not name:
+        likely = next((key for sample in samples for key in _ANSWERS if sample.metadata.get(key)), "")
+        column = (
+            f"Name a column, as columns: {{expected: {likely}}} under samples" if likely else "Add a column expected"
+        )
         raise ConfigError(
-            "scorers: there is nothing to score: no row has an expected output or checks, and no scorer is named. Add "
-            "a column expected, or name scorers, as scorers: [{contains: [...]}]"
+            "scorers: there is nothing to score: no row has an expected output or checks, and no scorer is named. "
+            f"{column}, or name scorers, as scorers: [{{contains: [...]}}]"
         )
     scorer: Scorer = find("scorer", name)()
     return (scorer,), (f"no scorer is named: {name}, since {reason}",)

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 from steelyard.data.columns import HEAD_ROWS, find_layout
 from steelyard.data.headers import Role, all_names
 from steelyard.data.load import id_prefixes, read_tables
-from steelyard.data.rows import OpenTable, about_selection, cluster_of, long_row, notes_on_columns, open_table
+from steelyard.data.rows import OpenTable, about_selection, cluster_of, notes_on_columns, open_table
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect, Row, Table, is_blank, refuse, refuse_many, render
 from steelyard.data.unread import UnusedColumns
@@ -150,9 +150,6 @@ def read_row(
         defects: added to.
     """
     before = len(defects)
-    if overlong := long_row(reading.table, reading.layout, row):
-        defects.append(overlong)
-        return None
     defects.extend(reading.faults(row))
     values = {role.name: _text(reading, row, role.name, defects) for role in ROLES if role.name != "cluster"}
     values["cluster"] = cluster_of(row, reading.layout)
