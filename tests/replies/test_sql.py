@@ -81,13 +81,21 @@ _TRIGGER = """CREATE TRIGGER kept BEFORE DELETE ON t BEGIN
   SELECT RAISE(ABORT, 'no');
 END;"""
 _FUNCTION = "CREATE OR REPLACE FUNCTION f() RETURNS trigger AS $$\nBEGIN\n  NEW.a := 1;\nEND;\n$$ LANGUAGE plpgsql;"
+_BLOCK = "DO $$\nBEGIN\n  DELETE FROM t;\nEND $$;"
 _PROCEDURE = "CREATE PROCEDURE p()\nBEGIN\n  IF 1 THEN\n    DELETE FROM t;\n  END IF;\n  SELECT 2;\nEND;"
 
 
 @pytest.mark.parametrize("before", ["", "Here it is:\n\n", "Sure! Run this:\n"])
-@pytest.mark.parametrize("statement", [_TRIGGER, _FUNCTION, _PROCEDURE, "INSERT INTO t (a)\nSELECT b FROM u;"])
+@pytest.mark.parametrize(
+    "statement", [_TRIGGER, _FUNCTION, _PROCEDURE, _BLOCK, "CALL p(1);", "INSERT INTO t (a)\nSELECT b FROM u;"]
+)
 def test_a_statement_that_holds_others_is_read_as_a_whole(before, statement):
     assert query(f"{before}{statement}\n\nThis is all.") == statement
+
+
+def test_a_delimiter_of_mysql_is_no_part_of_the_statement():
+    trigger = "CREATE TRIGGER kept BEFORE INSERT ON t FOR EACH ROW\nBEGIN\n  SET NEW.a = 1;\nEND"
+    assert query(f"DELIMITER //\n{trigger}//\nDELIMITER ;") == trigger
 
 
 def test_a_changing_statement_on_a_line_is_read_unless_a_query_is_there_or_it_is_a_sentence():

@@ -52,7 +52,8 @@ _READS: Final = (
 _CHANGES: Final = (
     r"(?:(?:insert\s++(?:or|into)|replace\s++into|update\s++\S++\s++set|delete\s++from|"
     r"(?:create|drop|alter)\s++(?:or|temp|temporary|table|view|index|unique|trigger|virtual|database|schema|sequence|"
-    r"macro|function|procedure|event|user|role|type))\b|merge\s++into\s++\S++\s++(?:(?!using\b)\w++\s++){0,2}using\b)"
+    r"macro|function|procedure|event|user|role|type)|truncate\s++table)\b"
+    r"|call\s++[\w.]++\(|do\s++(?=\$)|merge\s++into\s++\S++\s++(?:(?!using\b)\w++\s++){0,2}using\b)"
 )
 _WRITES: Final = (
     rf"{_CHANGES}|(?:from\s++[\w.\"]++\s++select|{_as_written('sql_statement')})\b"
@@ -68,7 +69,10 @@ _LINE: Final = re.compile(
 )
 _INLINE: Final = re.compile(r"(?<!`)`([^`\n]++)`(?!`)")
 _QUOTED: Final = r"'[^']*+(?:'|\Z)|\"[^\"]*+(?:\"|\Z)|\$(?P<tag>\w*+)\$(?s:.*?)(?:\$(?P=tag)\$|\Z)"
-_STOP: Final = rf"```|\n[ \t*#]*+{source('sql', 'behind')}|[；。]|\[/sql\]|</\w{{1,9}}>|<[|｜][^\n>]{{1,40}}[|｜]>"
+_STOP: Final = (
+    rf"```|//\s*+delimiter\b|\n[ \t*#]*+{source('sql', 'behind')}|[；。]|\[/sql\]|</\w{{1,9}}>"
+    r"|<[|｜][^\n>]{1,40}[|｜]>"
+)
 _END: Final = re.compile(
     rf"(?=[\n'\"`\[<；。;()/$bce-])(?:{_QUOTED}|(?P<stop>{_STOP})|`[^`]*+(?:`|\Z)|--[^\n]*+|/\*(?s:.*?)(?:\*/|\Z)"
     r"|(?P<semicolon>;)|(?P<bracket>[()])|(?P<paragraph>\n[ \t\r]*+\n\s*+)"
