@@ -82,9 +82,16 @@ def test_a_success_is_no_fault_whatever_its_body_says():
     assert filtered_reply(answer(204)) is None
 
 
-@pytest.mark.parametrize("code", ["content_filter", "1301", "data_inspection_failed", "content_policy_violation"])
-def test_a_content_filter_is_an_outcome_and_no_fault(code):
-    stopped = openai_error(400, code)
+_FLAGGED = {
+    "code": 403,
+    "message": "Your input was flagged.",
+    "metadata": {"reasons": ["violence"], "flagged_input": "x"},
+}
+_FILTERS = ["content_filter", "1301", "data_inspection_failed", "content_policy_violation"]
+
+
+@pytest.mark.parametrize("stopped", [*(openai_error(400, code) for code in _FILTERS), answer(403, {"error": _FLAGGED})])
+def test_a_content_filter_is_an_outcome_and_no_fault(stopped):
     reply = filtered_reply(stopped)
     assert (reply.text, reply.finish) == ("", "content_filter")
     assert reply.metadata["message"]

@@ -124,6 +124,8 @@ def _codes_of(error: Mapping[str, Any]) -> tuple[str, ...]:
         *(error.get(name) for name in ("code", "type", "error_code", "error_type", "status")),
         *(detail.get(name) for detail in details for name in ("code", "error_code")),
     ]
+    if isinstance(about := error.get("metadata"), Mapping) and "flagged_input" in about:
+        codes.append("content_filter")  # OpenRouter's moderation, which has the code 403 alone
     return tuple(str(code).lower() for code in codes if isinstance(code, str | int) and code)
 
 

@@ -64,7 +64,7 @@ def alarms_section(
     notes = []
     for summary, reason in zip(summaries, reasons, strict=True):
         if text := unfinished(summary):
-            why = f" Reason: {reason.rstrip('.')}." if reason else ""
+            why = f" Reason: {reason.rstrip('.')}{'' if reason.endswith('?') else '.'}" if reason else ""
             notes.append(Sentence(f"{text}{why} The figures cover only the finished records.", "alarm", "Not complete"))
     notes += [Sentence(f"{text}.", "alarm", "Damaged") for text in map(damaged_records, summaries) if text]
     notes += sentences(matching_warnings(summaries, comparison), "alarm")
