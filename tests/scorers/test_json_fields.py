@@ -37,6 +37,8 @@ def test_all_fields_their_share_and_each():
     [
         ("exact", "a", " a ", True),
         ("exact", "a", "A", False),
+        ("exact", "caf\u00e9", "cafe\u0301", True),
+        ("exact", "2026-01-31", "31.01.2026", False),
         ("exact", 5, 5.0, True),
         ("exact", 5, "5", False),
         ("exact", True, 1, False),

@@ -202,11 +202,14 @@ def _exact(wanted: Any, value: Any) -> bool:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """A value as it is compared, also within lists and objects: texts without blanks around them, 5.0 as 5."""
+    """A value as it is compared, also within lists and objects: texts without blanks around them, 5.0 as 5.
+
+    An accent may be a character of its own, as files of macOS have it: nobody sees the difference.
+    """
     if depth == _DEEPEST_COMPARED:
         return value
     if isinstance(value, str):
-        return value.strip()
+        return normalize("NFC", value).strip()
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, list | tuple):
