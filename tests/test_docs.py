@@ -28,6 +28,7 @@ from steelyard.replies.judge_reply import Scale
 from steelyard.replies.rating import read_rating
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.report.exports.records import legacy_rows
+from steelyard.report.run_texts import outcome_word
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -173,7 +174,7 @@ def replies_read(head):
 
 def as_told(verdict):
     if verdict.outcome != "scored":
-        return ", ".join(filter(None, (verdict.outcome, verdict.kind)))
+        return ", ".join(filter(None, (outcome_word(verdict.outcome), verdict.kind)))
     return verdict.label or f"{verdict.value:g}"
 
 

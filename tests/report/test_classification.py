@@ -59,7 +59,7 @@ def test_the_section_has_all_runs_side_by_side_and_each_label(runs):
     assert [[cell.text for cell in row] for row in over_all.table.rows][-3:] == [
         ["Cohen's kappa", "0.71", "0.00"],
         ["always the most frequent label", "33.3 %", "33.3 %"],
-        ["replies without a label", "6", "0"],
+        ["unreadable or refused", "6", "0"],
     ]
     assert [part.title for part in of_runs] == [
         "Each label: a", "Confusion matrix: a", "Each label: always bug", "Confusion matrix: always bug"

@@ -104,7 +104,7 @@ def test_both_answers_and_what_each_order_said_are_in_the_table_of_samples(html)
     assert [words[word] for word in judged["kind"][4:10]] == [
         *("ours <b>", "theirs", "tie", "inconsistent", "no verdict", "no answer of ours <b>"),
     ]
-    assert words[judged["pair"][8][2][1][2]] == "unparsed (no verdict)"
+    assert words[judged["pair"][8][2][1][2]] == "unreadable (no verdict)"
     missing = judged["pair"][9][0]
     assert missing[0] == -1
     assert words[missing[1]].startswith("error")

@@ -20,7 +20,7 @@ REASONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "inferred": "the letter was inferred from an option's text",
         "several": "the reply names several options",
-        "unparsed": "no verdict could be parsed",
+        "unparsed": "unreadable",
         "refused": "the model or a content filter refused",
         "rules_differ": "the pattern of the exam and the built-in rule read the reply in different ways",
         "tolerance": "right only within the tolerance for numbers",

@@ -53,7 +53,7 @@ def errors_draw(
 ) -> None:
     """Draw records of runs to read and note what is wrong with them.
 
-    The same number of records is drawn from each run: equally many failures, passes and unparsed replies. The sizes of
+    The same number of records is drawn from each run: equally many failures, passes and unreadable replies. Sizes of
     these groups are kept, so that shares of codes are estimates for all records.
     """
     with Store(store) as opened:

@@ -379,7 +379,7 @@ def _lines(questions: QaSet, out: Path | None, suite: Suite) -> Iterator[str]:
     if report.dropped:
         yield f"dropped: {_counts(report.dropped)}"
     if report.unread_checks:
-        yield f"{report.unread_checks} checks could not be parsed; their questions are kept with answerable blank"
+        yield f"{report.unread_checks} checks could not be read; their questions are kept with answerable blank"
     if report.whole_chunks:
         questions_text = count_text(report.whole_chunks, "question")
         yield f"the sentence that holds the answer was not found for {questions_text}: the source is the whole chunk"

@@ -67,7 +67,7 @@ def queue_create(
     stratified: Annotated[
         bool,
         typer.Option(
-            "--stratified", help="Draw equally many failures, passes and unparsed replies; keeps their weights."
+            "--stratified", help="Draw equally many failures, passes and unreadable replies; keeps their weights."
         ),
     ] = False,
     uncertain: Annotated[

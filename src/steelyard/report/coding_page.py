@@ -246,7 +246,7 @@ def trial_section(code: ErrorCode, result: TrialResult, labels: Mapping[int, str
     notes = [Sentence("Records that the scorer contains as examples are left out.", "note")] if result.examples else []
     if result.unparsed:
         notes.append(
-            Sentence(f"{count_text(result.unparsed, 'verdict')} could not be parsed and are in no rate.", "warning")
+            Sentence(f"{count_text(result.unparsed, 'verdict')} could not be read and are in no rate.", "warning")
         )
     for words, items in (("missed", result.missed), ("false alarms", result.false_alarms)):
         if items:

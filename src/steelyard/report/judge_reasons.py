@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from steelyard.analysis.judging_manifest import OF_ANSWERS, SIDES
 from steelyard.escaping import cell_text
-from steelyard.report.run_texts import kind_text
+from steelyard.report.run_texts import kind_text, outcome_word
 from steelyard.types import Record, Score
 
 _NOUN: Final = (
@@ -154,7 +154,7 @@ def _order(order: Mapping[str, Any], index: WordIndex, names: Sequence[str]) -> 
     """Whether A was shown first (1, 0), the verdict, why it is unparsed, the reason with names."""
     outcome = cell_text(order.get("outcome") or "scored")
     kind = cell_text(order.get("kind"))
-    unparsed = "" if outcome == "scored" else f"{outcome} ({kind_text(kind)})" if kind else outcome
+    unparsed = "" if outcome == "scored" else outcome_word(outcome) + (f" ({kind_text(kind)})" if kind else "")
     shown_first = int(cell_text(order.get("shown")) != "BA")
     reason = resolved_reason(cell_text(order.get("reason")), "AB" if shown_first else "BA", names)
     return [shown_first, index(cell_text(order.get("verdict"))), index(unparsed), index(reason)]

@@ -122,8 +122,7 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             page, fault = None, str(error)
         has_references = page is None or any(record.sample.reference is not None for record in page.records)
         labels = run.labels()
-        about_labels = bool(given["search"]) or "label" in given["where"]
-        labelled = about_labels if labels else None
+        labelled = (bool(given["search"]) or "label" in given["where"]) if labels else None
         columns = sample_columns(summary, run.score_order, chosen, has_references=has_references, labelled=labelled)
         view = SampleView(columns, chosen, VerdictWords.of(run, summary), _labels_text(run, columns, labels))
         samples = _samples(pages, run, given, view, page) if page else None
@@ -152,8 +151,7 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             strip=[score for score in summary.scores if score.headline.value is not None][:_MOST_IN_STRIP],
             unfinished=unfinished(summary),
             groups=(groups := _groups(summary)),
-            sections=[section for section in sections if section.key != "alarms"],
-            alarms=next((section for section in sections if section.key == "alarms"), None),
+            sections=sections,
             contents=contents_of([*sections, Section("Notes", key="notes-title")]),
             words=_completions(run, groups, labels, compared=bool(given["against"])),
             marks=marks_of(pages.store, run.num),
@@ -303,7 +301,7 @@ def _chips(
     if not is_judging(run.manifest):
         yield from pages.kept("verdicts", [run], "", lambda: tuple(_verdict_chips(run, summary.primary)))
     counts = (
-        ("Unreadable", score.unparsed if score else 0, f"{name} = unparsed", "unparsed"),
+        ("Unreadable", score.unparsed if score else 0, f"{name} = unreadable", "unparsed"),
         ("Refused", score.refused if score else 0, f"{name} = refused", "refused"),
         ("Not applicable", score.not_applicable if score else 0, f"{name} = not-applicable", ""),
         ("Errors", summary.counts.errors, "errors", "error"),
@@ -313,11 +311,11 @@ def _chips(
         yield CountChip("Labelled", labelled, "labelled")
     against = pages.run_of(given["against"]) if given["against"] else baseline
     if against is not None and pages.figures.compares(run, {(run.suite, run.kind): against}):
-        for name, where in (("Worse", "regression"), ("Better", "improvement")):
+        for where in ("worse", "better"):
             with suppress(ConfigError):  # runs without a score in common
                 count = pages.kept(where, [against, run], "", partial(_count, run, where, against))
                 if count:
-                    yield CountChip(name, count, where, name.lower(), against.id)
+                    yield CountChip(where.capitalize(), count, where, where, against.id)
 
 
 def _count(run: Run, where: str, against: Run | None = None) -> int:
@@ -367,7 +365,7 @@ def _completions(run: Run, groups: Sequence[GroupLink], labels: Sequence[Label],
         *(f"{name} = " for name in OF_RECORD),
         *_label_conditions(labels),
         *(f"{name} < " for name in scores),
-        *(f"{name} = {word}" for name in scores for word in OUTCOME_WORDS if word != "scored"),
+        *(f"{name} = {word}" for name in scores for word in OUTCOME_WORDS if word not in {"scored", "unparsed"}),
     ]
 
 

@@ -92,7 +92,7 @@ def sample_columns(
         *(SampleColumn(f"{SCORE}{name}", score_title(name), name in at_first, empty[name]) for name in other_scores),
         SampleColumn("group", "Group", shown=False, empty="" if has_groups else "empty"),
         SampleColumn("seconds", "Seconds", shown=False),
-        SampleColumn("labels", "People", shown=bool(labelled), empty="empty" if labelled is None else ""),
+        *([] if labelled is None else [SampleColumn("labels", "People", shown=labelled)]),
         SampleColumn("input", "Input", shown=True),
         SampleColumn("reference", "Expected", shown=has_references, empty="" if has_references else "empty"),
         SampleColumn("output", "Output", shown=True),

@@ -37,7 +37,7 @@ _SHOWN: Final = 10_000
 MOST_BESIDE: Final = 12
 """Other runs that are searched for a sample, a query each; those that have it stand on its page."""
 
-Change = Literal["", "regression", "improvement"]
+Change = Literal["", "worse", "better"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class _Answers:
 
 
 def changed_rows(pages: Pages, runs: Sequence[Run], pairs: Sequence[PairComparison]) -> tuple[ChangedRow, ...]:
-    """The first samples that changed in any run, those with the most regressions first.
+    """The first samples that changed in any run, those worse in most runs first.
 
     Args:
         pages: give summaries.
@@ -183,13 +183,13 @@ def _row(
 
 
 def _changes(pair: PairComparison) -> Mapping[str, Change]:
-    worse: Iterable[tuple[str, Change]] = ((ident, "regression") for ident in pair.changed.regressions)
-    better: Iterable[tuple[str, Change]] = ((ident, "improvement") for ident in pair.changed.improvements)
+    worse: Iterable[tuple[str, Change]] = ((ident, "worse") for ident in pair.changed.regressions)
+    better: Iterable[tuple[str, Change]] = ((ident, "better") for ident in pair.changed.improvements)
     return dict(chain(worse, better))
 
 
 def _listed(pairs: Sequence[PairComparison]) -> list[str]:
-    """Ids of changed samples: those with most regressions first, with room for some that only improved."""
+    """Ids of changed samples: those worse in most runs first, with room for some that are only better."""
     worse = _most_first(pair.changed.regressions for pair in pairs)
     is_worse = {*worse}
     better = [ident for ident in _most_first(pair.changed.improvements for pair in pairs) if ident not in is_worse]

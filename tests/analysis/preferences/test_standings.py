@@ -127,7 +127,7 @@ def test_rows_without_a_verdict_are_left_out_and_counted():
     assert ranking.standings[0].win_rate == pytest.approx(2 / 3)
     note = next(note for note in ranking.notes if "left out" in note)
     assert note == (
-        "8 pairs of answers without a verdict left out: a target gave no answer (4), the verdict could not be parsed "
+        "8 pairs of answers without a verdict left out: a target gave no answer (4), the verdict is unreadable "
         "(1), the judge refused (1), there was nothing to judge (1), the record failed (1)."
     )
 

@@ -197,7 +197,7 @@ def test_unread_verdicts_and_missing_answers_are_warned_of():
     rates = preferences(judging(*["A"] * 8, "unparsed", "no B", "no B", first="one", second="two"))
     unread, missing = rates.warnings
     assert unread == (
-        "1 verdict of 9 was unparsed or refused: counting ties as half, one has 88.89 % to 100.00 %, "
+        "1 verdict of 9 was unreadable or refused: counting ties as half, one has 88.89 % to 100.00 %, "
         "whatever they are worth."
     )
     assert missing == (
@@ -275,7 +275,7 @@ def test_missing_verdicts_that_could_turn_the_preference_allow_no_conclusion():
     assert (rates.bounds, rates.evidence.p) == ((10 / 22, 1.0), pytest.approx(2 / 2**10))
     assert rates.verdict == "cannot_tell"
     assert rates.sentence == (
-        "Nothing can be concluded about ours and theirs: 12 verdicts of 22 are unparsed or refused, and depending on "
+        "Nothing can be concluded about ours and theirs: 12 verdicts of 22 are unreadable or refused, and depending on "
         "these ours has 45.45 % to 100.00 % with ties as half. Of the rest ours won 10 of 10 decided pairs, 100.00 % "
         "(95 % CI 72.25 % to 100.00 %; exact binomial test, p = 0.002)."
     )

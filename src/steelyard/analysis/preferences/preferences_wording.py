@@ -92,7 +92,7 @@ def _inconclusive(pair: Preferences) -> str:
     missing = tally.unparsed + tally.refused
     are = "is" if missing == 1 else "are"
     reason = (
-        f"{count_text(missing, 'verdict')} of {tally.judged:,} {are} unparsed or refused, and depending on "
+        f"{count_text(missing, 'verdict')} of {tally.judged:,} {are} unreadable or refused, and depending on "
         f"{'it' if missing == 1 else 'these'} {pair.first} has {percent_limits(pair.bounds)} with ties as half"
     )
     claim = f"Nothing can be concluded about {pair.first} and {pair.second}: {reason}."
@@ -228,7 +228,7 @@ def _of_missing(pair: Preferences) -> Iterator[str]:
         between = f": counting ties as half, {pair.first} has {percent_limits(pair.bounds)}, whatever they are worth"
         were = "was" if missing == 1 else "were"
         verdicts = f"{count_text(missing, 'verdict')} of {tally.judged:,}"
-        yield f"{verdicts} {were} unparsed or refused{between if pair.bounds else ''}."
+        yield f"{verdicts} {were} unreadable or refused{between if pair.bounds else ''}."
     if tally.failed > _FAILED * max(1, tally.total):
         counts = ", ".join(absent_text(pair, side) for side in tally.not_judged)
         as_losses = f"; counted as losses of that side, {pair.first} has {percent_text(pair.losses.value, 2)}"

@@ -374,7 +374,7 @@ def _whose(runs: Sequence[RunData], score: str) -> Iterator[str]:
 _FEW_SAMPLES: Final = 10
 _LEFT_OUT: Final = {
     "no_answer": "a target gave no answer",
-    "unparsed": "the verdict could not be parsed",
+    "unparsed": "the verdict is unreadable",
     "refused": "the judge refused",
     "not_applicable": "there was nothing to judge",
     "errors": "the record failed",

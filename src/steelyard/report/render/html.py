@@ -54,10 +54,10 @@ from steelyard.report.sections.targets import alarms_section, run_remarks, targe
 
 _SCRIPTS: Final = ("text.js", "unpack.js", "rows.js", "judged.js", "preferred.js", "sql.js", "detail.js", "table.js")
 _KIND_NAMES: Final[dict[SampleKind, str]] = {
-    "regressions": "regressions",
-    "improvements": "improvements",
+    "worse": "worse",
+    "better": "better",
     "errors": "errors",
-    "unparsed": "unreadable or refused",
+    "unreadable": "unreadable or refused",
     "wrong": "wrong in a run",
     "rest": "the rest",
 }
@@ -99,7 +99,7 @@ def html_report(
     Args:
         runs: at least one; the first is the baseline where they are compared.
         comparison: of those of these runs that judge no pairs, in this order; None leaves that section and the
-            regressions out.
+            changed samples out.
         gate: verdicts to show; None shows none.
         title: the page's; "" is the suite's.
         pairwise: preferences of the judging runs among `runs`.
@@ -184,13 +184,11 @@ def contents_of(sections: Iterable[Section]) -> list[tuple[str, str]]:
 
 def _sample_addresses(runs: Sequence[str]) -> LinkAddress:
     """The part of an address that makes the page's own table show the samples of a link."""
-    shows = {"regression": "regressions", "improvement": "improvements", "both right": "both_right"}
-    shows["both wrong"] = "both_wrong"
 
     def address(link: PageLink) -> str:
         if not isinstance(link, SampleLink) or link.run not in runs:
             return ""
-        chosen = {"show": shows.get(link.outcome, link.outcome)}
+        chosen = {"show": link.outcome.replace(" ", "_")}
         if len(runs) > 1:
             chosen["target"] = str(runs.index(link.run))
         return f"#{urlencode(chosen)}"

@@ -54,7 +54,7 @@ def classification_section(runs: PageRuns) -> Section:
 def _over_all(runs: PageRuns, reports: Sequence[Classification | None]) -> Section:
     rows = [(TableCell(name), *(_figure(report, figure) for report in reports)) for name, figure in _FIGURES]
     rows.insert(-1, (TableCell("Cohen's kappa"), *map(_kappa, reports)))
-    rows.append((TableCell("replies without a label"), *(_unread(report) for report in reports)))
+    rows.append((TableCell("unreadable or refused"), *(_unread(report) for report in reports)))
     return Section("", SectionTable(runs.columns(), tuple(rows), "With 95 % CI"), notes=tuple(_notes(reports)))
 
 
@@ -115,7 +115,7 @@ def _by_class(report: Classification, of_run: str, level: Level) -> Section:
 
 def _confusion(report: Classification, of_run: str, level: Level) -> Section:
     has_unread = report.figures.unread > 0
-    names = (*report.classes, *(["unread"] if has_unread else []))
+    names = (*report.classes, *(["unreadable or refused"] if has_unread else []))
     columns = columns_of("expected", *(TableColumn(name, is_data=True) for name in names))
     rows = tuple(
         (TableCell(name), *(_count(count, strong=at == column) for column, count in enumerate(counts[: len(names)])))

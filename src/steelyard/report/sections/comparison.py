@@ -176,21 +176,21 @@ def _contingency(pair: PairComparison, runs: Sequence[Run]) -> Section:
     rows: tuple[tuple[TableCell, ...], ...]
     if any(gives_verdicts(run, pair.score) for run in runs if run.id in {pair.baseline, pair.other}):
         rows = (
-            _outcome_row(pair, "regression", cells.regressed, "right before, wrong now"),
-            _outcome_row(pair, "improvement", cells.improved, "wrong before, right now"),
+            _outcome_row(pair, "worse", cells.regressed, "right before, wrong now"),
+            _outcome_row(pair, "better", cells.improved, "wrong before, right now"),
             _outcome_row(pair, "both right", cells.both_right, "no difference"),
             _outcome_row(pair, "both wrong", cells.both_wrong, "no difference"),
         )
     else:
         rows = (
-            _outcome_row(pair, "regression", cells.regressed, "worse now"),
-            _outcome_row(pair, "improvement", cells.improved, "better now"),
+            _outcome_row(pair, "worse", cells.regressed, "a worse value"),
+            _outcome_row(pair, "better", cells.improved, "a better value"),
             text_row("unchanged", f"{cells.both_right + cells.both_wrong:,}", "no difference"),
         )
     columns = columns_of("change", "samples", "meaning")
     counts = {
-        "regressions": unanswered.regressed,
-        "improvements": unanswered.improved,
+        "worse": unanswered.regressed,
+        "better": unanswered.improved,
         "both wrong": unanswered.both_wrong,
     }
     named = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
@@ -200,9 +200,8 @@ def _contingency(pair: PairComparison, runs: Sequence[Run]) -> Section:
 
 def _outcome_row(pair: PairComparison, outcome: LinkedOutcome, n: int, meaning: str) -> tuple[TableCell, ...]:
     """A tile: how many samples had an outcome, with a link to them."""
-    name = f"{outcome}s" if outcome in {"regression", "improvement"} else outcome
     link = SampleLink(pair.other, outcome, pair.baseline) if n else None
-    return TableCell(name), TableCell(f"{n:,}", link=link), TableCell(meaning)
+    return TableCell(outcome), TableCell(f"{n:,}", link=link), TableCell(meaning)
 
 
 def _differences(pair: PairComparison) -> Section:

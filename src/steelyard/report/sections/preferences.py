@@ -31,7 +31,7 @@ from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.charts.chart import RowChart, SequenceChart, ShareBar, SharePart, interval_point
 from steelyard.report.page_runs import PageRuns
-from steelyard.report.run_texts import kind_text
+from steelyard.report.run_texts import kind_text, outcome_word
 from steelyard.report.section import (
     Level,
     Section,
@@ -151,7 +151,7 @@ def _parts(preferences: Preferences) -> tuple[SharePart, ...]:
     for kind, n in preferences.tally.parts():
         share = n / judged if judged else 0.0
         if n or kind in _SIDES:
-            name = preferences.name_of(kind) if kind in _SIDES else kind
+            name = preferences.name_of(kind) if kind in _SIDES else outcome_word(kind)
             text = percent_text(share) if judged else MISSING
             parts.append(SharePart(_SIDES.get(kind, kind), name, f"{n:,}", text, begin, share))
         begin += share
