@@ -222,7 +222,7 @@ def _sections(content: ReportContent, chance: float | None, included: Container[
         held_to_people_section(runs),
         checks_section(runs),
         panels_section(runs),
-        _regressions(content) if "regressions" in included else Section(""),
+        _behind_grid(regressions_section(content.runs, comparison if "regressions" in included else None), comparison),
         _behind_grid(costs_section(runs), comparison, folded=False),
         labels_section(runs),
         exam_section(scored),
@@ -243,12 +243,6 @@ def _wrong_results(content: ReportContent) -> Section:
     if compared is None:
         return Section("", key="wrong_results")
     return wrong_results_section(compared.records())
-
-
-def _regressions(content: ReportContent) -> Section:
-    if content.comparison is None:
-        return Section("", key="regressions")
-    return _behind_grid(regressions_section(content.runs, content.comparison), content.comparison)
 
 
 def _comparison(content: ReportContent) -> Section:

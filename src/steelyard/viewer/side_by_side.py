@@ -21,7 +21,7 @@ from steelyard.escaping import cell_text
 from steelyard.prompts.agent_messages import MESSAGES
 from steelyard.prompts.conversation import input_text
 from steelyard.report.run_texts import one_line
-from steelyard.report.sections.regressions import parsed_answer, repeats_text
+from steelyard.report.sections.regressions import parsed_answer, repeats_of, repeats_text
 from steelyard.store import Run
 from steelyard.types import Record
 from steelyard.viewer.pages import Pages
@@ -102,9 +102,7 @@ class _Answers:
     @classmethod
     def of(cls, run: Run, score: str, words: VerdictWords, ids: Mapping[str, str], *, brief: bool = False) -> _Answers:
         """Read the records of some samples; `ids` maps ids in the baseline to those in this run."""
-        by_id: dict[str, list[Record]] = {}
-        for record in run.records_of(set(ids.values())):
-            by_id.setdefault(record.sample.id, []).append(record)
+        by_id = repeats_of(run, set(ids.values()))
         records = {ident: by_id[run_ident] for ident, run_ident in ids.items() if run_ident in by_id}
         return cls(run, records, score, words, brief)
 
@@ -183,9 +181,8 @@ def _row(
 
 
 def _changes(pair: PairComparison) -> Mapping[str, Change]:
-    worse: Iterable[tuple[str, Change]] = ((ident, "worse") for ident in pair.changed.regressions)
-    better: Iterable[tuple[str, Change]] = ((ident, "better") for ident in pair.changed.improvements)
-    return dict(chain(worse, better))
+    worse: dict[str, Change] = dict.fromkeys(pair.changed.regressions, "worse")
+    return worse | dict.fromkeys(pair.changed.improvements, "better")
 
 
 def _listed(pairs: Sequence[PairComparison]) -> list[str]:

@@ -28,7 +28,7 @@ from steelyard.report.charts.chart import ShareBar
 from steelyard.report.charts.svg import Drawable, drawing
 from steelyard.report.page import BEFORE_SAMPLES, ReportContent, report_sections
 from steelyard.report.page_runs import PageRuns
-from steelyard.report.sample_choice import PAGE_SIZE, PageSize, SampleKind
+from steelyard.report.sample_choice import PAGE_SIZE, PageSize
 from steelyard.report.sample_table import collect_samples
 from steelyard.report.section import PageLink, SampleLink, Section, SectionTable, TableCell, TableColumn
 from steelyard.report.sections.history import history_sections, history_title
@@ -53,15 +53,8 @@ from steelyard.report.sections.standings import standings_section
 from steelyard.report.sections.targets import alarms_section, run_remarks, targets_section
 
 _SCRIPTS: Final = ("text.js", "unpack.js", "rows.js", "judged.js", "preferred.js", "sql.js", "detail.js", "table.js")
-_KIND_NAMES: Final[dict[SampleKind, str]] = {
-    "worse": "worse",
-    "better": "better",
-    "errors": "errors",
-    "unreadable": "unreadable or refused",
-    "wrong": "wrong in a run",
-    "rest": "the rest",
-}
-"""Names of the kinds of samples on a page that does not contain all; a sample is of the first kind that applies."""
+_KIND_NAMES: Final = {"unreadable": "unreadable or refused", "wrong": "wrong in a run", "rest": "the rest"}
+"""Kinds of samples on a page that does not contain all, where a reader needs another name; a sample is of the first."""
 _WIDE: Final = LEAST_WIDE
 """Least width in pixels of charts for half of a window and more, where they fill the space."""
 _NARROW: Final = 320

@@ -173,29 +173,23 @@ def _contingency(pair: PairComparison, runs: Sequence[Run]) -> Section:
     if cells is None:
         return Section("")
     unanswered = pair.unanswered
-    rows: tuple[tuple[TableCell, ...], ...]
-    if any(gives_verdicts(run, pair.score) for run in runs if run.id in {pair.baseline, pair.other}):
-        rows = (
-            _outcome_row(pair, "worse", cells.regressed, "right before, wrong now"),
-            _outcome_row(pair, "better", cells.improved, "wrong before, right now"),
-            _outcome_row(pair, "both right", cells.both_right, "no difference"),
-            _outcome_row(pair, "both wrong", cells.both_wrong, "no difference"),
-        )
+    has_verdicts = any(gives_verdicts(run, pair.score) for run in runs if run.id in {pair.baseline, pair.other})
+    meanings = ("a worse value", "a better value")
+    worse, better = ("right before, wrong now", "wrong before, right now") if has_verdicts else meanings
+    rows = [
+        _outcome_row(pair, "worse", cells.regressed, worse),
+        _outcome_row(pair, "better", cells.improved, better),
+    ]
+    if has_verdicts:
+        rows.append(_outcome_row(pair, "both right", cells.both_right, "no difference"))
+        rows.append(_outcome_row(pair, "both wrong", cells.both_wrong, "no difference"))
     else:
-        rows = (
-            _outcome_row(pair, "worse", cells.regressed, "a worse value"),
-            _outcome_row(pair, "better", cells.improved, "a better value"),
-            text_row("unchanged", f"{cells.both_right + cells.both_wrong:,}", "no difference"),
-        )
+        rows.append(text_row("unchanged", f"{cells.both_right + cells.both_wrong:,}", "no difference"))
     columns = columns_of("change", "samples", "meaning")
-    counts = {
-        "worse": unanswered.regressed,
-        "better": unanswered.improved,
-        "both wrong": unanswered.both_wrong,
-    }
+    counts = {"worse": unanswered.regressed, "better": unanswered.improved, "both wrong": unanswered.both_wrong}
     named = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
     notes = sentences([f"of these unreadable or refused: {named}" if named else ""])
-    return Section("", SectionTable(columns, rows, layout="tiles"), notes=notes)
+    return Section("", SectionTable(columns, tuple(rows), layout="tiles"), notes=notes)
 
 
 def _outcome_row(pair: PairComparison, outcome: LinkedOutcome, n: int, meaning: str) -> tuple[TableCell, ...]:

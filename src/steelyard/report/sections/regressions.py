@@ -73,10 +73,11 @@ def changed_samples(runs: Sequence[Run], pair: PairComparison, *, most: int) -> 
     regressions = list(pair.changed.regressions)[: max(most // 2, most - len(pair.changed.improvements))]
     chosen = [*regressions, *pair.changed.improvements[: most - len(regressions)]]
     others = {ident: pair.changed.other_ids.get(ident, ident) for ident in chosen}
-    before = _records_of(runs, pair.baseline, set(chosen))
-    after = _records_of(runs, pair.other, set(others.values()))
+    by_id = {run.id: run for run in runs}
+    before = repeats_of(by_id[pair.baseline], set(chosen))
+    after = repeats_of(by_id[pair.other], set(others.values()))
     regressed = set(pair.changed.regressions)
-    manifest = next(run.manifest for run in runs if run.id == pair.other)
+    manifest = by_id[pair.other].manifest
     sides = sides_of(manifest) if is_judging(manifest) else ()
     return [
         _changed(before[ident], after[others[ident]], pair.score, sides, is_worse=ident in regressed)
@@ -85,9 +86,8 @@ def changed_samples(runs: Sequence[Run], pair: PairComparison, *, most: int) -> 
     ]
 
 
-def _records_of(runs: Sequence[Run], ident: str, samples: set[str]) -> dict[str, list[Record]]:
-    """The repeats of each sample, by id."""
-    run = next(run for run in runs if run.id == ident)
+def repeats_of(run: Run, samples: set[str]) -> dict[str, list[Record]]:
+    """The records of some samples of a run, by the sample's id."""
     records: dict[str, list[Record]] = {}
     for record in run.records_of(samples):
         records.setdefault(record.sample.id, []).append(record)
