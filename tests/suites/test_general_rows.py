@@ -185,7 +185,8 @@ def test_the_answer_that_data_for_fine_tuning_ends_with_is_expected_and_not_sent
 
 def test_a_conversation_stays_whole_where_it_is_asked_about_or_has_an_expected_output(read):
     row = _FINE_TUNING[0]
-    assert read([row], "messages", name="r.jsonl").data.samples[0].input == row["messages"]
+    assert read([row], "transcript", name="r.jsonl").data.samples[0].input == row["messages"]
+    assert read([row], "messages", name="r.jsonl").data.samples[0].input == row["messages"][:-1]
     (sample,) = read([{**row, "label": "sum"}], name="r.jsonl").data.samples
     assert (sample.input, sample.reference) == (row["messages"], "sum")
 

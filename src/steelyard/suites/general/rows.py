@@ -378,7 +378,8 @@ def load_general(files: SampleFiles, *, named: tuple[str, ...] = ()) -> GeneralR
     data = read_rows(files, ROLES, partial(_sample, folders), opened=opened)
     places_by_header = dict(place for table in opened[0] for place in places(table.layout, table.unused.kept))
     samples, notes = data.samples, list(data.notes)
-    if not named and not any("expected" in table.layout.columns for table in opened[0]):
+    # A prompt that names the transcript asks about the whole conversation; any other is put into its last question.
+    if "transcript" not in named and not any("expected" in table.layout.columns for table in opened[0]):
         samples = tuple(map(_without_answer, samples))
         if any(sample.reference is not None for sample in samples):
             notes.append(
