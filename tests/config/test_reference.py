@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.config.reference import pages, undescribed
-from steelyard.registry import names
+from steelyard.building.keys import arguments_of, is_class, keys_of
+from steelyard.config.reference import _linked, pages
+from steelyard.config.schema import KINDS, suite_keys
+from steelyard.registry import find, names
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 PAGES = pages()
@@ -26,7 +28,17 @@ def test_there_is_no_page_that_is_no_longer_written():
 
 
 def test_every_key_is_described():
-    assert undescribed() == ()
+    classes = [(find("suite", name), suite_keys(find("suite", name))) for name in names("suite")]
+    classes += [(cls, keys_of(cls)) for kind in KINDS for name in names(kind) if is_class(cls := find(kind, name))]
+    nested, missing = {}, []
+    while classes:
+        cls, keys = classes.pop()
+        known = set(nested)
+        for key in keys.values():
+            _linked(key.hint, nested)
+        classes += [(nested[name], keys_of(nested[name])) for name in nested if name not in known]
+        missing += [f"{cls.__name__}.{name}" for name in keys if not arguments_of(cls).get(name)]
+    assert not missing
 
 
 @pytest.mark.parametrize("kind", ["target", "scorer", "model"])

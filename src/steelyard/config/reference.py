@@ -168,24 +168,6 @@ def _leaf_type(hint: Any) -> str:
     return _TYPES.get(hint) or str(getattr(hint, "__name__", hint))
 
 
-def undescribed() -> tuple[str, ...]:
-    """Every key without a description in its class's docstring, as `Class.key`; a test checks that there is none."""
-    nested: dict[str, type] = {}
-    classes: list[tuple[type, Mapping[str, Key]]] = [
-        (find("suite", name), suite_keys(find("suite", name))) for name in names("suite")
-    ]
-    classes += [(cls, keys_of(cls)) for kind in KINDS for name in names(kind) if is_class(cls := find(kind, name))]
-    missing = []
-    while classes:
-        cls, keys = classes.pop()
-        known = set(nested)
-        for key in keys.values():
-            _linked(key.hint, nested)
-        classes += [(nested[name], keys_of(nested[name])) for name in sorted(set(nested) - known)]
-        missing += [f"{cls.__name__}.{name}" for name in keys if not arguments_of(cls).get(name)]
-    return tuple(sorted(set(missing)))
-
-
 if __name__ == "__main__":
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/reference")
     for name, text in pages().items():
