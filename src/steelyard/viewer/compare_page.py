@@ -59,7 +59,7 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             "compare.html.j2",
             baseline=runs[0],
             summaries=summaries,
-            pairs=compared.pairs,
+            comparison=compared,
             unread=any((rate := summary.rate(compared.score)) and rate.unparsed for summary in summaries),
             settings={pair.other: settings_section(pair) for pair in compared.pairs},
             linked={pair.other for pair in compared.pairs if _is_linked(pair, runs[0])},
@@ -67,16 +67,12 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             difference_of=difference_text,
             interval_of_difference=_interval,
             versions={run.id: _versions(pages, datasets, runs[0], run) for run in runs[1:]},
-            notes=compared.notes,
             width=_width(compared.pairs),
-            grid=compared.grid,
             grid_width=compared.grid and width_text(compared.grid.margin, share=compared.grid.cells[0].share),
             grid_details=grid_details_section(compared.grid),
             lead=_lead(compared),
             facts=_facts(runs),
-            score=compared.score,
             second=second,
-            title=score_title(compared.score),
             scores=sorted(shared := set.intersection(*({*run.score_order} for run in runs))),
             columns=change_columns(runs, shared, chosen, has_references=not rows or any(row.key for row in rows)),
             words=verdict_words(runs[0].score_infos.get(compared.score)),
@@ -85,7 +81,6 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             methods=methods_section(summaries, compared),
             rows=rows,
             run_names=run_labels(summaries),
-            others=[run.id for run in runs[1:]],
         )
 
     def choose(request: Request) -> Response:

@@ -30,7 +30,7 @@ from steelyard.models.prices import units
 from steelyard.report.progress import BudgetUse, budget_use, retry_text
 from steelyard.report.run_texts import one_line
 from steelyard.store import Run, Store
-from steelyard.store.counters import Consumption, running_scores, stage_costs
+from steelyard.store.counters import running_scores, stage_costs
 from steelyard.store.ended_runs import money_of
 from steelyard.store.worker_rows import WorkerRow, workers_of
 from steelyard.viewer.pages import Pages
@@ -163,6 +163,9 @@ class LiveWatch:
         rate = sum(filter(None, rates))
         ended = all(run.state != "running" for run in runs)
         limits = self._first_seen[runs[0].num].manifest.get("options", {}).get("budget") or {} if runs else {}
+        counts: Counter[str] = Counter()
+        for (_, fault), n in consumed.retries.items():
+            counts[fault] += n
         return LiveState(
             rows,
             done,
@@ -172,7 +175,7 @@ class LiveWatch:
             duration_text((planned - done) / rate) if rate and not ended else "",
             budget_use(limits, consumed.spent, consumed.currency) if runs else (),
             money_text(units(consumed.spent.money), consumed.currency) if consumed.spent.money else "",
-            retry_text(_by_fault(consumed)),
+            retry_text(counts),
             [(model, n) for (model, fault), n in consumed.retries.items() if fault == "rate_limit"],
             self._last_failures(runs),
             LiveEnding.of(runs) if ended else (),
@@ -288,13 +291,6 @@ def _states(runs: Sequence[Run]) -> list[str]:
 
 def _percent(done: int, planned: int) -> int:
     return 100 * done // max(1, planned)
-
-
-def _by_fault(consumed: Consumption) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for (_, fault), n in consumed.retries.items():
-        counts[fault] += n
-    return counts
 
 
 def _tokens(stages: Sequence[StageCost]) -> str:
