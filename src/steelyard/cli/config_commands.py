@@ -45,7 +45,6 @@ _CONFIGURATION_KEYS: Final = frozenset({"suite", "samples", "endpoint", "models"
 """Every configuration has one of them; a JSON object without them holds rows (`{"data": [...]}`, a data frame)."""
 _LONGEST_CONFIGURATION: Final = 1_000_000
 """Bytes above which a JSON file is a dataset, without being read to find out."""
-_MOST_BYTES: Final = 5_000_000
 _REPLIES: Final = "replies/"
 """Prefix of the names of packaged JSON schemas of replies."""
 

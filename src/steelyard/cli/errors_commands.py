@@ -257,7 +257,9 @@ def errors_install(
             _print_sections(page, named)
             print_lines([f"\n{lines}\n\n"])  # to be copied: without colours, and lines are not broken
         if not yes:
-            _confirm(named)
+            if not sys.stdin.isatty():
+                raise ConfigError("installing a scorer needs confirmation: answer on a terminal, or add --yes")
+            typer.confirm(f"mark the scorer of {visible(named.code.name)} as installed?", abort=True)
         change_code(opened, named.coding, "install", named.code.id, author=author)
     if as_json:
         trial = page.trials.get(named.code.id)
@@ -317,15 +319,3 @@ def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, boo
 def _print_sections(page: CodingPage, named: NamedCode) -> None:
     if named.code.id in page.trials:
         print_sections(console(), [page.trial_section(named.code.id)])
-
-
-def _confirm(named: NamedCode) -> None:
-    """Ask the user to confirm the installation.
-
-    Raises:
-        ConfigError: there is no terminal to ask on.
-        Abort: the user says no.
-    """
-    if not sys.stdin.isatty():
-        raise ConfigError("installing a scorer needs confirmation: answer on a terminal, or add --yes")
-    typer.confirm(f"mark the scorer of {visible(named.code.name)} as installed?", abort=True)

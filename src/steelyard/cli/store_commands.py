@@ -15,7 +15,7 @@ from steelyard.cli import options
 from steelyard.cli.options import named_run, named_runs
 from steelyard.cli.output import BROKEN
 from steelyard.errors import ConfigError, StoreError
-from steelyard.people.marks import MarkChange, RunMarks, mark_run, marks_of
+from steelyard.people.marks import MarkChange, mark_run, marks_of
 from steelyard.plain_json import field_values
 from steelyard.report.render.terminal import console, print_json, say
 from steelyard.store import Run, Store
@@ -191,11 +191,7 @@ def mark(
         print_json([{"run": run.id, **field_values(marks)} for run, marks in marked])
         return
     for run, marks in marked:
-        say(console(), _line(run, marks))
-
-
-def _line(run: Run, marks: RunMarks) -> str:
-    parts = [f"baseline of suite {run.suite}"] if marks.baseline else []
-    parts += ["archived"] if marks.archived else []
-    parts += [f"tags {', '.join(marks.tags)}"] if marks.tags else []
-    return f"run {run.id} ({run.target}): {'; '.join(parts) or 'no marks'}"
+        parts = [f"baseline of suite {run.suite}"] if marks.baseline else []
+        parts += ["archived"] if marks.archived else []
+        parts += [f"tags {', '.join(marks.tags)}"] if marks.tags else []
+        say(console(), f"run {run.id} ({run.target}): {'; '.join(parts) or 'no marks'}")

@@ -23,7 +23,7 @@ from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.language import language_of
 from steelyard.scorers.judges.judge import Judge, in_language, with_judge
 from steelyard.suites.general.suite import GeneralSuite, Grid, models_by_name
-from steelyard.types import Sample, Scorer, Target
+from steelyard.types import Sample, Target
 
 _KIND: Final = "general"
 _NAME: Final = "evaluation"
@@ -73,42 +73,20 @@ class GivenEvaluation:
             for at, scorer in enumerate(self.scorers)
         )
         prompts, targets = self._targets()
-        models = self._models(prompts)
+        grid = Grid(prompts, self._models(prompts))
         samples = self._samples()
-        if isinstance(samples, SampleFiles):
-            return self._of_rows(samples, Grid(prompts, models), targets, scorers, options)
-        return self._of_objects(samples, Grid(prompts, models), targets, scorers, options)
-
-    def _of_rows(
-        self,
-        samples: SampleFiles,
-        grid: Grid,
-        targets: Mapping[str, Target],
-        scorers: tuple[Scorer, ...],
-        options: Options,
-    ) -> Suite:
-        """The general suite of a table, as a configuration describes it."""
-        return GeneralSuite(
-            samples,
-            prompts=grid.prompts,
-            models=grid.models,
-            targets=targets,
-            judge=self._judge(),
-            scorers=scorers,
-            name=self.name,
-            options=options,
-            jury=self.jury,  # type: ignore[arg-type]  # any other text is refused with the suite
-        ).build()
-
-    def _of_objects(
-        self,
-        samples: Iterable[Sample],
-        grid: Grid,
-        targets: dict[str, Target],
-        scorers: tuple[Scorer, ...],
-        options: Options,
-    ) -> Suite:
-        """The suite of samples that are objects already."""
+        if isinstance(samples, SampleFiles):  # a table is a general suite, as a configuration describes it
+            return GeneralSuite(
+                samples,
+                prompts=grid.prompts,
+                models=grid.models,
+                targets=targets,
+                judge=self._judge(),
+                scorers=scorers,
+                name=self.name,
+                options=options,
+                jury=self.jury,  # type: ignore[arg-type]  # any other text is refused with the suite
+            ).build()
         tags: dict[str, Mapping[str, str]] = {}
         if grid.models:
             keys = dict.fromkeys(chain.from_iterable(sample.metadata for sample in samples))

@@ -216,7 +216,9 @@ def reply_in(answer: Answer, wanted: ResponseMap) -> Reply:
         return Reply("", "", "content_filter", metadata={"message": filtered})
     _check_complete(values, wanted.complete, answer)
     texts = [_text(value) for value in _search_all(values, wanted.text or "text") if value is not None]
-    finish = _finish(values, answer)
+    reason = next((finish for finish in map(_finish_of, reversed(values)) if finish), "stop")
+    check_finish(reason, answer)
+    finish = finish_named(reason)
     contexts, missed = _contexts(values, wanted)
     messages = _messages(values, wanted.messages)
     if not texts and not contexts and not messages and finish not in WITHOUT_TEXT:
@@ -380,12 +382,6 @@ def _usage(values: Sequence[Json], expression: str, text: str) -> Usage:
             if not usage.estimated:
                 return usage
     return usage_of(None, None, text)
-
-
-def _finish(values: Sequence[Json], answer: Answer) -> str:
-    reason = next((finish for finish in map(_finish_of, reversed(values)) if finish), "stop")
-    check_finish(reason, answer)
-    return finish_named(reason)
 
 
 def _finish_of(value: Json) -> str:

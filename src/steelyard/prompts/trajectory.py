@@ -214,7 +214,14 @@ def windowed_transcript(messages: Sequence[Mapping[str, Any]], tokens: int, lang
     if left_out:
         texts.insert(opening, "[...]")
     shortened = sum(lines[index][1] for index in shown)
-    note = _note(messages, left_out, shortened, language)
+    parts = []
+    if left_out:
+        first, last = left_out
+        calls = sum(len(message.get("tool_calls", ())) for message in messages[first - 1 : last])
+        parts.append(_LEFT_OUT[language].format(first=first, last=last, total=len(messages), calls=calls))
+    if shortened:
+        parts.append(_SHORTENED[language].format(n=shortened))
+    note = " ".join(parts) or _NOTHING[language]
     return WindowedTranscript("\n".join(texts), shown, len(lines), left_out, shortened, note)
 
 
@@ -231,19 +238,6 @@ def _window(weights: Sequence[float], tokens: int) -> tuple[int, int]:
         ending -= 1
         used += weights[ending]
     return opening, ending
-
-
-def _note(
-    messages: Sequence[Mapping[str, Any]], left_out: tuple[int, int] | None, shortened: int, language: Language
-) -> str:
-    parts = []
-    if left_out:
-        first, last = left_out
-        calls = sum(len(message.get("tool_calls", ())) for message in messages[first - 1 : last])
-        parts.append(_LEFT_OUT[language].format(first=first, last=last, total=len(messages), calls=calls))
-    if shortened:
-        parts.append(_SHORTENED[language].format(n=shortened))
-    return " ".join(parts) or _NOTHING[language]
 
 
 def _line(number: int, message: Mapping[str, Any], budget: float, language: Language) -> tuple[str, bool]:

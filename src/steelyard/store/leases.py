@@ -181,17 +181,13 @@ def sample_portions(samples: Iterable[Sample]) -> Iterator[tuple[list[Sample], i
     size = 0
     for sample in samples:
         portion.append(sample)
-        size += _length(sample)
+        values = (sample.input, sample.reference, *sample.choices, *sample.contexts, sample.metadata)
+        size += sum(len(value) if isinstance(value, str) else len(to_json(value)) for value in values if value)
         if len(portion) == _PORTION or size >= _PORTION_BYTES:
             yield portion, size
             portion, size = [], 0
     if portion:
         yield portion, size
-
-
-def _length(sample: Sample) -> int:
-    values = (sample.input, sample.reference, *sample.choices, *sample.contexts, sample.metadata)
-    return sum(len(value) if isinstance(value, str) else len(to_json(value)) for value in values if value)
 
 
 def most_in_lease(n: int, size: int, wanted: int) -> int:

@@ -30,7 +30,7 @@ from steelyard.store.leases import (
     sample_portions,
 )
 from steelyard.store.store import new_id
-from steelyard.store.worker_rows import WorkerRow, divide_equally, forget_plan, forget_workers, workers_of
+from steelyard.store.worker_rows import divide_equally, forget_plan, forget_workers, workers_of
 from steelyard.workers.leading import STEP_S, LedExecution, StoppingLead, last_error
 from steelyard.workers.local_process import StartedWorker, StartsWorkers
 from steelyard.workers.task import STORE_FAILED, WorkerTask, most_workers, packed, without_samples
@@ -360,7 +360,13 @@ class Leader:
             rows = workers_of(connection, self.begun.evaluation)
         if rows:
             rate = sum(row.records_per_s for row in rows if row.alive)
-            self.control.workers = _workers_text(rows, rate)
+            alive = sum(row.alive for row in rows)
+            parts = [f"{alive} of {len(rows)} workers, {rate:,.1f} records/s"]
+            if again := sum(row.starts - 1 for row in rows):
+                parts.append(f"started again {again} time{'s' if again > 1 else ''}")
+            if over := sum(row.taken_over for row in rows):
+                parts.append(f"{over} leases taken over")
+            self.control.workers = ", ".join(parts)
         retries: Counter[str] = Counter()
         for (_, fault), n in spent.retries.items():
             retries[fault] += n
@@ -426,14 +432,3 @@ class Leader:
 def _called(part: object) -> str:
     """The name of a scorer in the code that defines it."""
     return str(getattr(part, "__name__", type(part).__name__))
-
-
-def _workers_text(rows: Sequence[WorkerRow], records_per_s: float) -> str:
-    """A line on the state of the workers, for the progress display."""
-    alive = sum(row.alive for row in rows)
-    parts = [f"{alive} of {len(rows)} workers, {records_per_s:,.1f} records/s"]
-    if again := sum(row.starts - 1 for row in rows):
-        parts.append(f"started again {again} time{'s' if again > 1 else ''}")
-    if over := sum(row.taken_over for row in rows):
-        parts.append(f"{over} leases taken over")
-    return ", ".join(parts)

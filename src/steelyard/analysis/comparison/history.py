@@ -203,7 +203,25 @@ def history_of(
     past = []
     for run, summary in read:
         earlier = before.get(run.target)
-        past.append(_past(run, summary, earlier, (name, group), notes.get(run.id, ())))
+        past.append(
+            PastRun(
+                run=run.id,
+                target=run.target,
+                state=summary.state,
+                done=summary.counts.done,
+                planned=summary.counts.planned,
+                created=summary.created,
+                score=summary.rate(name, group),
+                samples=int(_samples(run).get("n") or 0),
+                digest=str(_samples(run).get("digest") or ""),
+                change=_change((run, summary), earlier, (name, group)) if earlier else None,
+                changed=_changed_settings(run, earlier[0]) if earlier else {},
+                notes=notes.get(run.id, ()),
+                stopping=summary.stopping,
+                warning=summary.matching_warning(name) if name in RETRIEVAL_SCORES else "",
+                share_of=sides_of(run.manifest)[0] if is_judging(run.manifest) else "",
+            )
+        )
         before[run.target] = (run, summary)
     targets = {run.target for run, _ in read}
     if against and against not in targets:
@@ -249,32 +267,6 @@ def _check(summaries: Sequence[RunSummary], score: str, group: str) -> None:
     groups = dict.fromkeys(part.group for summary in summaries for part in summary.groups.get(score, ()))
     if group and group not in groups:
         raise ConfigError(f"no run has a group {group!r}{did_you_mean(group, groups)}")
-
-
-def _past(
-    run: RunData,
-    summary: RunSummary,
-    before: tuple[RunData, RunSummary] | None,
-    shown: tuple[str, str],
-    notes: tuple[Note, ...],
-) -> PastRun:
-    return PastRun(
-        run=run.id,
-        target=run.target,
-        state=summary.state,
-        done=summary.counts.done,
-        planned=summary.counts.planned,
-        created=summary.created,
-        score=summary.rate(*shown),
-        samples=int(_samples(run).get("n") or 0),
-        digest=str(_samples(run).get("digest") or ""),
-        change=_change((run, summary), before, shown) if before else None,
-        changed=_changed_settings(run, before[0]) if before else {},
-        notes=notes,
-        stopping=summary.stopping,
-        warning=summary.matching_warning(shown[0]) if shown[0] in RETRIEVAL_SCORES else "",
-        share_of=sides_of(run.manifest)[0] if is_judging(run.manifest) else "",
-    )
 
 
 def _samples(run: RunData) -> Mapping[str, Any]:

@@ -207,7 +207,13 @@ def _scale_problem(judged: JudgedScore, labels: Sequence[Label], ratings: Iterab
 def _with_figures(
     blank: JudgeAgreement, judged: JudgedScore, people: _PeopleLabels, draw: LabelDraw, half_width: float | None
 ) -> JudgeAgreement:
-    data = _judged_labels(judged, people.together, draw)
+    data = JudgedLabels(
+        [people.together.get(record, math.nan) for record in judged.verdicts],
+        [math.nan if verdict is None else verdict for verdict in judged.verdicts.values()],
+        # A record that a person picked counts for itself alone.
+        weights=[draw.weights.get(record, 1.0) for record in judged.verdicts] if draw.weights else None,
+        clusters=[judged.clusters.get(record, record[0]) for record in judged.verdicts],
+    )
     binary = is_binary(data)
     limits = (0.0, 1.0) if binary else judged.limits
     target_width = half_width or (_HALF_WIDTH * (limits[1] - limits[0]) if limits else None)
@@ -232,16 +238,6 @@ def _with_figures(
             for record, verdict in judged.verdicts.items()
             if record in people.together
         },
-    )
-
-
-def _judged_labels(judged: JudgedScore, labels: Mapping[RecordPlace, float], draw: LabelDraw) -> JudgedLabels:
-    return JudgedLabels(
-        [labels.get(record, math.nan) for record in judged.verdicts],
-        [math.nan if verdict is None else verdict for verdict in judged.verdicts.values()],
-        # A record that a person picked counts for itself alone.
-        weights=[draw.weights.get(record, 1.0) for record in judged.verdicts] if draw.weights else None,
-        clusters=[judged.clusters.get(record, record[0]) for record in judged.verdicts],
     )
 
 

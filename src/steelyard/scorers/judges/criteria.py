@@ -172,12 +172,6 @@ class Rubric(CaseScorer):
         """
         if not self.question.strip() and self.name == _UNNAMED:
             raise ConfigError("question: describe what is judged, or give the rubric a name that describes it")
-        self._check_levels()
-        if self.threshold is not None:
-            expect_number("threshold", self.threshold, min(self._values), max(self._values))
-        CaseScorer.check(self)
-
-    def _check_levels(self) -> None:
         if len(self.levels) < 2:
             raise ConfigError('levels: two or more, as {"1": "what makes a 1", "5": "what makes a 5"}')
         for value, text in self.levels.items():
@@ -188,6 +182,9 @@ class Rubric(CaseScorer):
         if len(set(self._values)) < len(self.levels):
             raise ConfigError("levels: the same value is described twice")
         refuse_file_names(levels=self.levels)
+        if self.threshold is not None:
+            expect_number("threshold", self.threshold, min(self._values), max(self._values))
+        CaseScorer.check(self)
 
     def case(self, sample: Sample, output: Output) -> Case | Score:
         """An answer, with the reference and the passages where the judge is to see them."""

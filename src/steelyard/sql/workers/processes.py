@@ -207,7 +207,10 @@ class Worker:
         self.keeps = self.numbers = None
         try:
             self._sock.settimeout(max(0.05, deadline - time.monotonic()))
-            wire.send(self._sock, b"Q", _request(work))
+            limits = work.limits
+            numbers = [limits.timeout_s, limits.max_rows, limits.max_bytes, limits.memory_mib, limits.max_cells]
+            texts = [work.engine, work.file, work.script, work.create, work.query]
+            wire.send(self._sock, b"Q", wire.dump([*texts, numbers, work.now, work.schema, work.changes]))
             if waits:
                 table, failure, seconds, keeps = self._changed(work, deadline)
             else:
@@ -400,13 +403,6 @@ def _long(frame: tuple[bytes, bytes], size: int) -> bytes:
     if kind != b"B" or len(body) != size:
         raise wire.WireError("another long cell than announced")
     return body
-
-
-def _request(work: EngineQuery) -> bytes:
-    limits = work.limits
-    numbers = [limits.timeout_s, limits.max_rows, limits.max_bytes, limits.memory_mib, limits.max_cells]
-    texts = [work.engine, work.file, work.script, work.create, work.query]
-    return wire.dump([*texts, numbers, work.now, work.schema, work.changes])
 
 
 def _is_texts(value: Any) -> bool:

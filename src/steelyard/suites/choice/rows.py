@@ -405,14 +405,6 @@ class _ChoiceCheck:
     def notes(self) -> list[str]:
         """Notes on the tables that are not defects."""
         notes = [*(count.note() for count in self._counts), *(keys.note() for keys in self._several)]
-        notes += [self._note_on_copies(), *(note for blank in self._blank for note in blank.notes())]
-        return [note for note in notes if note]
-
-    def several(self) -> Iterator[bool]:
-        """For each table, whether a question that does not say may have several right options."""
-        return (keys.are_meant() for keys in self._several)
-
-    def _note_on_copies(self) -> str:
         renamed = sum(bool(copy.id) for copies in self.copies for copy in copies.values())
         clusters = Counter(copy.cluster for copies in self.copies for copy in copies.values() if copy.cluster)
         parts = []
@@ -424,7 +416,12 @@ class _ChoiceCheck:
             )
         if renamed:
             parts.append(f"repeated ids that got a number, as in id#2: {renamed}")
-        return "; ".join(parts)
+        notes += ["; ".join(parts), *(note for blank in self._blank for note in blank.notes())]
+        return [note for note in notes if note]
+
+    def several(self) -> Iterator[bool]:
+        """For each table, whether a question that does not say may have several right options."""
+        return (keys.are_meant() for keys in self._several)
 
     def _keep(self, index: int, reading: ChoiceTable, row: Row, mark: int) -> None:
         """Note the id of a row whose id occurred before, and the cluster of a question that occurs more than once."""

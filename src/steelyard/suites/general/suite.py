@@ -374,7 +374,12 @@ class GeneralSuite(JudgedSuiteKeys):
         grid.check()
         if not grid.models and not self.targets:
             raise ConfigError("there is no target: name models and their endpoint, with prompts or without, or targets")
-        rows = load_general(self.samples, named=self._named(grid))
+        # The names in prompts, and in what other targets send.
+        names = dict.fromkeys(placeholders_of(grid.prompts))
+        for target in self.targets.values():
+            filled: frozenset[str] = getattr(target, "filled_names", frozenset())
+            names |= dict.fromkeys(sorted(filled))
+        rows = load_general(self.samples, named=tuple(names))
         targets, tags = self._targets(grid, rows)
         judges = self.judges_with(self._judge(endpoint))
         # One language for all records: prompts in two would measure the judge differently within one run.
@@ -407,14 +412,6 @@ class GeneralSuite(JudgedSuiteKeys):
         if has_checks and not any(isinstance(scorer, Checks) for scorer in scorers):
             about = (*about, "rows have checks, which are not scored: no scorer is named checks")
         return scorers, about
-
-    def _named(self, grid: Grid) -> tuple[str, ...]:
-        """The names in prompts, and in what other targets send."""
-        names = dict.fromkeys(placeholders_of(grid.prompts))
-        for target in self.targets.values():
-            filled: frozenset[str] = getattr(target, "filled_names", frozenset())
-            names |= dict.fromkeys(sorted(filled))
-        return tuple(names)
 
     def _judge(self, endpoint: ModelEndpoint | None) -> Judge:
         if not isinstance(self.judge, str):

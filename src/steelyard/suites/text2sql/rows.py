@@ -157,7 +157,14 @@ def read_row(
         if not values[role] and reading.layout.column(role) is not None and len(defects) == before:
             defects.append(reading.defect(f"blank {role}", row, role, f"the {_WORDS[role]} is blank"))
     if databases is not None:
-        _check_database(reading, row, values, databases, defects)
+        name = values["db_id"]
+        if name and name not in databases:
+            near = did_you_mean(name, databases)
+            message = f"there is no database {name[:60]!r}{near if near[:1] == ':' else ''}"
+            defects.append(reading.defect("unknown database", row, "db_id", message))
+        elif not name and not values["schema"] and "" not in databases:
+            message = "it names no database and has no schema, so its SQL cannot be run"
+            defects.append(reading.defect("no database", row, "db_id", message))
     turns = messages_in(reading.cell(row, "question")) or ()
     if turns and (flaw := flaw_in(turns)):
         defects.append(reading.defect("blank question", row, "question", flaw))
@@ -165,23 +172,6 @@ def read_row(
 
 
 _WORDS: Final[Mapping[str, str]] = {"question": "question", "sql": "SQL"}
-
-
-def _check_database(
-    reading: OpenTable,
-    row: Row,
-    values: Mapping[str, str],
-    databases: Mapping[str, Any],
-    defects: list[Defect],
-) -> None:
-    name = values["db_id"]
-    if name and name not in databases:
-        near = did_you_mean(name, databases)
-        message = f"there is no database {name[:60]!r}{near if near[:1] == ':' else ''}"
-        defects.append(reading.defect("unknown database", row, "db_id", message))
-    elif not name and not values["schema"] and "" not in databases:
-        message = "it names no database and has no schema, so its SQL cannot be run"
-        defects.append(reading.defect("no database", row, "db_id", message))
 
 
 def _text(reading: OpenTable, row: Row, role: str, defects: list[Defect]) -> str:

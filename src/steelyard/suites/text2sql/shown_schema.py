@@ -140,7 +140,15 @@ class ShownSchema:
             own = dict(scores)
         else:
             own = await self._cosines(question, list(map(_words_of, tables)), ask)
-        neighbours = _links(tables)
+        # Which tables foreign keys link, in both directions.
+        positions = {table.name.casefold(): at for at, table in enumerate(tables)}
+        neighbours: dict[int, set[int]] = {at: set() for at in range(len(tables))}
+        for at, table in enumerate(tables):
+            for key in table.foreign_keys:
+                to = positions.get(key.to_table.casefold())
+                if to is not None and to != at:
+                    neighbours[at].add(to)
+                    neighbours[to].add(at)
         best = {
             at: max([own.get(at, 0.0), *((own.get(at, 0.0) + own.get(near, 0.0)) / 2 for near in neighbours[at])])
             for at in range(len(tables))
@@ -240,16 +248,3 @@ def _folded(word: str) -> str:
         word = word[:-1]
     word = word.removesuffix("e")
     return f"{word[:-1]}i" if word.endswith("y") else word
-
-
-def _links(tables: Sequence[SchemaTable]) -> dict[int, set[int]]:
-    """Which tables foreign keys link, in both directions."""
-    positions = {table.name.casefold(): at for at, table in enumerate(tables)}
-    links: dict[int, set[int]] = {at: set() for at in range(len(tables))}
-    for at, table in enumerate(tables):
-        for key in table.foreign_keys:
-            to = positions.get(key.to_table.casefold())
-            if to is not None and to != at:
-                links[at].add(to)
-                links[to].add(at)
-    return links
