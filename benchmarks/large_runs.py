@@ -148,7 +148,7 @@ PAGES = (
     {"where": 'solve_rate < 1 and group = "group 3"', "sort": "-solve_rate"},
     {"sort": "-solve_rate"},
     {"sort": "id", "after": "50000"},
-    {"where": "worse"},
+    {"where": "regression"},
     {"search": "question 4711"},
 )
 """Options of `Run.page`; regressions are those of the second run against the first."""
@@ -162,7 +162,7 @@ def pages(where: str) -> list[list[str]]:
     with Store(where) as store:
         second, first = store.runs()[:2]
         for options in PAGES:
-            against = first if options.get("where") == "worse" else None
+            against = first if options.get("where") == "regression" else None
             times: tuple[list[float], list[float]] = ([], [])
             for _ in range(ROUNDS):
                 after, total = options.get("after", ""), None

@@ -99,10 +99,12 @@ def test_any_name_and_any_value_is_read_as_it_was_written(pairs):
 
 
 def test_a_name_in_quotation_marks_is_that_of_a_score():
-    manifest = {"scores": ["group", "wrong", "worse"]}
-    parts = parse_condition('"group" = unparsed and "wrong" < 1 and "worse" > 0 and worse > 0', manifest).parts
+    manifest = {"scores": ["group", "wrong", "regression"]}
+    parts = parse_condition(
+        '"group" = unparsed and "wrong" < 1 and "regression" > 0 and regression > 0', manifest
+    ).parts
     assert {part.kind for part in parts} == {"score"}
-    for text in ('"id" = 1', '"wrong"', '"worse"'):
+    for text in ('"id" = 1', '"wrong"', '"regression"'):
         with pytest.raises(ConfigError):
             parse_condition(text, manifest)
 

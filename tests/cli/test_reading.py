@@ -100,18 +100,18 @@ def test_show_lists_samples_of_a_kind_with_the_right_option_marked(steelyard, wr
     assert "Question 3?" in wrong
     assert " *D. four" in wrong
     assert "  reply: A" in wrong
-    unread = steelyard("show", "a", "--only", "unreadable", code=0).out
+    unread = steelyard("show", "a", "--only", "unparsed", code=0).out
     assert "Question 1?" in unread
     assert "reply: (empty)" in unread
     assert "Question 2?" in steelyard("show", "a", "--only", "refused", code=0).out
     assert "is errors" in steelyard("show", "a", "--only", "errors", code=0).out
     assert len(steelyard("show", "a", "--only", "all", "-n", "50", "--json", code=0).json()) == 20
     listed = {}
-    for kinds in ("wrong", "unreadable", "refused", "wrong,unreadable", "unparsed, refused"):
+    for kinds in ("wrong", "unparsed", "refused", "wrong,unparsed", "unparsed, refused"):
         rows = steelyard("show", "a", "--only", kinds, "-n", "50", "--json", code=0).json()
         listed[kinds] = {row["sample"]["id"] for row in rows}
-    assert listed["wrong,unreadable"] == listed["wrong"] | listed["unreadable"] != listed["wrong"]
-    assert listed["unparsed, refused"] == listed["unreadable"] | listed["refused"], "the name in JSON is valid too"
+    assert listed["wrong,unparsed"] == listed["wrong"] | listed["unparsed"] != listed["wrong"]
+    assert listed["unparsed, refused"] == listed["unparsed"] | listed["refused"]
     assert "'worng': did you mean 'wrong'?" in steelyard("show", "a", "--only", "unparsed,worng", code=2).err
     assert "--only takes one kind" in steelyard("show", "a", "--only", "wrong,refused", "--sort", "id", code=2).err
 
@@ -178,7 +178,7 @@ def test_compare_shows_the_cells_the_categories_and_who_answered(steelyard, writ
     path = write({"a": says("A", **{"Question 4?": ""}), "b": says("B")})
     steelyard("run", path, code=0)
     out = steelyard("compare", "a", "b", "--full", code=0).out
-    assert "worse 4, better 5, both right 0, both wrong 11" in out
+    assert "regressions 4, improvements 5, both right 0, both wrong 11" in out
     (both,) = [line.split() for line in out.splitlines() if line.startswith("answered by both")]
     assert both[3:7] == ["21.1", "%", "26.3", "%"]
     assert [line.split()[:2] for line in out.splitlines() if line.startswith("group")] == [
@@ -319,7 +319,7 @@ def test_show_lists_pages_of_what_meets_a_condition(steelyard, write, says):
 
 def test_show_lists_what_became_worse(steelyard, write, says):
     steelyard("run", write({"a": says("A"), "b": says("B", **{"Question 4?": "A"})}), code=0)
-    listed = steelyard("show", "b", "--where", "worse", "--against", "a", "--json", "-n", "50", code=0).json()
+    listed = steelyard("show", "b", "--where", "regression", "--against", "a", "--json", "-n", "50", code=0).json()
     compared = steelyard("compare", "a", "b", "--json", code=0).json()
     assert {one["sample"]["id"] for one in listed["records"]} == set(compared["comparison"]["pairs"][0]["regressions"])
     assert listed["total"] > 0
@@ -329,7 +329,7 @@ def test_show_lists_what_became_worse(steelyard, write, says):
     ("options", "said"),
     [
         (["--where", "wrnog"], "did you mean 'wrong'"),
-        (["--where", "worse"], "name that run with --against"),
+        (["--where", "regression"], "name that run with --against"),
         (["--sort", "solve_rat"], "did you mean 'solve_rate'"),
         (["--where", "wrong", "--only", "damaged"], "--only damaged cannot be combined with --where"),
         (["--where", "wrong", "--with-labels"], "leave out --with-labels"),

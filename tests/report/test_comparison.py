@@ -168,10 +168,10 @@ def test_regressions_of_unparsed_replies_are_shown_apart():
     found = compare(first, second)
     assert found.pairs[0].unanswered == (0, 2, 18, 4)
     assert rows(section(found), "change") == {
-        "worse": ["19", "a worse value"],
-        "better": ["2", "a better value"],
+        "regressions": ["19", "a worse value"],
+        "improvements": ["2", "a better value"],
         "unchanged": ["8", "no difference"],
     }
-    assert "of these unreadable or refused: worse 18, better 2, both wrong 4" in notes(section(found))
+    assert "of these unreadable or refused: regressions 18, improvements 2, both wrong 4" in notes(section(found))
     read = compare(stored("a", s=[1, 0, 1]), stored("b", s=[0, 0, 1])).pairs[0]
     assert not any(read.unanswered), "every reply was read"

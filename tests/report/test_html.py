@@ -122,10 +122,10 @@ def test_without_scripts_the_page_says_what_may_be_concluded(html, pair):
         assert summary.created[:10] in text
     assert comparison.pairs[0].conclusion.sentence in text
     table = comparison.pairs[0].headline.table
-    assert f"better {table.improved} wrong before" in text
-    assert f"worse {table.regressed} right before" in text
+    assert f"improvements {table.improved} wrong before" in text
+    assert f"regressions {table.regressed} right before" in text
     assert "does not hold" in text
-    assert " unreadable: " in text
+    assert " not readable: " in text
 
 
 def test_regressions_and_improvements_are_those_of_the_comparison(html, pair):

@@ -17,13 +17,13 @@ from tests.report.test_html import Reader, lines_that_differ
 from steelyard import Choice, Output, compare
 from steelyard.report.render.html import html_report
 from steelyard.report.sample_choice import (
-    BETTER,
     ERROR,
+    IMPROVEMENT,
     KINDS,
     REFUSED,
+    REGRESSION,
     RIGHT,
     UNPARSED,
-    WORSE,
     WRONG,
     PageSize,
     ScoredRun,
@@ -83,11 +83,11 @@ def counted(runs, comparison):
             if record.failure:
                 of_sample.add("errors")
             elif score.outcome != "scored":
-                of_sample.add("unreadable" if score.outcome == "unparsed" else score.outcome)
+                of_sample.add(score.outcome)
             else:
                 of_sample.add("right" if score.passed else "wrong")
     pair = comparison.pairs[0]
-    for name, idents in (("better", pair.changed.improvements), ("worse", pair.changed.regressions)):
+    for name, idents in (("improvements", pair.changed.improvements), ("regressions", pair.changed.regressions)):
         for ident in idents:
             states[ident] |= {name, "changed"}
     for of_sample in states.values():
@@ -100,8 +100,8 @@ def test_every_kind_is_held_up_to_its_number_and_says_of_how_many(large):
     html = html_report(large, comparison, size=SMALL)
     pair = comparison.pairs[0]
     text = Reader(html).text
-    assert f"worse: shown 5 of {len(pair.changed.regressions)}" in text
-    assert f"better: shown 5 of {len(pair.changed.improvements)}" in text
+    assert f"regressions: shown 5 of {len(pair.changed.regressions)}" in text
+    assert f"improvements: shown 5 of {len(pair.changed.improvements)}" in text
     shown, total = map(int, re.search(r"This page shows (\d+) of (\d+) samples: at most 5 of each kind", text).groups())
     assert total == 260
     assert 20 < shown <= 30
@@ -116,8 +116,8 @@ def test_the_profiles_of_a_page_add_up_to_the_records_of_all_samples(large):
     comparison = compare(*large)
     html = html_report(large, comparison, size=SMALL)
     data = json.loads(re.search(r'id="data">(.*?)</script>', html, re.DOTALL)[1])
-    bits = {"right": RIGHT, "wrong": WRONG, "unreadable": UNPARSED, "refused": REFUSED, "errors": ERROR}
-    bits |= {"better": BETTER, "worse": WORSE, "changed": BETTER | WORSE}
+    bits = {"right": RIGHT, "wrong": WRONG, "unparsed": UNPARSED, "refused": REFUSED, "errors": ERROR}
+    bits |= {"improvements": IMPROVEMENT, "regressions": REGRESSION, "changed": IMPROVEMENT | REGRESSION}
     sums = Counter()
     for _, masks, n in data["all"]["profiles"]:
         together = masks[0] | masks[1]
@@ -131,7 +131,7 @@ def test_a_seed_draws_the_same_samples_and_another_one_others(large):
     assert first == again
     assert choose_samples(scored, PageSize(5, 4)).places != first.places
     assert [kind.kind for kind in first.kinds] == [
-        kind for kind in KINDS if kind in {"errors", "unreadable", "wrong", "rest"}
+        kind for kind in KINDS if kind in {"errors", "unparsed", "wrong", "rest"}
     ]
     # A draw does not hang on what else is there: more room adds samples and drops none.
     more = choose_samples(scored, PageSize(8, 3))
@@ -222,8 +222,8 @@ def test_a_page_of_some_samples_counts_all_of_them(large, in_browser):
     async def visit(page):
         await page.run(READY)
         found = {"chips": await page.run(CHIPS)}
-        await page.run("document.querySelector('[data-show=worse]').click()")
-        found["worse"] = await page.run(status)
+        await page.run("document.querySelector('[data-show=regressions]').click()")
+        found["regressions"] = await page.run(status)
         await page.run("document.querySelector('[data-show=all]').click()")
         await page.run(
             "const g = document.getElementById('group'); g.selectedIndex = 1; g.dispatchEvent(new Event('change'))"
@@ -238,7 +238,7 @@ def test_a_page_of_some_samples_counts_all_of_them(large, in_browser):
 
     found = in_browser(html, visit)
     assert found["chips"] == counted(large, comparison)
-    assert f"(shown 5 of {len(comparison.pairs[0].changed.regressions)}, drawn with seed 0)" in found["worse"]
+    assert f"(shown 5 of {len(comparison.pairs[0].changed.regressions)}, drawn with seed 0)" in found["regressions"]
     assert found["group"] == "All 87"
     group = large[1].summary().score(group=next(record.sample.group for record in large[1].records()))
     assert found["target"]["right"] + found["target"]["wrong"] == group.scored

@@ -18,7 +18,7 @@ def test_the_report_says_the_verdict_the_gate_the_figures_and_the_changes(pair):
     assert f"{100 * score.overall.value:.1f} %" in text
     rules = [line for line in text.splitlines() if "does not hold" in line]
     assert [line.partition(":")[0] for line in rules] == ["- ❌ base &lt;script&gt;", "- ❌ better 知识库"]
-    assert f"{len(pair_.changed.regressions)} worse, {len(pair_.changed.improvements)} better" in text
+    assert f"{len(pair_.changed.regressions)} regressions, {len(pair_.changed.improvements)} improvements" in text
     assert all(ident in text for ident in pair_.changed.improvements[:5])
 
 

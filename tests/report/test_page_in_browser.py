@@ -76,7 +76,7 @@ def test_chips_search_and_selects_narrow_the_rows(pair, in_browser):
 
     async def visit(page):
         state = {"chips": await page.run(CHIPS)}
-        await page.run(click("[data-show=better]"))
+        await page.run(click("[data-show=improvements]"))
         state["improvements"] = await page.run(ROWS)
         state["address"] = await page.run("location.hash")
         await page.run(click("[data-show=all]"))
@@ -102,7 +102,7 @@ def test_chips_search_and_selects_narrow_the_rows(pair, in_browser):
         comparison.pairs[0].changed.regressions
     )
     assert state["improvements"] == list(comparison.pairs[0].changed.improvements)
-    assert state["address"] == "#show=better"
+    assert state["address"] == "#show=improvements"
     assert state["search"] == ["q0007"]
     assert state["group"] == "Samples shown: 1 to 20 of 20 (60 in all)"
     group = summaries[0].score(group="卦象")

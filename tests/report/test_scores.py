@@ -124,9 +124,9 @@ def test_a_comparison_lists_what_regressed_with_the_verdicts_before_and_now(runs
     assert [line.split()[0] for line in lines] == ["0", "2"]
     (pair,) = compare(*runs, score="grade").pairs
     assert [(sample.change, sample.sample, sample.before) for sample in changed_samples(runs, pair, most=1)] == [
-        ("worse", "0", "good")
+        ("regression", "0", "good")
     ]
-    assert changed_samples(runs[::-1], compare(*runs[::-1], score="grade").pairs[0], most=9)[0].change == "better"
+    assert changed_samples(runs[::-1], compare(*runs[::-1], score="grade").pairs[0], most=9)[0].change == "improvement"
 
 
 def test_a_frame_has_the_first_verdict_as_label_and_the_columns_of_the_scorer(runs):

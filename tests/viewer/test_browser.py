@@ -14,10 +14,10 @@ def test_a_run_is_looked_through_by_keyboard(viewer, browse):
         assert await page.run("document.querySelectorAll('[data-row]').length") == 40
         await page.press("f")
         assert await page.run("document.activeElement.name") == "where"
-        await page.tab.keyboard.type("unreadable")
+        await page.tab.keyboard.type("unparsed")
         await page.press("Enter")
         await page.until("document.querySelectorAll('[data-row]').length === 5")
-        assert "where=unreadable" in await page.run("location.search")
+        assert "where=unparsed" in await page.run("location.search")
         await page.run("document.activeElement.blur()")
         await page.press("j")
         await page.press("j")
@@ -71,7 +71,7 @@ def test_no_page_violates_its_own_policy(viewer, browse, path):
     assert browse(address(viewer, path.format(*ids)), visit) == ([], [])
 
 
-@pytest.mark.parametrize(("path", "field", "kept"), [("/run/{}", "where", "unreadable"), ("/", "filter", "second")])
+@pytest.mark.parametrize(("path", "field", "kept"), [("/run/{}", "where", "unparsed"), ("/", "filter", "second")])
 def test_enter_in_a_filter_sends_it_at_once_and_once(viewer, browse, path, field, kept):
     run = next(run for run in viewer.store.runs() if run.target == "second")
 

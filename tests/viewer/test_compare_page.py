@@ -119,7 +119,7 @@ def test_two_runs_are_compared_with_regressions_first(viewer, runs):
     changed = text.partition('id="changed"')[2]
     changes = re.findall(r"<span>(worse|better)</span>", changed.partition("<tbody")[2])
     assert changes == sorted(changes, reverse=True)
-    _, _, listed = viewer.ask(f"/run/{newer.id}?where=worse&against={older.id}")
+    _, _, listed = viewer.ask(f"/run/{newer.id}?where=regression&against={older.id}")
     count = int(re.search(r"<span>Worse</span></span> <b>(\d+)</b>", changed)[1])
     assert len(rows_of(listed)) == count > 0
 

@@ -318,7 +318,7 @@ def test_no_get_writes(tmp_path, stored):
         runs = served.store.runs()
         content = copied.read_bytes()
         one, two = (run.id for run in runs)
-        pages = ["/", f"/run/{one}?where=wrong&search=a", f"/run/{one}?where=worse&against={two}", "/history/Exam"]
+        pages = ["/", f"/run/{one}?where=wrong&search=a", f"/run/{one}?where=regression&against={two}", "/history/Exam"]
         pages += [f"/run/{one}/s/q0001", f"/compare?a={one}&b={two}", f"/live/{one}", f"/live/{one}/events"]
         for path in (*pages, f"/run/{one}/notes?text=x&author=y"):
             assert served.ask(path)[0] == (405 if "notes" in path else 200)

@@ -80,12 +80,12 @@ def test_the_page_offers_what_a_filter_may_say_and_each_of_it_is_understood(page
     first_run, second_run = run_of(pages, "first"), run_of(pages, "second")
     address = f"/run/{second_run.id}?against={first_run.id}"
     words = [html.unescape(word) for word in re.findall(r'<option value="([^"]+)"></option>', pages.ask(address)[2])]
-    assert {"wrong", "worse", 'group = "g1"', "solve_rate = unreadable", "solve_rate < "} <= set(words)
+    assert {"wrong", "regression", 'group = "g1"', "solve_rate = unparsed", "solve_rate < "} <= set(words)
     for word in words:
         value = {"<": "1", "=": "x"}.get(word.strip()[-1], "")
         text = pages.ask(f"{address}&where={quote(word + value)}")[2]
         assert 'class="warning" role="alert"' not in text, word
-    assert "worse" not in re.findall(r'<option value="(\w+)"></option>', pages.ask(f"/run/{second_run.id}")[2])
+    assert "regression" not in re.findall(r'<option value="(\w+)"></option>', pages.ask(f"/run/{second_run.id}")[2])
 
 
 def test_a_group_with_a_quotation_mark_is_listed_and_leads_to_its_samples(tmp_path):
@@ -101,7 +101,7 @@ def test_a_group_with_a_quotation_mark_is_listed_and_leads_to_its_samples(tmp_pa
 
 
 def test_a_word_about_another_run_says_where_that_run_is_chosen(pages):
-    text = pages.ask(f"/run/{run_of(pages, 'second').id}?where=worse")[2]
+    text = pages.ask(f"/run/{run_of(pages, 'second').id}?where=regression")[2]
     assert "choose it under “Compare with”" in html.unescape(text)
 
 
@@ -284,8 +284,8 @@ def test_the_table_of_contents_leads_to_what_is_on_the_page(pages):
 
 def test_a_filtered_list_is_saved_as_the_records_that_it_shows(pages):
     run, before = run_of(pages, "second"), run_of(pages, "first")
-    query = f"where=worse&against={before.id}&sort=-id"
-    wanted = [record.sample.id for record in run.page(n=100, where="worse", against=before, sort="-id").records]
+    query = f"where=regression&against={before.id}&sort=-id"
+    wanted = [record.sample.id for record in run.page(n=100, where="regression", against=before, sort="-id").records]
     assert 0 < len(wanted) < 40
     lines = pages.ask(f"/export/{run.id}/jsonl?{query}")[2].splitlines()
     assert [json.loads(line)["sample"]["id"] for line in lines] == wanted
@@ -322,7 +322,7 @@ def test_a_filter_that_cannot_be_meant_gives_no_file(pages):
 def test_a_list_by_label_can_be_held_against_another_run_and_leads_to_the_comparison(pages):
     run, before = run_of(pages, "second"), run_of(pages, "first")
     at = datetime(2026, 1, 2, tzinfo=UTC)
-    regressed = run.page(n=100, where="worse", against=before).records[0].sample.id
+    regressed = run.page(n=100, where="regression", against=before).records[0].sample.id
     labels = [
         Label(regressed, "cause", "wrong unit", "ann", at, kind="text"),
         Label("q0000", "cause", 'says "no"', "ann", at, kind="text"),
@@ -334,7 +334,7 @@ def test_a_list_by_label_can_be_held_against_another_run_and_leads_to_the_compar
     words = [html.unescape(word) for word in re.findall(r'<option value="([^"]+)"></option>', text)]
     assert sorted(word for word in words if word.startswith("label:")) == ['label:cause = "says ""no"""', condition]
     assert f'<option value="{before.id}">first {before.id}</option>' in text
-    text = pages.ask(f"/run/{run.id}?where={quote(condition + ' and worse')}&against={before.id}")[2]
+    text = pages.ask(f"/run/{run.id}?where={quote(condition + ' and regression')}&against={before.id}")[2]
     assert [sample for sample, _, _ in rows(text)] == [regressed]
     assert f'<option value="{before.id}" selected>' in text, "the next filter is against the same run"
     assert f'href="/compare?a={before.id}&amp;b={run.id}">compare both runs' in text
@@ -464,7 +464,7 @@ def scored(tmp_path):
 
 def test_a_list_of_what_became_worse_has_its_chip_chosen(pages):
     first, second = (run_of(pages, name) for name in ("first", "second"))
-    text = pages.ask(f"/run/{second.id}?where=worse&against={first.id}")[2]
+    text = pages.ask(f"/run/{second.id}?where=regression&against={first.id}")[2]
     [chosen] = re.findall(r'<a class="chip" aria-current="true".*?</a>', text, re.DOTALL)
     assert "Worse" in chosen
 
@@ -550,7 +550,7 @@ def test_a_run_of_another_suite_is_refused_as_the_one_that_a_list_is_held_agains
         runs += evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
     with serving(tmp_path / "s.db") as viewer:
         refused = viewer.ask(f"/compare?a={runs[1].id}&b={runs[0].id}")[2]
-        text = viewer.ask(f"/run/{runs[0].id}?against={runs[1].id}&where=worse")[2]
+        text = viewer.ask(f"/run/{runs[0].id}?against={runs[1].id}&where=regression")[2]
         itself = viewer.ask(f"/run/{runs[0].id}?against={runs[0].id}")[2]
     reason = re.search(r"[^<>]*suites[^<>]*", refused.split("<main")[1])[0].strip()
     assert reason in text

@@ -30,7 +30,7 @@ NAMES = (
         "group",
         "id",
         "label:cause",
-        "worse",
+        "regression",
         "-f1",
         " f1 ",
         "准确率 ≥ 1",

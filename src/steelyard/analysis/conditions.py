@@ -1,4 +1,4 @@
-"""Conditions on records: `wrong and group=hexagrams`, `correctness < 3 and worse`, `label:cause="wrong unit"`.
+"""Conditions on records: `wrong and group=hexagrams`, `correctness < 3 and regression`, `label:cause="wrong unit"`.
 
 A condition is parts joined by `and`; each is a word, or a name, a sign and a value. A name or a value may stand in
 quotation marks, in which `""` is one of them; a name in quotation marks is that of a score, whatever it says. It is
@@ -7,13 +7,13 @@ to a record. Whoever makes a condition of a name writes it with `quoted_name`, a
 
 word        what it means
 ----------- ---------------------------------------------------------------------------------------------
-failed      wrong, or an error, or an unreadable or refused reply that its score counts as 0
+failed      wrong, or an error, or an unparsed or refused reply that its score counts as 0
 wrong       a score with a threshold did not pass
-worse       the run's primary score of the sample became worse than in another run, as `compare` counts it
-better      the reverse
+regression  the run's primary score of the sample became worse than in another run, as `compare` counts it
+improvement the reverse
 both-right  the primary score of the sample passes in both runs; likewise both-wrong
 labelled    somebody has labelled the record, in a queue or on its page
-others      `errors`, `unreadable`, `refused`, `not-applicable`: that happened to a score, or to the record; `all`
+others      `errors`, `unparsed`, `refused`, `not-applicable`: that happened to a score, or to the record; `all`
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ SIGNS: Final[Mapping[str, Callable[[Any, Any], bool]]] = MappingProxyType(
 """A sign between two values -> whether it holds."""
 LABEL: Final = "label:"
 """Before the name of a label."""
-OUTCOME_WORDS: Final = {outcome.replace("_", "-"): outcome for outcome in OUTCOMES} | {"unreadable": "unparsed"}
-"""An outcome as written in a condition -> as stored in a score. The stored name of what cannot be read is valid too."""
+OUTCOME_WORDS: Final = {outcome.replace("_", "-"): outcome for outcome in OUTCOMES}
+"""An outcome as written in a condition -> as stored in a score."""
 OF_RECORD: Final = ("group", "cluster", "id", "error")
 """Text fields of a record that a condition may name; `error` is the kind of its failure."""
-CHANGES: Final = ("worse", "better", "both-right", "both-wrong")
+CHANGES: Final = ("regression", "improvement", "both-right", "both-wrong")
 """Words that compare with another run."""
 _MOST_CHARACTERS: Final = 2000
 _MOST_PARTS: Final = 50
@@ -133,7 +133,7 @@ class Condition:
 
     def _words_of(self, record: Record, labels: Sequence[Label]) -> set[str]:
         words = {"labelled"} if labels else set()
-        words |= outcome_words(record.scores)
+        words |= {score.outcome.replace("_", "-") for score in record.scores} - {"scored"}
         if any(score.outcome == "scored" and score.passed is False for score in record.scores):
             words |= {"wrong", "failed"}
         if record.failure is not None:
@@ -143,13 +143,7 @@ class Condition:
         return words
 
 
-WORDS: Final = ("failed", "wrong", "errors", "unreadable", "refused", "not-applicable", "labelled", "all")
-
-
-def outcome_words(scores: Sequence[Score]) -> set[str]:
-    """What a condition calls the outcomes of scores that have no value."""
-    outcomes = {score.outcome for score in scores} - {"scored"}
-    return {word for word, outcome in OUTCOME_WORDS.items() if outcome in outcomes}
+WORDS: Final = ("failed", "wrong", "errors", "unparsed", "refused", "not-applicable", "labelled", "all")
 
 
 def parse_condition(text: str, manifest: Mapping[str, Any], *, compared: bool = False) -> Condition:
@@ -260,7 +254,7 @@ def _check_part(part: ConditionPart, scores: Collection[str], *, compared: bool)
                 "choose it under “Compare with” on a run's page"
             )
     elif not sign:
-        if part.is_quoted or name not in (*WORDS, "unparsed"):
+        if part.is_quoted or name not in WORDS:
             hint = " (parts are joined by and; for or, use two conditions)" if re.search(r"\bor\b", name) else ""
             raise ConfigError(f"there is no condition {name!r}{did_you_mean(name, (*WORDS, *CHANGES))}{hint}")
     elif part.kind == "field":

@@ -139,7 +139,7 @@ def collect(
         typer.Option(
             "--where",
             metavar="EXPR",
-            help="Which samples: failed, wrong, errors, unreadable, refused, solve_rate<1, group=..., label:cause=..., "
+            help="Which samples: failed, wrong, errors, unparsed, refused, solve_rate<1, group=..., label:cause=..., "
             "joined by and.",
         ),
     ] = "failed",

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from steelyard.analysis.conditions import outcome_words
 from steelyard.analysis.judging_manifest import is_judging, sides_of
 from steelyard.cli.options import named_run
 from steelyard.errors import ConfigError, did_you_mean
@@ -29,7 +28,7 @@ OnlyOption = Annotated[
     typer.Option(
         "--only",
         metavar="KIND",
-        help="List samples: wrong, unreadable, refused, not-applicable, errors, damaged or all; or several of them, "
+        help="List samples: wrong, unparsed, refused, not-applicable, errors, damaged or all; or several of them, "
         "joined by commas.",
     ),
 ]
@@ -38,7 +37,7 @@ WhereOption = Annotated[
     typer.Option(
         "--where",
         metavar="EXPR",
-        help='List samples that meet a condition: correctness < 3 and group = "tax" and worse.',
+        help='List samples that meet a condition: correctness < 3 and group = "tax" and regression.',
     ),
 ]
 SearchOption = Annotated[
@@ -51,11 +50,11 @@ SortOption = Annotated[
     ),
 ]
 AgainstOption = Annotated[
-    str, typer.Option("--against", metavar="RUN", help="The run that worse and better compare with.")
+    str, typer.Option("--against", metavar="RUN", help="The run that regression and improvement compare with.")
 ]
 PageOption = Annotated[int, typer.Option("--page", metavar="N", min=1, help="Which page of the list, from 1.")]
 
-KINDS: Final = ("wrong", "unreadable", "refused", "not-applicable", "errors", "damaged", "all")
+KINDS: Final = ("wrong", "unparsed", "refused", "not-applicable", "errors", "damaged", "all")
 """Values of --only."""
 
 
@@ -70,7 +69,7 @@ class ListRequest:
         where: a condition; "" for none.
         sort: the key of their order; "" is the order of the dataset.
         page: the page's number, from 1.
-        against: the run that a change for the worse is held against, as it was typed.
+        against: the run that a regression compares with, as it was typed.
         search: words of their texts; "" for any.
     """
 
@@ -102,7 +101,7 @@ class ListRequest:
         """
         kinds = [kind.strip() for kind in self.only.split(",")] if self.only else []
         for kind in kinds:
-            if kind not in (*KINDS, "unparsed"):
+            if kind not in KINDS:
                 raise ConfigError(f"--only {kind!r}{did_you_mean(kind, KINDS)}")
         return frozenset() if "all" in kinds else frozenset(kinds)
 
@@ -211,7 +210,7 @@ def _listed(run: Run, request: ListRequest) -> Iterator[Record]:
 
 
 def _kinds_of(record: Record) -> set[str]:
-    kinds = outcome_words(record.scores)
+    kinds = {score.outcome.replace("_", "-") for score in record.scores if score.outcome != "scored"}
     wrong = {"wrong" for score in record.scores if score.outcome == "scored" and score.passed is False}
     failed = {"damaged" if record.failure.kind == DAMAGED else "errors"} if record.failure else set()
     return {*kinds, *wrong, *failed}

@@ -44,7 +44,7 @@ def run(
         typer.Option(
             "--only",
             metavar="EXPR",
-            help="With --from: only samples that were failed, wrong, errors, unreadable, group=...; the syntax of "
+            help="With --from: only samples that were failed, wrong, errors, unparsed, group=...; the syntax of "
             "collect --where.",
         ),
     ] = "",

@@ -18,19 +18,19 @@ from typing import Final, Literal, NamedTuple, get_args
 from steelyard.store import Run
 from steelyard.types import Outcome
 
-SampleKind = Literal["worse", "better", "errors", "unreadable", "wrong", "rest"]
+SampleKind = Literal["regressions", "improvements", "errors", "unparsed", "wrong", "rest"]
 KINDS: Final[tuple[SampleKind, ...]] = get_args(SampleKind)
-"""A sample is of the first kind that applies to it in any run; `unreadable` includes refused ones."""
+"""A sample is of the first kind that applies to it in any run; `unparsed` includes refused ones."""
 
-WRONG, RIGHT, UNPARSED, REFUSED, ERROR, BETTER, WORSE = (1 << bit for bit in range(7))
+WRONG, RIGHT, UNPARSED, REFUSED, ERROR, IMPROVEMENT, REGRESSION = (1 << bit for bit in range(7))
 """States of a sample in one run, as bits of its mask; the page's script uses the same bits."""
 _SEEN: Final = 1 << 7
 """Marks a sample that a run has."""
 _BITS: Final[Mapping[SampleKind, int]] = {
-    "worse": WORSE,
-    "better": BETTER,
+    "regressions": REGRESSION,
+    "improvements": IMPROVEMENT,
     "errors": ERROR,
-    "unreadable": UNPARSED | REFUSED,
+    "unparsed": UNPARSED | REFUSED,
     "wrong": WRONG,
 }
 
@@ -91,7 +91,7 @@ class ScoredRun(NamedTuple):
         run: read once.
         score: whose verdicts count.
         judges: whether the run judges pairs: its score is a preference, which is neither right nor wrong.
-        changes: sample id -> 1 where it is better, 2 where it is worse.
+        changes: sample id -> 1 for an improvement, 2 for a regression.
     """
 
     run: Run
@@ -170,7 +170,7 @@ class _NumberedSamples:
         for ident, change in scored.changes.items():
             number = self.numbers.get(ident)
             if number is not None and run.masks[number] & _SEEN:
-                run.masks[number] |= BETTER if change == 1 else WORSE
+                run.masks[number] |= IMPROVEMENT if change == 1 else REGRESSION
         return run
 
 

@@ -100,7 +100,7 @@ def collect_samples(
         labels: the name of each run.
         score: the score whose verdicts the table shows.
         share: whether its values are shown in percent.
-        pairs: run id -> its comparison with the baseline, for what became worse or better.
+        pairs: run id -> its comparison with the baseline, for regressions and improvements.
         size: how many samples the page holds.
     """
     words, samples = _Words(), _Samples()
@@ -149,7 +149,7 @@ def _counts_of_all(choice: SampleChoice, size: PageSize, words: _Words) -> dict[
 
 
 def _changes(pair: PairComparison) -> dict[str, int]:
-    """1 for each better and 2 for each worse one, by the sample's id in the other run."""
+    """1 for each improvement and 2 for each regression, by the sample's id in the other run."""
     changes = dict.fromkeys(pair.changed.improvements, 1) | dict.fromkeys(pair.changed.regressions, 2)
     return {pair.changed.other_ids.get(ident, ident): change for ident, change in changes.items()}
 

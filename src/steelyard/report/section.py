@@ -33,7 +33,7 @@ SentenceKind = Literal["conclusion", "alarm", "warning", "note", "fact", "item",
 Tone = Literal["", "good", "bad", "unclear"]
 TableLayout = Literal["rows", "histogram", "tiles"]
 ConclusionState = Literal["better", "worse", "no_evidence", "inconclusive", "none", "value"]
-LinkedOutcome = Literal["worse", "better", "both right", "both wrong", "unreadable", "refused", "errors"]
+LinkedOutcome = Literal["regression", "improvement", "both right", "both wrong", "unparsed", "refused", "errors"]
 
 
 @dataclass(frozen=True, slots=True)

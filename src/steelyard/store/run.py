@@ -218,12 +218,12 @@ class Run(StoredRun):
             after: the page follows this record: `after` of the page before. "" begins with the first record.
             n: records on the page, 1 to 1,000.
             before: the page precedes this record: `before` of the page that follows.
-            where: a condition as `run --only` takes it: `correctness < 3 and group = "tax" and worse`.
+            where: a condition as `run --only` takes it: `correctness < 3 and group = "tax" and regression`.
             search: words that each record has to have in its texts, see `search`; or what a search has found.
             sort: "place" (the order of the dataset, also ""), "id", "group", "cluster", "seconds" or the name of a
                 score; with `-` before it the largest first. Records without a value come last, ties in the order of
                 the dataset.
-            against: the run that `worse` and `better` compare with.
+            against: the run that `regression` and `improvement` compare with.
             skip: so many records are passed over first: for a page by its number.
             count: whether all records that match are counted; without, a page is found sooner.
             by_sample: whether repeats of a sample stay together: those of the last one are all on the page, `after` and

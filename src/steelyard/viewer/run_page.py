@@ -301,7 +301,7 @@ def _chips(
     if not is_judging(run.manifest):
         yield from pages.kept("verdicts", [run], "", lambda: tuple(_verdict_chips(run, summary.primary)))
     counts = (
-        ("Unreadable", score.unparsed if score else 0, f"{name} = unreadable", "unparsed"),
+        ("Unreadable", score.unparsed if score else 0, f"{name} = unparsed", "unparsed"),
         ("Refused", score.refused if score else 0, f"{name} = refused", "refused"),
         ("Not applicable", score.not_applicable if score else 0, f"{name} = not-applicable", ""),
         ("Errors", summary.counts.errors, "errors", "error"),
@@ -311,11 +311,11 @@ def _chips(
         yield CountChip("Labelled", labelled, "labelled")
     against = pages.run_of(given["against"]) if given["against"] else baseline
     if against is not None and pages.figures.compares(run, {(run.suite, run.kind): against}):
-        for where in ("worse", "better"):
+        for name, where in (("Worse", "regression"), ("Better", "improvement")):
             with suppress(ConfigError):  # runs without a score in common
                 count = pages.kept(where, [against, run], "", partial(_count, run, where, against))
                 if count:
-                    yield CountChip(where.capitalize(), count, where, where, against.id)
+                    yield CountChip(name, count, where, name.lower(), against.id)
 
 
 def _count(run: Run, where: str, against: Run | None = None) -> int:
@@ -365,7 +365,7 @@ def _completions(run: Run, groups: Sequence[GroupLink], labels: Sequence[Label],
         *(f"{name} = " for name in OF_RECORD),
         *_label_conditions(labels),
         *(f"{name} < " for name in scores),
-        *(f"{name} = {word}" for name in scores for word in OUTCOME_WORDS if word not in {"scored", "unparsed"}),
+        *(f"{name} = {word}" for name in scores for word in OUTCOME_WORDS if word != "scored"),
     ]
 
 

@@ -37,7 +37,7 @@ _SHOWN: Final = 10_000
 MOST_BESIDE: Final = 12
 """Other runs that are searched for a sample, a query each; those that have it stand on its page."""
 
-Change = Literal["", "worse", "better"]
+Change = Literal["", "regression", "improvement"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class _Answers:
 
 
 def changed_rows(pages: Pages, runs: Sequence[Run], pairs: Sequence[PairComparison]) -> tuple[ChangedRow, ...]:
-    """The first samples that changed in any run, those worse in most runs first.
+    """The first samples that changed in any run, those with the most regressions first.
 
     Args:
         pages: give summaries.
@@ -181,12 +181,12 @@ def _row(
 
 
 def _changes(pair: PairComparison) -> Mapping[str, Change]:
-    worse: dict[str, Change] = dict.fromkeys(pair.changed.regressions, "worse")
-    return worse | dict.fromkeys(pair.changed.improvements, "better")
+    worse: dict[str, Change] = dict.fromkeys(pair.changed.regressions, "regression")
+    return worse | dict.fromkeys(pair.changed.improvements, "improvement")
 
 
 def _listed(pairs: Sequence[PairComparison]) -> list[str]:
-    """Ids of changed samples: those worse in most runs first, with room for some that are only better."""
+    """Ids of changed samples: those with most regressions first, with room for some that only improved."""
     worse = _most_first(pair.changed.regressions for pair in pairs)
     is_worse = {*worse}
     better = [ident for ident in _most_first(pair.changed.improvements for pair in pairs) if ident not in is_worse]

@@ -213,7 +213,7 @@ def test_a_file_keeps_what_the_scorers_declared():
     Path("baseline.json").write_text(text_of(run_of("France")), encoding="utf-8")
     kept = read_baseline(Path("baseline.json")).manifest["score_infos"]
     assert kept["exact_match"] == {
-        "range": [0.0, 1.0], "lower_is_better": False, "threshold": 1.0, "denominator": "answered"
+        "range": [0.0, 1.0], "lower_is_better": False, "threshold": 1.0, "denominator": "all"
     }  # fmt: skip
     assert kept["closeness"] == {"range": None, "lower_is_better": False, "denominator": "answered"}
 

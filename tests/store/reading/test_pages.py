@@ -316,11 +316,11 @@ def test_regressions_are_those_of_a_comparison(where):
 
     before, after = evaluated(where), evaluated(where, shift=1)
     pair = compare(before, after).pairs[0]
-    for word, ids in (("worse", pair.changed.regressions), ("better", pair.changed.improvements)):
+    for word, ids in (("regression", pair.changed.regressions), ("improvement", pair.changed.improvements)):
         page = after.page(n=100, where=word, against=before)
         assert {record.sample.id for record in page.records} == set(ids)
         assert ids
-    mixed = after.page(n=100, where='worse and group = "tax" and rating < 4', against=before, sort="-rating")
+    mixed = after.page(n=100, where='regression and group = "tax" and rating < 4', against=before, sort="-rating")
     ratings = [next(score.value for score in record.scores if score.name == "rating") for record in mixed.records]
     assert ratings == sorted(ratings, reverse=True)
     assert {record.sample.group for record in mixed.records} == {"tax"}
@@ -344,7 +344,7 @@ def test_regressions_of_runs_without_repeats_are_found_by_place(where, threshold
 
     before, after = judged(0), judged(1)
     pair = compare(before, after).pairs[0]
-    for word, ids in (("worse", pair.changed.regressions), ("better", pair.changed.improvements)):
+    for word, ids in (("regression", pair.changed.regressions), ("improvement", pair.changed.improvements)):
         page = after.page(n=100, where=word, against=before)
         assert {record.sample.id for record in page.records} == set(ids)
         assert ids
@@ -366,8 +366,8 @@ def test_what_both_runs_have_right_needs_a_threshold(where):
     before, after = (evaluate_suite(suite, how=RunConfig(store=where))[0] for _ in range(2))
     with pytest.raises(ConfigError, match="rating has no threshold"):
         after.page(where="both-right", against=before)
-    with pytest.raises(ConfigError, match="worse compares with another run: name that run with against="):
-        after.page(where=parse_condition("worse", after.manifest, compared=True))
+    with pytest.raises(ConfigError, match="regression compares with another run: name that run with against="):
+        after.page(where=parse_condition("regression", after.manifest, compared=True))
 
 
 def test_regressions_pair_samples_by_id(where):
@@ -377,7 +377,7 @@ def test_regressions_pair_samples_by_id(where):
     changed = [Sample(sample.id, sample.input, "C", group=sample.group) for sample in reversed(SAMPLES[3:])]
     before, after = evaluated(where), evaluated(where, shift=2, samples=changed, repeats=1)
     ids = set(compare(before, after).pairs[0].changed.regressions)
-    assert {record.sample.id for record in after.page(n=100, where="worse", against=before).records} == ids
+    assert {record.sample.id for record in after.page(n=100, where="regression", against=before).records} == ids
     assert ids
 
 
@@ -408,7 +408,7 @@ def test_a_sample_with_repeats_changes_where_most_of_them_do(where):
     ):
         pair = compare(before, after).pairs[0]
         assert (set(pair.changed.regressions), set(pair.changed.improvements)) == (worse, better)
-        for change, ids in (("worse", worse), ("better", better), ("both-right", {"three"})):
+        for change, ids in (("regression", worse), ("improvement", better), ("both-right", {"three"})):
             records = after.page(n=100, where=change, against=before).records
             assert {record.sample.id for record in records} == ids
 
@@ -425,7 +425,7 @@ def test_a_rescored_run_is_filtered_by_its_newest_scores(where):
     ("asked", "said"),
     [
         ({"where": "wrnog"}, "did you mean 'wrong'"),
-        ({"where": "worse"}, "name that run with --against"),
+        ({"where": "regression"}, "name that run with --against"),
         ({"where": "x" * 3000}, "at most 2,000 characters"),
         ({"where": " and ".join(["wrong"] * 60)}, "at most 50 parts"),
         ({"where": "rating < 1; DROP TABLE record"}, "is not a number"),
@@ -491,5 +491,5 @@ def test_a_place_is_read_as_it_is_written(place):
 
 def test_changes_are_found_between_runs_of_one_store_only(where, tmp_path):
     before, after = evaluated(tmp_path / "elsewhere.db"), evaluated(where)
-    with pytest.raises(ConfigError, match=r"worse compares runs of one store, and run \w+ is in .*elsewhere\.db"):
-        after.page(where="worse", against=before)
+    with pytest.raises(ConfigError, match=r"regression compares runs of one store, and run \w+ is in .*elsewhere\.db"):
+        after.page(where="regression", against=before)

@@ -53,7 +53,7 @@ from steelyard.report.sections.standings import standings_section
 from steelyard.report.sections.targets import alarms_section, run_remarks, targets_section
 
 _SCRIPTS: Final = ("text.js", "unpack.js", "rows.js", "judged.js", "preferred.js", "sql.js", "detail.js", "table.js")
-_KIND_NAMES: Final = {"unreadable": "unreadable or refused", "wrong": "wrong in a run", "rest": "the rest"}
+_KIND_NAMES: Final = {"unparsed": "unreadable or refused", "wrong": "wrong in a run", "rest": "the rest"}
 """Kinds of samples on a page that does not contain all, where a reader needs another name; a sample is of the first."""
 _WIDE: Final = LEAST_WIDE
 """Least width in pixels of charts for half of a window and more, where they fill the space."""
@@ -92,7 +92,7 @@ def html_report(
     Args:
         runs: at least one; the first is the baseline where they are compared.
         comparison: of those of these runs that judge no pairs, in this order; None leaves that section and the
-            changed samples out.
+            regressions out.
         gate: verdicts to show; None shows none.
         title: the page's; "" is the suite's.
         pairwise: preferences of the judging runs among `runs`.
@@ -177,11 +177,13 @@ def contents_of(sections: Iterable[Section]) -> list[tuple[str, str]]:
 
 def _sample_addresses(runs: Sequence[str]) -> LinkAddress:
     """The part of an address that makes the page's own table show the samples of a link."""
+    shows = {"regression": "regressions", "improvement": "improvements", "both right": "both_right"}
+    shows["both wrong"] = "both_wrong"
 
     def address(link: PageLink) -> str:
         if not isinstance(link, SampleLink) or link.run not in runs:
             return ""
-        chosen = {"show": link.outcome.replace(" ", "_")}
+        chosen = {"show": shows.get(link.outcome, link.outcome)}
         if len(runs) > 1:
             chosen["target"] = str(runs.index(link.run))
         return f"#{urlencode(chosen)}"

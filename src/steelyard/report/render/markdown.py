@@ -60,11 +60,11 @@ def markdown_report(
     title: str = "",
     pairwise: Pairwise = NO_PAIRS,
 ) -> str:
-    """Verdict, gate, table of targets, the first changed samples, details of the rate, and groups.
+    """Verdict, gate, table of targets, the first regressions, details of the rate, and groups.
 
     Args:
         runs: at least one; the first is the baseline where they are compared.
-        comparison: of those of these runs that judge no pairs, in this order; None leaves the changed samples out.
+        comparison: of those of these runs that judge no pairs, in this order; None leaves the regressions out.
         gate: verdicts to show; None shows none.
         title: of the page; "" is the suite's.
         pairwise: results of the judging runs among `runs`.

@@ -262,7 +262,7 @@ def _details(content: ReportContent, pair: PairComparison, width: int) -> Iterat
     yield from _labelled("differs", "; ".join(setting.short for setting in without_digests(pair.settings)), width)
     costs = [cost for cost in pair.further.costs if (cost.measure, cost.statistic) in _COSTS and cost.difference]
     yield from _labelled("cost", " · ".join(map(signed_cost, costs)), width)
-    worse = [changed for changed in changed_samples(content.runs, pair, most=4) if changed.change == "worse"][:2]
+    worse = [changed for changed in changed_samples(content.runs, pair, most=4) if changed.change == "regression"][:2]
     if table is not None and worse:
         more = len(pair.changed.regressions) - len(worse)
         named = [

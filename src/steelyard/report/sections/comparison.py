@@ -174,11 +174,12 @@ def _contingency(pair: PairComparison, runs: Sequence[Run]) -> Section:
         return Section("")
     unanswered = pair.unanswered
     has_verdicts = any(gives_verdicts(run, pair.score) for run in runs if run.id in {pair.baseline, pair.other})
-    meanings = ("a worse value", "a better value")
-    worse, better = ("right before, wrong now", "wrong before, right now") if has_verdicts else meanings
+    worse, better = (
+        ("right before, wrong now", "wrong before, right now") if has_verdicts else ("a worse value", "a better value")
+    )
     rows = [
-        _outcome_row(pair, "worse", cells.regressed, worse),
-        _outcome_row(pair, "better", cells.improved, better),
+        _outcome_row(pair, "regression", cells.regressed, worse),
+        _outcome_row(pair, "improvement", cells.improved, better),
     ]
     if has_verdicts:
         rows.append(_outcome_row(pair, "both right", cells.both_right, "no difference"))
@@ -186,7 +187,11 @@ def _contingency(pair: PairComparison, runs: Sequence[Run]) -> Section:
     else:
         rows.append(text_row("unchanged", f"{cells.both_right + cells.both_wrong:,}", "no difference"))
     columns = columns_of("change", "samples", "meaning")
-    counts = {"worse": unanswered.regressed, "better": unanswered.improved, "both wrong": unanswered.both_wrong}
+    counts = {
+        "regressions": unanswered.regressed,
+        "improvements": unanswered.improved,
+        "both wrong": unanswered.both_wrong,
+    }
     named = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
     notes = sentences([f"of these unreadable or refused: {named}" if named else ""])
     return Section("", SectionTable(columns, tuple(rows), layout="tiles"), notes=notes)
@@ -194,8 +199,9 @@ def _contingency(pair: PairComparison, runs: Sequence[Run]) -> Section:
 
 def _outcome_row(pair: PairComparison, outcome: LinkedOutcome, n: int, meaning: str) -> tuple[TableCell, ...]:
     """A tile: how many samples had an outcome, with a link to them."""
+    name = f"{outcome}s" if outcome in {"regression", "improvement"} else outcome
     link = SampleLink(pair.other, outcome, pair.baseline) if n else None
-    return TableCell(outcome), TableCell(f"{n:,}", link=link), TableCell(meaning)
+    return TableCell(name), TableCell(f"{n:,}", link=link), TableCell(meaning)
 
 
 def _differences(pair: PairComparison) -> Section:

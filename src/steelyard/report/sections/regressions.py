@@ -1,4 +1,4 @@
-"""Samples that are worse or better in one run than in another."""
+"""Regressions and improvements between two runs, sample by sample."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ChangedSample:
 
     Args:
         sample: its id.
-        change: `worse` (the baseline solved it, the other run did not) or `better`.
+        change: `regression` (the baseline solved it, the other run did not) or `improvement`.
         before: the baseline's answer: the letters or verdict that were parsed, else the reason that there is none;
             several repeats as `repeats_text` formats them. Likewise `after`.
         question: the sample's input as text.
@@ -41,7 +41,7 @@ class ChangedSample:
     """
 
     sample: str
-    change: Literal["worse", "better"]
+    change: Literal["regression", "improvement"]
     before: str
     after: str
     question: str
@@ -63,7 +63,7 @@ def gives_verdicts(run: Run, score: str) -> bool:
 
 
 def changed_samples(runs: Sequence[Run], pair: PairComparison, *, most: int) -> list[ChangedSample]:
-    """At most `most` changed samples of a comparison, worse ones first, but some of each kind where there are both.
+    """At most `most` changed samples of a comparison, regressions first, but some of each kind where there are both.
 
     Args:
         runs: including the two of the pair.
@@ -80,7 +80,7 @@ def changed_samples(runs: Sequence[Run], pair: PairComparison, *, most: int) -> 
     manifest = by_id[pair.other].manifest
     sides = sides_of(manifest) if is_judging(manifest) else ()
     return [
-        _changed(before[ident], after[others[ident]], pair.score, sides, is_worse=ident in regressed)
+        _changed(before[ident], after[others[ident]], pair.score, sides, is_regression=ident in regressed)
         for ident in chosen
         if ident in before and others[ident] in after
     ]
@@ -95,16 +95,16 @@ def repeats_of(run: Run, samples: set[str]) -> dict[str, list[Record]]:
 
 
 def _changed(
-    before: Sequence[Record], after: Sequence[Record], name: str, sides: Sequence[str], *, is_worse: bool
+    before: Sequence[Record], after: Sequence[Record], name: str, sides: Sequence[str], *, is_regression: bool
 ) -> ChangedSample:
     sample = before[0].sample
     scores = [score for record in after for score in record.scores if score.name == name]
-    shows_change = (score for score in scores if score.passed is (not is_worse))
+    shows_change = (score for score in scores if score.passed is (not is_regression))
     score = next(shows_change, scores[0] if scores else None)
     reason = "" if score is None else preference_reason(score, sides) if sides else score.reason
     return ChangedSample(
         sample.id,
-        "worse" if is_worse else "better",
+        "regression" if is_regression else "improvement",
         repeats_text(_answer(record, name) for record in before),
         repeats_text(_answer(record, name) for record in after),
         input_text(sample.input),
@@ -146,8 +146,8 @@ def regressions_section(runs: Sequence[Run], comparison: Comparison | None) -> S
     if pair is None:
         return Section("", key="regressions")
     changes, unanswered = changed_samples(runs, pair, most=_MOST), pair.unanswered
-    worse = f"{len(pair.changed.regressions):,} worse{_of_which(unanswered.regressed)}"
-    counts = f"{worse}, {len(pair.changed.improvements):,} better{_of_which(unanswered.improved)}"
+    regressed = count_text(len(pair.changed.regressions), "regression") + _of_which(unanswered.regressed)
+    counts = f"{regressed}, {count_text(len(pair.changed.improvements), 'improvement')}{_of_which(unanswered.improved)}"
     more = len(pair.changed.regressions) + len(pair.changed.improvements) - len(changes)
     where = "--json names all, the HTML report shows " + (
         "them" if more <= PAGE_SIZE.most else f"{PAGE_SIZE.most:,} of each kind"
@@ -166,7 +166,7 @@ def _of_which(unanswered: int) -> str:
 
 
 def _changed_text(changed: ChangedSample) -> str:
-    before, after = ("✓", "✗") if changed.change == "worse" else ("✗", "✓")
+    before, after = ("✓", "✗") if changed.change == "regression" else ("✗", "✓")
     answers = f"{before} {one_line(changed.before, 20)} → {after} {one_line(changed.after, 20)}"
     why = f": {one_line(changed.reason, 110)}" if changed.reason and " · correct " not in changed.reason else ""
     correct = f" · correct {one_line(changed.key, 20)}" if changed.key else ""

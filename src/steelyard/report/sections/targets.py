@@ -158,7 +158,7 @@ def _figures(
     if score is None:
         return text_row("nothing was scored", *[MISSING] * 4, "0", "0", "0", "0", f"{summary.counts.errors:,}")
     share = score.is_share
-    counts: dict[LinkedOutcome, int] = {"unreadable": score.unparsed, "refused": score.refused, "errors": score.errors}
+    counts: dict[LinkedOutcome, int] = {"unparsed": score.unparsed, "refused": score.refused, "errors": score.errors}
     return (
         value_cell(score.headline.value, share=share, strong=True),
         TableCell(interval_text(score.headline.interval, share=share)),
@@ -186,7 +186,7 @@ def run_remarks(summary: RunSummary, *, several: bool) -> Iterator[Sentence]:
         n = sum(summary.records.unparsed_kinds.values())
         kinds = ", ".join(f"{count} {kind_text(kind)}" for kind, count in summary.records.unparsed_kinds.items())
         # With the long names of a matrix, three targets would not fit on a screen of 24 lines.
-        yield Sentence(f"{one_line(name, _NAME)}: {count_text(n, 'reply')} unreadable: {kinds}")
+        yield Sentence(f"{one_line(name, _NAME)}: {count_text(n, 'reply')} not readable: {kinds}")
     if summary.records.matched:
         yield Sentence(summary.records.matched.sentence)
     yield from _missing_verdicts(summary, several=several)

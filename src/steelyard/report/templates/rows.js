@@ -48,7 +48,7 @@ function searchTextOf(row) {
 }
 
 // Bits of the masks of `ALL.profiles` by filter.
-const BITS = { wrong: 1, right: 2, unreadable: 4, refused: 8, errors: 16, better: 32, worse: 64, changed: 96 };
+const BITS = { wrong: 1, right: 2, unparsed: 4, refused: 8, errors: 16, improvements: 32, regressions: 64, changed: 96 };
 
 // How many of all samples match a filter, a group and a target.
 function countAll({ show, group, target }) {
@@ -70,12 +70,12 @@ const FILTERS = {
   all: ["All", () => true],
   wrong: [capitalised(HEAD.wrong), (row, number) => has(row, number, "wrong")],
   right: [capitalised(HEAD.right), (row, number) => has(row, number, "right")],
-  unreadable: ["Unreadable", (row, number) => has(row, number, "unparsed")],
+  unparsed: ["Unreadable", (row, number) => has(row, number, "unparsed")],
   refused: ["Refused", (row, number) => has(row, number, "refused")],
   errors: ["Errors", (row, number) => row.records[number].some((record) => RUNS[number].failure[record])],
   changed: ["Changed", (row, number) => row.changes[number] > 0],
-  better: ["Better", (row, number) => row.changes[number] === 1],
-  worse: ["Worse", (row, number) => row.changes[number] === 2],
+  improvements: ["Improvements", (row, number) => row.changes[number] === 1],
+  regressions: ["Regressions", (row, number) => row.changes[number] === 2],
   both_right: [`Both ${HEAD.right}`, (row, number) => isBoth(row, number, "right")],
   both_wrong: [`Both ${HEAD.wrong}`, (row, number) => isBoth(row, number, "wrong", ...HEAD.as_wrong)],
 };

@@ -1,7 +1,7 @@
 // The table of samples: controls, pages of rows, and the address, which stores the choices.
 
 const PAGE = 25;
-const CHANGES = ["", "better", "worse"];
+const CHANGES = ["", "improvement", "regression"];
 const choice = { show: "all", text: "", group: "", target: "", failed: "", open: "" };
 const order = { by: "", down: false };
 const view = { page: 0, rows: ROWS };

@@ -42,8 +42,8 @@ _WRONG: Final = f"x.outcome = {_CODE['scored']} AND x.passed = 0"
 _MAJORITY: Final = 0.5
 _ROUNDING: Final = 1e-12
 _PASSED: Final = {
-    "worse": (True, False),
-    "better": (False, True),
+    "regression": (True, False),
+    "improvement": (False, True),
     "both-right": (True, True),
     "both-wrong": (False, False),
 }
@@ -129,7 +129,7 @@ class RecordQuery:
     Args:
         connection: to the store of the run.
         run: whose records.
-        against: the run that `worse` and the like compare with.
+        against: the run that `regression` and the like compare with.
     """
 
     def __init__(self, connection: Connection, run: StoredRun, against: StoredRun | None = None) -> None:
@@ -392,9 +392,9 @@ class _Direction(NamedTuple):
         """
         means = ("earlier.mean", "later.mean")
         if self.threshold is None:
-            if change not in {"worse", "better"}:
+            if change not in {"regression", "improvement"}:
                 raise ConfigError(f"{change}: {score} has no threshold, so no value of it is right or wrong")
-            better, worse = means if change == "worse" else means[::-1]
+            better, worse = means if change == "regression" else means[::-1]
             return f"{self.sign} * ({better} - {worse}) > {_ROUNDING}"
         passes = f">= {self.sign * self.threshold!r}"
         sides = zip(means, _PASSED[change], strict=True)
@@ -412,7 +412,7 @@ def changed_numbers(
         connection: to the store of both runs.
         run: whose samples.
         against: the other run.
-        change: `worse`, `better`, `both-right` or `both-wrong`.
+        change: `regression`, `improvement`, `both-right` or `both-wrong`.
         bind: gives the name of a bound value.
 
     Raises:
@@ -476,6 +476,6 @@ def _shared_score(run: StoredRun, against: StoredRun) -> str:
     if not score or score not in run.manifest.get("scores", ()):
         raise ConfigError(
             f"run {run.id} ({run.target}) and run {against.id} ({against.target}) share no primary score "
-            f"({score or 'none'}): nothing tells what became worse"
+            f"({score or 'none'}): nothing tells what a regression is"
         )
     return score

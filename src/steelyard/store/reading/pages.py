@@ -82,7 +82,7 @@ def read_page(run: StoredRun, request: PageRequest, against: StoredRun | None = 
     Args:
         run: whose records.
         request: which of them.
-        against: the run that `worse` and `better` compare with.
+        against: the run that `regression` and `improvement` compare with.
 
     Raises:
         ConfigError: the record that the page was to follow is not there.
