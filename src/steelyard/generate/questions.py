@@ -153,7 +153,7 @@ def defect_of(question: str) -> str:
         return "too_short"
     # Words of a text, roughly: a wide letter counts as one, four letters of an alphabet as well.
     wide = len(_WIDE.findall(question))
-    if (wide + (len(question) - wide) / 4) > _MOST_TOKENS:
+    if wide + (len(question) - wide) / 4 > _MOST_TOKENS:
         return "too_long"
     if not _asks(question):
         return "no_question"

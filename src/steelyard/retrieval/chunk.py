@@ -276,7 +276,7 @@ def _gather(text: str, pieces: Iterator[tuple[int, int]], budget: int, overlap: 
         if run and token_weight(text[run[0][0] : piece[1]]) > budget:
             yield run[0][0], run[-1][1]
             # The last pieces within the overlap, which the next chunk repeats; never all of them.
-            run = [piece for piece in run[1:] if token_weight(text[piece[0] : run[-1][1]]) <= overlap]
+            run = [kept for kept in run[1:] if token_weight(text[kept[0] : run[-1][1]]) <= overlap]
             while run and token_weight(text[run[0][0] : piece[1]]) > budget:
                 run = run[1:]
         run.append(piece)

@@ -417,11 +417,14 @@ class Writer:
         return True
 
     def _do_outliving(self, operations: Sequence[Operation]) -> list[_Result]:
+        until = time.monotonic() + _RECONNECT_S
         while self._error is None:
             try:
                 return self._transact(operations)
             except DatabaseError:
-                if self._lost is not None and self._is_lost():
+                # These operations themselves may end each connection, as what takes longer than the server permits.
+                if self._lost is not None and time.monotonic() < until and self._is_lost():
+                    time.sleep(_WATCH_S)
                     self._reconnect(self._lost)
                 else:
                     self._error = self._lost

@@ -277,6 +277,36 @@ def test_replies_on_their_way_are_kept_after_the_line_was_lost_and_nothing_more_
         assert store.stored_keys([b"a" * 10, b"b" * 10, b"c" * 10]) == {b"a" * 10, b"b" * 10, b"c" * 10}
 
 
+def test_a_batch_that_ends_each_connection_is_given_up(on_server, server, monkeypatch):
+    monkeypatch.setattr("steelyard.store.writer._RECONNECT_S", 1.0)
+
+    async def run():
+        with Store(on_server, create_missing=True) as store:
+            journal = store.journal(store.begin_evaluation([])[0])
+            await journal.commit(b"a" * 10, b"[1]")
+            # As a server does that limits the time of a transaction, or the memory of a process.
+            schema = locate(on_server).schema
+            server.execute(
+                f"""CREATE FUNCTION "{schema}".leave() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$"""
+            )
+            server.execute(
+                f'CREATE TRIGGER leave BEFORE INSERT ON "{schema}".reply EXECUTE FUNCTION "{schema}".leave()'
+            )
+            with pytest.raises(StoreError, match="the store cannot be written"):
+                await asyncio.wait_for(journal.commit(b"b" * 10, b"[2]"), 15)
+
+    asyncio.run(run())
+
+
+def test_a_connection_that_is_read_with_as_the_store_is_closed_is_closed_too(on_server):
+    store = Store(on_server, create_missing=True)
+    with store.reading() as connection:
+        store.close()
+        assert connection.execute("SELECT 1").scalar() == 1
+    assert connection.driver.closed
+
+
 @pytest.mark.parametrize("which", range(2))
 def test_a_reply_is_kept_where_only_one_of_the_connections_was_ended(which, on_server, server):
     # A server that stops ends one after the other; `which` counts them in the order in which they were opened.

@@ -84,6 +84,7 @@ class ConnectionPool:
         self._settings = make_conninfo(**settings)
         self._prepare = prepare
         self._kept: list[tuple[psycopg.Connection[Any], float]] = []
+        self._keeps = True
         self._room = threading.BoundedSemaphore(_MOST_OPEN)
 
     def connect(self) -> psycopg.Connection[Any]:
@@ -107,6 +108,7 @@ class ConnectionPool:
         """
         if not self._room.acquire(timeout=_WAIT_S):
             raise DatabaseError(f"{_MOST_OPEN} connections were in use for {_WAIT_S:.0f} s")
+        self._keeps = True
         try:
             return self._working() or self.connect()
         except BaseException:
@@ -123,9 +125,12 @@ class ConnectionPool:
         else:
             self._kept.append((driver, time.monotonic()))
         self._room.release()
+        if not self._keeps:  # a thread was still reading as the store was closed, and nobody would close this one
+            self.close()
 
     def close(self) -> None:
-        """Close the connections that are kept; the pool can still be used."""
+        """Close the connections that are kept, now and when they are given back; the pool can still be used."""
+        self._keeps = False
         with contextlib.suppress(IndexError):
             while True:
                 self._kept.pop()[0].close()
