@@ -20,14 +20,14 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from steelyard.errors import ConfigError, SteelyardError, StoreError
 from steelyard.files import open_private
 from steelyard.normal_form import nfkc
-from steelyard.store.database.connection import Connection, portions
+from steelyard.store.database.connection import Connection
 from steelyard.store.database.schema import SEARCH_WORDS
 from steelyard.store.labels import by_record, current_labels, label_source
 from steelyard.store.reading.page_query import number_of_place
@@ -63,7 +63,7 @@ _OBJECT: Final = re.compile(
 _EXTENSION: Final = """SELECT n.nspname FROM pg_catalog.pg_extension e
     JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_trgm'"""
 _PLACES: Final = """SELECT s.id, r.no, r.repeat FROM record r JOIN sample s ON s.num = r.sample
-    WHERE r.run = :run AND s.id IN :ids"""
+    WHERE r.run = :run AND s.id IN (SELECT sample FROM event WHERE topic = 'label' AND subject = :source)"""
 _MARK: Final = -1
 _LOCK: Final = 6021023
 """Two processes must not make the table at once."""
@@ -212,13 +212,12 @@ def search_run(run: StoredRun, text: str | SearchMatches) -> SearchMatches:
 def _labelled(run: StoredRun, terms: tuple[str, ...]) -> list[int]:
     """Places of the records whose labels and notes have all terms; no index has them, as they change at any time."""
     with run.store.reading(run.id) as connection:
-        labels = by_record(current_labels(connection, label_source(connection, run)))
+        source = label_source(connection, run)
+        labels = by_record(current_labels(connection, source))
         texts = {record: words(" ".join(str(label.value) for label in given)) for record, given in labels.items()}
         records = {record for record, line in texts.items() if has_terms(line, terms)}
-        rows = chain.from_iterable(
-            connection.execute(_PLACES, {"run": run.num, "ids": ids})
-            for ids in portions({ident for ident, _ in records})
-        )
+        # One query for all of them: each goes through all records of the run.
+        rows = connection.execute(_PLACES, {"run": run.num, "source": source}) if records else ()
         return [number_of_place((row.no, row.repeat)) for row in rows if (row.id, row.repeat) in records]
 
 
