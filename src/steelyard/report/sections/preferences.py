@@ -101,7 +101,7 @@ def _pairs_table(judged: Sequence[Preferences], *, level: Level) -> Section:
     columns = columns_of(
         *("pair" if is_one else "A vs B", sides[0], "tie", "inconsistent", sides[1], "no verdict"),
         TableColumn("not judged", level="detail"),
-        f"{first}, even as half" if halves else f"{first} wins",
+        TableColumn(f"{first}, even as half" if halves else f"{first} wins", is_data=is_one),
         TableColumn(interval, "interval"),
         "samples used" if halves else "p",
     )
