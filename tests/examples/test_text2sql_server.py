@@ -28,23 +28,23 @@ def bakery(tmp_path, monkeypatch):
     admin = servers.connected()
     if isinstance(admin, str):
         (pytest.fail if servers.REQUIRED else pytest.skip)(f"no PostgreSQL answers: {admin}")
-    place = f"{admin.info.host}:{admin.info.port}"
-    example = module()
-    monkeypatch.setattr(example, "DATABASE", f"steelyard_bakery_{os.getpid()}")
-    monkeypatch.setattr(example, "READER", f"steelyard_reader_{os.getpid()}")
-    example.load(servers.SERVER, PASSWORD)
-    folder = tmp_path / "server"
-    shutil.copytree(EXAMPLE, folder)
-    text = (
-        (folder / "server.yaml")
-        .read_text("utf-8")
-        .replace("127.0.0.1:5432/steelyard_bakery", f"{place}/{example.DATABASE}")
-    )
-    (folder / "server.yaml").write_text(text.replace("steelyard_reader:", f"{example.READER}:"), "utf-8")
-    yield folder
-    admin.execute(f"DROP DATABASE IF EXISTS {example.DATABASE} WITH (FORCE)")
-    admin.execute(f"DROP ROLE IF EXISTS {example.READER}")
-    admin.close()
+    with admin:
+        place = f"{admin.info.host}:{admin.info.port}"
+        example = module()
+        monkeypatch.setattr(example, "DATABASE", f"steelyard_bakery_{os.getpid()}")
+        monkeypatch.setattr(example, "READER", f"steelyard_reader_{os.getpid()}")
+        example.load(servers.SERVER, PASSWORD)
+        folder = tmp_path / "server"
+        shutil.copytree(EXAMPLE, folder)
+        text = (
+            (folder / "server.yaml")
+            .read_text("utf-8")
+            .replace("127.0.0.1:5432/steelyard_bakery", f"{place}/{example.DATABASE}")
+        )
+        (folder / "server.yaml").write_text(text.replace("steelyard_reader:", f"{example.READER}:"), "utf-8")
+        yield folder
+        admin.execute(f"DROP DATABASE IF EXISTS {example.DATABASE} WITH (FORCE)")
+        admin.execute(f"DROP ROLE IF EXISTS {example.READER}")
 
 
 def steelyard(folder, *arguments):

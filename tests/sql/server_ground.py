@@ -80,26 +80,27 @@ def postgres():
     admin = servers.connected()
     if isinstance(admin, str):
         _missing(f"no PostgreSQL answers: {admin}")
-    name = f"steelyard_{uuid.uuid4().hex[:12]}"
-    admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'")
-    admin.execute(f"CREATE DATABASE {name}")
-    info = admin.info
-    try:
-        with psycopg.connect(servers.SERVER, dbname=name, autocommit=True) as owner:
-            for statement in [*_statements(_POSTGRES), "REVOKE CREATE ON SCHEMA public FROM PUBLIC"]:
-                owner.execute(statement)
-            owner.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {name}")
-            url = f"postgresql://{name}:${{READER}}@{info.host}:{info.port}/{name}"
+    # Closed whatever fails: a connection that is left reports itself in whichever test collects it.
+    with admin:
+        name = f"steelyard_{uuid.uuid4().hex[:12]}"
+        admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'")
+        admin.execute(f"CREATE DATABASE {name}")
+        info = admin.info
+        try:
+            with psycopg.connect(servers.SERVER, dbname=name, autocommit=True) as owner:
+                for statement in [*_statements(_POSTGRES), "REVOKE CREATE ON SCHEMA public FROM PUBLIC"]:
+                    owner.execute(statement)
+                owner.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {name}")
+                url = f"postgresql://{name}:${{READER}}@{info.host}:{info.port}/{name}"
 
-            def run(text):
-                done = owner.execute(text)
-                return done.fetchall() if done.description else []
+                def run(text):
+                    done = owner.execute(text)
+                    return done.fetchall() if done.description else []
 
-            yield Ground(Database("postgres", server=Server(url)), run, admin)
-    finally:
-        admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
-        admin.execute(f"DROP ROLE IF EXISTS {name}")
-        admin.close()
+                yield Ground(Database("postgres", server=Server(url)), run, admin)
+        finally:
+            admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+            admin.execute(f"DROP ROLE IF EXISTS {name}")
 
 
 @contextmanager
