@@ -196,6 +196,7 @@ def test_a_test_that_skips_itself_is_an_error_of_the_sample():
         ("__contains__(self, x): return True", "assert 3 in f() and 4 in f()"),
         ("__eq__(self, x): return True", "assert f() == f()"),
         ("__sub__(self, x): return 0", "assert f() - 3 == 0"),
+        ("__sub__(self, x): return type('Zero', (int,), {})()", "assert f() - 3 == 0"),
         ("__ge__(self, x): return True", "assert f() >= 3"),
         (
             "__contains__(self, x):\n        return __import__('os')._exit(0) if isinstance(x, str) else True",

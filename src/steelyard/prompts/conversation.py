@@ -61,7 +61,7 @@ def messages_in(cell: Any) -> list[Message] | None:
     if isinstance(value, Mapping):
         value = value.get("messages")
     if isinstance(value, list) and all(isinstance(turn, Mapping) and turn.keys() >= _SHARED for turn in value):
-        value = [{"role": _SPEAKERS.get(turn["from"], turn["from"]), "content": turn["value"]} for turn in value]
+        value = [{"role": _SPEAKERS.get(str(turn["from"]), turn["from"]), "content": turn["value"]} for turn in value]
     if _is_typed(value):
         return [plain_message(message) for message in value]
     if not is_messages(value):
