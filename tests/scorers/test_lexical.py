@@ -54,7 +54,9 @@ class TestAll:
     @pytest.mark.parametrize("scorer", **BY_NAME)
     def test_reasoning_that_a_reply_begins_with_is_no_part_of_the_output(self, scorer):
         assert score(scorer, "64 卦", "<think>\n8? 9?\n</think>\n\n64 卦").value == pytest.approx(1.0)
-        assert score(scorer, "64 卦", "8? 9?</think>64 卦").value == pytest.approx(1.0)
+        assert score(scorer, "64 卦", "8? 9?\n</think>64 卦").value == pytest.approx(1.0)
+        assert score(scorer, "Use </think> 64 卦", "Use </think> 64 卦").value == pytest.approx(1.0)
+        assert score(scorer, "64 卦", "</think>\n\n64 卦").value == pytest.approx(1.0)
         assert score(scorer, "64 卦", "<think>\n64 卦").value == 0.0
 
     @pytest.mark.parametrize("scorer", **BY_NAME)

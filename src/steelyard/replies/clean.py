@@ -234,13 +234,13 @@ def _blanked(text: str) -> tuple[str, bool]:
 def without_thoughts(text: str) -> str:
     r"""The answer behind the reasoning that a text begins with; the text itself where it begins with none.
 
-    A server without a parser of reasoning sends both. A mark without its opening counts, as templates write that one;
-    marks further down may be what was asked for.
+    A server without a parser of reasoning sends both. A closing mark without its opening counts at the end or the
+    beginning of a line, as templates write the opening one; other marks may be what was asked for.
 
-    >>> without_thoughts("<think>B?</think>\n\nA"), without_thoughts("B?</think>A"), without_thoughts("<think>B?")
+    >>> without_thoughts("<think>B?</think>\n\nA"), without_thoughts("B?\n</think>A"), without_thoughts("<think>B?")
     ('A', 'A', '')
-    >>> without_thoughts("Write <think> in front."), without_thoughts(" A\n")
-    ('Write <think> in front.', ' A\n')
+    >>> without_thoughts("Write <think> in front."), without_thoughts("Use </think> here"), without_thoughts(" A\n")
+    ('Write <think> in front.', 'Use </think> here', ' A\n')
     """
     if "<" not in text and "◁" not in text and "[" not in text:
         return text
@@ -248,8 +248,9 @@ def without_thoughts(text: str) -> str:
     begun = len(lowered) - len(lowered.lstrip())
     for opening, closing in lexicon("markup")["reasoning"]["pairs"]:
         end, first = lowered.find(closing), lowered.find(opening)
-        if first == begun or (first < 0 <= end):
-            return text[end + len(closing) :].strip() if end >= 0 else ""
+        answer = text[end + len(closing) :] if end >= 0 else ""
+        if first == begun or (first < 0 and answer.strip() and "\n" in (text[end - 1 : end] or "\n", answer[0])):
+            return answer.strip()
     return text
 
 
