@@ -73,9 +73,9 @@ class PythonTest:
     text; the test cannot hand over functions. Linux only; elsewhere it is refused without `--unsafe-code`.
 
     Args:
-        test: Python code with assertions, or a session as doctest reads it (`>>> f(1)`): `{{test}}` for a column that
-            holds it. Functions `test...` that nothing calls and classes of unittest are run after it; one that skips
-            itself is an error. It imports the standard library alone, so no pytest.
+        test: Python code with assertions, or an interactive session as doctest reads it: `{{test}}` for a column
+            that holds it. Functions `test...` that nothing calls and classes of unittest are run after it; one that
+            skips itself is an error. It imports the standard library alone, so no pytest.
         call: a line that is run after it: `check({{entry_point}})`.
         timeout_s: seconds for the test, all its calls included.
         memory_mib: MiB that each of the two processes may take.
