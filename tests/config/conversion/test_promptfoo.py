@@ -424,3 +424,17 @@ def test_a_value_is_never_a_placeholder(convert):
         + "tests: [{vars: {question: '{{other}} {{question}}'}, assert: [{type: contains, value: '{{question}}'}]}]"
     )
     assert rows[0]["question"] == "{{other}} {{question}}"
+
+
+def test_an_address_in_env_is_where_its_service_is_asked_and_other_variables_are_named(convert):
+    new, _, notes = convert("""
+env: {OPENAI_BASE_URL: "http://127.0.0.1:9/v1", OPENAI_API_KEY: sk-written-out, REGION: north}
+prompts: ["Q: {{question}}"]
+providers: ["openai:chat:small", "mistral:large"]
+tests: [{vars: {question: a}, assert: [{type: equals, value: b}]}]
+""")
+    addresses = [model["openai_compatible"]["base_url"] for model in new["models"].values()]
+    assert addresses == [LOCAL, "https://api.mistral.ai/v1"]
+    assert "env.OPENAI_API_KEY" in notes
+    assert "env.REGION" in notes
+    assert "sk-written" not in notes

@@ -94,6 +94,9 @@ def convert_promptfoo(root: Node, foreign: ForeignFiles) -> Converted:
     for key, value in root.entries.items():
         if key not in _READ:
             notes.add(_INSTEAD.get(key, key), value.key)
+    for name in settings(entry(root, "env")):
+        if not name.endswith("_BASE_URL"):
+            notes.add(f"env.{name}. Instead: set it in the environment or in .env", root.entries["env"].key)
     prompts, providers = read_prompts(root, foreign), read_providers(root, foreign, notes)
     prompts, tests = _with_values_computed(prompts, Tests(root, foreign, notes).read())
     return _Conversion(root, foreign, notes, prompts, providers, tests).converted()
@@ -357,7 +360,7 @@ class _Conversion:
             return {}
         options = entry(entry(self.root, "defaultTest"), "options")
         given = entry(options, "provider")
-        grader = provider_of(entry(given, "text") or given, self.notes, ()) if given is not None else None
+        grader = provider_of(entry(given, "text") or given, self.root, self.notes, ()) if given is not None else None
         if entry(options, "rubricPrompt") is not None:
             self.notes.add("rubricPrompt. Instead: a template of the judge", self.root)
         if grader is None or grader.kind == "http":

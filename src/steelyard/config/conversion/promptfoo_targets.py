@@ -181,15 +181,22 @@ def read_providers(root: Node, foreign: ForeignFiles, notes: Notes) -> list[Prov
         nodes += elements(foreign.tree(foreign.paths(node.value, node)[0], node)) if is_file else [node]
     providers: list[Provider] = []
     for node in nodes:
-        if provider := provider_of(node, notes, [earlier.name for earlier in providers]):
+        if provider := provider_of(node, root, notes, [earlier.name for earlier in providers]):
             providers.append(provider)
     if not providers:
         raise ConfigError("no provider is a model or an HTTP endpoint; code becomes a function target", root.location)
     return providers
 
 
-def provider_of(node: Node, notes: Notes, taken: Sequence[str]) -> Provider | None:
-    """A model or an HTTP endpoint; None, with a note, for anything else."""
+def provider_of(node: Node, root: Node, notes: Notes, taken: Sequence[str]) -> Provider | None:
+    """A model or an HTTP endpoint; None, with a note, for anything else.
+
+    Args:
+        node: the provider.
+        root: the configuration, whose `env` may give its address.
+        notes: takes what is not taken over.
+        taken: names that it cannot have.
+    """
     given = settings(node) or {"id": plain(node)}
     if "id" not in given and len(given) == 1:
         ((name, options),) = given.items()
@@ -215,7 +222,7 @@ def provider_of(node: Node, notes: Notes, taken: Sequence[str]) -> Provider | No
         return None
     values = {key: config[key] for key in _PARAMETERS if config.get(key) is not None}
     parameters = {key: value for key, value in values.items() if "file://" not in json.dumps(value)}
-    address = _address(prefix, config)
+    address = _address(prefix, config, root)
     for key in sorted(config.keys() - parameters - {"apiBaseUrl", "apiHost", "apiKey", "apiKeyEnvar", "transform"}):
         notes.add(f"config.{key} of a provider", node)
     for key in sorted(given.keys() - {"id", "config", "label", "prompts", "transform"}):
@@ -225,15 +232,15 @@ def provider_of(node: Node, notes: Notes, taken: Sequence[str]) -> Provider | No
     return Provider(slug(label or model, taken, "model"), form, keys, prompts, transform)
 
 
-def embeddings_of(node: Node | None, notes: Notes, at: Node) -> dict[str, Any]:
+def embeddings_of(node: Node | None, notes: Notes, root: Node) -> dict[str, Any]:
     """The embeddings model of a provider such as `openai:embedding:NAME`; promptfoo's own where none is named."""
     given = settings(node) or {"id": plain(node) if node is not None else ""}
     prefix, _, rest = str(given.get("id", "")).partition(":")
     config = given.get("config") if isinstance(given.get("config"), Mapping) else {}
     if prefix not in _known() or not rest.startswith(("embedding:", "embeddings:")):
-        notes.add(f"the tool's own choice of an embeddings model; here {_EMBEDDINGS}", at)
+        notes.add(f"the tool's own choice of an embeddings model; here {_EMBEDDINGS}", root)
         prefix, rest, config = "openai", f"embedding:{_EMBEDDINGS}", {}
-    return {"embeddings": {"name": rest.partition(":")[2], **_address(prefix, config or {})}}
+    return {"embeddings": {"name": rest.partition(":")[2], **_address(prefix, config or {}, root)}}
 
 
 def _references(text: Any) -> str:
@@ -241,11 +248,12 @@ def _references(text: Any) -> str:
     return _ENVIRONMENT.sub(lambda match: f"${{{match[1] or match[2]}}}", str(text))
 
 
-def _address(prefix: str, config: Mapping[str, Any]) -> dict[str, str]:
+def _address(prefix: str, config: Mapping[str, Any], root: Node) -> dict[str, str]:
     """The address and the name of the variable with the key; a key itself is never copied."""
     base_url, variable = _known()[prefix]
-    if config.get("apiBaseUrl"):
-        base_url = _references(config["apiBaseUrl"])
+    env, service = settings(entry(root, "env")), variable.removesuffix("_API_KEY")
+    if address := config.get("apiBaseUrl") or env.get(f"{service}_BASE_URL") or env.get(f"{service}_API_BASE_URL"):
+        base_url = _references(address)
         variable = "" if urlsplit(base_url).hostname in {"127.0.0.1", "localhost", "::1"} else variable
     elif config.get("apiHost"):
         base_url = f"https://{_references(config['apiHost'])}/v1"
