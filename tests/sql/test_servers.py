@@ -125,6 +125,12 @@ def test_quotients_of_mysql_do_not_depend_on_how_they_are_written():
         assert all(compare_results(first, other).right for other in others)
 
 
+def test_function_of_another_dialect_is_an_error_and_no_denied_statement():
+    with server_ground.mysql() as ground, ground.sandbox() as sandbox:
+        failure = sandbox.run(ground.database, "SELECT STRFTIME('%Y', born) FROM staff").failure
+        assert (failure.kind, failure.message.endswith(", or there is no such function")) == ("error", True)
+
+
 def test_arrays_of_json_without_an_order_are_not_unique():
     calls = {
         server_ground.postgres: ("json_agg(name)", "jsonb_agg(name)"),

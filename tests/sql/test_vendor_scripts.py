@@ -364,6 +364,12 @@ def test_a_script_of_no_vendor_is_built_without_its_bad_table(sandbox, engine):
     assert rows(sandbox, engine, script, "SELECT * FROM b").startswith("b cannot be built on")
 
 
+def test_a_table_of_a_schema_with_a_blank_that_cannot_be_built_is_named(sandbox):
+    script = 'CREATE TABLE "a b"."Odd" (n numeric(4,2), k jsonb);\nINSERT INTO "a b"."Odd" VALUES (\'NaN\', NULL);'
+    script += "\nCREATE TABLE t (k jsonb);"
+    assert rows(sandbox, "duckdb", script, 'SELECT * FROM "a b"."Odd"').startswith("Odd cannot be built on DuckDB: ")
+
+
 @pytest.mark.parametrize(
     "statement", ["INSER INTO a VALUES (2)", "INSERT INTO nowhere VALUES (2)", "UPDATE nowhere SET x = 1", "oh; no"]
 )

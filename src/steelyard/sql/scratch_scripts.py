@@ -28,7 +28,7 @@ _LONGEST: Final = 5_000_000
 """Characters of a script that is translated at most: sqlglot reads 200,000 a second."""
 _KEPT_CHARACTERS: Final = 40_000_000
 _TITLES: Final[Mapping[LocalEngine, str]] = MappingProxyType({"sqlite": "SQLite", "duckdb": "DuckDB"})
-_MISSING: Final = re.compile(r"no such table: (.+)\Z|Table with name (.+?) does not exist", re.DOTALL)
+_MISSING: Final = re.compile(r"no such table: (.+)\Z|Table with name \"?(.+?)\"? does not exist", re.DOTALL)
 """What SQLite and DuckDB say of a table that is not there; a column of that name is another matter."""
 _PLACE: Final = re.compile(r"^statement \d+: ")
 

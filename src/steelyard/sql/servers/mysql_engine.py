@@ -68,13 +68,14 @@ _ESCAPED: Final = re.compile(r"\\([_%])")
 """A letter that stands for itself where a grant names databases by a pattern."""
 _KINDS: Final[Mapping[int, FailureKind]] = MappingProxyType(
     {
-        **dict.fromkeys((1044, 1045, 1142, 1143, 1227, 1290, 1370, 1419, 1792, 1836), "denied"),
+        **dict.fromkeys((1044, 1045, 1142, 1143, 1227, 1290, 1419, 1792, 1836), "denied"),
         **dict.fromkeys((1022, 1048, 1062, 1216, 1217, 1364, 1451, 1452, 3819, 4025), "constraint"),
         **dict.fromkeys((1205, 1317, 1969, 3024), "timeout"),
         **dict.fromkeys((1037, 1038, 1041, 3015), "memory"),
     }
 )
 """Numbers of errors; all others are the statement's own."""
+_NO_ROUTINE: Final = 1370
 _GONE: Final = frozenset({1053, 1077, 1927, 2006, 2013, 4031})
 _TYPES: Final[Mapping[int, str]] = MappingProxyType(
     {value: name for name, value in vars(FIELD_TYPE).items() if name.isupper() and name not in {"CHAR", "INTERVAL"}}
@@ -366,6 +367,9 @@ def _raise_lost(error: pymysql.Error) -> None:
 
 
 def _stop_of(error: pymysql.Error, *, late: bool) -> SqlStop:
+    if _number(error) == _NO_ROUTINE:
+        # To a role that runs no routines MariaDB says so of every name that it does not know.
+        return SqlStop("error", f"{_short(error)}, or there is no such function")
     kind = _KINDS.get(_number(error), "error")
     message = "still running at the deadline" if kind == "timeout" and late else _short(error)
     return SqlStop(kind, f"denied: {message}" if kind == "denied" else message)
