@@ -33,6 +33,15 @@ def test_inputs_of_langchain_are_questions(tmp_path):
     assert [(sample.input, sample.reference) for sample in samples] == [("How long?", None), ("Who?", "Ann")]
 
 
+@pytest.mark.parametrize("role", [{"role": "assistant"}, {"type": "ai"}])
+def test_messages_of_langsmith_have_the_last_one_as_the_answer(tmp_path, role):
+    chat = {"messages": [{"role": "user", "content": "How long?"}]}
+    answer = {"messages": [{**role, "content": "Fourteen days."}]}
+    (tmp_path / "chat.json").write_text(json.dumps([{"inputs": chat, "outputs": answer}]), encoding="utf-8")
+    (sample,) = load_rag(SampleFiles(tmp_path / "chat.json")).samples
+    assert (sample.input, sample.reference) == (chat["messages"], "Fourteen days.")
+
+
 def test_a_set_of_llama_index_has_its_queries_with_their_passages():
     first, second = loaded("llama_index.json")
     assert (first.id, first.input) == ("q1", "How long is a loan?")

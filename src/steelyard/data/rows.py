@@ -33,7 +33,7 @@ from steelyard.data.table import (
 )
 from steelyard.data.unread import TableColumns, UnusedColumns, notes_on_unread, with_unread
 from steelyard.errors import ConfigError, DataError
-from steelyard.prompts.conversation import flaw_in, messages_in
+from steelyard.prompts.conversation import answer_of, flaw_in, messages_in
 from steelyard.types import BETWEEN_LEVELS, Sample
 
 _FILE: Final = "file"
@@ -162,13 +162,15 @@ class OpenTable:
         return question
 
     def answers(self, row: Row, role: str, defects: list[Defect]) -> str | list[str] | None:
-        """A text, a list of texts if several answers are right, or None for a blank cell.
+        """A text, a list of texts if several answers are right, or None for a blank cell; of messages the last answer.
 
         In a sheet a list is written as a text; if it contains anything but texts, the cell is taken as one text. In
         JSON anything but a text or a list of texts is a defect.
         """
         cell = self.cell(row, role)
         value = self.example(cell, role)
+        if (answer := answer_of(messages_in(value))) is not None:
+            return answer or None
         texts = list_in(value) if isinstance(value, str) else value
         if texts and isinstance(texts, list) and all(isinstance(text, str) and text.strip() for text in texts):
             return [text.strip() for text in texts]

@@ -124,6 +124,17 @@ def question_of(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
+def answer_of(value: Any) -> str | None:
+    """The text of a conversation's last message if that is the assistant's; None for any other value.
+
+    >>> answer_of([{"role": "user", "content": "Why?"}, {"role": "assistant", "content": " So. "}]), answer_of("So.")
+    ('So.', None)
+    """
+    if not is_messages(value) or value[-1]["role"] != "assistant" or value[-1].get("tool_calls"):
+        return None
+    return content_text(value[-1].get("content")).strip()
+
+
 def content_text(content: Any) -> str:
     """The text of a message's content, which may be a list of parts; parts that are not text are left out."""
     if isinstance(content, str):

@@ -39,7 +39,7 @@ from steelyard.data.text_tables import SqlLine
 from steelyard.data.unread import UnusedColumns
 from steelyard.errors import ConfigError, DataError
 from steelyard.files import read_regular, require_within
-from steelyard.prompts.conversation import content_text, flaw_in, is_messages, messages_in
+from steelyard.prompts.conversation import answer_of, flaw_in, is_messages, messages_in
 from steelyard.scorers.combined import CHECKS
 from steelyard.suites.general.checks import checks_in, defects_of
 from steelyard.types import Message, Sample
@@ -475,9 +475,8 @@ def expected_in(cell: Any) -> Any:
     """
     if is_blank_cell(cell):
         return None
-    messages = [cell] if isinstance(cell, dict) else cell
-    if is_messages(messages) and messages[-1]["role"] == "assistant" and not messages[-1].get("tool_calls"):
-        return content_text(messages[-1].get("content")).strip() or None
+    if (answer := answer_of([cell] if isinstance(cell, dict) else cell)) is not None:
+        return answer or None
     if isinstance(cell, str):
         value = list_in(cell) if cell.lstrip().startswith("[") else object_in(cell)
         return cell.strip() if value is None else expected_in(value)
