@@ -62,6 +62,23 @@ def test_schema_linking_counts_tables_and_columns_behind_aliases_and_stars(box):
     assert scores["column_recall"].value == scores["column_precision"].value == 1.0
 
 
+@pytest.mark.parametrize(
+    ("sql", "precision"),
+    [
+        ("SELECT name, salary FROM t", 1 / 2),
+        ("SELECT p.name, p.salary FROM t AS p", 1 / 2),
+        ("SELECT name FROM t ORDER BY salary", 1 / 2),
+        ('SELECT name FROM t WHERE name = "Ann"', 1.0),
+        ("SELECT name AS n FROM t UNION SELECT name FROM t ORDER BY n", 1.0),
+        ("SELECT t.name FROM t, json_each('[1]') AS j WHERE j.value = 1 AND value > 0", 1.0),
+    ],
+)
+def test_a_column_that_does_not_exist_is_named_in_vain(box, sql, precision):
+    scores = _credit(box, "SELECT name FROM t", sql)
+    assert (scores["column_precision"].value, scores["column_recall"].value) == (precision, 1.0)
+    assert (scores["table_precision"].value, scores["table_recall"].value) == (1.0, 1.0)
+
+
 def test_statement_that_fails_has_no_credit_but_for_what_it_names(box):
     scores = _credit(box, "SELECT name FROM t", "SELECT nothing(name) FROM t")
     assert (scores["subset"].value, scores["soft_f1"].value, scores["table_recall"].value) == (0.0, 0.0, 1.0)

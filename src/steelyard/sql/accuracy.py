@@ -15,6 +15,11 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any, Final
 
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import Scope, traverse_scope
+
 from steelyard.sql.cells import intern_tables
 from steelyard.sql.columns import Rows, align, match_columns
 from steelyard.sql.equality import CellEquality
@@ -237,30 +242,45 @@ def named_parts(query: str, engine: EngineName, schema: Schema) -> tuple[frozens
     tree = syntax_of(query, engine)
     if tree is None:
         return None
-    from sqlglot import exp
-    from sqlglot.errors import SqlglotError
-    from sqlglot.optimizer.qualify import qualify
-    from sqlglot.optimizer.scope import traverse_scope
-
     known: dict[str, object] = {
         table.name: {column.name: column.type or "TEXT" for column in table.columns} for table in schema.tables
     }
     try:
-        whole = qualify(
-            tree.copy(), dialect=engine, schema=known, quote_identifiers=False, validate_qualify_columns=False
+        scopes = traverse_scope(
+            qualify(
+                tree.copy(),
+                dialect=engine,
+                schema=known,
+                quote_identifiers=False,
+                validate_qualify_columns=False,
+                allow_partial_qualification=True,
+            )
         )
-        scopes = traverse_scope(whole)
         sources = [source for scope in scopes for source in scope.sources.values()]
-        tables = {source.name.lower() for source in sources if isinstance(source, exp.Table)}
+        # A function in the place of a table has no name.
+        tables = {source.name.lower() for source in sources if isinstance(source, exp.Table) and source.name}
         columns = {
-            f"{source.name}.{column.name}".lower()
+            f"{table}.{column.name}".lower()
             for scope in scopes
             for column in scope.columns
-            if isinstance(source := scope.sources.get(column.table), exp.Table)
+            if (table := _table_of(column, scope, schema, engine)) is not None
         }
     except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError):
         return None
     return frozenset(tables), frozenset(columns)
+
+
+def _table_of(column: exp.Column, scope: Scope, schema: Schema, engine: EngineName) -> str | None:
+    """The name of a column's table; "" where all tables that it may be of are in the schema, and none has it.
+
+    None for anything else: a column of a subquery or a function, a whole row, a text in double quotes of SQLite.
+    """
+    tables = {name: str(source.name) for name, source in scope.sources.items() if not isinstance(source, Scope)}
+    if column.table:
+        return tables.get(column.table) or None
+    is_known = len(tables) == len(scope.sources) and all(map(schema.table, tables.values()))
+    is_text = engine == "sqlite" and column.this.args.get("quoted")
+    return "" if tables and is_known and not is_text and column.name not in tables else None
 
 
 def precision_recall(expected: frozenset[str], named: frozenset[str]) -> tuple[float, float]:
