@@ -322,7 +322,8 @@ def calibration_figures(confidences: ArrayLike, right: ArrayLike, *, clusters: A
     Raises:
         ValueError: no answer, or a confidence outside of [0, 1].
 
-    Source: ECE after C. Guo et al., "On calibration of modern neural networks", ICML 2017, section 2; its bias after
+    Source: ECE after C. Guo et al., "On calibration of modern neural networks", ICML 2017, section 2, whose bins hold
+    their upper end; here they hold the lower one, so that a stated 0.9 is beside 0.95, not 0.85. Its bias after
     J. Brocker and L. A. Smith, "Increasing the reliability of reliability diagrams", Weather and Forecasting 22, 2007.
     Parts of the Brier score after A. H. Murphy, Journal of Applied Meteorology 12, 1973; that within bins, here one
     sum, after D. B. Stephenson et al., Weather and Forecasting 23, 2008.
