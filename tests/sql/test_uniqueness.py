@@ -31,6 +31,14 @@ OPEN = [
         "SELECT name FROM (SELECT name, row_number() OVER (ORDER BY age DESC) AS n FROM staff) WHERE n = 2",
         "rows with equal keys in",
     ),
+    (
+        "SELECT name, row_number() OVER (ORDER BY age) FROM staff JOIN (SELECT id i FROM team) t ON team = t.i",
+        "rows with equal keys in",
+    ),
+    (
+        "SELECT name, row_number() OVER (ORDER BY age) /* ( */ FROM (staff JOIN team ON 1 = 1)",
+        "rows with equal keys in",
+    ),
     ("SELECT name FROM staff ORDER BY random() LIMIT 1", "random draws"),
 ]
 DECIDED = [

@@ -100,7 +100,7 @@ class QueryLayout:
 
     Args:
         text: the whole text.
-        bare: the text with a blank for each comment.
+        bare: the text with blanks for comments, at the same positions.
         body: the tokens of the outermost query, without brackets around all of it and without `;`.
         tail: tokens behind such brackets: a LIMIT of the bracketed query.
         deepest: how deep brackets are nested.
@@ -207,9 +207,9 @@ def layout_of(query: str, engine: EngineName) -> QueryLayout:
         tail = behind + tail
     parts, at = [], 0
     for token in tokens:
-        parts += [" " if token.start > at else "", token.text]
+        parts += [" " * (token.start - at), token.text]
         at = token.end
-    return QueryLayout(query, "".join([*parts, " " if at < len(query) else ""]), body, tail, deepest)
+    return QueryLayout(query, "".join(parts), body, tail, deepest)
 
 
 @cache

@@ -21,17 +21,22 @@ Where an engine cannot order the rows of an aggregate, its smallest and largest 
 
 from __future__ import annotations
 
-import itertools
 import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, islice, pairwise
 from typing import Any, Final
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from steelyard.sql.cells import intern_tables
 from steelyard.sql.layout import QueryToken, end_of_bracket, scan
 from steelyard.sql.results import EngineName, ResultTable
+from steelyard.sql.syntax import syntax_of
 
 _MOST_PARTS: Final = 4
 """Limit of parts of one query that are checked; each costs two queries."""
@@ -44,16 +49,8 @@ _DEEPEST: Final = 8
 _CALL_WITH_ALIAS: Final = 5
 """Tokens of `f(...) AS name`, the ones within its brackets left out."""
 _AFTER_LIST: Final = frozenset({"FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY", "ORDER"})
-_AFTER_TABLES: Final = frozenset({"WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY", "ORDER", "LIMIT", "OFFSET", "FETCH"})
 _AFTER_GROUP: Final = frozenset({"HAVING", "WINDOW", "QUALIFY", "ORDER", "LIMIT", "OFFSET", "FETCH"})
 _SET_WORDS: Final = frozenset({"UNION", "INTERSECT", "EXCEPT"})
-_NO_ALIAS: Final = frozenset(
-    {
-        *_AFTER_TABLES,
-        *_SET_WORDS,
-        *("JOIN", "ON", "USING", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL", "OUTER"),
-    }
-)
 _NUMBERING: Final = frozenset({"ROW_NUMBER", "NTILE", "LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"})
 _FRAMES: Final = frozenset({"ROWS", "RANGE", "GROUPS"})
 _RANDOM: Final = frozenset({"RANDOM", "RANDOMBLOB", "UUID", "GEN_RANDOM_UUID", "UUIDV4", "UUIDV7", "RAND"})
@@ -122,7 +119,7 @@ def open_parts(query: str, engine: EngineName, columns: Sequence[str] = ()) -> t
     hints = ("LIMIT", "OFFSET", "FETCH", "OVER", "DISTINCT ON", *_RANDOM, *_SAMPLES, *_GATHERING)
     if len(query) > _LONGEST or not (words.count("SELECT") > 1 or any(word in words for word in hints)):
         return ()
-    parts = tuple(itertools.islice(_QueryReader(query, engine, columns).parts(), _MOST_READ))
+    parts = tuple(islice(_QueryReader(query, engine, columns).parts(), _MOST_READ))
     # A query that draws rows decides nothing else either.
     return tuple(part for part in parts if part.random)[:1] or parts[:_MOST_PARTS]
 
@@ -250,7 +247,7 @@ class _QueryReader:
         words = [token.word for token in before]
         if "SELECT" not in words[: words.index("FROM") if "FROM" in words else None] and words[:1] != ["FROM"]:
             return None
-        ordered = any(pair == ("ORDER", "BY") for pair in itertools.pairwise(words))
+        ordered = any(pair == ("ORDER", "BY") for pair in pairwise(words))
         if ordered and words[-1] == "ALL":
             return None  # rows that tie in all columns are the same rows
         keys = self._keys(before, top=start == 0)
@@ -415,17 +412,30 @@ class _QueryReader:
             return []
         if "GROUP" in words:
             return self._group_keys(level, words.index("GROUP"))
+        try:
+            return self._keys_of_sources(level)
+        except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError):
+            return []  # trees of hostile text have shapes that the parser does not document
+
+    def _keys_of_sources(self, level: Sequence[QueryToken]) -> list[str]:
+        """What separates the rows of each table and subquery of a select; [] where that of one is not known."""
+        tree, between = syntax_of(self._query, self._engine), range(level[0].start, level[-1].end)
+        selects = sum(token.word == "SELECT" for token in self._tokens if token.start in between)
+        scopes = traverse_scope(tree) if tree else []
+        # A subquery comes before the query that it is in.
+        scope = next((scope for scope in scopes if _is_all_of(scope.expression, between, selects)), None)
         keys: list[str] = []
-        for at, name in _sources(level):
-            columns = self._columns_of(level[at])
-            if columns is None:
+        for node, source in scope.selected_sources.values() if scope else ():
+            name, columns = _name_of(node), _columns_of(source)
+            if columns is None or (not columns and self._engine == "mysql"):
                 return []
-            part = f"{name}." if name else ""
-            if columns == () and self._engine == "mysql":
-                return []
+            part = f"{self._written(name)}." if name else ""
             row_id = "ctid" if self._engine == "postgres" else "rowid"
-            keys += [f"{part}{row_id}"] if columns == () else [f"{part}{column}" for column in columns]
+            keys += [f"{part}{self._written(column)}" for column in columns] or [f"{part}{row_id}"]
         return keys
+
+    def _written(self, name: exp.Identifier) -> str:
+        return self._query[name.meta["start"] : name.meta["end"] + 1]
 
     def _group_keys(self, level: Sequence[QueryToken], at: int) -> list[str]:
         """The expressions of GROUP BY, as written; [] where they are numbers or names of output columns."""
@@ -442,52 +452,6 @@ class _QueryReader:
         """Where the bracket around a token ends."""
         behind = (other for other in self._tokens if other.start > token.start and other.depth < token.depth)
         return next((other.start for other in behind), len(self._query.rstrip("; \n\t")))
-
-    def _columns_of(self, token: QueryToken, depth: int = 0) -> tuple[str, ...] | None:
-        """The columns of a part of WITH or of a subquery; () for a table, None where they are not known."""
-        index = self._tokens.index(token)
-        if token.text == "(":
-            return self._columns_in(index, depth)
-        for at in range(len(self._tokens) - 1):
-            part, following = self._tokens[at], self._text(at + 1).upper()
-            begins = self._text(at - 1).upper() in {"WITH", "RECURSIVE", ","} and at < index
-            if part.text.strip('"`[]').casefold() != token.text.strip('"`[]').casefold() or not begins:
-                continue
-            if following == "(" and (listed := self._names_in(at + 1)) is not None:
-                return listed
-            if following == "AS":
-                opening = next((n for n in range(at + 2, min(at + 5, len(self._tokens))) if self._text(n) == "("), None)
-                return None if opening is None else self._columns_in(opening, depth)
-        return ()
-
-    def _names_in(self, opening: int) -> tuple[str, ...] | None:
-        """The names in `part(a, b) AS (...)`; None where no AS follows."""
-        closing = end_of_bracket(self._tokens, opening)
-        if self._text(closing + 1).upper() != "AS":
-            return None
-        return tuple(token.text for token in self._tokens[opening + 1 : closing] if token.text != ",")
-
-    def _columns_in(self, opening: int, depth: int) -> tuple[str, ...] | None:
-        """The output columns of the query in a bracket."""
-        inside = self._tokens[opening + 1 : end_of_bracket(self._tokens, opening)]
-        level = [token for token in inside if token.depth == self._tokens[opening].depth + 1]
-        if not level or level[0].word != "SELECT" or depth > _DEEPEST:
-            return None
-        names: list[str] = []
-        for item in _listed(level):
-            if _is_star(item):
-                for at, _ in _sources(level):
-                    columns = self._columns_of(level[at], depth + 1)
-                    if not columns:
-                        return None
-                    names += columns
-                continue
-            last, plain = item[-1], len(item) == 1 or (len(item) == 3 and item[1].text == ".")
-            aliased = len(item) > 1 and (item[-2].word == "AS" or item[-2].text == ")")
-            if not (plain or aliased) or last.kind not in {"word", "quoted"}:
-                return None
-            names.append(last.text)
-        return tuple(names)
 
     def _numbering(self, index: int) -> OpenPart | None:
         """A window function that numbers rows, or looks at the row before, with ties in its order."""
@@ -548,38 +512,42 @@ def _listed(before: Sequence[QueryToken]) -> list[list[QueryToken]]:
 
 def _is_star(item: Sequence[QueryToken]) -> bool:
     texts = [token.text for token in item]
-    return texts[0] in {"*", "COLUMNS"} or any(pair == (".", "*") for pair in itertools.pairwise(texts))
+    return texts[0] in {"*", "COLUMNS"} or any(pair == (".", "*") for pair in pairwise(texts))
 
 
-def _sources(level: Sequence[QueryToken]) -> Iterator[tuple[int, str]]:
-    """What a select reads: the position of each table's name or subquery's bracket, and its name in the query."""
-    words = [token.word for token in level]
-    if "FROM" not in words:
-        return
-    expected = False
-    for at in range(words.index("FROM"), len(level)):
-        token = level[at]
-        if token.word in _AFTER_TABLES:
-            return
-        if token.word in {"FROM", "JOIN"} or token.text == ",":
-            expected = True
-        elif expected:
-            expected = False
-            if token.text == "(" and at + 1 == len(level):
-                return
-            name = _alias(level, at + 1 if token.text == "(" else at)
-            yield at, "" if name == ")" else name
+def _is_all_of(query: exp.Expr, between: range, selects: int) -> bool:
+    """Whether a query has so many SELECTs as a part of the text, and no name outside of it."""
+    starts = [name.meta.get("start", -1) for name in query.find_all(exp.Identifier)]
+    return bool(starts) and all(start in between for start in starts) and len([*query.find_all(exp.Select)]) >= selects
 
 
-def _alias(level: Sequence[QueryToken], at: int) -> str:
-    """The name of the table in its query."""
-    while at + 2 < len(level) and level[at + 1].text == ".":
-        at += 2
-    behind = level[at + 1 : at + 3]
-    if len(behind) > 1 and behind[0].word == "AS":
-        return behind[1].text
-    has_alias = behind and behind[0].kind in {"word", "quoted"} and behind[0].word not in _NO_ALIAS
-    return behind[0].text if has_alias else level[at].text
+def _name_of(node: exp.Expr) -> exp.Identifier | None:
+    """What a table or subquery is called in its query; None for a subquery without a name."""
+    while isinstance(node, exp.Query) and not node.args.get("alias") and isinstance(node.parent, exp.Subquery):
+        node = node.parent
+    alias = node.args.get("alias")
+    name = alias.this if alias else node.this
+    return name if isinstance(name, exp.Identifier) else None
+
+
+def _columns_of(source: Any, depth: int = 0) -> list[Any] | None:
+    """The columns of a part of WITH or of a subquery; [] for a table, None where they are not known."""
+    if not isinstance(source, Scope):
+        return [] if isinstance(source.this, exp.Identifier) else None
+    query: Any = source.expression
+    alias = query.parent.args.get("alias")
+    if isinstance(alias, exp.TableAlias) and alias.args.get("columns"):
+        return list(alias.args["columns"])
+    if not isinstance(query, exp.Query) or depth > _DEEPEST:
+        return None
+    columns: list[Any] = []
+    for item in query.selects:
+        if item.is_star:
+            below = [_columns_of(inner, depth + 1) or [None] for _, inner in source.selected_sources.values()]
+            columns += chain.from_iterable(below or [[None]])
+        else:
+            columns.append(item.args.get("alias") or (item.this if isinstance(item, exp.Column) else None))
+    return columns if all(isinstance(column, exp.Identifier) for column in columns) else None
 
 
 def _shortened(text: str) -> str:
