@@ -12,7 +12,7 @@ from tests.data.test_hostile_workbooks import replace_part
 
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import MAX_UNREAD
-from steelyard.data.unread import MOST_CHARACTERS
+from steelyard.data.unread import UnusedColumns
 from steelyard.errors import ConfigError, DataError
 from steelyard.generate.question_set import QaRow, save_rows
 from steelyard.suites.choice.rows import examine_choice, load_choice
@@ -373,7 +373,9 @@ def test_rows_with_keys_of_their_own_do_not_grow_with_each_other(tmp_path):
 
 
 def test_a_value_that_is_too_long_is_left_out_and_counted(tmp_path):
-    data = load_choice(exam(tmp_path / "a.jsonl", {**QUESTION, "page": "x" * (MOST_CHARACTERS + 1), "n": 1}))
+    data = load_choice(
+        exam(tmp_path / "a.jsonl", {**QUESTION, "page": "x" * (UnusedColumns.most_characters + 1), "n": 1})
+    )
     assert [sample.metadata for sample in data.samples] == [{"page": "", "n": 1}]
     assert any("1 values of columns without a role are left out" in note for note in data.notes)
 

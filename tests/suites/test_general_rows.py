@@ -122,6 +122,17 @@ def test_inputs_are_texts_messages_or_any_json(read):
     assert [sample.input for sample in rows.data.samples] == [talk, talk, {"a": 1}, "7"]
 
 
+def test_a_text_of_json_is_sent_with_the_blanks_around_it_as_code_needs_them(read):
+    rows = read([{"prompt": "    return x\n", "code": "\tif a:"}], name="rows.jsonl")
+    (sample,) = rows.data.samples
+    assert (sample.input, sample.metadata["code"]) == ("    return x\n", "\tif a:")
+
+
+def test_a_long_document_is_a_value_and_not_left_out(read):
+    rows = read([{"question": "Why?", "contract": "x" * 200_000}], name="rows.jsonl")
+    assert len(rows.data.samples[0].metadata["contract"]) == 200_000
+
+
 def test_rows_with_defects_are_told_with_their_places(read):
     with pytest.raises(DataError) as caught:
         read("id,text,label\na,,x\nb,t,y\nb,u,z\n")

@@ -13,7 +13,7 @@ import datetime as dt
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from steelyard.data.columns import HEAD_ROWS, ColumnLayout, counts_rows
 from steelyard.data.table import (
@@ -128,8 +128,6 @@ def _is_suspicious(row: Row, columns: Sequence[int], dates: Sequence[Any]) -> bo
     return len(dates) < filled or ratios or len({getattr(date, "year", date) for date in dates}) == 1
 
 
-MOST_CHARACTERS: Final = 100_000
-"""Maximum length of a value that is kept; longer ones are HTML pages or encoded files, stored with every sample."""
 MOST_COLUMNS: Final = 200
 """Maximum number of columns that are kept; rows of JSON may each have keys of their own."""
 OWN_KEYS: Final = frozenset(
@@ -154,6 +152,9 @@ class UnusedColumns:
         too_many: whether columns were left out.
         unread: notes on cells that hold more than text.
     """
+
+    most_characters: ClassVar[int] = 100_000
+    """Maximum length of a value that is kept; longer ones are HTML pages or encoded files, stored with every sample."""
 
     def __init__(self, own_keys: Collection[str] = OWN_KEYS) -> None:
         self.own_keys = own_keys
@@ -187,7 +188,8 @@ class UnusedColumns:
         if self.too_many:
             yield f"columns without a role after the first {MOST_COLUMNS} are left out"
         if self.too_long:
-            yield f"{self.too_long} values of columns without a role are left out: over {MOST_CHARACTERS:,} characters"
+            most = f"{self.most_characters:,} characters"
+            yield f"{self.too_long} values of columns without a role are left out: over {most}"
 
 
 class TableColumns:
@@ -235,7 +237,7 @@ class TableColumns:
                 self.dataset.names.setdefault(name)
             else:
                 self.dataset.too_many = True
-        self.dataset.too_long += sum(_is_long(cell_at(cells, column)) for column in self._kept)
+        self.dataset.too_long += sum(self._is_long(cell_at(cells, column)) for column in self._kept)
 
     def values(self, row: Row) -> dict[str, Any]:
         """Name -> value in this row; "" for a blank cell, and for a column that only other tables have.
@@ -246,8 +248,12 @@ class TableColumns:
         cells = _own_cells(row)
         for column, name in self._kept.items():
             cell = cell_at(cells, column)
-            values[name] = "" if _is_long(cell) else _plain(cell, is_grid=isinstance(column, int))
+            values[name] = "" if self._is_long(cell) else _plain(cell, is_grid=isinstance(column, int))
         return values
+
+    def _is_long(self, cell: Any) -> bool:
+        text = str(cell) if isinstance(cell, list | dict) else cell
+        return isinstance(text, str) and len(text) > self.dataset.most_characters
 
 
 def _own_cells(row: Row) -> Sequence[Any] | Mapping[str, Any]:
@@ -288,12 +294,6 @@ def _free_name(name: str, names: Collection[str], own_keys: Collection[str], let
     free = name.replace("{", "(").replace("}", ")").strip() or "column"
     free = f"{free} column" if free in own_keys else free
     return f"{free} {letter}" if letter and free in names else free
-
-
-def _is_long(cell: Any) -> bool:
-    if isinstance(cell, str):
-        return len(cell) > MOST_CHARACTERS
-    return isinstance(cell, list | dict) and len(str(cell)) > MOST_CHARACTERS
 
 
 def _plain(cell: Any, *, is_grid: bool) -> Any:

@@ -347,7 +347,9 @@ class GeneralRows:
 
 
 class ValueColumns(UnusedColumns):
-    """Columns without a role, which are values for prompts and scorers."""
+    """Columns without a role, which are values for prompts and scorers: whole documents too."""
+
+    most_characters = 10_000_000
 
     def about_names(self, n: int, listed: str, example: str) -> str:
         """The note that lists them."""
@@ -423,7 +425,9 @@ def _asked(folder: Path | None, table: OpenTable, row: Row, defects: list[Defect
         return messages
     if is_blank_cell(value):
         defects.append(table.defect("blank input", row, "input", "the input is blank"))
-    return value if isinstance(value, list | dict) else render(value)
+    # Blanks at the beginning of a line of code count; a cell of a sheet was typed.
+    is_exact = isinstance(value, str) and table.table.keyed
+    return value if is_exact or isinstance(value, list | dict) else render(value)
 
 
 def _sample(
