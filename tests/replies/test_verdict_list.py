@@ -117,12 +117,42 @@ def test_text_that_repeats_a_mark_without_end_holds_no_verdict(piece):
         "1. Supported (see para. 2); 2. Not supported; 3. Supported\n\nOverall, two of three are supported.",
         "1、支持。2、不支持。3、支持。",
         "第一条：支持；第二条：不支持；第三条：支持",
+        "[1] supported [2] not supported [3] supported",
+        "[1] supported\n[2] not supported\n[3] supported",
+        "1=yes, 2=no, 3=yes",
+        "Claim 1 yes, claim 2 no, claim 3 yes",
+        "{1: yes, 2: no, 3: yes}",
+        "1. Yes 3. Yes 2. No",
+        "1. Yes 2. No\n3. Yes",
+        "1. Supported [2]. 2. Not supported [3]. 3. Supported [1].",
+        "【1】支持【2】不支持【3】支持",
+        "①是 ②否 ③是",
         "1. Yes\n2. No\n3. Yes\n4. Overall: No",
         "1. Yes\n2. No\n3. Yes\n4. Summary: mostly supported, so yes.",
     ],
 )
 def test_entries_on_one_line_and_a_last_one_that_sums_up(reply):
     assert labels(reply, 3) == ["yes", "no", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "n"),
+    [
+        ("1. Yes 3. No", 3),
+        ("1: YES, 3: NO", 3),
+        ("[1] supported [2] not supported", 3),
+        ("1=yes, 2=no, 3=yes", 2),
+        ("1. Yes 2. No", 1),
+        ("0=yes, 1=no", 2),
+    ],
+)
+def test_entries_on_one_line_are_not_read_where_some_are_missing_or_too_many(reply, n):
+    assert read_verdict_list(reply, n) == (None,) * n
+
+
+def test_a_number_of_a_section_is_no_entry():
+    assert labels("1. Yes - see chapter 3. Yes.\n2. No", 3) == ["yes", "no", ""]
+    assert labels("1. Yes, as section 2. No doubt.", 1) == ["yes"]
 
 
 def test_a_sentence_that_speaks_of_something_is_no_verdict_of_a_list():

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
+from unicodedata import numeric
 
 from steelyard.replies.clean import without_reasoning
 from steelyard.replies.grammar import any_of, words
@@ -27,11 +28,10 @@ _NOT_VERDICTS: Final = frozenset(_NUMBER_KEYS) | set(map(plain_key, words("entry
 _EARLIER: Final = 3
 """Entries of one number that are looked at, the last ones: a reply may repeat itself without end."""
 _MOST_STARTS: Final = 20
-_CHINESE: Final = "一二三四五六七八九十"
 _MARKS: Final = r"[ \t>|*_#-]{0,12}"
 _NUMERAL: Final = (
-    rf"(?P<noun>{any_of(words('entry_noun'))}[\s_#]{{0,3}})?[(\[]?"
-    rf"(?P<number>\d{{1,3}}|[{_CHINESE}](?=[条题项点、]))[)\]]?[条题项点]?"
+    rf"(?P<noun>(?:{any_of(words('entry_noun'))}|#)[ \t_#]{{0,3}})?[(\[【]?"
+    r"(?P<number>[0-9]{1,3}|[一二三四五六七八九十](?=[条题项点、])|[①-⑳])[)\]】]?[条题项点]?"
 )
 _SAID_OF_NOUN: Final = r"(?(noun)[ \t](?:is|was)[ \t](?=\w)|(?!))"
 """`Claim 1 is supported` has no mark behind its number."""
@@ -41,10 +41,12 @@ _ENTRY: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _INLINE: Final = re.compile(
-    rf"(?:(?<=[\s.;,|；。，、：])|(?<=\A))\**{_NUMERAL}(?:{_SAID_OF_NOUN}|"
-    r"(?:\*\*)?\s?(?:[:.)、：．](?!\d)|[-–—][ \t])|(?<=[)\]]))",
+    rf"(?:(?<=[\s.;,|{{；。，、：])|(?<=\A)|(?=[\[【①-⑳]))\**(?!no[ \t_#]){_NUMERAL}(?:{_SAID_OF_NOUN}|"
+    r"(?:\*\*)?\s?(?:[:.)、：．](?!\d)|[-–—][ \t])|(?<=[)\]】①-⑳])|(?P<rare>\s?(?:=|-?>|[→-])|(?(noun)[ \t]|(?!))))",
     re.IGNORECASE,
 )
+"""What may begin an entry within a line; `rare` where nothing but a verdict may follow."""
+_PIECE: Final = re.compile(r"[^\n,;:|(。；，：、–—}]{0,60}?(?=[.*]*(?:[\n,;:|(。；，：、–—}]|\s-|\Z))")
 _SUMS_UP: Final = re.compile(
     r"^[ \t*_#-]{0,9}(?:overall|in (?:summary|conclusion|total)|summary|final|conclusion|to sum up|total"
     r"|总体|总结|综上|总之|最终|合计)",
@@ -54,11 +56,10 @@ _INNER: Final = re.compile(
     r"(?:[.?!。？！][\"”)]?|[\"”)](?=[\s*]))[\s*]{0,4}(?P<piece>YES|NO|[是否])[\s*]{0,4}(?=[-–—:：,，]|\Z)"
 )
 """A verdict in capitals between the claim that an entry repeats and its reason."""
-_ROW: Final = re.compile(
-    r"(?:(?<!\d)(?P<number>\d{1,3})\s?[:：.)=-]{1,2}\s{0,2})?(?<!\w)(?P<said>(?P<yes>YES|Yes|是)|(?P<no>NO|No|否))(?!\w)"
-)
+_ROW: Final = re.compile(r"(?<!\w)(?:(?P<yes>YES|Yes|是)|(?P<no>NO|No|否))(?!\w)")
 _NUMBER: Final = re.compile(r"\D{0,20}(\d{1,4})\D{0,3}\Z")
 _EDGES: Final = " \t\n*-–—:：,，"
+_BETWEEN: Final = " \t,;|；，、}"
 _AROUND: Final = " \t\r*_#>|.!。()[]\"'-–—"
 _Numbered = tuple[int | None, Verdict]
 
@@ -77,12 +78,22 @@ def read_verdict_list(text: str, n: int) -> tuple[Verdict | None, ...]:
     A number with two verdicts that differ is ambiguous, unless the reply ends with the whole list anew: then that
     counts. Verdicts without numbers are taken in order, and only where there are exactly `n` of them; and where there
     is one on a claim 0 or n + 1, the reply numbers other claims than were asked about: nobody knows which is whose.
+    Entries on one line are read only where all of them are there: a number may be that of a section.
 
     >>> [verdict and verdict.label for verdict in read_verdict_list("1. YES\n3. Not supported: no such date.", 3)]
     ['yes', None, 'no']
+    >>> [verdict and verdict.label for verdict in read_verdict_list("[1] supported [2] not supported", 2)]
+    ['yes', 'no']
+    >>> read_verdict_list("1. Yes 3. No", 3)
+    (None, None, None)
     """
     shown = without_reasoning(text)[0].strip()[: _LONGEST + _LONGEST_PER_CLAIM * n]
-    verdicts: Sequence[_Numbered] = list(_in_json(shown, n)) or list(_in_entries(_on_lines(shown, n), n))
+    verdicts: Sequence[_Numbered] = list(_in_json(shown, n))
+    if not verdicts:
+        lines = _on_lines(shown, n)
+        if lines is None:
+            return (None,) * n
+        verdicts = list(_in_entries(lines, n))
     if len({number for number, _ in verdicts}) < n and (row := _in_a_row(shown, n)):
         verdicts = row
     verdicts = _in_order(verdicts or list(_in_lines(shown, n)), n)
@@ -111,22 +122,43 @@ def _in_order(verdicts: Sequence[_Numbered], n: int) -> Sequence[_Numbered]:
     return [(number, verdict) for number, (_, verdict) in enumerate(verdicts, 1)] if len(verdicts) == n else []
 
 
-def _on_lines(text: str, n: int) -> str:
-    """A text with a line for each entry, where all `n` follow each other on one."""
-    if n < 2 or len([*islice(_ENTRY.finditer(text), 2)]) > 1:  # one alone is an entry with all that follows
-        return text
-    starts: list[int] = []
-    for match in _INLINE.finditer(text):
-        if _numeral(match) == len(starts) + 1:
-            starts.append(match.start())
-    if len(starts) != n or "\n" in text[starts[0] : starts[-1]].strip():
-        return text
-    ends = [*starts[1:], len(text)]
-    return "\n".join(text[start:end].rstrip(" \t,;|；，、") for start, end in zip(starts, ends, strict=True))
+def _on_lines(text: str, n: int) -> str | None:
+    """A text with a line for each entry; None where some follow each other on one and others are missing."""
+    matches = list(islice(_INLINE.finditer(text), _EARLIER * n + _MOST_STARTS))
+    ends = [*(match.start() for match in matches[1:]), len(text)]
+    bare = [match for match, end in zip(matches, ends, strict=False) if _is_bare(text[match.end() : end])]
+    on_lines = {match.start(): _numeral(match) for match in _ENTRY.finditer(text)}
+    run: list[re.Match[str]] = []
+    for match in matches:
+        if _numeral(match) == len(run) + 1 and not match["rare"]:
+            run.append(match)
+    numbers = {_numeral(match) for match in bare}
+    if len(on_lines) > 1:
+        run = []
+        for match in bare:
+            before = on_lines.get(max((start for start in on_lines if start <= match.start()), default=0))
+            if before == _numeral(match) - 1 and _numeral(match) not in on_lines.values():
+                on_lines[match.start()] = _numeral(match)
+                run.append(match)
+    elif numbers.issuperset(range(1, n + 1)):
+        run = bare
+    elif n < 2 or len(run) != n or "\n" in text[run[0].start() : run[-1].start()].strip():
+        return text if len(bare) < 2 else None
+    starts = [match.start() for match in run]
+    bodies = [text[match.end() : end] for match, end in zip(run, [*starts[1:], len(text)], strict=False)]
+    lines = [f"{_numeral(match)}. {body.strip(_BETWEEN)}" for match, body in zip(run, bodies, strict=True)]
+    return "\n".join([text[: starts[0]], *lines]) if starts else text
+
+
+def _is_bare(text: str) -> bool:
+    """Whether a text begins with a verdict and a mark behind it."""
+    piece = _PIECE.match(text.lstrip(" \t*"))
+    return piece is not None and said_alone(piece[0]) in VALUES
 
 
 def _numeral(match: re.Match[str]) -> int:
-    return int(match["number"]) if match["number"].isdigit() else _CHINESE.index(match["number"]) + 1
+    number = match["number"]
+    return int(number) if number.isdecimal() else int(numeric(number))
 
 
 def _in_entries(text: str, n: int) -> Iterator[_Numbered]:
@@ -158,15 +190,12 @@ def _in_lines(text: str, n: int) -> Iterator[_Numbered]:
 
 
 def _in_a_row(text: str, n: int) -> Sequence[_Numbered]:
-    """Verdicts in one line: `1: YES; 2: NO`, or exactly `n` words without numbers."""
+    """Verdicts in one line: exactly `n` words without numbers."""
     verdicts: list[_Numbered] = []
     for match in islice(_ROW.finditer(text), n + 1):
         label = "yes" if match["yes"] else "no"
-        number = int(match["number"]) if match["number"] else None
-        verdicts.append((number, Verdict("scored", VALUES[label], label, "", match.span("said"), "row")))
-    numbers = [number for number, _ in verdicts]
-    bare = numbers == [None] * n and not _ROW.sub("", text).strip(" \n,;、，；./|-")
-    return verdicts if bare or numbers == list(range(1, n + 1)) else []
+        verdicts.append((None, Verdict("scored", VALUES[label], label, "", match.span(), "row")))
+    return verdicts if len(verdicts) == n and not _ROW.sub("", text).strip(" \n,;、，；./|-") else []
 
 
 def _of_entry(entry: str) -> Verdict:

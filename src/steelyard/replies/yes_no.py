@@ -58,7 +58,7 @@ _TEXT_ENDS: Final = re.compile(r"[\s.!。\"')\]]{0,8}\Z")
 _NO_QUESTION: Final = re.compile(r"(?!\s{0,2}\?)")
 _OPENS: Final = re.compile(r"\A[\s(\[{\"'<$|>:.✅❌✔✖✓✗☑☒️-]{0,10}(?:(?:\w{2,12}ly|most likely),?\s)?\Z")
 _OPENING_ENDS: Final = re.compile(
-    r"\s{0,2}(?:[.,;:!)\]\"'}|\n—–(。、]|-\s|\Z|by\b|because\b|since\b|as\b|[的了]|该|此|这|要求|指南)"
+    r"\s{0,2}(?:[.,;:!)\]\"'}|\n—–(。、]|-\s|\[\d|\Z|by\b|because\b|since\b|as\b|[的了]|该|此|这|要求|指南)"
 )
 
 
