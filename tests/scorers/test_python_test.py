@@ -134,13 +134,34 @@ def f(): raise NotFound('x')""",
     else:
         raise AssertionError""",
     ),
-    "numbers and days of the library": (
+    "numbers, days and collections of the library": (
         """from decimal import Decimal
 from datetime import date
-def f(day): return [Decimal('1.10'), day.replace(day=2)]""",
+def f(day): return [Decimal('1.10'), day.replace(day=2), day - date(2023, 12, 31)]
+from collections import Counter
+def turn(queue): queue.append(queue.popleft()); return queue
+def count(words): return Counter(words)
+def forget(entries): entries.popitem(last=False)""",
         """from decimal import Decimal
-from datetime import date
-assert f(date(2024, 1, 1)) == [Decimal('1.1'), date(2024, 1, 2)]""",
+from datetime import date, timedelta
+assert f(date(2024, 1, 1)) == [Decimal('1.1'), date(2024, 1, 2), timedelta(days=1)]
+from collections import OrderedDict, deque
+queue, entries = deque([1, 2]), OrderedDict(a=1, b=2)
+assert turn(queue) == deque([2, 1]) == queue
+assert count('abb').most_common(1) == [('b', 2)]
+forget(entries)
+assert entries == OrderedDict(b=2)""",
+    ),
+    "exceptions and coroutines of the reply's own, handed back to it": (
+        """import asyncio
+class Slow(Exception): pass
+def is_slow(kind): return issubclass(kind, Slow)
+async def later(): print('now'); return 3
+def run(job): return asyncio.run(job)""",
+        """import asyncio, contextlib, io
+assert is_slow(Slow) and run(later()) == 3
+with contextlib.redirect_stdout(io.StringIO()) as printed: asyncio.run(later())
+assert printed.getvalue() == 'now\\n'""",
     ),
     "endless generators, coroutines, what it enters and prints": (
         """from contextlib import contextmanager

@@ -56,12 +56,17 @@ SINGLE: dict[str, tuple[Any, Any]] = {
         name: (lambda value: value.isoformat(), imported(name, "fromisoformat"))
         for name in ("datetime.date", "datetime.time", "datetime.datetime")
     },
+    "datetime.timedelta": (
+        lambda value: f"{value.days},{value.seconds},{value.microseconds}",
+        lambda text: importlib.import_module("datetime").timedelta(*map(int, text.split(","))),
+    ),
 }
 """By name: what writes a value as text, and what reads it."""
-SEVERAL: dict[type, Any] = {cls: cls for cls in (list, tuple, set, frozenset)}
-MAPPINGS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
+SEVERAL = (list, tuple, set, frozenset, collections.deque)
+MAPPINGS = (dict, collections.OrderedDict, collections.Counter, collections.defaultdict)
+MUTABLE = (list, set, bytearray, collections.deque, *MAPPINGS[:3])
 BASES = (int, float, complex, bytes, bytearray, *SEVERAL, str, dict)
-SEVERAL_BY_NAME: dict[str, Any] = {cls.__name__: make for cls, make in SEVERAL.items()}
+BY_NAME: dict[str, Any] = {cls.__name__: cls for cls in (*SEVERAL, *MAPPINGS[:3])}
 
 
 def confine(root: str, memory_mib: int, timeout_s: float) -> bool:
@@ -133,7 +138,8 @@ def packed(value: Any, handle: Any, depth: int = 0) -> Any:
     if kind in SEVERAL:
         return {kind.__name__: [inner(member) for member in value]}
     if kind in MAPPINGS:
-        return {"dict": [[inner(key), inner(member)] for key, member in value.items()]}
+        name = "dict" if kind is collections.defaultdict else kind.__name__  # what it makes cannot be handed over
+        return {name: [[inner(key), inner(member)] for key, member in value.items()]}
     stands_for, known = kept_apart(value, inner)
     return {stands_for: [handle(value), known]}
 
@@ -156,11 +162,11 @@ def unpacked(value: Any, proxy: Any) -> Any:
     ((name, content),) = value.items()
     if name in SINGLE:
         return SINGLE[name][1](content)
-    if name == "dict":
-        return {unpacked(key, proxy): unpacked(member, proxy) for key, member in content}
+    if BY_NAME.get(name) in MAPPINGS:
+        return BY_NAME[name]({unpacked(key, proxy): unpacked(member, proxy) for key, member in content})
     if name in {"handle", "exception", "coroutine"}:
         return proxy(name, *content)
-    return SEVERAL_BY_NAME[name](unpacked(member, proxy) for member in content)
+    return BY_NAME[name](unpacked(member, proxy) for member in content)
 
 
 # The process of the reply's code.
@@ -203,12 +209,10 @@ def operate(request: Any, objects: dict[int, Any], handle: Any) -> Any:
     given = unpacked(request["a"], lambda _, number, __: objects[number])
     named = unpacked(request["n"], lambda _, number, __: objects[number])
     kind = request["o"]
-    if kind == "call":
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
-            result = subject(*given, **named)
-        back = [packed(each, handle) for each in given if type(each) in (list, dict, set, bytearray)]
-        return {"v": packed(result, handle), "back": back, "printed": printed.getvalue()}
-    return {"v": packed(OPERATIONS[kind](subject, *given), handle)}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        result = subject(*given, **named) if kind == "call" else OPERATIONS[kind](subject, *given)
+    back = [packed(each, handle) for each in given if type(each) in MUTABLE]
+    return {"v": packed(result, handle), "back": back, "printed": printed.getvalue()}
 
 
 ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "matmul", "pow", "and", "or", "xor")
@@ -372,6 +376,7 @@ class Remote:
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._errors: dict[str, type[Exception]] = {}
+        self._stand_ins: dict[int, tuple[Any, int]] = {}
 
     def __call__(self, handle: int, operation: str, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Carry out an operation there: its result, or the exception that it raised."""
@@ -386,11 +391,11 @@ class Remote:
 
     def proxy(self, kind: str, handle: int, known: Any) -> Any:
         """What stands for the object with this handle: of exceptions a class to catch them by."""
-        if kind == "exception":
-            return self.error_class(known)
-        if kind == "coroutine":
-            return self._awaited(handle)
-        return Proxy(self, handle, unpacked(known, self.proxy))
+        if kind == "handle":
+            return Proxy(self, handle, unpacked(known, self.proxy))
+        stand_in = self.error_class(known) if kind == "exception" else self._awaited(handle)
+        self._stand_ins[id(stand_in)] = stand_in, handle  # held, so that nothing else gets its id
+        return stand_in
 
     async def _awaited(self, handle: int) -> Any:
         return self(handle, "await", (), {})
@@ -416,17 +421,19 @@ class Remote:
         """The handle of an object that is the reply's already; anything else cannot be handed over."""
         if type(value) is Proxy:
             return value._handle  # noqa: SLF001  # of our own class
+        if id(value) in self._stand_ins:
+            return self._stand_ins[id(value)][1]
         raise Unsupported(f"a {type(value).__name__} cannot be handed to the reply's code")
 
     def _bring_back(self, given: tuple[Any, ...], back: Any) -> None:
         """What a call has done to the lists, sets and mappings that it was given."""
-        mutable = [each for each in given if type(each) in (list, dict, set, bytearray)]
+        mutable = [each for each in given if type(each) in MUTABLE]
         for each, changed in zip(mutable, back, strict=False):
             value = unpacked(changed, self.proxy)
             if type(value) is not type(each):
                 continue
             each.clear()
-            each.extend(value) if isinstance(each, (list, bytearray)) else each.update(value)
+            each.extend(value) if hasattr(each, "extend") else each.update(value)
 
 
 def run_test(channel: Channel, source: str) -> list[str]:
