@@ -162,6 +162,7 @@ def test_other_encodings_of_east_asia_are_named_and_not_read_as_nonsense(tmp_pat
         "题目,答案\n古巴、巴西、巴拿马、巴黎、巴基斯坦哪个是城市,巴黎\n",
         "题目,答案\n狼和羊的故事：大灰狼来了，小羊跑了,狼\n",
         "题目,答案\n朱镕基总理在北京市,对\n",
+        "编号,答案\n" + 7 * "大,对\n小,错\n",
     ],
 )
 @pytest.mark.parametrize("times", [1, 8])

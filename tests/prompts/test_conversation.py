@@ -108,6 +108,7 @@ def test_messages_are_found_in_cells(cell):
     [
         *("", "Why?", "[sic] role", '["role"]', '{"role": "user"}', "[{'role': print('x')}]", "[" * 5000 + "'role'"),
         *(None, 7, [], [1], {"a": 1}, [{"content": "no role"}], [{"from": ["gpt"], "value": "Rome"}]),
+        [{"from": "Ann", "to": "Bob", "value": 10}],
     ],
 )
 def test_what_is_no_conversation_is_left_alone(cell):

@@ -274,7 +274,8 @@ def _east_asian(path: Path) -> str:
     First bytes 81 to 9F begin the kana and the common kanji of Shift-JIS, A4 and A5 the kana of EUC-JP. Two of five
     characters of Big5 end with a byte below 7F, but only 10 of 298,831 in Chinese replies; traditional ones in GB18030
     do as well, but some of them begin with 81 to A0 or end with 7F to A0. Of a short file, characters of private use
-    are a sign of it, and first bytes of Korean syllables alone one of EUC-KR; another is read as Chinese.
+    are a sign of it, and first bytes of Korean syllables alone, of 16 different ones, one of EUC-KR; another is read as
+    Chinese.
     """
     with path.open("rb") as stream:
         content = stream.read(_CHUNK)
@@ -298,7 +299,7 @@ def _east_asian(path: Path) -> str:
         return "EUC-JP"
     is_korean = share(_COMMON_KOREAN.__contains__) > 0.1 and len(different & _COMMON_KOREAN) > _DIFFERENT
     if is_few:
-        words = [pair for pair in pairs if pair[0] > 0xA9]
+        words = {pair for pair in different if pair[0] > 0xA9}
         is_korean = len(words) >= _SURELY_KOREAN and all(pair[0] in _HANGUL and pair[1] > 0xA0 for pair in words)
     return "EUC-KR" if is_korean else ""
 

@@ -29,8 +29,13 @@ _COLON: Final = {"en": ": ", "zh": "："}
 _HUMAN: Final = frozenset({"user", "human"})
 _NAMES: Final = ("role", "type", "from")
 _SHARED: Final = frozenset({"from", "value"})
-_SPEAKERS: Final = {"human": "user", "gpt": "assistant", "chatgpt": "assistant", "bing": "assistant"}
-"""Who speaks in conversations of ShareGPT -> the role; others are called alike."""
+_SPEAKERS: Final = {name: name for name in ("system", "user", "assistant", "tool")} | {
+    "human": "user",
+    "gpt": "assistant",
+    "chatgpt": "assistant",
+    "bing": "assistant",
+}
+"""Who speaks in conversations of ShareGPT -> the role. A payment has `from` and `value` too."""
 _TYPES: Final = frozenset({"human", "ai", "system", "tool"})
 _INSTRUCTS: Final = frozenset({"system", "developer"})
 _MOST_PRINTED: Final = 1_000_000
@@ -61,7 +66,7 @@ def messages_in(cell: Any) -> list[Message] | None:
     if isinstance(value, Mapping):
         value = value.get("messages")
     if isinstance(value, list) and all(isinstance(turn, Mapping) and turn.keys() >= _SHARED for turn in value):
-        value = [{"role": _SPEAKERS.get(str(turn["from"]), turn["from"]), "content": turn["value"]} for turn in value]
+        value = [{"role": _SPEAKERS.get(str(turn["from"])), "content": turn["value"]} for turn in value]
     if _is_typed(value):
         return [plain_message(message) for message in value]
     if not is_messages(value):
@@ -130,9 +135,10 @@ def answer_of(value: Any) -> str | None:
     >>> answer_of([{"role": "user", "content": "Why?"}, {"role": "assistant", "content": " So. "}]), answer_of("So.")
     ('So.', None)
     """
-    if not is_messages(value) or value[-1]["role"] != "assistant" or value[-1].get("tool_calls"):
+    last = value[-1] if is_messages(value) else {}
+    if last.get("role") != "assistant" or "content" not in last or last.get("tool_calls"):
         return None
-    return content_text(value[-1].get("content")).strip()
+    return content_text(last["content"]).strip()
 
 
 def content_text(content: Any) -> str:

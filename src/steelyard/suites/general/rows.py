@@ -136,6 +136,8 @@ def _media(content: bytes) -> str | None:
     return next((media for magic, media in _MAGIC.items() if content.startswith(magic)), None)
 
 
+_SPANS: Final = frozenset({"text", "answer_start"})
+"""The keys of the right answers of a question in SQuAD, where each of them begins in the passage included."""
 _PRINTED: Final = re.compile(r"\{'\w+': |\[(?:\{'\w+': |None|True|False)")
 INPUT: Final = Role("input", required=False, words="general_input", by_position=False, joins=True)
 EXPECTED: Final = Role("expected", required=False, words="general_expected", by_position=False)
@@ -476,11 +478,15 @@ def expected_in(cell: Any) -> Any:
     ('Rome', ['Rome', 'Roma'], {'city': 'Rome'}, None)
     >>> expected_in(True), expected_in([1, 2]), expected_in([{"role": "assistant", "content": "Rome"}])
     ('true', ['1', '2'], 'Rome')
+    >>> expected_in({"text": ["Rome", "Roma"], "answer_start": [5, 80]})
+    ['Rome', 'Roma']
     """
     if is_blank_cell(cell):
         return None
     if (answer := answer_of([cell] if isinstance(cell, dict) else cell)) is not None:
         return answer or None
+    if isinstance(cell, dict) and cell.keys() == _SPANS:
+        return expected_in(cell["text"])
     if isinstance(cell, str):
         value = list_in(cell) if cell.lstrip().startswith("[") else object_in(cell)
         return cell.strip() if value is None else expected_in(value)
