@@ -52,11 +52,13 @@ class TestAll:
         assert score(scorer, "7", "7", finish="content_filter").value == pytest.approx(1.0)
 
     @pytest.mark.parametrize("scorer", **BY_NAME)
-    def test_reasoning_that_a_reply_begins_with_is_no_part_of_the_output(self, scorer):
+    def test_reasoning_in_front_and_tokens_behind_are_no_part_of_the_output(self, scorer):
         assert score(scorer, "64 卦", "<think>\n8? 9?\n</think>\n\n64 卦").value == pytest.approx(1.0)
         assert score(scorer, "64 卦", "8? 9?\n</think>64 卦").value == pytest.approx(1.0)
         assert score(scorer, "Use </think> 64 卦", "Use </think> 64 卦").value == pytest.approx(1.0)
         assert score(scorer, "64 卦", "</think>\n\n64 卦").value == pytest.approx(1.0)
+        assert score(scorer, "64 卦", "64 卦<|return|>").value == pytest.approx(1.0)
+        assert score(scorer, "64 卦", "<think>8?</think>64 卦<end_of_turn>\n<pad><pad>").value == pytest.approx(1.0)
         assert score(scorer, "64 卦", "<think>\n64 卦").value == 0.0
 
     @pytest.mark.parametrize("scorer", **BY_NAME)

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from steelyard.normal_form import nfkc
-from steelyard.replies.clean import without_thoughts
+from steelyard.replies.clean import answer_part
 from steelyard.types import Output
 
 
 def answer_of(output: Output) -> str:
     """The answer in an output as text: the text itself, the value at `answer` or `output` of a mapping, else JSON.
 
-    Reasoning that a text begins with is left out, here as in `text_of`.
+    Reasoning that a text begins with and tokens that end a turn are left out, here as in `text_of`.
 
     >>> answer_of(Output({"output": "Paris", "steps": 3})), answer_of(Output([1, 2]))
     ('Paris', '[1, 2]')
@@ -24,7 +24,7 @@ def answer_of(output: Output) -> str:
     if isinstance(value, Mapping):
         value = next((value[key] for key in ("answer", "output") if isinstance(value.get(key), str)), value)
     if isinstance(value, str):
-        return without_thoughts(value)
+        return answer_part(value)
     return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
@@ -32,7 +32,7 @@ def text_of(output: Output) -> str:
     """The output as text: structures as JSON, None as an empty text."""
     value = output.value
     if isinstance(value, str):
-        return without_thoughts(value)
+        return answer_part(value)
     if isinstance(value, Mapping | Sequence) and not isinstance(value, bytes):
         return json.dumps(value, ensure_ascii=False, default=str)
     return "" if value is None else str(value)

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from steelyard.normal_form import nfkc
-from steelyard.replies.grammar import lexicon, pattern
+from steelyard.replies.grammar import lexicon, pattern, words
 
 _MARKDOWN: Final = "*`#"
 _INVISIBLE: Final = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00a0\u3000\0"
@@ -231,16 +231,19 @@ def _blanked(text: str) -> tuple[str, bool]:
     return text, unfinished
 
 
-def without_thoughts(text: str) -> str:
-    r"""The answer behind the reasoning that a text begins with; the text itself where it begins with none.
+def answer_part(text: str) -> str:
+    r"""The answer in a text: behind the reasoning that it begins with, before the tokens that end a model's turn.
 
-    A server without a parser of reasoning sends both. A closing mark without its opening counts at the end or the
-    beginning of a line, as templates write the opening one; other marks may be what was asked for.
+    Servers that part neither send both. A closing mark of reasoning without its opening counts at the end or the
+    beginning of a line, as templates write the opening one; other marks, and tokens elsewhere or alone, may be what was
+    asked for. A text without any is returned as it is.
 
-    >>> without_thoughts("<think>B?</think>\n\nA"), without_thoughts("B?\n</think>A"), without_thoughts("<think>B?")
+    >>> answer_part("<think>B?</think>\n\nA"), answer_part("B?\n</think>A"), answer_part("<think>B?")
     ('A', 'A', '')
-    >>> without_thoughts("Write <think> in front."), without_thoughts("Use </think> here"), without_thoughts(" A\n")
+    >>> answer_part("Write <think> in front."), answer_part("Use </think> here"), answer_part(" A\n")
     ('Write <think> in front.', 'Use </think> here', ' A\n')
+    >>> answer_part("A<|im_end|>\n"), answer_part("<|im_end|>"), answer_part("<s>old</s>")
+    ('A', '<|im_end|>', '<s>old</s>')
     """
     if "<" not in text and "◁" not in text and "[" not in text:
         return text
@@ -250,8 +253,15 @@ def without_thoughts(text: str) -> str:
         end, first = lowered.find(closing), lowered.find(opening)
         answer = text[end + len(closing) :] if end >= 0 else ""
         if first == begun or (first < 0 and answer.strip() and "\n" in (text[end - 1 : end] or "\n", answer[0])):
-            return answer.strip()
-    return text
+            text = answer.strip()
+            break
+    tokens = tuple(mark for mark in words("end_token") if mark != "</s>" or "<s>" not in text)  # a tag of HTML
+    end = len(text.rstrip())
+    while text.endswith(tokens, 0, end):  # by positions: a text may be nothing but tokens
+        end -= next(len(mark) for mark in tokens if text.endswith(mark, 0, end))
+        while end and text[end - 1].isspace():
+            end -= 1
+    return text[:end] if 0 < end < len(text.rstrip()) else text
 
 
 def answer_span(text: str) -> tuple[int, int, bool]:
