@@ -174,6 +174,14 @@ def test_examples_of_langsmith_have_their_expected_output(tmp_path, inputs, outp
         assert (sample.input, sample.reference) == (asked, expected), name
 
 
+def test_texts_of_langfuse_are_read_without_the_quotes_of_json(read):
+    cells = [["input", "expectedOutput", "note"], ['"Say \\"hi\\""', '"hi"', '"a" or b'], ['"Why?"', '""', '"c"']]
+    data = read("\n".join(",".join('"{}"'.format(cell.replace('"', '""')) for cell in row) for row in cells)).data
+    assert [(sample.input, sample.reference) for sample in data.samples] == [('Say "hi"', "hi"), ("Why?", None)]
+    assert [sample.metadata["note"] for sample in data.samples] == ['"a" or b', '"c"']
+    assert "rows.csv: each text in A, B is written as JSON, and read without its quotes" in data.notes
+
+
 def test_outputs_beside_another_expected_output_are_values_of_the_row(tmp_path):
     (tmp_path / "a.jsonl").write_text(json.dumps({"inputs": "2?", "outputs": {"answer": "5"}, "expected": "4"}))
     (sample,) = load_general(SampleFiles(tmp_path / "a.jsonl")).data.samples

@@ -18,7 +18,7 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 from math import isfinite
 from pathlib import Path
@@ -26,7 +26,7 @@ from statistics import median
 from typing import Any, Final, NamedTuple
 
 from steelyard.data.encoding import TextFile, convert_read_errors, examine_rows, examine_text
-from steelyard.data.table import MAX_ROWS, Row, Table, cell_at
+from steelyard.data.table import MAX_ROWS, Row, Table, cell_at, column_letter
 from steelyard.errors import ConfigError, DataError, did_you_mean
 
 MAX_LIST_BYTES: Final = 60_000_000
@@ -56,6 +56,8 @@ _FRAME_ADVICE: Final = (
 _DELIMITERS: Final = (",", ";", "\t")
 _SNIFFED: Final = 20_000
 """Number of characters of a line that are used to detect its delimiter."""
+_HEAD: Final = 10
+"""Number of lines in which it is looked for, and texts as JSON writes them."""
 _NAMED_DELIMITER: Final = re.compile(r"sep=([,;\t|])")
 BIRD_MARK: Final = "\t----- bird -----\t"
 """The separator of statement and database in the predictions that BIRD's evaluator reads."""
@@ -285,7 +287,37 @@ def read_delimited(path: Path) -> Table:
     notes = list(text.notes)
     if delimiter != "," and path.suffix.lower() != ".tsv":
         notes.append(f"{path.name}: cells are separated by {'tabs' if delimiter == chr(9) else delimiter}")
-    return Table(path.name, lambda: _goldens(_cells_of_lines(text, delimiter)), "line", notes=tuple(notes))
+    columns = _json_columns(lambda: _cells_of_lines(text, delimiter))
+    if columns:
+        letters = ", ".join(map(column_letter, columns))
+        notes.append(f"{path.name}: each text in {letters} is written as JSON, and read without its quotes")
+
+    def rows() -> Iterator[Row]:
+        for number, row in enumerate(_cells_of_lines(text, delimiter)):
+            found = ((at, _json_text(cell_at(row.cells, at))) for at in columns if number)
+            texts = {at: plain for at, plain in found if plain is not None}
+            yield Row(row.number, [texts.get(at, cell) for at, cell in enumerate(row.cells)]) if texts else row
+
+    return Table(path.name, lambda: _goldens(rows()), "line", notes=tuple(notes))
+
+
+def _json_columns(rows: Callable[[], Iterator[Row]]) -> list[int]:
+    """The columns in which each cell that is not blank is a text as JSON writes it, as in exports of Langfuse."""
+    of_first = [row.cells for row in islice(rows(), 1, _HEAD)]
+    columns = {at for cells in of_first for at, cell in enumerate(cells) if _json_text(cell) is not None}
+    for row in islice(rows(), 1, None) if columns else ():
+        columns -= {at for at in columns if (cell := cell_at(row.cells, at)) and _json_text(cell) is None}
+    return sorted(columns)
+
+
+def _json_text(cell: Any) -> str | None:
+    if not cell or cell[0] != '"' or cell[-1] != '"':
+        return None
+    try:
+        text = json.loads(cell)
+    except ValueError:
+        return None
+    return text if isinstance(text, str) else None
 
 
 def delimiter_of(text: TextFile) -> str:
@@ -326,7 +358,7 @@ def _sniff(text: TextFile) -> str:
     A bar, which may stand between options, only where no other splits them. A first line `sep=;`, which Excel reads,
     names it.
     """
-    lines = [line[:_SNIFFED] for line in islice(text.lines(), 10)]
+    lines = [line[:_SNIFFED] for line in islice(text.lines(), _HEAD)]
     if lines and (named := _NAMED_DELIMITER.fullmatch(lines[0].rstrip("\r\n"))):
         return named[1]
     widths = {delimiter: _width(lines, delimiter) for delimiter in _DELIMITERS}
