@@ -136,6 +136,25 @@ def test_what_a_judge_only_supposes_is_no_verdict():
         assert read_yes_no(text).outcome == "unparsed"
 
 
+@pytest.mark.parametrize("said", ["得不到资料", "缺乏", "未能得到原文的", "在资料中找不到"])
+def test_support_that_a_sentence_says_is_missing_is_a_no(said):
+    assert read_yes_no(f"该陈述{said}支持。").label == "no"
+
+
+@pytest.mark.parametrize(
+    ("reply", "label"),
+    [
+        ("资料不足以支持该陈述。", "no"),
+        ("没有资料支持这一说法。", "no"),
+        ("毫无疑问，该陈述不仅得到支持，而且有数据。", "yes"),
+        ("资料支持该陈述，没有不一致之处。", "yes"),
+        ("该回答没有错误。", ""),
+    ],
+)
+def test_a_denial_holds_for_the_words_next_to_it(reply, label):
+    assert read_yes_no(reply).label == label
+
+
 @pytest.mark.parametrize("said", ["supported", "correct", "faithful to the source"])
 def test_a_sentence_that_names_its_source_is_read(said):
     assert read_yes_no(f"According to passage 2, the claim is {said}.").label == "yes"

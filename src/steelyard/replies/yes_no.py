@@ -276,6 +276,10 @@ def _stated(reply: JudgeReply, matches: Sequence[re.Match[str]]) -> Iterator[Can
             label = _label(match)
             if lead["nt"]:
                 label = {"yes": "no", "no": "yes"}.get(label, label)
+            if pattern("yes_no", "withheld").search(_sentence(text, match.start())):
+                if label == "no":
+                    continue  # nothing is wrong, which does not say that all is right
+                label = "no" if label == "yes" else label
             yield Candidate(label, *match.span(), Strength.MENTIONED, "statement", (lead.start(), match.end()))
     for match in islice(_SUPPORTS.finditer(text), _MOST_WORDS):
         if not _is_conditional(text, match.start(), match.end()):
@@ -284,7 +288,11 @@ def _stated(reply: JudgeReply, matches: Sequence[re.Match[str]]) -> Iterator[Can
 
 
 def _is_conditional(text: str, start: int, end: int) -> bool:
-    # The text before `start` in its sentence.
-    begin = max(text.rfind(mark, max(0, start - _SENTENCE), start) for mark in ".;\n。") + 1
-    sentence = text[max(begin, start - _SENTENCE) : start] + text[start : start + 2]
+    sentence = _sentence(text, start) + text[start : start + 2]
     return text[end : end + 1] == "?" or pattern("yes_no", "condition").search(sentence) is not None
+
+
+def _sentence(text: str, start: int) -> str:
+    """The text before `start` in its sentence."""
+    begin = max(text.rfind(mark, max(0, start - _SENTENCE), start) for mark in ".;\n。") + 1
+    return text[max(begin, start - _SENTENCE) : start]
