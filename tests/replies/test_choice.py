@@ -466,6 +466,11 @@ def test_every_rule_has_its_name_in_the_documentation():
         ("The process is not osmosis but rather a", ()),
         ("The answer is a", ("A",)),
         ("If I had to choose, I would say the answer would be C.", ("C",)),
+        ("If we need the power plant, then the answer is A. Here we need the store, so the answer is B.", ("B",)),
+        ("如果题目问的是能量，则选A；但题目问的是储存，应选B。", ("B",)),
+        ("若问能量则选A，若问储存则选B。", ()),
+        ("若必须选择，则选D。", ("D",)),
+        ("这道题选A还是选B，要看题干怎么问。题干问的是能量，所以选择A选项。", ("A",)),
     ],
 )
 def test_what_is_denied_or_holds_only_elsewhere_is_no_answer(reply, letters):
@@ -537,6 +542,9 @@ def test_a_letter_that_is_asked_about_is_no_answer(reply, letters):
         ("The correct answers are A C D because they are gases.", ("A", "C", "D")),
         ("Answer: B A noble gas is inert.", ("B",)),
         ("答案：A C E。解析：略。", ()),
+        ("The correct options are (A), (C) and (D).", ("A", "C", "D")),
+        ("The correct options are **A**, **C** and **D**. Option B is a metal.", ("A", "C", "D")),
+        ("选A和C，还有D", ("A", "C", "D")),
     ],
 )
 def test_letters_parted_by_blanks_are_all_read_where_text_follows(reply, letters):

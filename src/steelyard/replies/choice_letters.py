@@ -22,7 +22,9 @@ from steelyard.replies.evidence import (
     REJECTED,
     WRONG_ANSWER,
     WRONG_ONE,
+    Around,
     Candidate,
+    Lead,
     Strength,
     decide,
     is_against,
@@ -45,7 +47,7 @@ _ALONE: Final = r"(?-i:[A-Z](?![A-Za-z0-9]))"
 _LETTER: Final = rf"(?<![A-Za-z0-9]){_ALONE}"
 _JOINED: Final = (
     r"(?:,?\s?\b(?:and/or|and|or|as well as|along with|together with|plus|o|y|ou|oder|et|und|(?-i:e))\b"
-    r"(?:\s(?:also|even|possibly|perhaps|maybe)\b)?|、|/|&|\+|[,、]?(?:和|或者|或|与|以及|及)|와|과|및|또는|と|または|もしくは|あるいは|か|や|でも|(?<=[)\]}】])(?=[(\[{【])|(?<=\|))"
+    r"(?:\s(?:also|even|possibly|perhaps|maybe)\b)?|、|/|&|\+|[,、]?(?:和|或者|或|与|以及|及|还有)|와|과|및|또는|と|または|もしくは|あるいは|か|や|でも|(?<=[)\]}】])(?=[(\[{【])|(?<=\|))"
 )
 """Between letters of one group, whatever is said of them behind the last: `A、C选项正确`."""
 _LINK: Final = rf"(?:{_JOINED}|;|,)"
@@ -54,7 +56,9 @@ _HEAD: Final = (
     r"[\"']?(?:选项|选|選択肢|(?:(?:l[ae]s?|die|der)\s{1,2})?(?:options?|opción|choices?|respuesta|réponse|antwort)?)"
     r"[\s(\[{【\"'<$]{0,4}"
 )
-_NOT_A_SUBJECT: Final = r"(?!\s{0,2}(?:is\b|was\b|[:.)]\s{0,2}[^\s,.)(\[{【]|错|不|的|中|虽|则|表))"
+_NOT_A_SUBJECT: Final = (
+    r"(?!\s{0,2}(?:is\b|was\b|[:.)]\s{0,2}(?!(?:and|or|和|或)\b)[^\s,.)(\[{【]|错|不|的|中|虽|则|表))"
+)
 _NOT_SPOKEN_OF: Final = r"(?!\s{0,2}(?:are\b|选项|项))"
 _CAPITALS: Final = r"(?-i:(?<![A-Za-z0-9])[A-Z]{2,10}(?![A-Za-z0-9]))"
 _GROUP: Final = re.compile(
@@ -73,7 +77,7 @@ JOINT: Final = re.compile(
 """The letters of which one thing is said: `A, B and C are`."""
 _SPACED: Final = re.compile(r"(?:[ \t]{1,6}[A-Z](?![A-Za-z0-9'’]|\.[A-Z]))+")
 _NEXT: Final = re.compile(rf"{_TAIL}[\s.,;]{{0,3}}{_LINK}\s{{0,2}}{_HEAD}(?P<letter>{_LETTER})", re.IGNORECASE)
-_SENTENCE_ENDS: Final = re.compile(r"[)\]\"']{0,2}(?:\.\s{1,3}(?=[A-Z\"“(])|[。](?=\S)|\.?\n)")
+_SENTENCE_ENDS: Final = re.compile(r"[)\]\"' ]{0,2}(?:\.\s{1,3}(?=[A-Z\"“(])|[。](?=\S)|\.?\n)")
 """Behind the last letter of a list: what follows is another sentence, where it is not that option's text."""
 _OTHER_SET: Final = re.compile(r"\s?(?:或者?|还是|or\s)\s?[(\[]?[A-Z]{2,10}(?![A-Za-z0-9])")
 """Behind several letters: other letters that may be the answer instead, as in `AC或AD`."""
@@ -173,6 +177,9 @@ _LINE_LABEL: Final = re.compile(
     r"(?:\n\s{0,20}(?:[-•·]\s{0,3})?(?:选项|[Oo]ption\s)?|[。;.]\s{0,2}(?:选项|[Oo]ption\s))"
     r"[(\[]?([A-Z])(?:选项|项)?\s?[.:)、\],]|[。\n]\s*([A-Z])(?:选项|项)"
 )
+_SUPPOSING: Final = Around("supposing", behind=r"[^.;!?。\n]*\Z")
+_SUPPOSED_WITHIN: Final = 80
+"""Before a letter in its sentence: it is the answer under a condition, which another one without it may not be."""
 _CONCLUDES: Final = re.compile(rf"\s*{any_of(expanded('<conclusion>', language) for language in ('en', 'zh'))}", FLAGS)
 
 
@@ -227,23 +234,35 @@ def _candidates(page: ChoicePage, begin: int, stop: int) -> list[Candidate]:
     ]
     candidates = [leading] if leading else []
     takes_back = next(phrases("page", "correction", page.text, stop), None) is not None
+    supposed: list[Candidate] = []
     for lead in LEADS:
-        if candidates and not takes_back:
+        if (candidates or (supposed and lead.strength < Strength.ANNOUNCED)) and not takes_back:
             break
-        has_answer = False
-        for start, end in reversed(mentions):
-            # Only the last one and those with which the reply opens can be the answer.
-            if has_answer and not opens_with(start):
-                continue
-            if not lead.before(page.text, start) or is_named_wrong(page, start):
-                continue
-            letters, last = _group(page, start, end, stop)
-            if letters and _stands(page, lead.strength, letters, start, last):
-                has_answer = True
-                candidates.append(Candidate(letters, start, last, lead.strength, lead.strength.name.lower()))
+        for is_supposed, candidate in _by_lead(page, lead, mentions, stop):
+            (supposed if is_supposed else candidates).append(candidate)
+    if len({candidate.value for candidate in supposed}) == 1:
+        candidates = candidates or supposed
     if takes_back and not asks_for_wrong(page):
         candidates = _without_retracted(page, candidates, stop)
     return [*candidates, *_none_declared(page, stop)] if candidates else []
+
+
+def _by_lead(
+    page: ChoicePage, lead: Lead, mentions: Sequence[tuple[int, int]], stop: int
+) -> Iterator[tuple[bool, Candidate]]:
+    """The letters behind such a phrase, the last first, and whether they are the answer under a condition alone."""
+    has_answer = False
+    for start, end in reversed(mentions):
+        # Only the last one and those with which the reply opens can be the answer.
+        if has_answer and not opens_with(start):
+            continue
+        if not lead.before(page.text, start) or is_named_wrong(page, start):
+            continue
+        letters, last = _group(page, start, end, stop)
+        if letters and _stands(page, lead.strength, letters, start, last):
+            is_supposed = _SUPPOSING.search(page.text, max(0, start - _SUPPOSED_WITHIN), start) is not None
+            has_answer = has_answer or not is_supposed
+            yield is_supposed, Candidate(letters, start, last, lead.strength, lead.strength.name.lower())
 
 
 def _without_retracted(page: ChoicePage, candidates: Sequence[Candidate], stop: int) -> list[Candidate]:
