@@ -186,6 +186,57 @@ def test_an_empty_block_is_named_where_a_block_was_asked_for_or_there_is_no_othe
     assert message(two).startswith("no SQL in it")
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Drop table users would delete everything, so I won't write it.",
+        "Delete from users is dangerous.",
+        "Insert into the table a row.",
+        "Update users set is what you need, but I can't.",
+        "Create view is not allowed here.",
+        "Alter table commands are not supported.",
+    ],
+)
+def test_a_sentence_about_a_change_is_no_statement(reply):
+    assert read_sql(reply).status == "incorrect"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'UPDATE "My T" AS x SET (a, b) = (1, 2)',
+        "DELETE FROM users u WHERE u.id = 1",
+        "INSERT OR REPLACE INTO t (a) VALUES (1)",
+        "INSERT INTO t (a)\n\nVALUES (1)",
+        "DROP TABLE IF EXISTS a, b CASCADE",
+        "CREATE INDEX ON t (a)",
+        "CREATE DEFINER=`root`@`localhost` PROCEDURE p() BEGIN SELECT 1; END",
+        "ALTER TABLE t RENAME TO u",
+        "TRUNCATE t",
+        "CREATE USER 'a'@'b' IDENTIFIED BY 'x'",
+    ],
+)
+def test_a_change_without_a_fence_is_read_whole(statement):
+    assert query(statement) == query(f"Here it is:\n{statement}") == statement
+
+
+@pytest.mark.parametrize(
+    "explanation",
+    [
+        "Here, we select a.",
+        "**Notes:** none",
+        "* The first column",
+        "`t` is the table",
+        "(This returns a.)",
+        '"a" is a column.',
+        "Result (3 rows):\n1",
+    ],
+)
+def test_a_paragraph_behind_a_statement_that_is_done_is_no_part_of_it(explanation):
+    assert query(f"SELECT a\nFROM t\n\n{explanation}") == "SELECT a\nFROM t"
+    assert query("SELECT a,\n\n`b`\nFROM t\n\nWHERE c =\n\n'x'") == "SELECT a,\n\n`b`\nFROM t\n\nWHERE c =\n\n'x'"
+
+
 @given(st.text(), st.sampled_from(FORMS))
 def test_any_text_is_read_or_refused_and_never_raises(text, form):
     reading = read_sql(text, form=form)

@@ -49,12 +49,27 @@ _READS: Final = (
     rf"(?:\(\s*)*+(?:(?!{_ENGLISH})select(?=[\s*(\"'`\[\d:@-])|with\s++(?:recursive\s++)?[\w\"`\[][^\n]{{0,200}}?"
     r"\bas\s*+(?:(?:not\s++)?materialized\s*+)?\(|values\s*+\()"
 )
+_NAME: Final = r"(?:[\w$.@]++|\"[^\"\n]++\"|'[^'\n]++'|`[^`\n]++`|\[[^\]\n]++\])++"
+_OBJECT: Final = (
+    r"(?:table|view|index|trigger|database|schema|sequence|macro|function|procedure|event|user|role|type)\s++"
+    rf"(?:concurrently\s++)?(?:if\s++(?:not\s++)?exists\s++)?(?:only\s++)?{_NAME}"
+)
+_ENDS: Final = (
+    r"(?=[ \t]*+(?:[;,(`<；。]|\n|--|/\*|\Z)"
+    r"|\s*+\b(?:cascade|restrict|restart|on|where|using|returning|limit|order)\b)"
+)
 _CHANGES: Final = (
-    r"(?:(?:insert\s++(?:or|into)|replace\s++into|update\s++\S++\s++set|delete\s++from|"
-    r"(?:create|drop|alter)\s++(?:or|temp|temporary|table|view|index|unique|trigger|virtual|database|schema|sequence|"
-    r"macro|function|procedure|event|user|role|type)|truncate\s++table)\b"
+    rf"(?:(?:insert\s++(?:or\s++\w++\s++)?|replace\s++)into\s++{_NAME}(?:\s++as\s++\w++)?"
+    r"\s*+(?:\(|(?:values?|select|with|default|set|overriding)\b)"
+    rf"|update\s++(?:or\s++\w++\s++)?{_NAME}(?:\s++(?:as\s++)?\w++)?\s++set\s++(?:{_NAME}\s*+=|\()"
+    rf"|delete\s++from\s++{_NAME}(?:\s++(?:as\s++)?\w++)??{_ENDS}"
+    rf"|drop\s++(?:\w++\s++)??{_OBJECT}{_ENDS}|truncate\s++(?:table\s++)?{_NAME}{_ENDS}"
+    rf"|create\s++(?:(?:or|replace|definer\s*+=\s*+\S++|\w++)\s++){{0,4}}?"
+    rf"(?:index\s++on\b|{_OBJECT}(?=\s*+(?:[(;]|\Z)|[ \t]*+\n|\s++(?:{'|'.join(words('sql_definition'))})\b))"
+    rf"|alter\s++{_OBJECT}\s++(?:add|drop|rename|alter|modify|change|set|owner|enable|disable|convert|with|restart)\b"
     r"|call\s++[\w.]++\(|do\s++(?=\$)|merge\s++into\s++\S++\s++(?:(?!using\b)\w++\s++){0,2}using\b)"
 )
+"""Statements that change something, up to where no sentence is like them: `Drop table users would` is one."""
 _WRITES: Final = (
     rf"{_CHANGES}|(?:from\s++[\w.\"]++\s++select|{_as_written('sql_statement')})\b"
     r"|(?-i:TABLE)\s++[^\W\d][\w.]*+(?=\s*+(?:;|\Z|order\s++by\b|limit\b))"
@@ -64,7 +79,7 @@ _ANY: Final = re.compile(rf"{_COMMENTS}(?:{_READS}|{_WRITES})", re.IGNORECASE)
 _QUERY: Final = re.compile(rf"{_COMMENTS}{_READS}", re.IGNORECASE)
 _LINE: Final = re.compile(
     rf"^[ \t>#]*+(?P<item>(?:[*-]|\d{{1,2}}[.)、])[ \t]++)?+(?:[^\n]{{0,80}}?[:：\]>][ \t*]*+)?"
-    rf"(?P<sql>{_READS}|(?!\w++(?:\s\w++)?\s(?:the|an?|this|that|your|each|all)\b){_CHANGES})",
+    rf"(?P<sql>{_READS}|{_CHANGES})",
     re.IGNORECASE | re.MULTILINE,
 )
 _INLINE: Final = re.compile(r"(?<!`)`([^`\n]++)`(?!`)")
@@ -86,11 +101,13 @@ _ROUTINE: Final = re.compile(
     re.IGNORECASE,
 )
 """What may have a body from BEGIN to END, with statements in it."""
-_UNFINISHED: Final = re.compile(rf"(?:[,=<>+*/|%-]|\b(?:{'|'.join(words('sql_joining'))}))[ \t\r]*+\Z", re.IGNORECASE)
-_CLAUSE: Final = re.compile(
-    rf"(?:{_as_written('sql_joining')}|{_as_written('sql_clause')})\b|[(),;*\"'`\[]|--|/\*|[\w.]+\s*+[,=<>(]"
+_UNFINISHED: Final = re.compile(
+    rf"(?:[,=<>+*/|%-]|\b(?:set|values|{'|'.join(words('sql_joining'))}))[ \t\r]*+\Z", re.IGNORECASE
 )
-"""Behind a blank line: what goes on with the statement."""
+_CLAUSE: Final = re.compile(
+    rf"(?:{_as_written('sql_joining')}|{_as_written('sql_clause')})\b|\((?![A-Z][a-z]*+\s[a-z])|[),;]|--|/\*"
+)
+"""Behind a blank line: what goes on with a statement that may be done; `First, we join` and `**Notes**` do not."""
 _UNFINISHED_WITHIN: Final = 40
 _FROM: Final = (
     r"(?-i:FROM|from)\s++(?:\w++(?:\.\w++)*+|\"[^\"\n]*+\")"
