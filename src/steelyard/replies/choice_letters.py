@@ -24,7 +24,6 @@ from steelyard.replies.evidence import (
     WRONG_ONE,
     Around,
     Candidate,
-    Lead,
     Strength,
     decide,
     is_against,
@@ -238,31 +237,23 @@ def _candidates(page: ChoicePage, begin: int, stop: int) -> list[Candidate]:
     for lead in LEADS:
         if (candidates or (supposed and lead.strength < Strength.ANNOUNCED)) and not takes_back:
             break
-        for is_supposed, candidate in _by_lead(page, lead, mentions, stop):
-            (supposed if is_supposed else candidates).append(candidate)
-    if len({candidate.value for candidate in supposed}) == 1:
-        candidates = candidates or supposed
+        has_answer = False
+        for start, end in reversed(mentions):
+            # Only the last one and those with which the reply opens can be the answer.
+            is_early = has_answer and not opens_with(start)
+            if is_early or not lead.before(page.text, start) or is_named_wrong(page, start):
+                continue
+            letters, last = _group(page, start, end, stop)
+            if letters and _stands(page, lead.strength, letters, start, last):
+                candidate = Candidate(letters, start, last, lead.strength, lead.strength.name.lower())
+                is_supposed = _SUPPOSING.search(page.text, max(0, start - _SUPPOSED_WITHIN), start) is not None
+                has_answer = has_answer or not is_supposed
+                (supposed if is_supposed else candidates).append(candidate)
+    if not candidates and len({candidate.value for candidate in supposed}) == 1:
+        candidates = supposed
     if takes_back and not asks_for_wrong(page):
         candidates = _without_retracted(page, candidates, stop)
     return [*candidates, *_none_declared(page, stop)] if candidates else []
-
-
-def _by_lead(
-    page: ChoicePage, lead: Lead, mentions: Sequence[tuple[int, int]], stop: int
-) -> Iterator[tuple[bool, Candidate]]:
-    """The letters behind such a phrase, the last first, and whether they are the answer under a condition alone."""
-    has_answer = False
-    for start, end in reversed(mentions):
-        # Only the last one and those with which the reply opens can be the answer.
-        if has_answer and not opens_with(start):
-            continue
-        if not lead.before(page.text, start) or is_named_wrong(page, start):
-            continue
-        letters, last = _group(page, start, end, stop)
-        if letters and _stands(page, lead.strength, letters, start, last):
-            is_supposed = _SUPPOSING.search(page.text, max(0, start - _SUPPOSED_WITHIN), start) is not None
-            has_answer = has_answer or not is_supposed
-            yield is_supposed, Candidate(letters, start, last, lead.strength, lead.strength.name.lower())
 
 
 def _without_retracted(page: ChoicePage, candidates: Sequence[Candidate], stop: int) -> list[Candidate]:
