@@ -22,7 +22,6 @@ from steelyard.config.given import was_given
 from steelyard.errors import ConfigError
 from steelyard.models.refusals import NEVER_READ
 from steelyard.report.page import ReportContent, all_sections, report_sections
-from steelyard.report.render.html import html_report
 from steelyard.report.render.junit import junit as junit_lines
 from steelyard.report.render.markdown import markdown_report
 from steelyard.report.render.short_result import print_short_result
@@ -142,6 +141,8 @@ def write_pages(
     """
     pairwise = outcome.pairwise
     if html is not None:
+        from steelyard.report.render.html import html_report  # loads every kind of chart and table
+
         write_text(html, html_report(outcome.runs, outcome.comparison, outcome.gate, pairwise=pairwise))
     if markdown is not None:
         write_text(markdown, markdown_report(outcome.runs, outcome.comparison, outcome.gate, pairwise=pairwise))

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from steelyard.errors import ModelError, SteelyardError, StoreError
 from steelyard.models.base import Model, ModelInfo, Request
@@ -35,9 +35,11 @@ from steelyard.session.replies import (
 )
 from steelyard.session.reply_schemas import Finding, ReplySchemas, schema_digest
 from steelyard.session.secrets import Secrets
-from steelyard.session.wire import HttpWire
 from steelyard.sql.sandbox import Sandbox
 from steelyard.types import Asks, Output, Reply
+
+if TYPE_CHECKING:
+    from steelyard.session.wire import HttpWire
 
 _NO_CHANGES: Final[Changes] = MappingProxyType({})
 
@@ -92,7 +94,7 @@ class Session:
         self.secrets = secrets
         self.sandbox = sandbox or Sandbox(resolve=secrets.resolve)
         self.limits = Limits(retry, concurrency, refusal=journal.store_error, quota=quota, retried=journal.retried)
-        self._wire = HttpWire(secrets)
+        self._opened_wire: HttpWire | None = None
         self._shown_features: set[str] = set()
         self._feature_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         notes = EndpointNotes(journal.find, journal.commit, secrets.redact_text)
@@ -106,7 +108,15 @@ class Session:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._wire.close()
+        if self._opened_wire is not None:
+            await self._opened_wire.close()
+
+    def _wire(self) -> HttpWire:
+        if self._opened_wire is None:
+            from steelyard.session.wire import HttpWire  # aiohttp is a fifth of the start of a run that sends nothing
+
+            self._opened_wire = HttpWire(self.secrets)
+        return self._opened_wire
 
     def stop(self, reason: str) -> None:
         """Send nothing more; calls in flight are awaited and committed."""
@@ -189,7 +199,7 @@ class Session:
             body = None
             if stored is None:
                 send = self._send_and_keep if request.reading else self.limits.call
-                reply = await send(model, request, self._wire, sample, key.hex())
+                reply = await send(model, request, self._wire(), sample, key.hex())
                 reply = self._redacted(reply, changes, request)
                 body = pack_reply(reply)
                 stored = await self.journal.commit(key, body)
