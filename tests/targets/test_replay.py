@@ -89,6 +89,14 @@ def test_a_file_that_cannot_be_meant_is_told_before_anything_is_run(tmp_path, na
         check_options(Replay(written(tmp_path, name, text)))
 
 
+@pytest.mark.parametrize("key", ["contexts", "sources", "confidence"])
+def test_a_column_that_the_user_names_has_to_be_there(tmp_path, key):
+    path = written(tmp_path, "o.csv", "id,output,surely\n1,A,\n")
+    with pytest.raises(ConfigError, match=r"o\.csv: no row has 'sure': did you mean 'surely'"):
+        check_options(Replay(path, **{key: "sure"}))
+    check_options(Replay(path, **{key: "surely"}))
+
+
 def test_bytes_that_are_no_utf_8_and_missing_files_are_told(tmp_path):
     (tmp_path / "o.csv").write_bytes(b"id,output\n1,\xff\n")
     for name in ("o.csv", "none.csv"):

@@ -35,6 +35,8 @@ _LINES: Final = frozenset({".sql", ".txt"})
 _INSPECT: Final = ("id", "output")
 _MOST_IN_A_CELL: Final = 32_767
 """Characters; a text that fills a cell of a workbook was cut."""
+_LOOKED_FOR: Final = frozenset({"contexts", "sources", "confidence"})
+"""Keys that rows may lack unless the user names them."""
 _MOST_BYTES: Final = 1_000_000_000
 """Limit of a file of outputs, which is in memory as a whole."""
 
@@ -153,7 +155,10 @@ def _read(file: Path, names: tuple[str, ...], _version: tuple[int, int]) -> _Out
 
 
 def _by_id(file: Path, rows: Sequence[tuple[str, Mapping[str, Any]]], names: tuple[str, ...]) -> _Outputs:
-    ident, output, *_ = names
+    ident, output, *others = names
+    for name in sorted(set(others) - _LOOKED_FOR) if rows else ():
+        if not any(name in row for _, row in rows):
+            raise ConfigError(f"{file.name}: no row has {name!r}{did_you_mean(name, rows[0][1])}")
     outputs: dict[str, Output] = {}
     for place, row in rows:
         for name in (ident, output):
