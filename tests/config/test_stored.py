@@ -67,6 +67,10 @@ def test_a_file_is_listed_under_every_key_that_takes_one_whatever_its_name():
         ({"budget_calls": 7, "out": "q.jsonl"}, ["files: q.jsonl", "budgets: calls 7"]),
         ({"model": {"openai_compatible": {"name": "m"}}}, ["endpoints: https://api.openai.com/v1"]),
         ({"model": {"openai_compatible": "m", "base_url": "http://h"}}, ["endpoints: http://h"]),
+        ({"url": "http:/\n/h/v1"}, ["endpoints: http:/\\x0a/h/v1"]),
+        ({"http": "ht\tt\rp://h/v1"}, ["endpoints: ht\\x09t\\x0dp://h/v1"]),
+        ({"base_url": "http://h", "proxy": "p:3128"}, ["endpoints: http://h, p:3128"]),
+        ({"scorers": [{"command": ["sh", "-c", "id"]}]}, ["commands: sh -c id"]),
         ({"model": {"litellm": {"name": "m"}}}, ["keys: those that LiteLLM finds in the environment"]),
         ({"file": "/tmp/r3Xk9Qp7/Zb81LmWv5Tq0Yc46Hd2s/a.md"}, ["files: /tmp/r3Xk9Qp7/Zb81LmWv5Tq0Yc46Hd2s/a.md"]),
         (None, []),
@@ -74,6 +78,17 @@ def test_a_file_is_listed_under_every_key_that_takes_one_whatever_its_name():
 )
 def test_endpoints_keys_modules_files_and_budgets_are_listed(stored, listed):
     assert stored_needs(stored) == listed
+
+
+def test_what_comes_together_in_the_matrix_is_listed_as_it_is_used():
+    model = {"name": "m", "base_url": "{{scheme}}//{{host}}/v1", "api_key": "${{{key}}}"}
+    targets = {"a": {"prompt": {"model": {"openai_compatible": model}}}, "b": {"function": "{{module}}:f"}}
+    matrix = {"scheme": ["http:"], "host": ["one", "two"], "key": ["SECRET"], "module": ["os"]}
+    assert stored_needs({"matrix": matrix, "targets": targets}) == [
+        "endpoints: http://one/v1, http://two/v1",
+        "keys: SECRET",
+        "modules: os:f",
+    ]
 
 
 def test_the_address_of_openai_is_that_of_the_models_that_need_not_name_one():

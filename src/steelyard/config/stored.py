@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.building.build import Site, build, check_limits
-from steelyard.building.nodes import from_plain
+from steelyard.building.nodes import from_plain, plain
+from steelyard.config.targets import expanded
 from steelyard.errors import ConfigError, boundary
 from steelyard.escaping import visible
 from steelyard.models.references import REFERENCE
 from steelyard.prompts.template import looks_like_file, packaged_prompts
 from steelyard.types import Scorer
 
-_KINDS: Final = ("endpoints", "keys", "headers", "modules", "files", "budgets")
+_KINDS: Final = ("endpoints", "keys", "headers", "modules", "commands", "files", "budgets")
 _OPENAI: Final = "https://api.openai.com/v1"
 _ADDRESSES: Final[Mapping[str, str]] = {
     "anthropic": "https://api.anthropic.com/v1",
@@ -41,6 +42,8 @@ _FILES: Final = frozenset(
     }
 )  # fmt: skip
 """Keys whose text is a file or folder, or may be one without looking like it: a private key has no suffix."""
+_DROPPED_IN_ADDRESSES: Final = str.maketrans("", "", "".join(map(chr, range(33))))
+"""What parsers of addresses drop, so that `http:/`, a line break and `/host` is an address."""
 _MOST: Final = 20
 _LONGEST: Final = 120
 _LONGEST_LINE: Final = 600
@@ -76,7 +79,7 @@ def _by_kind(stored: Any) -> dict[str, list[str]]:
 
 def _found(stored: Any) -> Iterator[tuple[str, str]]:
     """(kind, text) of everything in a stored configuration that it would use."""
-    waiting: list[tuple[str, Any]] = [("", stored)]
+    waiting: list[tuple[str, Any]] = [("", _without_matrix(stored))]
     while waiting:
         key, value = waiting.pop()
         if isinstance(value, Mapping):
@@ -96,9 +99,21 @@ def _found(stored: Any) -> Iterator[tuple[str, str]]:
             yield from _in_text(key, value)
 
 
+def _without_matrix(stored: Any) -> Any:
+    """A stored configuration with its matrix expanded: an address or a key's name may come together only there."""
+    if not isinstance(stored, Mapping) or "matrix" not in stored:
+        return stored
+    try:
+        return plain(expanded(from_plain(stored, "the store"))[0])
+    except (ConfigError, RecursionError):
+        return stored  # which cannot be built either
+
+
 def _unwritten(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What models in a mapping use without a word of it."""
+    """What a mapping uses that no text in it says alone."""
     for name, part in value.items():
+        if name == "command":
+            yield "commands", " ".join(map(str, part)) if isinstance(part, list) else str(part)
         written = {**value, **part} if isinstance(part, Mapping) else value
         address = _OPENAI if name == "endpoint" and isinstance(part, Mapping) else _ADDRESSES.get(name)
         if address and not written.get("base_url"):
@@ -109,7 +124,7 @@ def _unwritten(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _in_text(key: str, text: str) -> Iterator[tuple[str, str]]:
     yield from (("keys", name) for name in REFERENCE.findall(text))
-    if "://" in text:
+    if "://" in text.translate(_DROPPED_IN_ADDRESSES) or (key == "proxy" and text):
         yield "endpoints", text
     elif key in _MODULES:
         yield "modules", text

@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from math import prod
+from types import MappingProxyType
 from typing import Final
 
 from steelyard.building.keys import as_text, described
-from steelyard.building.nodes import MappingEntry, Node, Problems, from_plain, texts
+from steelyard.building.nodes import MAX_NODES, MappingEntry, Node, Problems, from_plain, texts
 from steelyard.building.row_values import refusal
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.files import NOT_IN_FILE_NAMES
@@ -24,6 +25,8 @@ from steelyard.prompts.sample_values import EXAMPLES, SAMPLE_NAMES
 from steelyard.prompts.template import names_of, placeholders
 
 MAX_TARGETS: Final = 500
+_CHARACTERS: Final = 1_000
+"""So many count as one value where the size of the expanded matrix is limited."""
 MAX_NAME_BYTES: Final = 150
 _RESERVED: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 
@@ -55,8 +58,19 @@ def expanded(root: Node) -> tuple[Node, Mapping[str, Mapping[str, str]]]:
     _require_use(root.entries["matrix"].node, targets.node)
     entries: dict[str, MappingEntry] = {}
     tags: dict[str, Mapping[str, str]] = {}
+    longest = {name: max(map(_extent, nodes)) for name, nodes in variables.items()}
+    extent = 0
     for entry in targets.node.entries.values():
-        for name, node, choice in _copies(entry, variables):
+        used = {name: variables[name] for name in _used(variables, entry)}
+        copies = prod(map(len, used.values()))
+        if copies > MAX_TARGETS:
+            raise ConfigError(f"the matrix makes more than {MAX_TARGETS} targets from this one", entry.key.location)
+        extent += copies * (sum(longest[name] for name in used) + _extent(entry.node, longest))
+        if extent > MAX_NODES * _CHARACTERS:
+            raise ConfigError(
+                "too large: with its matrix the file has too many values or characters", entry.key.location
+            )
+        for name, node, choice in _copies(entry, used):
             if name in entries:
                 raise ConfigError(f"the matrix makes two targets called {name!r}", entry.key.location)
             entries[name] = MappingEntry(replace(entry.key, value=name), node)
@@ -98,35 +112,41 @@ def _values(name: str, entry: MappingEntry) -> tuple[Node, ...]:
     return nodes
 
 
-def _used(names: Mapping[str, object], entry: MappingEntry) -> tuple[str, ...]:
-    """The variables of `names` that occur as placeholders in a target or its name, in the order of the matrix."""
-    used_placeholders = {name for text in (entry.key, *texts(entry.node)) for name, _ in placeholders(text.value)}
-    return tuple(name for name in names if name in used_placeholders)
+def _extent(node: Node, longest: Mapping[str, int] = MappingProxyType({})) -> int:
+    """The characters in a value, with those of the variables that it names; each value in it counts as many."""
+    if isinstance(node.value, Mapping):
+        return _CHARACTERS + sum(_extent(entry.node, longest) for entry in node.entries.values())
+    if isinstance(node.value, tuple):
+        return _CHARACTERS + sum(_extent(element, longest) for element in node.value)
+    text = as_text(node)
+    return _CHARACTERS + len(text) + sum(longest.get(name, 0) for name, _ in placeholders(text))
+
+
+def _named(entry: MappingEntry) -> set[str]:
+    """The names of the placeholders in a target and its name."""
+    return {name for text in (entry.key, *texts(entry.node)) for name, _ in placeholders(text.value)}
+
+
+def _used(variables: Variables, entry: MappingEntry) -> tuple[str, ...]:
+    """The variables that a target or its name uses, in the order of the matrix."""
+    named = _named(entry)
+    return tuple(name for name in variables if name in named) if named else ()
 
 
 def _require_use(matrix: Node, targets: Node) -> None:
-    used = {name for entry in targets.entries.values() for name in _used(matrix.entries, entry)}
+    named = {name for entry in targets.entries.values() for name in _named(entry)}
     problems = Problems()
     for name, entry in matrix.entries.items():
-        if name not in used:
-            used_placeholders = {
-                placeholder
-                for target in targets.entries.values()
-                for text in texts(target.node)
-                for placeholder, _ in placeholders(text.value)
-            }
-            suggestion = did_you_mean(name, used_placeholders - set(matrix.entries))
+        if name not in named:
+            suggestion = did_you_mean(name, named - set(matrix.entries))
             hint = f"; write {{{{{name}}}}} where its value belongs" if suggestion[:1] != ":" else suggestion
             problems.add(f"no target uses the matrix variable {name!r}{hint}", entry.key)
     problems.raise_any()
 
 
-def _copies(entry: MappingEntry, variables: Variables) -> Iterator[tuple[str, Node, Choice]]:
-    used = _used(variables, entry)
-    if prod(len(variables[name]) for name in used) > MAX_TARGETS:
-        raise ConfigError(f"the matrix makes more than {MAX_TARGETS} targets from this one", entry.key.location)
+def _copies(entry: MappingEntry, used: Variables) -> Iterator[tuple[str, Node, Choice]]:
     # A target is copied only for the variables that it uses: any other would make equal copies.
-    for values in product(*(variables[name] for name in used)):
+    for values in product(*used.values()):
         choice = dict(zip(used, values, strict=True))
         yield _name(entry.key.value, choice), substituted(entry.node, choice), choice
 
@@ -167,11 +187,13 @@ def _placeholder_text(text: str, start: int) -> str:
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
-    for name, start in reversed(placeholders(text)):
+    parts: list[str] = []
+    end = 0
+    for name, start in placeholders(text):
         if name in values:
+            parts += text[end:start], values[name]
             end = start + len(_placeholder_text(text, start))
-            text = text[:start] + values[name] + text[end:]
-    return text
+    return "".join((*parts, text[end:]))
 
 
 def with_columns(targets: Node) -> Node:
