@@ -187,7 +187,7 @@ def test_runs_print_rates_and_the_conclusion_and_show_matrix_and_dots_in_a_noteb
     runs = evaluate("{{text}}", ROWS, ["label"], model={"a": BUG, "<b>": BILLING}, progress=False)
     lines = str(runs).splitlines()
     assert lines[0].startswith("a: accuracy 0.50 [")
-    assert "cannot be told apart on 8 samples" in lines[-1]
+    assert "8 samples do not show which cell is the best" in lines[-1]
     html = runs._repr_html_()
     assert "&lt;b&gt;" in html
     assert "<b>" not in html

@@ -76,6 +76,17 @@ def test_verdicts_have_counts_and_shares_a_column_per_run(runs):
     assert grade[NASTY] == ["0, 0.0 %", "2, 40.0 %"]
 
 
+def test_replies_that_cannot_be_read_are_called_so_in_tables_and_bars(tmp_path):
+    samples = [Sample(str(no), "Which?", ("yes", "no")[no % 2]) for no in range(4)]
+    suite = Suite("read", "custom", samples, {"ours": lambda sample: "yes" if sample.id < "3" else "Hm."}, (Label(),))
+    (run,) = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    (found,) = [part for part in section([run]).parts if "verdicts" in part.title]
+    assert [row[0].text for row in found.table.rows] == ["yes", "unreadable"]
+    text = svg(found.chart)
+    assert "unreadable" in text
+    assert "unparsed" not in text
+
+
 def test_scores_by_run_show_what_each_mean_leaves_out(runs):
     grade = rows(section(runs), "Scores by run")["Grade"][1]
     assert grade.startswith("50.0 %")

@@ -390,7 +390,7 @@ def test_shares_are_weighted_back_and_saturation_is_drawn(on_file):
     ann, _, _ = coded(on_file)
     page = ann.ask(ann.base)[2]
     text = plain(page)
-    assert "weighted back from the strata" in text
+    assert "estimated from those that were drawn" in text
     assert "2 error types after 8 notes" in text
     assert "Do further notes bring new error types?" in page
 

@@ -176,7 +176,7 @@ def codes_section(state: CodingState, shares: Mapping[str, Mapping[str, CodeShar
         shares: target's label -> code's id ("" for none) -> its share.
     """
     several = len(shares) > 1
-    columns = [TableColumn("code", "name")]
+    columns = [TableColumn("error type", "name")]
     for target in shares:
         columns += (
             [TableColumn(target, series=True)]
@@ -191,7 +191,8 @@ def codes_section(state: CodingState, shares: Mapping[str, Mapping[str, CodeShar
         (TableCell(name), *(cell for by_code in shares.values() for cell in cells_of(by_code[ident])))
         for ident, name in named
     ]
-    caption = "Share of all records of the target that have an output, weighted back from the strata that were drawn"
+    interval = " with 95 % CI" if several else ""
+    caption = f"Share{interval} of all records with an output, estimated from those that were drawn"
     if not rows:
         return Section("Error types", notes=(Sentence("No note says that something is wrong yet."),), key="codes")
     return Section("Error types", SectionTable(tuple(columns), tuple(rows), caption), key="codes")

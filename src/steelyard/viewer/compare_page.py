@@ -16,7 +16,7 @@ from starlette.routing import Route
 from steelyard.analysis.comparison.comparison_values import CLAIMS, Comparison, PairComparison
 from steelyard.analysis.comparison.grid import width_text
 from steelyard.analysis.comparison.settings import settings_of
-from steelyard.analysis.numbers import count_text, interval_text, score_title, verdict_words
+from steelyard.analysis.numbers import count_text, interval_text, p_text, score_title, verdict_words
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.report.charts.plots import MOST_LINKED, ScatterChart, ScatterPoint
 from steelyard.report.page_runs import run_labels
@@ -66,6 +66,7 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             scatters=scatters,
             difference_of=difference_text,
             interval_of_difference=_interval,
+            p_text=p_text,
             versions={run.id: _versions(pages, datasets, runs[0], run) for run in runs[1:]},
             width=_width(compared.pairs),
             grid_width=compared.grid and width_text(compared.grid.margin, share=compared.grid.cells[0].share),

@@ -38,6 +38,7 @@ def history_routes(pages: Pages) -> list[Route]:
             target=request.query_params.get("target", ""),
             scores=list(dict.fromkeys(name for run in runs for name in run.score_order)),
             score=past.score,
+            first=not any(run.change for run in past.runs),
         )
 
     return [Route("/history/{suite:any}", over_time)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final
 
 from starlette.requests import Request
@@ -24,7 +23,7 @@ from steelyard.people.named_datasets import (
 )
 from steelyard.report.run_texts import one_line
 from steelyard.store import Run
-from steelyard.viewer.pages import Pages
+from steelyard.viewer.pages import Pages, Stamp, stamp_of
 
 _KEPT: Final = 2
 """Files whose rows are cached: 100,000 rows take some 12 megabytes."""
@@ -33,7 +32,6 @@ _SHOWN: Final = 50
 _COLUMNS: Final = 7
 """Columns of the list of rows; the page of a row has all."""
 _CHARACTERS: Final = 160
-Stamp = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,7 @@ class OpenDatasets:
             DataError: it cannot be read.
         """
         path = version.files.paths[0]
-        stamp = _stamp(path)
+        stamp = stamp_of(path)
         cached = self._files.get(version.digest)
         if cached is None or cached[0] != stamp or cached[1].path != path:
             self._files.pop(version.digest, None)
@@ -162,14 +160,6 @@ def row_of(file: DatasetFile, draft: DatasetDraft, ident: str) -> tuple[DatasetR
     edits = {ident: change.edit} if change and change.edit.kind != "retired" else {}
     (row,) = edited_rows(replace(file, rows=(in_file,) if in_file else ()), edits)
     return row, change, in_file
-
-
-def _stamp(path: Path) -> Stamp:
-    try:
-        about = path.stat(follow_symlinks=False)
-    except (OSError, ValueError):
-        return (0, 0, 0, 0)  # opening it says what is wrong
-    return about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
 
 
 def _place(text: str) -> int:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from threading import Lock, RLock
 from typing import Any, Final, TypeVar, cast
 from urllib.parse import quote, urlencode
@@ -56,6 +57,7 @@ _COMPUTED: Final = 12
 _RECORDS: Final = 1_000_000
 """The most records of the runs behind them, together: ids of 100,000 samples whose verdict changed take 7 MB."""
 T = TypeVar("T")
+Stamp = tuple[int, int, int, int]
 
 
 class Pages:
@@ -140,14 +142,17 @@ class Pages:
 
     def gate(self, run: Run) -> GateVerdict | None:
         """The verdict of a run's gate, None without one that can be read; what it is held against may change."""
-        others = tuple((other.id, other.state, other.scoring_version) for other in self.store.runs())
+        rules = run.manifest.get("gate")
+        others = tuple((other.id, other.state, other.scoring_version) for other in self.store.runs() if rules)
+        named = Path(str(rules.get("baseline", ""))) if isinstance(rules, Mapping) else Path()
+        file = was_given(named) and stamp_of(named)
 
         def compute() -> GateVerdict | None:
             with suppress(ConfigError):
                 return gate_of([run], [self.summary(run)], may_open=was_given)
             return None
 
-        return self.kept("gate", [run], (others, label_state(run)), compute)
+        return self.kept("gate", [run], (others, label_state(run), file), compute)
 
     def close(self) -> None:
         """Compute nothing more."""
@@ -276,6 +281,15 @@ class Pages:
         is_part = request.headers.get("hx-request-type") == "partial"
         template = "error_part.html.j2" if is_part else "error.html.j2"
         return self.page(request, template, status=status, title=title, text=text, typed=typed)
+
+
+def stamp_of(path: Path) -> Stamp:
+    """What of a file changes with its content; zeros where there is none."""
+    try:
+        about = path.stat(follow_symlinks=False)
+    except (OSError, ValueError):
+        return (0, 0, 0, 0)  # opening it says what is wrong
+    return about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
 
 
 def neighbours(members: Sequence[T], member: T) -> tuple[T | None, T | None]:

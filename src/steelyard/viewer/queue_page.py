@@ -247,5 +247,5 @@ def _drawn(design: QueueDesign) -> list[tuple[str, str]]:
     draw: Any = design.drawn
     facts = [("drawn", str(draw.get("method", ""))), ("condition", str(draw.get("where") or ""))]
     for name, stratum in (draw.get("strata") or {}).items():
-        facts.append((name, f"{stratum['drawn']:,} of {stratum['records']:,} records"))
+        facts.append(("records" if name == "all" else name, f"{stratum['drawn']:,} of {stratum['records']:,} records"))
     return [(name, text) for name, text in facts if text]

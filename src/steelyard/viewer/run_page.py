@@ -139,7 +139,8 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
         if request.headers.get("hx-target", "").endswith("#samples"):
             return pages.page(request, "samples.html.j2", status=422 if fault else 200, **part)
         pairwise, difference = pairwise_of(run, summary), pages.difference(run)
-        sections, remarks = run_sections(run, summary, pairwise, pages.gate(run)), run.remarks()
+        gate = pages.gate(run)
+        sections, remarks = run_sections(run, summary, pairwise, gate), run.remarks()
         return pages.page(
             request,
             "run.html.j2",
@@ -150,6 +151,7 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             meaning=score_meaning(run, summary.primary),
             strip=[score for score in summary.scores if score.headline.value is not None][:_MOST_IN_STRIP],
             unfinished=unfinished(summary),
+            gate=gate,
             groups=(groups := _groups(summary)),
             sections=sections,
             contents=contents_of([*sections, Section("Notes", key="notes-title")]),

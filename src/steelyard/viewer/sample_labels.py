@@ -24,13 +24,13 @@ from steelyard.errors import ConfigError, SteelyardError
 from steelyard.escaping import cell_text
 from steelyard.people.labels import add_labels
 from steelyard.report.judge_reasons import named_verdict
-from steelyard.report.run_texts import outcome_word
 from steelyard.store import Run
 from steelyard.store.related_runs import labels_of_sample, related_runs
-from steelyard.types import Label, LabelKind, Score
+from steelyard.types import Label, LabelKind
 from steelyard.viewer.forms import Form, typed_text
 from steelyard.viewer.named_address import sample_address
 from steelyard.viewer.pages import Pages
+from steelyard.viewer.sample_cells import VerdictWords
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,12 @@ class OtherVerdicts:
     Args:
         name: of the run: its suite and target.
         run: its id.
-        verdicts: each score, its value or outcome, and the reason, for all repeats. Empty for a run without scores.
+        verdicts: the state for a mark, the verdict in words, its score and the reason, for all repeats.
     """
 
     name: str
     run: str
-    verdicts: tuple[tuple[str, str, str], ...]
+    verdicts: tuple[tuple[str, str, str, str], ...]
 
 
 def sample_opinions(run: Run, sample: str) -> Mapping[str, Any]:
@@ -71,7 +71,7 @@ def sample_opinions(run: Run, sample: str) -> Mapping[str, Any]:
     for label in labels_of_sample(run, sample):
         by_repeat.setdefault(label.repeat, []).append(_shown(label, run))
     others = [_other(related, sample) for related in related_runs(run)]
-    return {"labels": by_repeat, "others": [verdicts for verdicts in others if verdicts is not None]}
+    return {"labels": by_repeat, "others": list(filter(None, others))}
 
 
 def labels_text(labels: Sequence[Label], run: Run) -> str:
@@ -86,10 +86,11 @@ def labels_text(labels: Sequence[Label], run: Run) -> str:
 
 def _other(run: Run, sample: str) -> OtherVerdicts | None:
     """The verdicts of another run on a sample, empty where it has only an answer; None where it has no record of it."""
-    records = run.records_of([sample])
+    words, records = VerdictWords.plain(run), run.records_of([sample])
     if not records:
         return None
-    verdicts = tuple(_verdict(score) for record in records for score in record.scores)
+    cells = ((score, words.cell(record, score.name)) for record in records for score in record.scores)
+    verdicts = tuple((state, text, score_title(score.name), score.reason) for score, (state, text, _) in cells)
     return OtherVerdicts(f"{run.suite} {run.target} {run.id}", run.id, verdicts)
 
 
@@ -105,11 +106,6 @@ def _shown(label: Label, run: Run) -> ShownLabel:
     return ShownLabel(
         label.name, score_title(label.name), cell_text(label.value), value, label.author, f"{label.at:%Y-%m-%d}"
     )
-
-
-def _verdict(score: Score) -> tuple[str, str, str]:
-    value = outcome_word(score.outcome) if score.value is None else f"{score.value:.4g}"
-    return score_title(score.name), value, score.reason
 
 
 def verdicts_in_view(run: Run) -> tuple[tuple[str, str, str, str], ...]:

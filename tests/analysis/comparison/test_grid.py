@@ -81,7 +81,7 @@ def test_no_significant_difference_is_not_enough_to_take_the_cheaper_cell():
     assert comparison.pairs[0].verdict == "no_evidence"
     assert comparison.grid.chosen == ""
     assert comparison.grid.sentence.startswith(
-        "Which cell is best to within 3 points cannot be told apart on 40 samples"
+        "40 samples do not show which cell is the best to within 3 points; that needs"
     )
     assert comparison.grid.needed > 40
 

@@ -199,17 +199,19 @@ def _choose(cells: Sequence[GridCell], joint: JointValues, margin: float, level:
     price = _prices(cells)
     within = [cell for cell in cells if states[cell.target] == "within"]
     n, width = count_text(differences[0].n, "sample"), width_text(margin, share=cells[0].share)
-    rate = value_text(_named(cells, best).mean.value, share=cells[0].share)  # type: ignore[union-attr]  # it is one
+    of_best = next(cell for cell in cells if cell.target == best)
+    rate = value_text(of_best.mean.value, share=cells[0].share)
+    figures = ", ".join(filter(None, (rate, _cost_of(of_best))))
     if not within:
         needed = _needed(best, differences, margin)
-        which = f"Which cell is best to within {width} cannot be told apart on {n}; {_needs(needed)}."
-        return _Choice(f"{which} The best so far is {best} ({rate}).", best, "", needed, states)
-    cheapest = min(within, key=lambda cell: price[cell.target]) if price else _named(within, best) or within[0]
+        which = f"{n} do not show which cell is the best to within {width}; {_needs(needed)}."
+        return _Choice(f"{which} The best so far is {best} ({figures}).", best, "", needed, states)
+    cheapest = min(within, key=lambda cell: price[cell.target] if price else cell is not of_best)
     sentence = f"{cheapest.target} is {'the cheapest' if price else 'one'} of {count_text(len(within), 'cell')}"
-    sentence += f" shown to be within {width} of the best ({best}, {rate}){_cost_of(cheapest)}."
-    if len(within) == 1 and cheapest.target == best:
-        cost = _cost_of(cheapest).replace(":", ",")
-        sentence = f"{best} is the best ({rate}{cost}); no other is shown to be within {width} of it."
+    sentence += f" shown to be within {width} of the best ({best}, {rate})"
+    sentence += f": {_cost_of(cheapest)}." if _cost_of(cheapest) else "."
+    if within == [of_best]:
+        sentence = f"{best} is the best to within {width} ({figures}); no other cell is shown to be."
     open_ones = [
         (price[name], name, needed)
         for name in names
@@ -238,14 +240,10 @@ def _prices(cells: Sequence[GridCell]) -> dict[str, float]:
     return {cell.target: cell.tokens for cell in cells} if all(cell.tokens for cell in cells) else {}
 
 
-def _named(cells: Sequence[GridCell], target: str) -> GridCell | None:
-    return next((cell for cell in cells if cell.target == target), None)
-
-
 def _cost_of(cell: GridCell) -> str:
     if cell.cost:
-        return f": {money_text(cell.cost, cell.currency)} for 1,000 records"
-    return f": {cell.tokens:,.0f} tokens for 1,000 records" if cell.tokens else ""
+        return f"{money_text(cell.cost, cell.currency)} for 1,000 records"
+    return f"{cell.tokens:,.0f} tokens for 1,000 records" if cell.tokens else ""
 
 
 def width_text(margin: float, *, share: bool) -> str:
@@ -254,7 +252,7 @@ def width_text(margin: float, *, share: bool) -> str:
 
 
 def _needs(needed: int | None) -> str:
-    return "it needs more samples" if needed is None else f"it needs {about_text(needed)}"
+    return "that needs more samples" if needed is None else f"that needs {about_text(needed)}"
 
 
 def _needed(name: str, differences: Sequence[JointDifference], margin: float) -> int | None:

@@ -132,11 +132,6 @@ class TargetDifference:
     against_target: str
     change: RunChange
 
-    @property
-    def day(self) -> str:
-        """The day on which the run was started, UTC."""
-        return self.created[:10]
-
 
 @dataclass(frozen=True, slots=True)
 class History:

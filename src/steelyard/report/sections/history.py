@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from steelyard.analysis.comparison.comparison_values import CLAIMS
-from steelyard.analysis.comparison.history import History, PastRun, TargetDifference
+from steelyard.analysis.comparison.history import History, PastRun
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, score_title, signed_text, value_text
 from steelyard.analysis.scores.score_summary_values import ScoreSummary
 from steelyard.report.charts.chart import TimelineChart, TimelinePoint
@@ -41,16 +41,10 @@ def history_sections(history: History) -> tuple[Section, ...]:
 
 def _targets_compared(history: History) -> Section:
     """Runs of the other targets against those of one target, as two versions of a prompt that are two targets."""
-    columns = columns_of(
-        *("target", "against", "difference", "95 % CI", "pairs", "verdict"),
-        before=(TableColumn("started", "text", level="page"), "run"),
-    )
+    columns = columns_of("target", "verdict", "difference", "95 % CI", "pairs", "run", "against")
     rows = tuple(
         (
-            TableCell(_started(difference, history)),
-            TableCell(difference.run, link=RunLink(difference.run)),
-            TableCell(difference.target),
-            TableCell(difference.against, link=RunLink(difference.against)),
+            *text_row(difference.target, CLAIMS.get(difference.change.verdict, "")),
             TableCell(
                 signed_text(difference.change.difference, share=history.share),
                 link=RunLink(difference.run, difference.against, history.score),
@@ -58,13 +52,15 @@ def _targets_compared(history: History) -> Section:
             *text_row(
                 interval_text(difference.change.interval, share=history.share, sign=True) or MISSING,
                 f"{difference.change.n:,}" if difference.change.paired else MISSING,
-                CLAIMS.get(difference.change.verdict, ""),
             ),
+            TableCell(difference.run, link=RunLink(difference.run)),
+            TableCell(difference.against, link=RunLink(difference.against)),
         )
         for difference in history.targets_compared
     )
     base = history.targets_compared[0].against_target if rows else ""
-    caption = f"{history_title(history)} against {base}: the run started together, else the newest one before"
+    against = f"{base}, its run started together or else the newest before; decided where p < 0.05"
+    caption = f"{history_title(history)} against {against}"
     return Section("Targets compared", SectionTable(columns, rows, caption), key="targets")
 
 
@@ -103,7 +99,7 @@ def _runs(history: History) -> Section:
     return Section("Runs", parts=(table,), key="runs")
 
 
-def _started(run: PastRun | TargetDifference, history: History) -> str:
+def _started(run: PastRun, history: History) -> str:
     """The day on which a run was started, with the time where another run of the history was started on it."""
     several = sum(other.day == run.day for other in history.runs) > 1
     return f"{run.day} {run.created[11:16]}" if several else run.day

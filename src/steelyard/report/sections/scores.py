@@ -21,6 +21,7 @@ from steelyard.report.run_texts import (
     count_cell,
     is_rate,
     left_out_text,
+    outcome_word,
     passed_count,
     value_cell,
 )
@@ -201,7 +202,7 @@ def _verdicts(runs: PageRuns) -> Iterator[Section]:
         if not runs.applies(score):
             continue
         rows = tuple(
-            (TableCell(verdict), *(_verdict_cell(summary, score, verdict) for summary in summaries))
+            (TableCell(_verdict_word(verdict)), *(_verdict_cell(summary, score, verdict) for summary in summaries))
             for verdict in verdict_names(summaries, score)
         )
         table = SectionTable(runs.columns(), rows, "Records, and their share")
@@ -215,6 +216,11 @@ def verdict_names(summaries: Sequence[RunSummary], score: str) -> list[str]:
         for label, n in summary.details.labels.get(score, {}).items():
             total[label] = total.get(label, 0) + n
     return sorted(total, key=lambda label: (-total[label], label))
+
+
+def _verdict_word(verdict: str) -> str:
+    """A verdict as a page calls it: a label as its author wrote it."""
+    return outcome_word(verdict) if verdict == "unparsed" else verdict
 
 
 def _verdict_share(summary: RunSummary, score: str, verdict: str) -> tuple[int, float]:
@@ -461,7 +467,8 @@ def verdict_chart(summaries: Sequence[RunSummary], score: str) -> RowChart:
     """The share of records that got each verdict of a score: a group of bars per verdict, a bar per run."""
     verdicts = verdict_names(summaries, score)
     shares = [[_verdict_share(summary, score, verdict) for summary in summaries] for verdict in verdicts]
-    return _share_bars(f"{score_title(score)}: share of each verdict", verdicts, shares, summaries)
+    words = [_verdict_word(verdict) for verdict in verdicts]
+    return _share_bars(f"{score_title(score)}: share of each verdict", words, shares, summaries)
 
 
 def histogram_chart(summaries: Sequence[RunSummary], score: str) -> RowChart:

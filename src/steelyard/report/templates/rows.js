@@ -74,8 +74,8 @@ const FILTERS = {
   refused: ["Refused", (row, number) => has(row, number, "refused")],
   errors: ["Errors", (row, number) => row.records[number].some((record) => RUNS[number].failure[record])],
   changed: ["Changed", (row, number) => row.changes[number] > 0],
-  improvements: ["Improvements", (row, number) => row.changes[number] === 1],
-  regressions: ["Regressions", (row, number) => row.changes[number] === 2],
+  improvements: ["Better", (row, number) => row.changes[number] === 1],
+  regressions: ["Worse", (row, number) => row.changes[number] === 2],
   both_right: [`Both ${HEAD.right}`, (row, number) => isBoth(row, number, "right")],
   both_wrong: [`Both ${HEAD.wrong}`, (row, number) => isBoth(row, number, "wrong", ...HEAD.as_wrong)],
 };

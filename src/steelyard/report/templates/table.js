@@ -143,7 +143,7 @@ function cell(name, content, kind = null) {
 }
 
 function changeOf(change) {
-  return change ? element("div", { class: `change ${CHANGES[change]}` }, element("span", { "aria-hidden": "true" }, change === 1 ? "▲ " : "▼ "), CHANGES[change]) : null;
+  return change ? element("div", { class: `change ${CHANGES[change]}` }, element("span", { "aria-hidden": "true" }, change === 1 ? "▲ " : "▼ "), change === 1 ? "better" : "worse") : null;
 }
 
 function toggle(row, line, opener) {
