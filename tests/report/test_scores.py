@@ -16,6 +16,7 @@ from steelyard.report.render.html import html_report
 from steelyard.report.render.markdown import markdown_report
 from steelyard.report.sections.regressions import changed_samples
 from steelyard.report.sections.scores import score_chart, scores_section, verdict_chart
+from steelyard.scorers import LabelMatch
 from steelyard.types import StageInfo
 
 NASTY = "<b>worse</b> | \u202eeman"
@@ -78,7 +79,9 @@ def test_verdicts_have_counts_and_shares_a_column_per_run(runs):
 
 def test_replies_that_cannot_be_read_are_called_so_in_tables_and_bars(tmp_path):
     samples = [Sample(str(no), "Which?", ("yes", "no")[no % 2]) for no in range(4)]
-    suite = Suite("read", "custom", samples, {"ours": lambda sample: "yes" if sample.id < "3" else "Hm."}, (Label(),))
+    suite = Suite(
+        "read", "custom", samples, {"ours": lambda sample: "yes" if sample.id < "3" else "Hm."}, (LabelMatch(),)
+    )
     (run,) = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
     (found,) = [part for part in section([run]).parts if "verdicts" in part.title]
     assert [row[0].text for row in found.table.rows] == ["yes", "unreadable"]
