@@ -84,12 +84,14 @@ def table_statements(ddl: str, *, dialect: str = "sqlite") -> list[tuple[SchemaT
 
     >>> table_statements("CREATE TYPE mood AS ENUM ('ok'); CREATE TABLE t (a INT); -- all\nDROP TABLE u")[1][1]
     'CREATE TABLE t (a INT); -- all'
+    >>> table_statements("")
+    []
     """
     outcomes = list(_outcomes(ddl, dialect))
-    ends = [*(tokens[0].start for tokens, _ in outcomes[1:]), len(ddl)]
+    ends = [*(tokens[0].start for tokens, _ in outcomes[1:]), len(ddl)]  # one too many for a database without tables
     texts: list[tuple[SchemaTable | None, str]] = []
     seen: dict[str, int] = {}
-    for (tokens, outcome), end in zip(outcomes, ends, strict=True):
+    for (tokens, outcome), end in zip(outcomes, ends, strict=False):
         text = ddl[tokens[0].start : end].strip()
         if (note := _comment_on(tokens)) and (at := seen.get(note.table.casefold())) is not None:
             table, before = texts[at]
