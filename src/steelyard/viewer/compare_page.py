@@ -48,11 +48,10 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             raise ConfigError("choose a baseline and at least one other run: /compare?a=ID&b=ID")
         runs = [pages.run_of(ident) for ident in dict.fromkeys(idents)]
         refuse_unlike(runs)
-        score = request.query_params.get("score") or None
         second = request.query_params.get("second", "")
         chosen = request.query_params.getlist("columns")
         _refuse_unknown_score(runs, second)
-        compared, scatters, section, rows = _computed(pages, runs, score, second)
+        compared, scatters, section, rows = _computed(pages, runs, request.query_params.get("score") or None, second)
         summaries = [compared.baseline, *compared.others]
         return pages.page(
             request,

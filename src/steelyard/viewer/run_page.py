@@ -125,12 +125,11 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
         labelled = (bool(given["search"]) or "label" in given["where"]) if labels else None
         columns = sample_columns(summary, run.score_order, chosen, has_references=has_references, labelled=labelled)
         view = SampleView(columns, chosen, VerdictWords.of(run, summary), _labels_text(run, page, columns, labels))
-        samples = _samples(pages, run, given, view, page) if page else None
         baseline = pages.baseline_of(run)
         part: dict[str, Any] = {
             "run": run,
             "given": given,
-            "samples": samples,
+            "samples": _samples(pages, run, given, view, page) if page else None,
             "fault": fault,
             "columns": columns,
             "chosen": chosen,
@@ -138,8 +137,7 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
         }
         if request.headers.get("hx-target", "").endswith("#samples"):
             return pages.page(request, "samples.html.j2", status=422 if fault else 200, **part)
-        pairwise, difference = pairwise_of(run, summary), pages.difference(run)
-        gate = pages.gate(run)
+        pairwise, gate = pairwise_of(run, summary), pages.gate(run)
         sections, remarks = run_sections(run, summary, pairwise, gate), run.remarks()
         return pages.page(
             request,
@@ -158,7 +156,7 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             words=_completions(run, groups, labels, compared=bool(given["against"])),
             marks=marks_of(pages.store, run.num),
             no_baseline=baseline_refusal(run),
-            difference=difference,
+            difference=pages.difference(run),
             baseline=baseline,
             beside=runs_beside(pages, run),
             others=_others(pages, run, baseline),
