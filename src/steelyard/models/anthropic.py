@@ -183,8 +183,8 @@ def _mark(body: dict[str, Any], ttl: str) -> None:
 
 def _reply(data: Mapping[str, Any], answer: Answer) -> Reply:
     blocks = items_of(data.get("content"))
-    reason = data.get("stop_reason")
-    finish = _FINISHES.get(str(reason), finish_named(str(reason or "stop")))
+    reason = text_in(data, "stop_reason")
+    finish = _FINISHES.get(reason, finish_named(reason or "stop"))
     text = "".join(text_in(block) for block in blocks if block.get("type") == "text")
     calls = [
         CalledTool(str(block.get("id", "")), str(block.get("name", "")), _arguments(block))
@@ -201,7 +201,7 @@ def _reply(data: Mapping[str, Any], answer: Answer) -> Reply:
             _usage(usage, text),
             calls=calls,
             reasoning="\n\n".join(text_in(block, "thinking") for block in blocks if text_in(block, "thinking")),
-            items=[block for block in blocks if block.get("type") in _THOUGHT],
+            items=[block for block in blocks if text_in(block, "type") in _THOUGHT],
         ),
         {
             "model": data.get("model"),
@@ -239,27 +239,35 @@ def _spoken(event: Any) -> bool:
 
 def _joined(events: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """The message that the events of a stream are parts of; None where the last of them did not come."""
-    message: dict[str, Any] = {"content": {}, "usage": {}}
+    message: dict[str, Any] = {}
+    usage: dict[str, Any] = {}
+    blocks: dict[int, dict[str, Any]] = {}
+    pieces: dict[tuple[int, str], list[str]] = {}
     is_whole = False
     for event in events:
-        is_whole = is_whole or event.get("type") == "message_stop"
-        _add(message, event)
-    return {**message, "content": [message["content"][at] for at in sorted(message["content"])]} if is_whole else None
+        kind = event.get("type")
+        is_whole = is_whole or kind == "message_stop"
+        if kind == "message_start":
+            start = mapping_or_empty(event.get("message"))
+            message["model"] = start.get("model")
+            usage |= mapping_or_empty(start.get("usage"))
+        elif kind == "message_delta":
+            message |= mapping_or_empty(event.get("delta"))
+            usage |= mapping_or_empty(event.get("usage"))
+        else:
+            _add(event, blocks, pieces)
+    for (at, name), parts in pieces.items():
+        blocks[at][name] = "".join((text_in(blocks[at], name), *parts))
+    return {**message, "usage": usage, "content": [blocks[at] for at in sorted(blocks)]} if is_whole else None
 
 
-def _add(message: dict[str, Any], event: Mapping[str, Any]) -> None:
-    """Add an event to the message that it is a part of."""
+def _add(event: Mapping[str, Any], blocks: dict[int, dict[str, Any]], pieces: dict[tuple[int, str], list[str]]) -> None:
+    """Add an event to the block that it is a part of; texts are joined at the end, which takes linear time."""
     kind, at = event.get("type"), count_or_zero(event.get("index"))
-    if kind == "message_start":
-        start = mapping_or_empty(event.get("message"))
-        message.update({"model": start.get("model"), "usage": dict(mapping_or_empty(start.get("usage")))})
-    elif kind == "content_block_start":
-        message["content"][at] = dict(mapping_or_empty(event.get("content_block")))
+    if kind == "content_block_start":
+        blocks[at] = dict(mapping_or_empty(event.get("content_block")))
     elif kind == "content_block_delta":
-        block = message["content"].setdefault(at, {})
+        blocks.setdefault(at, {})
         for name, part in mapping_or_empty(event.get("delta")).items():
             if name != "type" and isinstance(part, str):
-                block[name] = f"{block.get(name) or ''}{part}"
-    elif kind == "message_delta":
-        message.update(mapping_or_empty(event.get("delta")))
-        message["usage"].update(mapping_or_empty(event.get("usage")))
+                pieces.setdefault((at, name), []).append(part)

@@ -117,13 +117,13 @@ class Ollama(EndpointModel):
         data = opened_answer(answer, "message")
         if isinstance(data, Reply):
             return data
-        reason = data.get("done_reason")
+        reason = text_in(data, "done_reason")
         if data.get("done") is False or reason in {"load", "unload"}:
             raise Fault("server", f"the model answered nothing yet ({reason or 'not done'})")
         message = mapping_or_empty(data.get("message"))
         text = text_in(message, "content")
         calls = [_call(at, call) for at, call in enumerate(items_of(message.get("tool_calls")))]
-        finish = str(reason or "stop")
+        finish = reason or "stop"
         return native_reply(
             answer,
             Said(
@@ -164,16 +164,16 @@ def _whole(answer: Answer) -> Answer:
     if answer.status != 200:
         return answer
     whole: dict[str, Any] = {}
-    texts: dict[str, str] = {}
+    texts: dict[str, list[str]] = {"content": [], "thinking": []}
     lists: dict[str, list[Any]] = {"tool_calls": [], "logprobs": []}
     for line in streamed_values(answer):
         message = mapping_or_empty(line.get("message"))
-        for name in ("content", "thinking"):
-            texts[name] = texts.get(name, "") + text_in(message, name)
+        for name, parts in texts.items():
+            parts.append(text_in(message, name))
         lists["tool_calls"] += items_of(message.get("tool_calls"))
         lists["logprobs"] += items_of(line.get("logprobs"))
         whole |= line
-    message = {**texts, "tool_calls": lists["tool_calls"]}
+    message = {**{name: "".join(parts) for name, parts in texts.items()}, "tool_calls": lists["tool_calls"]}
     is_whole = whole.get("done") is True
     return assembled_answer(answer, {**whole, "message": message, "logprobs": lists["logprobs"]} if is_whole else None)
 

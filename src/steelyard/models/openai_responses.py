@@ -153,7 +153,7 @@ class OpenAIResponses(EndpointModel):
         data = opened_answer(answer, "output") if not _has_failed(answer) else _failed(answer)
         if isinstance(data, Reply):
             return data
-        if data.get("status") in _PENDING:
+        if text_in(data, "status") in _PENDING:
             raise Fault("server", f"the reply is not there yet: {data['status']}", billed=True)
         return _reply(data, answer)
 
@@ -173,10 +173,10 @@ def _pending(answer: Answer, request: Request) -> tuple[str, str] | None:
     if answer.status != 200:
         return None
     data = mapping_or_empty(parse_json(answer))
-    status, name = data.get("status"), data.get("id")
-    if status not in _PENDING or not isinstance(name, str) or not name.replace("_", "").replace("-", "").isalnum():
+    status, name = text_in(data, "status"), text_in(data, "id")
+    if status not in _PENDING or not name.replace("_", "").replace("-", "").isalnum():
         return None
-    return f"{request.url}/{name}", str(status)
+    return f"{request.url}/{name}", status
 
 
 def _input(turns: list[MessageTurn]) -> Iterator[dict[str, Any]]:
@@ -280,16 +280,16 @@ def _reply(data: Mapping[str, Any], answer: Answer) -> Reply:
         if item.get("type") == "function_call"
     ]
     thoughts = [item for item in items if item.get("type") == "reasoning"]
-    reason = mapping_or_empty(data.get("incomplete_details")).get("reason")
+    reason = text_in(data.get("incomplete_details"), "reason")
     finish = "tool_calls" if calls else "stop"
     if data.get("status") == "incomplete":
-        finish = _INCOMPLETE.get(str(reason), "length")
+        finish = _INCOMPLETE.get(reason, "length")
     elif refusal and (not text or parts[-1].get("type") == "refusal"):
         text, finish = text or refusal, "refusal"
     usage = _usage(mapping_or_empty(data.get("usage")), text)
     # A server that leaves the status out says with its usage or its output that the reply is whole.
     is_told = data.get("status") is not None or (usage.estimated and not data.get("output"))
-    if is_told and data.get("status") not in _WHOLE:
+    if is_told and text_in(data, "status") not in _WHOLE:
         raise Fault("malformed", f"the reply has the status {data.get('status')!r}: {quoted(answer.body)}", billed=True)
     return native_reply(
         answer,
@@ -305,7 +305,7 @@ def _reply(data: Mapping[str, Any], answer: Answer) -> Reply:
             "model": data.get("model"),
             "logprobs": [entry for part in parts for entry in items_of(part.get("logprobs"))],
             "service_tier": _tier(data),
-            "stop_reason": reason if reason not in {None, "max_output_tokens", "content_filter"} else "",
+            "stop_reason": reason if reason not in {"max_output_tokens", "content_filter"} else "",
             "message": refusal if refusal != text else "",
         },
     )

@@ -266,7 +266,7 @@ def _could_hold(values: Sequence[Json], expression: str) -> bool:
     for value in values:
         if not isinstance(value, Mapping | list):
             continue
-        with contextlib.suppress(ValueError, TypeError):
+        with contextlib.suppress(ValueError, TypeError, RecursionError):
             if search(_filled(value, at_top=True)) is not None:
                 return True
     return False

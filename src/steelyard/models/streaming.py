@@ -93,7 +93,7 @@ def opened(value: Json) -> Json:
             return value
         try:
             value = json.loads(inner)
-        except ValueError:
+        except (ValueError, RecursionError):
             return value
     return value
 
@@ -378,15 +378,21 @@ class _Joined:
                 function = call.setdefault("function", {})
                 for name in ("name", "arguments"):
                     if isinstance(function_part.get(name), str):
-                        function[name] = function.get(name, "") + function_part[name]
+                        function.setdefault(name, []).append(function_part[name])
 
     def completion(self) -> Mapping[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": None}
         message |= {name: "".join(parts) for name, parts in self.texts.items()}
         if self.calls:
-            message["tool_calls"] = [self.calls[index] for index in sorted(self.calls)]
+            message["tool_calls"] = [_whole_call(self.calls[index]) for index in sorted(self.calls)]
         choice = {"message": message, "finish_reason": self.finish, "logprobs": {"content": self.logprobs}}
         return {**self.head, "choices": [choice], _ERROR: self.error}
+
+
+def _whole_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    """A call of a tool with the parts of its name and its arguments joined."""
+    function = {name: "".join(parts) for name, parts in call.get("function", {}).items()}
+    return {**call, "function": function} if "function" in call else {**call}
 
 
 _READERS: Final[Mapping[Framing, Callable[[str], Iterator[Any]]]] = MappingProxyType(
