@@ -81,7 +81,9 @@ def test_the_page_of_a_sample_shows_labels_and_the_verdicts_of_the_other_run(ser
     page = text_of(viewer, f"/run/{run.id}/s/q4")
     assert "Labels Correct fail ann, 2026-03-01" in page
     assert f"exam: judges ours {judges.id} Correctness strict 1 " in page
-    assert f'href="/run/{judges.id}/s/q4"' in viewer.ask(f"/run/{run.id}/s/q4")[2]
+    page = viewer.ask(f"/run/{run.id}/s/q4")[2]
+    assert f'href="/run/{judges.id}/s/q4"' in page
+    assert re.search(r'Correctness strict <span class="v bad strong">.*<span>1</span>', page), "it says that 1 fails"
     assert "Labels" not in text_of(viewer, f"/run/{run.id}/s/q39").split("Calls")[0]
 
 
@@ -118,6 +120,7 @@ def test_a_side_of_many_pairs_leads_to_all_of_its_own(tmp_path):
         page = viewer.ask(f"/run/{runs['a vs g'].id}/s/q0")[2]
     for side in "ag":
         assert f'href="/run/{runs[side].id}/s/q0"' in page, "a run that only answered has a page of the sample as well"
+    assert page.count("no verdict of its own") == 2
 
 
 def test_stored_runs_and_a_later_run_of_their_pairs_lead_to_each_other(tmp_path):

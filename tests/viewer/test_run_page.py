@@ -16,6 +16,8 @@ from tests.report.judging_suite import pairwise_runs
 from tests.viewer.conftest import exam, first, second, serving
 
 from steelyard import Options, Output, Sample, Suite, compare, evaluate_suite
+from steelyard.analysis.comparison.baseline import baseline_text
+from steelyard.config.given import note_given
 from steelyard.errors import ConfigError
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.evaluation.rescore import rescore
@@ -589,6 +591,24 @@ def test_the_page_says_whether_the_gate_holds_and_looks_again_when_its_baseline_
         rescored = viewer.ask(f"/run/{later.id}")[2]
         gates = [re.search(r'<section[^>]* id="gate".*?</section>', text, re.DOTALL)[0] for text in (page, rescored)]
         assert gates[0] != gates[1]
+
+
+def test_the_head_of_a_run_says_whether_its_gate_holds_and_a_new_baseline_file_is_seen(tmp_path):
+    file, how = tmp_path / "base.json", RunConfig(tmp_path / "s.db")
+    gate = {"no_regression": {"solve_rate": 0.02}, "baseline": str(file)}
+    targets = {"bad": lambda _: "A", "good": lambda sample: sample.reference}
+    bad, good = evaluate_suite(Suite("S", "choice", exam(40), targets, (Choice(),)), how=how)
+    file.write_text(baseline_text(good.data()), encoding="utf-8")
+    (run,) = evaluate_suite(Suite("S", "choice", exam(40), {"new": lambda _: "A"}, (Choice(),), gate=gate), how=how)
+    with serving(tmp_path / "s.db") as viewer:
+        assert "gate not decided" in viewer.ask(f"/run/{run.id}")[2], "this file was given to no command"
+        note_given(file)
+        assert "gate does not hold" in viewer.ask(f"/run/{run.id}")[2]
+        file.write_text(baseline_text(bad.data()), encoding="utf-8")
+        page = viewer.ask(f"/run/{run.id}")[2]
+        assert "gate does not hold" not in page
+        assert re.search(r'<a href="#gate">.*gate (holds|not decided)', page)
+        assert "#gate" not in viewer.ask(f"/run/{bad.id}")[2], "it has no gate"
 
 
 @pytest.mark.parametrize("stored", [{"solve_rate": "about 0.9"}, [">= 0.9"]])

@@ -304,6 +304,8 @@ def test_a_running_run_is_neither_deleted_nor_pinned_and_compared_with_nothing(s
         assert f"It cannot be pinned as a baseline: run {writer.run.id} is running" in offered
         assert "It can be deleted when it has ended." in offered
         assert 'class="ongoing" role="status"' in offered
+        assert "No sample is done yet" in offered
+        assert "No sample matches" not in offered
         assert "is running" in served.ask(address)[2]
         status, _, text = served.post(address, f"name={writer.run.id}")
         assert (status, "is deleted when it has ended" in text) == (422, True)

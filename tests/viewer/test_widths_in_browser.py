@@ -6,9 +6,11 @@ import pytest
 from tests.browser.conftest import address
 from tests.viewer.conftest import serving
 
-from steelyard import Output, Sample, Score, Suite, evaluate, evaluate_suite
+from steelyard import Judge, Output, Sample, Score, Scripted, Suite, evaluate, evaluate_suite
 from steelyard.evaluation.evaluate import RunConfig
+from steelyard.scorers import Preference
 from steelyard.scorers.choice import Choice
+from steelyard.targets.replay import Pair
 
 LINES = """(selector) => [...document.querySelectorAll(selector)].flatMap(cell => {
   const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), lines = [];
@@ -110,6 +112,21 @@ def test_on_a_phone_the_label_panel_follows_the_output_and_a_button_at_the_top_l
     assert tops == sorted(tops)
     assert tops[1] > 500, "below the fold"
     assert 0 <= shown < 500
+
+
+def test_words_of_the_label_buttons_of_a_pair_are_not_broken(tmp_path, browse):
+    targets = {"sentences": lambda _: "short", "paragraphs": lambda _: "long", "both": Pair("sentences", "paragraphs")}
+    scorers = {"both": (Preference(Judge(Scripted(default="[[A]]"))),)}
+    suite = Suite("s", "pairwise", [Sample("q0", "Which?")], targets, (), scorers_of=scorers)
+    judging = evaluate_suite(suite, store=tmp_path / "s.db")[-1]
+
+    async def visit(page):
+        buttons = await page.run("document.querySelectorAll('.two .btn').length")
+        return await page.run(f"({LINES})('.two .btn')"), buttons
+
+    with serving(tmp_path / "s.db") as viewer:
+        where = address(viewer, f"/run/{judging.id}/s/q0")
+        assert browse(where, visit, viewport={"width": 1280, "height": 800}) == ([], 3)
 
 
 LONG_NAMES = [f"execution accuracy of the {rule} rule" for rule in ("first", "second", "third", "fourth", "fifth")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -33,7 +34,7 @@ def history_routes(pages: Pages) -> list[Route]:
             "suite_history.html.j2",
             suite=past.suite,
             title=history_title(past),
-            sections=_with_links(pages, past),
+            sections=list(_with_links(pages, past)),
             targets=sorted({run.target for run in runs}),
             target=request.query_params.get("target", ""),
             scores=list(dict.fromkeys(name for run in runs for name in run.score_order)),
@@ -44,25 +45,22 @@ def history_routes(pages: Pages) -> list[Route]:
     return [Route("/history/{suite:any}", over_time)]
 
 
-def _with_links(pages: Pages, past: History) -> list[Section]:
+def _with_links(pages: Pages, past: History) -> Iterator[Section]:
     """The sections, each point of the chart leading to the run's comparison with the one before, or to the run."""
     links = (
         RunLink(run.run, run.change.before, past.score) if run.change is not None else RunLink(run.run)
         for run in past.runs
     )
     addresses = [linked_page(pages.address, link) for link in links]
-    sections = []
     for section in history_sections(past):
-        chart = section.chart
-        if isinstance(chart, TimelineChart):
+        if isinstance(chart := section.chart, TimelineChart):
             points = tuple(
                 replace(point, link=address, label=f"{run.target} {run.run}")
                 for point, run, address in zip(chart.points, past.runs, addresses, strict=True)
             )
-            sections.append(replace(section, chart=replace(chart, points=points)))
+            yield replace(section, chart=replace(chart, points=points))
         else:
-            sections.append(section)
-    return sections
+            yield section
 
 
 def past_runs(pages: Pages, request: Request) -> History:

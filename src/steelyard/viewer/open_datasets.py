@@ -23,7 +23,7 @@ from steelyard.people.named_datasets import (
 )
 from steelyard.report.run_texts import one_line
 from steelyard.store import Run
-from steelyard.viewer.pages import Pages, Stamp, stamp_of
+from steelyard.viewer.pages import Pages, stamp_of
 
 _KEPT: Final = 2
 """Files whose rows are cached: 100,000 rows take some 12 megabytes."""
@@ -64,7 +64,7 @@ class OpenDatasets:
     def __init__(self, pages: Pages) -> None:
         self._store = pages.store
         self._known: dict[tuple[str, str], RunDataset | None] = {}
-        self._files: dict[str, tuple[Stamp, DatasetFile]] = {}
+        self._files: dict[str, tuple[tuple[int, ...], DatasetFile]] = {}
 
     def all(self) -> list[NamedDataset]:
         """Every dataset that a run names."""

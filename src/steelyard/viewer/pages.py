@@ -57,7 +57,6 @@ _COMPUTED: Final = 12
 _RECORDS: Final = 1_000_000
 """The most records of the runs behind them, together: ids of 100,000 samples whose verdict changed take 7 MB."""
 T = TypeVar("T")
-Stamp = tuple[int, int, int, int]
 
 
 class Pages:
@@ -283,7 +282,7 @@ class Pages:
         return self.page(request, template, status=status, title=title, text=text, typed=typed)
 
 
-def stamp_of(path: Path) -> Stamp:
+def stamp_of(path: Path) -> tuple[int, ...]:
     """What of a file changes with its content; zeros where there is none."""
     try:
         about = path.stat(follow_symlinks=False)

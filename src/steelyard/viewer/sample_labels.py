@@ -26,7 +26,7 @@ from steelyard.people.labels import add_labels
 from steelyard.report.judge_reasons import named_verdict
 from steelyard.store import Run
 from steelyard.store.related_runs import labels_of_sample, related_runs
-from steelyard.types import Label, LabelKind
+from steelyard.types import Label, LabelKind, Record
 from steelyard.viewer.forms import Form, typed_text
 from steelyard.viewer.named_address import sample_address
 from steelyard.viewer.pages import Pages
@@ -70,8 +70,8 @@ def sample_opinions(run: Run, sample: str) -> Mapping[str, Any]:
     by_repeat: dict[int, list[ShownLabel]] = {}
     for label in labels_of_sample(run, sample):
         by_repeat.setdefault(label.repeat, []).append(_shown(label, run))
-    others = [_other(related, sample) for related in related_runs(run)]
-    return {"labels": by_repeat, "others": list(filter(None, others))}
+    others = [_other(each, records) for each in related_runs(run) if (records := each.records_of([sample]))]
+    return {"labels": by_repeat, "others": others}
 
 
 def labels_text(labels: Sequence[Label], run: Run) -> str:
@@ -84,11 +84,9 @@ def labels_text(labels: Sequence[Label], run: Run) -> str:
     return " · ".join(f"{', '.join(texts)} ({author})" for author, texts in said.items())
 
 
-def _other(run: Run, sample: str) -> OtherVerdicts | None:
-    """The verdicts of another run on a sample, empty where it has only an answer; None where it has no record of it."""
-    words, records = VerdictWords.plain(run), run.records_of([sample])
-    if not records:
-        return None
+def _other(run: Run, records: Sequence[Record]) -> OtherVerdicts:
+    """The verdicts of another run on a sample, empty where it has only an answer."""
+    words = VerdictWords.plain(run)
     cells = ((score, words.cell(record, score.name)) for record in records for score in record.scores)
     verdicts = tuple((state, text, score_title(score.name), score.reason) for score, (state, text, _) in cells)
     return OtherVerdicts(f"{run.suite} {run.target} {run.id}", run.id, verdicts)
