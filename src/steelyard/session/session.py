@@ -113,7 +113,7 @@ class Session:
 
     def _wire(self) -> HttpWire:
         if self._opened_wire is None:
-            from steelyard.session.wire import HttpWire  # aiohttp is a fifth of the start of a run that sends nothing
+            from steelyard.session.wire import HttpWire  # aiohttp is a tenth of the start of a run that sends nothing
 
             self._opened_wire = HttpWire(self.secrets)
         return self._opened_wire
