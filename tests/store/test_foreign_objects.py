@@ -53,6 +53,15 @@ ON_SERVER = {
     "a generated column": ["ALTER TABLE event ADD COLUMN other TEXT GENERATED ALWAYS AS (author) STORED"],
     "a default that is computed": ["ALTER TABLE event ADD COLUMN other TEXT DEFAULT lower('A')"],
     "row security": ["ALTER TABLE event ENABLE ROW LEVEL SECURITY"],
+    "a table that inherits": ["CREATE TABLE other () INHERITS (event)"],
+    "a type of its own": [
+        "CREATE DOMAIN kind_of_text AS TEXT CHECK (length(VALUE) > 0)",
+        "ALTER TABLE event ADD COLUMN other kind_of_text",
+    ],
+}
+IN_THE_PLACE_OF_THE_SERVERS = {
+    "an operator": ["CREATE OPERATOR = (LEFTARG = varchar, RIGHTARG = varchar, FUNCTION = {schema}.equal)"],
+    "a function": ["ALTER FUNCTION {schema}.equal RENAME TO lower"],
 }
 
 
@@ -95,6 +104,24 @@ def test_a_schema_of_a_server_with_an_object_that_acts_is_refused_too(on_server,
     change(on_server, statements)
     with pytest.raises(StoreError, match=r"is refused, nothing of it was read: its schema holds (other|event)\b"):
         Store(on_server)
+
+
+@pytest.mark.parametrize("statements", IN_THE_PLACE_OF_THE_SERVERS.values(), ids=IN_THE_PLACE_OF_THE_SERVERS)
+def test_what_another_role_puts_in_the_place_of_the_servers_is_refused(on_server, server, statements):
+    """PostgreSQL takes the operator that is nearest in its types, and ran it with the rights of who listed the runs."""
+    Store(on_server, create_missing=True).close()
+    name = on_server.rpartition("schema=")[2]
+    equal = "(varchar, varchar) RETURNS bool LANGUAGE sql AS 'SELECT $1::text OPERATOR(pg_catalog.=) $2::text'"
+    role = f"other_of_{name}"
+    change(on_server, [f"CREATE ROLE {role}", f"GRANT ALL ON SCHEMA {name} TO {role}"])
+    try:
+        change(on_server, [f"SET ROLE {role}", f"CREATE FUNCTION {name}.equal{equal}"])
+        Store(on_server).close()  # nothing of ours is called so
+        change(on_server, [f"SET ROLE {role}", *(statement.format(schema=name) for statement in statements)])
+        with pytest.raises(StoreError, match=r"its schema holds (=|lower)\."):
+            Store(on_server)
+    finally:
+        change(on_server, [f"DROP OWNED BY {role} CASCADE", f"DROP ROLE {role}"])
 
 
 def test_many_objects_and_long_names_make_a_short_message(copied):

@@ -43,8 +43,20 @@ _ACTING: Final = """WITH ours AS (
         JOIN pg_catalog.pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
         WHERE pg_get_expr(d.adbin, d.adrelid) ~ '[(]'
         AND pg_get_expr(d.adbin, d.adrelid) !~ '^nextval[(]''[^'']*''::regclass[)]$'
+    UNION SELECT attname::text FROM pg_catalog.pg_attribute JOIN ours ON attrelid = ours.oid
+        JOIN pg_catalog.pg_type t ON t.oid = atttypid WHERE t.typnamespace <> 'pg_catalog'::regnamespace
+    UNION SELECT inhrelid::regclass::text FROM pg_catalog.pg_inherits JOIN ours ON inhparent = ours.oid
+    UNION SELECT p.name::text FROM (
+            SELECT oprname, oprnamespace, oprowner FROM pg_catalog.pg_operator
+            UNION ALL SELECT proname, pronamespace, proowner FROM pg_catalog.pg_proc
+        ) p(name, namespace, owner)
+        JOIN pg_catalog.pg_namespace n ON n.oid = p.namespace JOIN pg_catalog.pg_roles r ON r.oid = p.owner
+        WHERE n.nspname = :schema AND NOT r.rolsuper AND r.rolname <> current_user AND (
+            p.name IN (SELECT proname FROM pg_catalog.pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace)
+            OR p.name IN (SELECT oprname FROM pg_catalog.pg_operator WHERE oprnamespace = 'pg_catalog'::regnamespace))
     ORDER BY 1"""
-"""What acts when a table is read or written."""
+"""What acts when a table is read or written. A function or operator of the schema that is called as one of the server's
+acts too: `=` of two varchars is nearer to a column than the server's own, which is of texts."""
 _TAKE: Final = "SELECT pg_try_advisory_lock(:key)"
 _SHARE: Final = "SELECT pg_advisory_lock_shared(:key)"
 _RELEASE: Final = "SELECT pg_advisory_unlock(:key)"
@@ -128,7 +140,7 @@ class PostgresSchema:
             connection.execute(f'CREATE SCHEMA "{schema}"')
 
     def acting_objects(self, connection: Connection) -> list[str]:
-        """Views in the place of our tables, and triggers, rules, policies and expressions on them."""
+        """Views in the place of our tables, what acts on them, and what others put in the place of the server's."""
         names = [*(table.name for table in tables_of("postgresql")), SEARCH_WORDS]
         return list(connection.execute(_ACTING, {"schema": self.where.schema, "names": names}).scalars())
 
