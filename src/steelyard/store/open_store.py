@@ -259,8 +259,8 @@ def _refuse(where: Path | Address, objects: Sequence[str]) -> None:
     if objects:
         raise StoreError(
             f"{where} is refused, nothing of it was read: its schema holds {listed_names(objects)}. A store has no "
-            "views, triggers, virtual tables, functions or expressions, and lacks no index. If you made these, drop them; "
-            "if the store came from somebody else, ask for another copy"
+            "views, triggers, virtual tables, functions or expressions, and lacks no index. If you made these, drop "
+            "them; if the store came from somebody else, ask for another copy"
         )
 
 
