@@ -38,11 +38,11 @@ _MYSQL = f"""
 CREATE TABLE teams (id int PRIMARY KEY, title varchar(40) NOT NULL)|
 CREATE TABLE staff (id int unsigned PRIMARY KEY, name varchar(40) NOT NULL,
     team_id int, born date, pay decimal(10, 2) COMMENT 'a month, in euros', note text,
-    facts json DEFAULT '{{"city": "Rome"}}', mood enum('sad', 'ok') DEFAULT 'ok', flags bit(3) DEFAULT b'101',
+    facts json, mood enum('sad', 'ok') DEFAULT 'ok', flags bit(3) DEFAULT b'101',
     raw varbinary(9) DEFAULT x'0102', small float DEFAULT 1.1, nothing date DEFAULT '0000-00-00',
     FULLTEXT (name), FOREIGN KEY (team_id) REFERENCES teams (id)) COMMENT 'people who work here'|
-CREATE SEQUENCE numbers|
-{_ROWS}
+{_ROWS}|
+UPDATE staff SET facts = '{{"city": "Rome"}}'
 """
 
 
@@ -127,6 +127,8 @@ def mysql():
         run("SET SESSION sql_mode = ''")
         for statement in _statements(_MYSQL):
             run(statement)
+        if "MariaDB" in admin.get_server_info():
+            run("CREATE SEQUENCE numbers")
         run(f"CREATE USER '{name}'@'%' IDENTIFIED BY '{PASSWORD}'")
         run(f"GRANT SELECT, SHOW VIEW ON {name}.* TO '{name}'@'%'")
         url = f"mysql://{name}:${{READER}}@{login.host}:{login.port}/{name}"

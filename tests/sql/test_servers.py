@@ -245,6 +245,8 @@ def test_role_that_may_become_one_that_writes_is_refused(ground):
 
 def test_role_within_a_role_of_mariadb_that_is_not_active_counts_by_what_it_may():
     with server_ground.mysql() as ground, ground.sandbox() as sandbox:
+        if "MariaDB" not in ground.run("SELECT VERSION()")[0][0]:
+            pytest.skip("on MySQL the rights of a role are those of all within it")
         user = Server(ground.url).login(lambda text: text.replace("${READER}", "x")).user
         outer, inner = f"{user}_outer", f"{user}_inner"
         try:
@@ -274,7 +276,7 @@ def test_file_of_certificates_that_cannot_be_read_is_named():
 
 def test_superuser_is_refused(ground):
     url = server_ground.MYSQL if ground.database.engine == "mysql" else server_ground.servers.SERVER
-    with ground.sandbox() as sandbox, pytest.raises(ConfigError, match=r"superuser|it has ALL PRIVILEGES"):
+    with ground.sandbox() as sandbox, pytest.raises(ConfigError, match=r"superuser|it has (ALL PRIVILEGES|ALTER)"):
         sandbox.check_server(Server(url))
 
 

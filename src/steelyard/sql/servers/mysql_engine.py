@@ -114,6 +114,7 @@ class MysqlEngine(ServerSession):
             )
             [[backend, version, mode]] = _rows(connection, "SELECT CONNECTION_ID(), VERSION(), @@SESSION.sql_mode")
             self._connection, self._is_mariadb = connection, "mariadb" in str(version).lower()
+            _check_version(str(version))
             # Backslashes escape in texts: the check of statements reads them so.
             modes = [name for name in str(mode).split(",") if name != "NO_BACKSLASH_ESCAPES"]
             self._sql_mode = ",".join(modes)
@@ -261,6 +262,20 @@ class MysqlEngine(ServerSession):
             own += [str(grant) for (grant,) in _rows(self._connection, "SHOW GRANTS")]
         _rows(self._connection, f"SET ROLE {quoted(str(active), 'mysql') if active else 'NONE'}")
         return own
+
+
+def _check_version(version: str) -> None:
+    """Refuse a server that has no limit of time for a statement.
+
+    >>> _check_version("8.4.2")
+    >>> _check_version("10.11.19-MariaDB")
+    >>> _check_version("5.6.24")
+    Traceback (most recent call last):
+    RuntimeError: MySQL 5.6.24 cannot end a statement that takes too long; 5.7.8 or newer is needed
+    """
+    number = tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+    if number < (5, 7, 8):
+        raise RuntimeError(f"MySQL {version[:40]} cannot end a statement that takes too long; 5.7.8 or newer is needed")
 
 
 def _privileges(granted: str) -> set[str]:
