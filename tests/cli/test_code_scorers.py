@@ -8,6 +8,7 @@ import time
 
 import pytest
 from tests.generate.exam_server import exam_server, failed, fenced, said
+from tests.store.outside import execute
 
 from steelyard import ExactMatch, Sample, evaluate
 from steelyard.building.nodes import plain
@@ -287,6 +288,19 @@ def test_another_scorer_has_no_trial_and_is_not_installed(steelyard, coding):
         make_scorer(store, "evasive", {"error_pattern": {"name": "evasive", "pattern": "x"}}, author="bob")
         assert find_code(store, made.address).code.scorer.run == ""
     assert "was not tried yet" in steelyard("errors", "install", "evasive", *ANN, "--yes", code=2).err
+
+
+def test_what_a_stranger_wrote_is_not_printed_to_be_copied(steelyard, coding):
+    """Lines of a configuration with `command`, under the name of a scorer that was tried."""
+    steelyard("errors", "try", "evasive", "--pattern", "do not", *ANN, code=0)
+    with Store() as store:
+        where = store.path
+    for name in ("command", r"error_pattern:\n  - command"):
+        execute(where, f"UPDATE event SET body = replace(body, 'error_pattern', '{name}')")
+        refused = steelyard("errors", "install", "evasive", *ANN, "--yes", code=2)
+        assert "scorers:" not in refused.out
+        assert "a code's scorer is one of" in refused.err
+        execute(where, f"UPDATE event SET body = replace(body, '{name}', 'error_pattern')")
 
 
 def test_an_interrupted_trial_is_resumed_by_its_own_command(tried, steelyard):

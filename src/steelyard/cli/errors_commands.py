@@ -19,8 +19,8 @@ from steelyard.cli.options import model_and_config, named_run, named_runs, same_
 from steelyard.cli.output import exit_code, print_lines, write_text
 from steelyard.errors import ConfigError
 from steelyard.escaping import visible
-from steelyard.generate.code_trial import CodeTrial, TrialPlan, trial_suite, try_code
-from steelyard.people.code_scorer import judge_config, pattern_config, score_name, scorer_yaml
+from steelyard.generate.code_trial import CodeTrial, TrialPlan, scorer_lines, trial_suite, try_code
+from steelyard.people.code_scorer import judge_config, pattern_config, score_name
 from steelyard.people.coding_sheet import coding_sheet, read_coding_sheet, store_notes
 from steelyard.people.codings import NamedCode, change_code, codings, draw_coding, find_code, find_coding, read_coding
 from steelyard.plain_json import field_values
@@ -252,7 +252,7 @@ def errors_install(
                 f"steelyard errors try {named.address}{store_option(store)}"
             )
         page = CodingPage.of(opened, named.coding)
-        lines = scorer_yaml(scorer.config)
+        lines = scorer_lines(scorer.config)
         if not as_json:
             _print_sections(page, named)
             print_lines([f"\n{lines}\n\n"])  # to be copied: without colours, and lines are not broken

@@ -18,6 +18,7 @@ from steelyard.evaluation.evaluate import RunConfig, evaluate_suite
 from steelyard.evaluation.objects import Options, Suite
 from steelyard.generate.resuming import Evaluate, run_step
 from steelyard.models.budget import Budget
+from steelyard.people.code_scorer import scorer_yaml
 from steelyard.people.codings import Coding, NamedCode, find_code, write_scorer, write_trial
 from steelyard.people.error_codes import CodingState
 from steelyard.prompts.template import is_template_file
@@ -112,6 +113,29 @@ def error_scorer(config: Mapping[str, Any], judge: Judge | None = None) -> Score
     >>> error_scorer({"error_pattern": {"name": "apology", "pattern": "sorry"}}).name
     'apology'
     """
+    kind, keys = _checked(config)
+    settings = {key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()}
+    if kind == _JUDGE:
+        if judge is None:
+            raise ConfigError("this scorer needs a model: name it with --model NAME or --model-config FILE")
+        settings["judge"] = judge
+    scorer = find("scorer", kind)(**settings)
+    check_options(scorer)
+    return scorer  # type: ignore[no-any-return]  # the registry holds classes of any kind
+
+
+def scorer_lines(config: Mapping[str, Any]) -> str:
+    """The lines of a configuration that add the stored scorer of a code.
+
+    Raises:
+        ConfigError: it is no scorer that can be tried: whoever can write the store could have a person copy a command.
+    """
+    _checked(config)
+    return scorer_yaml(config)
+
+
+def _checked(config: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The kind of a stored scorer and its keys."""
     if len(config) != 1 or next(iter(config)) not in _SCORERS:
         raise ConfigError(f"a code's scorer is one of {' and '.join(_SCORERS)}, not {', '.join(config) or 'nothing'}")
     [(kind, keys)] = config.items()
@@ -122,14 +146,7 @@ def error_scorer(config: Mapping[str, Any], judge: Judge | None = None) -> Score
     # A scorer is stored, and whoever can write the store must not have a file of this machine sent to a model.
     if (template := keys.get("template", "")) and (not isinstance(template, str) or is_template_file(template)):
         raise ConfigError(f"{kind}: the template of a stored scorer is the text itself, not the name of a file")
-    settings = {key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()}
-    if kind == _JUDGE:
-        if judge is None:
-            raise ConfigError("this scorer needs a model: name it with --model NAME or --model-config FILE")
-        settings["judge"] = judge
-    scorer = find("scorer", kind)(**settings)
-    check_options(scorer)
-    return scorer  # type: ignore[no-any-return]  # the registry holds classes of any kind
+    return kind, keys
 
 
 def make_scorer(

@@ -16,7 +16,8 @@ from starlette.routing import Route
 
 from steelyard.constraints import check_options
 from steelyard.errors import ConfigError
-from steelyard.people.code_scorer import PATTERN, judge_config, pattern_config, score_name, scorer_yaml
+from steelyard.generate.code_trial import scorer_lines
+from steelyard.people.code_scorer import PATTERN, judge_config, pattern_config, score_name
 from steelyard.people.codings import (
     Coding,
     assign_code,
@@ -109,7 +110,7 @@ class _CodePages:
             score=score_name(code.name),
             scorer=scorer_words(code),
             is_pattern=code.scorer is not None and PATTERN in code.scorer.config,
-            yaml=scorer_yaml(code.scorer.config) if code.scorer else "",
+            yaml=scorer_lines(code.scorer.config) if code.scorer else "",
             command=f"steelyard errors try {coding.id}/{code.id}",
             store_option=self.codings.store_option(),
             trial=trial_section(code, trial, samples) if trial else None,
