@@ -330,7 +330,7 @@ def test_a_value_that_an_option_refuses_is_told_with_its_row(configured):
 def test_a_label_outside_of_the_set_is_told_with_its_row_before_anything_is_sent(configured):
     with pytest.raises(ConfigError) as caught:
         configured(f"models: a\n{ENDPOINT}scorers: [{{label: {{labels: [bug, other]}}}}]\n")
-    assert "'rows.csv line 3 column A' expects 'billing', which is not among labels" in str(caught.value)
+    assert "'rows.csv line 3' expects 'billing', which is not among labels" in str(caught.value)
 
 
 def test_few_short_expected_outputs_are_labels(configured):

@@ -134,6 +134,11 @@ def test_every_defect_is_named_with_its_place(tmp_path):
     assert [sample.input for sample in remaining.samples] == ["Sound?"]
 
 
+def test_a_row_with_two_defects_is_one_row_that_is_left_out(tmp_path):
+    rows = [{"question": " ", "answerable": "perhaps"}, {"question": "Sound?"}]
+    assert "1 row with a defect was left out (skip_bad)" in load(lines(tmp_path, rows), skip_bad=True).notes
+
+
 @given(
     st.dictionaries(
         st.sampled_from(["source", "document", "page", "start", "end", "chunk"]),

@@ -192,7 +192,7 @@ def test_every_defect_is_found_in_one_pass_with_its_place(tmp_path, folder):
         "a.json entry 9 key schema: schema is an object, not a text",
     ]
     data = loaded(path, folder, skip_bad=True)
-    assert (data.n, data.skipped) == (2, 8)
+    assert (len(data), len(data.defects)) == (2, 8)
     assert [sample.metadata["position"] for sample in data.samples] == [0, 9]
 
 
@@ -206,8 +206,8 @@ def test_a_dataset_without_a_column_of_databases_is_refused_once_and_not_row_by_
     rows = [{"question": f"q{no}", "sql": "SELECT 1", "dbx": "concert"} for no in range(3)]
     with pytest.raises(ConfigError, match=r"a.json: no column names a database.*question, sql, dbx.*columns: \{db_id"):
         loaded(written(tmp_path / "a.json", rows), folder)
-    assert loaded(tmp_path / "a.json", folder, columns={"db_id": "dbx"}).n == 3
-    assert loaded(tmp_path / "a.json").n == 3
+    assert len(loaded(tmp_path / "a.json", folder, columns={"db_id": "dbx"})) == 3
+    assert len(loaded(tmp_path / "a.json")) == 3
 
 
 def test_a_comma_that_is_not_in_quotes_is_a_defect(tmp_path):
@@ -269,5 +269,5 @@ def test_a_folder_without_databases_is_refused(tmp_path):
 
 
 def test_a_dataset_without_rows_is_refused(tmp_path):
-    with pytest.raises(DataError, match="no row below its header"):
+    with pytest.raises(DataError, match="there is no valid row"):
         loaded(written(tmp_path / "a.csv", "question,sql\n"))

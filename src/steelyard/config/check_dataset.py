@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from steelyard.data.columns import HEAD_ROWS, find_layout
 from steelyard.data.headers import by_header, normalized
 from steelyard.data.load import read_tables
-from steelyard.data.rows import RowDataset, left_out_note
+from steelyard.data.rows import LEFT_OUT, RowDataset
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Defect, Row, Table, render
 from steelyard.errors import ConfigError, bounded, did_you_mean
@@ -37,7 +37,7 @@ from steelyard.suites.rag import count_documents, load_rag
 from steelyard.suites.tables import ROLES as TABLES
 from steelyard.suites.tables import load_tables
 from steelyard.suites.text2sql.rows import ROLES as SQL
-from steelyard.suites.text2sql.rows import Text2SqlData, Text2SqlSamples, load_text2sql
+from steelyard.suites.text2sql.rows import load_text2sql
 from steelyard.types import Sample
 
 _LEAST: Final = 2
@@ -244,7 +244,7 @@ def check_references(suite: Suite, environment: Mapping[str, str] = MappingProxy
         ConfigError: an engine is not installed or cannot be confined on this machine.
     """
     located: Iterable[tuple[str, Sample]] = (("", sample) for sample in suite.samples)
-    if isinstance(suite.samples, RowDataset | Text2SqlSamples):
+    if isinstance(suite.samples, RowDataset):
         located = suite.samples.located()
     for scorer in suite.scorers:
         if isinstance(scorer, SqlResult | TableMetrics):
@@ -380,7 +380,7 @@ def _choice(files: SampleFiles) -> CheckedData:
 
 def _text2sql(files: SampleFiles, databases: Path | None, *, references: bool) -> CheckedData:
     data = load_text2sql(_lenient(files), databases=databases)
-    findings = _with_memory(SqlResult(databases=databases), data.samples.located()) if references else ()
+    findings = _with_memory(SqlResult(databases=databases), data.located()) if references else ()
     return replace(_checked(files, data, "databases", data.databases), references=findings)
 
 
@@ -406,17 +406,16 @@ def _lenient(files: SampleFiles) -> SampleFiles:
     return replace(files, skip_bad=True)
 
 
-def _checked(files: SampleFiles, data: RowDataset | Text2SqlData, what: str, counts: Mapping[str, int]) -> CheckedData:
+def _checked(files: SampleFiles, data: RowDataset, what: str, counts: Mapping[str, int]) -> CheckedData:
     groups = Counter(sample.group for sample in data.samples)
     # Defects are collected in any case; only with --skip-bad a run would leave their rows out.
-    skipped = "" if files.skip_bad else left_out_note(len(data.defects))
     return CheckedData(
         len(data.samples),
         data.mapping,
         what,
         counts,
         data.defects,
-        tuple(note for note in data.notes if note != skipped),
+        tuple(note for note in data.notes if files.skip_bad or not note.endswith(LEFT_OUT)),
         groups=groups if any(groups) or what == "groups" else {},
         skip_bad=files.skip_bad,
     )

@@ -395,6 +395,9 @@ class RowDataset:
         return len(self.samples)
 
 
+LEFT_OUT: Final = "left out (skip_bad)"
+"""The end of the note on rows that were left out for a defect."""
+
 SampleOf = Callable[[OpenTable, Row, int, dict[str, str], list[Defect]], Sample]
 """Makes a sample from a row and its position over all files; the last arguments collect ids and defects.
 
@@ -418,9 +421,11 @@ def read_rows(
     """
     tables, notes = opened or open_tables(files, roles)
     defects: list[Defect] = []
+    ids: dict[str, str] = {}
     places: dict[str, str] = {}
     positions = count()
     valid: list[Sample] = []
+    left_out = 0
     for table in tables:
         for row, position in zip(table.rows(), positions, strict=False):
             if table.leaves_out(row):
@@ -428,36 +433,14 @@ def read_rows(
             table.unused.see(row)
             refuse_many(defects)
             before = len(defects)
-            if faults := table.faults(row):
-                defects.extend(faults)
+            defects.extend(table.faults(row))
+            sample = sample_of(table, row, position, ids, defects) if len(defects) == before else None
+            if sample is None or len(defects) > before:
+                left_out += 1
                 continue
-            sample = sample_of(table, row, position, places, defects)
-            if len(defects) == before:
-                metadata = {**table.unused.values(row), **sample.metadata, **table.table.origin}
-                valid.append(replace(sample, metadata=metadata))
-    return row_dataset(files, (tables, notes), valid, defects, places)
-
-
-def row_dataset(
-    files: SampleFiles,
-    opened: OpenTables,
-    valid: Sequence[Sample],
-    defects: Sequence[Defect],
-    places: Mapping[str, str],
-) -> RowDataset:
-    """The dataset of what was read: the selected samples, each with a value for every unused column.
-
-    Args:
-        files: which rows were read.
-        opened: the tables and notes.
-        valid: the valid samples.
-        defects: those of the other rows.
-        places: id -> the place of its row.
-
-    Raises:
-        DataError: rows have defects and `skip_bad` is off, or no valid row is left.
-    """
-    tables, notes = opened
+            metadata = {**table.unused.values(row), **sample.metadata, **table.table.origin}
+            valid.append(replace(sample, metadata=metadata))
+            places[sample.id] = table.location(row)
     if defects and not files.skip_bad:
         refuse(defects)
     if not valid:
@@ -473,7 +456,7 @@ def row_dataset(
         for index, sample in enumerate(valid)
         if index in chosen
     )
-    about = (*notes, *notes_on_columns(tables), *about_selection(files, len(samples), len(defects)))
+    about = (*notes, *notes_on_columns(tables), *about_selection(files, len(samples), left_out))
     return RowDataset(samples, tuple(defects), tables[0].layout.describe(), about, tuple(unused.names), places)
 
 
@@ -495,9 +478,4 @@ def about_selection(files: SampleFiles, chosen: int, left_out: int) -> Iterator[
     if requested > chosen:
         yield f"{requested} samples were requested, but there are only {chosen}"
     if left_out:
-        yield left_out_note(left_out)
-
-
-def left_out_note(rows: int) -> str:
-    """The note on rows that `skip_bad` left out."""
-    return f"{rows} row{' with a defect was' if rows == 1 else 's with a defect were'} left out (skip_bad)"
+        yield f"{left_out} row{' with a defect was' if left_out == 1 else 's with a defect were'} {LEFT_OUT}"

@@ -6,16 +6,15 @@ column for each system. All defects of a dataset are reported in one pass before
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
 from steelyard.data.headers import Role
-from steelyard.data.rows import OpenTable, RowDataset, cluster_of, open_tables, row_dataset
+from steelyard.data.rows import OpenTable, RowDataset, cluster_of, open_tables, read_rows
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Column, Defect, cell_at, origin_keys, refuse_many
+from steelyard.data.table import Column, Defect, Row, cell_at, origin_keys
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.evaluation.objects import Suite, SuiteKeys
 from steelyard.scorers.tables import TableMetrics
@@ -50,15 +49,26 @@ def load_tables(
         ConfigError: a file, sheet, column or folder does not exist.
         DataError: a file cannot be read, rows have defects and `skip_bad` is off, or no sound row is left.
     """
-    ids = None if databases is None else frozenset(database_ids(databases))
-    tables, notes = open_tables(files, ROLES)
-    reader = _TablesReader(task, ids, {}, [], count())
-    samples: list[Sample] = []
-    for table in tables:
-        columns = {name: _column_of(table, name) for name in predictions}
-        table.unused.leave(columns.values())
-        samples.extend(reader.samples(table, columns))
-    return row_dataset(files, (tables, notes), samples, reader.defects, reader.seen)
+    known = None if databases is None else frozenset(database_ids(databases))
+    opened = open_tables(files, ROLES)
+    for table in opened[0]:
+        table.unused.leave([_column_of(table, name) for name in predictions])
+
+    def sample_of(table: OpenTable, row: Row, position: int, ids: dict[str, str], defects: list[Defect]) -> Sample:
+        target, db_id = wanted(table.cell(row, "target"), task), table.text(row, "db_id")
+        if target.problem:
+            defects.append(table.defect("bad target", row, "target", target.problem))
+        if target.is_query and (problem := _about_database(db_id, known)):
+            defects.append(table.defect("bad database", row, "db_id", problem))
+        question = table.question(row, defects)
+        metadata: dict[str, Any] = {"position": position, **({"db_id": db_id} if db_id else {})}
+        if predictions:
+            metadata[PREDICTIONS] = {name: cell_at(row.cells, _column_of(table, name)) for name in predictions}
+        name, group = table.id_of(row, ids, defects), table.text(row, "group")
+        cluster = cluster_of(row, table.layout)
+        return Sample(name, question, target.reference, group=group, cluster=cluster, metadata=metadata)
+
+    return read_rows(files, ROLES, sample_of, opened=opened)
 
 
 def _column_of(opened: OpenTable, name: str) -> Column:
@@ -71,50 +81,13 @@ def _column_of(opened: OpenTable, name: str) -> Column:
     return column
 
 
-@dataclass(frozen=True, slots=True)
-class _TablesReader:
-    """One pass over all tables: `seen` is id -> its location, `defects` are in order, `positions` count rows."""
-
-    task: str
-    ids: frozenset[str] | None
-    seen: dict[str, str]
-    defects: list[Defect]
-    positions: Iterator[int]
-
-    def samples(self, table: OpenTable, predictions: Mapping[str, Column]) -> Iterator[Sample]:
-        for row, position in zip(table.rows(), self.positions, strict=False):
-            refuse_many(self.defects)
-            if table.leaves_out(row):
-                continue
-            table.unused.see(row)
-            before = len(self.defects)
-            self.defects.extend(table.faults(row))
-            target = wanted(table.cell(row, "target"), self.task)
-            if target.problem:
-                self.defects.append(table.defect("bad target", row, "target", target.problem))
-            db_id = table.text(row, "db_id")
-            problem = self._about_database(target, db_id)
-            if problem:
-                self.defects.append(table.defect("bad database", row, "db_id", problem))
-            question = table.question(row, self.defects)
-            name = table.id_of(row, self.seen, self.defects)
-            if len(self.defects) == before:
-                metadata: dict[str, Any] = table.unused.values(row) | {"position": position}
-                metadata |= {**({"db_id": db_id} if db_id else {}), **table.table.origin}
-                if predictions:
-                    metadata[PREDICTIONS] = {name: cell_at(row.cells, column) for name, column in predictions.items()}
-                group, cluster = table.text(row, "group"), cluster_of(row, table.layout)
-                yield Sample(name, question, target.reference, group=group, cluster=cluster, metadata=metadata)
-
-    def _about_database(self, target: WantedTable, db_id: str) -> str:
-        """Why the SQL of a row cannot be run; "" where it can, or where there is none."""
-        if not target.is_query:
-            return ""
-        if self.ids is None:
-            return "the target is SQL: name the folder of its databases (databases: ...)"
-        if not db_id:
-            return "the target is SQL: a column db_id has to name its database"
-        return "" if db_id in self.ids else f"there is no database {db_id!r}{did_you_mean(db_id, self.ids)}"
+def _about_database(db_id: str, known: Collection[str] | None) -> str:
+    """Why the SQL of a row cannot be run; "" where it can."""
+    if known is None:
+        return "the target is SQL: name the folder of its databases (databases: ...)"
+    if not db_id:
+        return "the target is SQL: a column db_id has to name its database"
+    return "" if db_id in known else f"there is no database {db_id!r}{did_you_mean(db_id, known)}"
 
 
 @dataclass(frozen=True, slots=True)

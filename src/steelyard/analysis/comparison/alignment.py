@@ -116,12 +116,8 @@ def align(baseline: RunBySample, other: RunBySample, by: str) -> AlignedRuns:
 
 
 def _by_id(baseline: RunBySample, other: RunBySample) -> AlignedRuns:
-    samples = baseline.samples
-    if samples is other.samples:
-        indices = np.arange(len(samples))
-        return AlignedRuns(baseline, other, indices, indices, ID)
     index_of = other.index_of()
-    second = np.fromiter((index_of.get(ident, -1) for ident in samples), dtype=np.int64, count=len(samples))
+    second = np.array([index_of.get(ident, -1) for ident in baseline.samples], dtype=np.int64)
     first = np.flatnonzero(second >= 0)
     return AlignedRuns(baseline, other, first, second[first], ID)
 

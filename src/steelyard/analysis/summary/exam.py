@@ -194,10 +194,11 @@ def letter_bias(columns: ExamColumns) -> LetterBias | None:
         return None
     letters = tuple(_recall(part, letter) for letter in range(int(part.options.max())))
     recalls = [letter.recall.value for letter in letters if letter.recall.value is not None]
-    letters_per_unit = _letters_per_unit(part)
+    units = _numbered(part.unit)
+    letters_per_unit = _distinct_per(units, part.key)
     moved, questions = int((letters_per_unit > 1).sum()), len(letters_per_unit)
     within = 2 * moved >= questions
-    test = within_samples(part.value, part.key, part.unit) if within else _between(part, letters_per_unit)
+    test = within_samples(part.value, part.key, part.unit) if within else _between(part, units, letters_per_unit == 1)
     shuffled = 2 * int(part.shuffled.sum()) >= len(part.key)
     return LetterBias(
         letters=letters,
@@ -220,30 +221,12 @@ def _recall(part: ExamColumns, letter: int) -> LetterRecall:
     return LetterRecall(chr(ord("A") + letter), offered, recall.n, chosen, recall)
 
 
-def _has_no_repeats(part: ExamColumns) -> bool:
-    """Whether every row is a question of its own, as units are numbered by first appearance."""
-    unit = part.unit
-    return bool((unit[1:] > unit[:-1]).all())
-
-
-def _letters_per_unit(part: ExamColumns) -> Array:
-    """How many letters each independent question had as its key."""
-    if _has_no_repeats(part):
-        return np.ones(len(part.unit), dtype=int)
-    units = np.unique(part.unit, return_inverse=True)[1]
-    pairs = np.unique(units * (int(part.key.max()) + 1) + part.key)
-    return np.bincount(pairs // (int(part.key.max()) + 1))
-
-
-def _between(part: ExamColumns, letters_per_unit: Array) -> HomogeneityTest:
+def _between(part: ExamColumns, units: Array, at_one_letter: Array) -> HomogeneityTest:
     """Test whether questions whose right option stood at different letters are solved at different rates."""
-    if _has_no_repeats(part):
-        return between_places(part.value, part.key)
-    units = np.unique(part.unit, return_inverse=True)[1]
     means = np.bincount(units, weights=part.value) / np.bincount(units)
     keys = np.zeros(len(means), dtype=int)
     keys[units] = part.key
-    return between_places(means[letters_per_unit == 1], keys[letters_per_unit == 1])
+    return between_places(means[at_one_letter], keys[at_one_letter])
 
 
 def rotations_of(columns: ExamColumns) -> Rotations | None:
@@ -333,10 +316,7 @@ def _votes(columns: ExamColumns, blocks: Array) -> _Votes:
 
 def _distinct_per(owners: Array, things: Array) -> Array:
     """How many different things each owner (numbered from 0) has."""
-    if not len(owners):
-        return np.zeros(0, dtype=int)
-    width = int(things.max()) + 1
-    return np.bincount(np.unique(owners * width + things) // width, minlength=int(owners.max()) + 1)
+    return np.bincount(np.unique(_paired(owners, things)) // (int(things.max()) + 1), minlength=int(owners.max()) + 1)
 
 
 def _paired(first: Array, second: Array) -> Array:

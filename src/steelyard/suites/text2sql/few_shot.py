@@ -170,8 +170,8 @@ def draw_sql_examples(few_shot: SqlFewShot, data: Text2SqlData, seed: int) -> Sq
         marked = {_mark(seed, sample): sample for sample in samples}
         held_out: frozenset[str] = frozenset()
     else:
-        if few_shot.held_out >= data.n:
-            raise ConfigError(f"few_shot: held_out: {few_shot.held_out} leaves no sample of {data.n} to ask")
+        if few_shot.held_out >= len(data):
+            raise ConfigError(f"few_shot: held_out: {few_shot.held_out} leaves no sample of {len(data)} to ask")
         # A choice by hashes, which depends on no other question.
         every = {_mark(seed, sample): sample for sample in data.samples}
         marked = {mark: every[mark] for mark in sorted(every)[: few_shot.held_out]}

@@ -99,8 +99,8 @@ class Text2SqlSuite(JudgedSuiteKeys):
         return Suite(
             name=self.name or self.samples.title,
             kind="text2sql",
-            columns=tuple(data.readings[0].unused.dataset.names),
-            samples=RemainingSamples(data.samples, examples.held_out) if examples else data.samples,
+            columns=data.columns,
+            samples=RemainingSamples(data.samples, examples.held_out) if examples else data,
             targets=targets,
             scorers=(scoring, *further, *_attempts(targets, self.scorers, scoring)),
             options=self.options,
@@ -110,7 +110,7 @@ class Text2SqlSuite(JudgedSuiteKeys):
             source=self._source(examples),
             notes=(*data.notes, *self._notes(data, examples)),
             jury=judges.jury,
-            breakdowns=origin_keys(key for reading in data.readings for key in reading.table.origin),
+            breakdowns=origin_keys(key for sample in data.samples for key in sample.metadata),
         )
 
     def _sample_rows(self, data: Text2SqlData, scoring: SqlResult, secrets: Secrets) -> dict[str, RowsOfTables]:
@@ -121,7 +121,7 @@ class Text2SqlSuite(JudgedSuiteKeys):
         with Sandbox(workers=1, unsafe=True, resolve=secrets.resolve) as sandbox:
             return {
                 db_id: read_sample_rows(sandbox, find_database(scoring.databases, db_id), ddl, self.schema.rows)
-                for db_id, ddl in data.samples.schemas.items()
+                for db_id, ddl in data.schemas.items()
             }
 
     def _source(self, examples: SqlExamples | None) -> Any:
@@ -131,7 +131,7 @@ class Text2SqlSuite(JudgedSuiteKeys):
         return {**describe(self.samples), "few_shot": {**describe(self.few_shot), **examples.manifest()}}
 
     def _notes(self, data: Text2SqlData, examples: SqlExamples | None) -> Iterator[str]:
-        if self.schema.rows and set(data.databases) - set(data.samples.schemas):
+        if self.schema.rows and set(data.databases) - set(data.schemas):
             yield "schema: rows are read from databases; questions with a schema of their own are shown it without"
         if examples is not None:
             yield from examples.notes(data.databases)
