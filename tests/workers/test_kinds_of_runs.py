@@ -113,14 +113,14 @@ def test_workers_decide_by_themselves_when_their_leader_and_one_of_them_are_kill
 
 def test_workers_name_the_budget_that_ends_an_early_stop_without_its_leader(tmp_path, on_server):
     with ledger_server(tmp_path / "server", "--judge", "--latency-ms", "500") as server:
-        duel = write_duel(tmp_path, on_server, server.url, stop_when_decided=FULL, budget={"minutes": 0.15})
+        duel = write_duel(tmp_path, on_server, server.url, stop_when_decided=FULL, budget={"minutes": 0.4})
         run = duel.start("run", "exam.json", "--quiet", "--workers", "3")
         duel.until(lambda: duel.done() > 2)
         run.kill()
         run.communicate()
         with Store(on_server) as store:
             ends = {(ended.state, ended.reason) for ended in store.runs()}
-        assert ends == {("interrupted", "the budget of 0.15 minutes is used up")}
+        assert ends == {("interrupted", "the budget of 0.4 minutes is used up")}
 
 
 def test_an_early_stop_that_was_interrupted_is_resumed_to_the_same_decision(tmp_path, on_server, decided):

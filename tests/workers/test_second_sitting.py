@@ -57,7 +57,7 @@ def calm(tmp_path_factory):
 
 
 def test_a_run_that_its_workers_still_write_is_taken_over_by_other_workers_alone(tmp_path, on_server, calm):
-    with ledger_server(tmp_path / "server", *SLOW) as server:
+    with ledger_server(tmp_path / "server", "--latency-ms", "3000") as server:
         exam, run = orphaned(tmp_path, on_server, server.url)
         assert states(exam) == {"running"}
         refused = finish(exam.start("resume", "--quiet"), 4)
