@@ -78,7 +78,7 @@ class DuckdbEngine:
 
     def refusal(self) -> str:
         """Why the limits cannot be enforced on this build; "" if they can. Opens a connection and closes it."""
-        if _version() < _OLDEST:
+        if tuple(map(int, re.findall(r"\d+", duckdb.__version__)[:2])) < _OLDEST:
             oldest = ".".join(map(str, _OLDEST))
             return f"DuckDB {duckdb.__version__} is too old to be confined; {oldest} or later is needed"
         work = EngineQuery("duckdb", "", "", "", "", SqlLimits())
@@ -173,10 +173,6 @@ class DuckdbEngine:
 
 def _create_of(connection: DuckDBPyConnection, text: str) -> Statement | None:
     return guard.one_create(text, partial(guard.extract_from, connection, part="create")) if text.strip() else None
-
-
-def _version() -> tuple[int, ...]:
-    return tuple(map(int, re.findall(r"\d+", duckdb.__version__)[:2]))
 
 
 def _hole(connection: DuckDBPyConnection) -> str:
@@ -314,11 +310,8 @@ def _fetched(connection: DuckDBPyConnection, described: Sequence[tuple[str, str]
         return ResultTable((), ())
     types = tuple(kind[:_TYPE] for _, kind in described)
     nested = any(_NESTED.search(kind) for _, kind in described)
-    return ResultTable(columns, fetch(connection.fetchmany, limits, _plain_row if nested else None), types)
-
-
-def _plain_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(map(listed, row))
+    convert = (lambda row: tuple(map(listed, row))) if nested else None
+    return ResultTable(columns, fetch(connection.fetchmany, limits, convert), types)
 
 
 def _as_text(query: Statement, described: Sequence[tuple[str, str]]) -> str:
@@ -386,18 +379,10 @@ def prepare(file: str, memory_mib: int) -> str:
     Returns:
         Why it cannot be used; "" where it can.
     """
-    settings: dict[str, guard.Setting] = {
-        "enable_external_access": "false",
-        "autoinstall_known_extensions": "false",
-        "threads": "1",
-    }
-    settings |= {"autoload_known_extensions": "false", "memory_limit": f"{memory_mib}MiB"}
+    settings = guard.settings_to_write(memory_mib) | {"enable_external_access": False}
     try:
-        connection = duckdb.connect(file, config=settings)
-        try:
+        with duckdb.connect(file, config=settings) as connection:
             connection.execute("CHECKPOINT")
-        finally:
-            connection.close()
     except MemoryError:
         return f"opening it takes more than {memory_mib} MiB of memory"
     except (duckdb.Error, RuntimeError) as error:

@@ -86,6 +86,12 @@ def settings() -> dict[str, Setting]:
     return {**_AT_START, "memory_limit": f"{SqlLimits().memory_mib}MiB"}
 
 
+def settings_to_write(memory_mib: int) -> dict[str, Setting]:
+    """Returns the configuration of an instance that writes a private copy or loads tables, and runs no statement."""
+    names = ("threads", "autoinstall_known_extensions", "autoload_known_extensions")
+    return {**{name: _AT_START[name] for name in names}, "memory_limit": f"{memory_mib}MiB"}
+
+
 def lock(connection: DuckDBPyConnection, limits: SqlLimits) -> None:
     """Apply the restrictions that can only be set on an open connection, then lock the configuration.
 

@@ -20,7 +20,7 @@ from typing import Final
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from steelyard.sql.engines.duckdb_guard import Setting
+from steelyard.sql.engines.duckdb_guard import settings_to_write
 from steelyard.sql.layout import quoted
 
 _HEAD_BYTES: Final = 1 << 20
@@ -57,16 +57,9 @@ def load_tables(file: str, tables: Sequence[tuple[str, str, str]], memory_mib: i
         Why a table cannot be loaded; "" where all are.
     """
     folder = os.path.dirname(file)  # noqa: PTH120 (no pathlib in a worker)
-    settings: dict[str, Setting] = {
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-        "memory_limit": f"{memory_mib}MiB",
-        "temp_directory": "",
-        "threads": 1,
-    }
     path = shown = "the database"
     try:
-        with duckdb.connect(file, config=settings) as connection:
+        with duckdb.connect(file, config=settings_to_write(memory_mib) | {"temp_directory": ""}) as connection:
             # In this order: the folders cannot be changed once other access is off.
             connection.execute(f"SET allowed_directories = [{_text(folder)}]")
             connection.execute("SET enable_external_access = false")

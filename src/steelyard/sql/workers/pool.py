@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, cast, get_args
@@ -206,25 +206,18 @@ class Pool:
         self.executor.shutdown(wait=False)
         self._copies.close()
 
-    @contextmanager
-    def _alone(self, kind: _Kind, database: Database) -> Iterator[None]:
-        """Let one statement at a time change a schema of a server."""
+    def _alone(self, kind: _Kind, database: Database) -> AbstractContextManager[object]:
+        """Held while a statement runs: one at a time may change a schema of a server."""
         if not database.changes or database.server is None:
-            yield
-            return
+            return nullcontext()
         with self._lock:
-            schema = self._schemas[kind.login, database.server.schema]
-        with schema:
-            yield
+            return self._schemas[kind.login, database.server.schema]
 
-    @contextmanager
-    def _file(self, database: Database, memory_mib: int) -> Iterator[str]:
+    def _file(self, database: Database, memory_mib: int) -> AbstractContextManager[str]:
         """The path of the copy that a query runs on; "" for a scratch database."""
         if database.file is None:
-            yield ""
-        else:
-            with self._copies.lease(cast("LocalEngine", database.engine), database.file, memory_mib) as path:
-                yield path
+            return nullcontext("")
+        return self._copies.lease(cast("LocalEngine", database.engine), database.file, memory_mib)
 
     def left_out(self, database: Database) -> Mapping[str, str]:
         """The tables of a script that its engine could not build, by name, with the reason; as far as it was run."""
@@ -397,6 +390,5 @@ def _can_go_on(worker: Worker, work: EngineQuery, done: Execution) -> bool:
 
 
 def _cancelled() -> Execution:
-    return Execution(
-        None, SqlFailure("error", "ended before it was done: the sandbox was closed or the call cancelled")
-    )
+    why = "ended before it was done: the sandbox was closed or the call cancelled"
+    return Execution(None, SqlFailure("error", why))

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -207,10 +207,7 @@ class Worker:
         self.keeps = self.numbers = None
         try:
             self._sock.settimeout(max(0.05, deadline - time.monotonic()))
-            limits = work.limits
-            numbers = [limits.timeout_s, limits.max_rows, limits.max_bytes, limits.memory_mib, limits.max_cells]
-            texts = [work.engine, work.file, work.script, work.create, work.query]
-            wire.send(self._sock, b"Q", wire.dump([*texts, numbers, work.now, work.schema, work.changes]))
+            wire.send(self._sock, b"Q", wire.dump(astuple(work)))
             if waits:
                 table, failure, seconds, keeps = self._changed(work, deadline)
             else:
@@ -246,7 +243,9 @@ class Worker:
         Raises:
             OSError: the worker was killed by somebody else, which says nothing of the file.
         """
-        seconds = PREPARE_S + _bytes_on_disk(Path(file).parent) / _PREPARED_BYTES
+        # Of a sparse file the blocks that it occupies count, not its length.
+        blocks = sum(path.stat().st_blocks for path in Path(file).parent.iterdir())
+        seconds = PREPARE_S + blocks * 512 / _PREPARED_BYTES
         try:
             wire.send(self._sock, b"P", wire.dump([self._template.engine, file, memory_mib, seconds, list(tables)]))
             kind, message = self._reader.frame(2**16, time.monotonic() + seconds)
@@ -272,9 +271,8 @@ class Worker:
         Raises:
             LoginError: why it cannot connect, or that it ended.
         """
-        fields = [login.engine, login.host, login.port, login.user, login.database, login.options, login.password]
         try:
-            wire.send(self._sock, b"L", wire.dump([*fields, login.writes_to, memory_mib]))
+            wire.send(self._sock, b"L", wire.dump([memory_mib, *astuple(login)]))
             kind, body = self._reader.frame(2**16, time.monotonic() + _LOGIN_S)
             if kind != b"E":
                 raise LoginError(" ".join(body.decode("utf-8", "replace").split())[:_REASON])
@@ -370,11 +368,6 @@ class Worker:
             rows += chunk
             if len(rows) > limits.max_rows or cells > limits.max_cells:
                 raise wire.WireError("more rows or cells than the limit")
-
-
-def _bytes_on_disk(folder: Path) -> int:
-    """Bytes that the files of a folder occupy; a sparse file of any length has few."""
-    return sum(path.stat().st_blocks for path in folder.iterdir()) * 512
 
 
 def _start(engine: EngineName, template_socket: socket.socket, folder: Path) -> subprocess.Popen[bytes]:

@@ -135,9 +135,8 @@ def _send_failure(sock: socket.socket, stop: SqlStop, *, keeps_database: bool = 
 
 def _connect(sock: socket.socket, engine: ServerSession, request: Any, folder: str) -> None:
     """Connect to a server, then confine the process: the connection is the only way out of it that is left."""
-    engine_name, host, port, user, database, options, password, writes_to, memory_mib = request
-    pairs = tuple((name, value) for name, value in options)
-    login = ServerLogin(engine_name, host, port, user, database, pairs, password, writes_to)
+    memory_mib, *fields = request
+    login = ServerLogin(*fields)
     try:
         greeting = engine.login(login)
     except LoginError as error:
