@@ -293,15 +293,10 @@ class _Grouped:
 
     def _own(self, node: exp.Expr) -> Iterator[exp.Expr]:
         """The nodes of a select's own expressions: not of its tables and subqueries, and not inside an aggregate."""
-        parts = (
-            [node]
-            if node is not self._tree
-            else [
-                *self._tree.expressions,
-                *(part for name in ("having", "order") if (part := self._tree.args.get(name)) is not None),
-            ]
-        )
-        waiting = list(parts)
+        waiting = [node]
+        if node is self._tree:
+            clauses = (self._tree.args.get(name) for name in ("having", "order"))
+            waiting = [*self._tree.expressions, *(clause for clause in clauses if clause is not None)]
         while waiting:
             part = waiting.pop()
             yield part

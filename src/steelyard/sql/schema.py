@@ -197,11 +197,7 @@ def _body(tokens: Sequence[DdlToken], name: str, *, view: bool) -> SchemaTable |
     query = next((at for at, token in enumerate(tokens) if token.word in {"SELECT", "WITH"} and not token.depth), None)
     if query is not None and (view or not parts):
         names = [part[0].name for part in parts] or _selected(tokens[query:])
-        return (
-            SchemaTable(name, tuple(Column(column) for column in names), view=True)
-            if names
-            else "its columns are not known"
-        )
+        return SchemaTable(name, tuple(map(Column, names)), view=True) if names else "its columns are not known"
     table = _table(name, parts)
     if isinstance(table, str):
         return table

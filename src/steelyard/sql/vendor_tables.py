@@ -398,11 +398,9 @@ class _Translator:
         is_named = isinstance(tree.this, exp.Schema)
         # An INSERT of SQL Server that names no columns leaves out those that the server fills.
         skipped = table.computed | table.counting if self._vendor == "tsql" else set()
-        named = (
-            [part.name for part in tree.this.expressions]
-            if is_named
-            else [name for name in table.kinds if name not in skipped]
-        )
+        named = [name for name in table.kinds if name not in skipped]
+        if is_named:
+            named = [part.name for part in tree.this.expressions]
         for row in tree.expression.expressions:
             cells = row.expressions if isinstance(row, exp.Tuple) else [row]
             if len(cells) != len(named):

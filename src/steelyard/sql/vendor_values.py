@@ -65,11 +65,8 @@ class DumpValues:
                 return "DOUBLE"
             return f"DECIMAL({', '.join(sizes)})"
         if kind in _FLOATS:
-            return (
-                "REAL"
-                if self.engine == "sqlite"
-                else ("FLOAT" if kind == "FLOAT" and self.vendor == "mysql" else "DOUBLE")
-            )
+            has_4_bytes = kind == "FLOAT" and self.vendor == "mysql"
+            return "REAL" if self.engine == "sqlite" else "FLOAT" if has_4_bytes else "DOUBLE"
         if self._is_binary(kind):
             return "BLOB"
         if kind in _MOMENTS or kind == "TIMESTAMPTZ":

@@ -341,15 +341,10 @@ def one_line(text: str) -> str:
     >>> one_line("a\nb\x1b[1m\u202e易")
     'a\\nb\\x1b[1m\\u202e易'
     """
-    return (
-        text
-        if text.isprintable()
-        else "".join(character if character.isprintable() else _escaped(character) for character in text)
-    )
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+    if text.isprintable():
+        return text
+    escaped = (mark.encode("unicode_escape", "surrogatepass").decode("ascii") for mark in text)
+    return "".join(mark if mark.isprintable() else escape for mark, escape in zip(text, escaped, strict=True))
 
 
 def _short(text: str, most: int) -> str:

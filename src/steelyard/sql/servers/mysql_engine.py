@@ -133,12 +133,12 @@ class MysqlEngine(ServerSession):
 
     def execute(self, work: EngineQuery) -> ResultTable:
         """Run the query in a read-only transaction of its own, then reset the session; see the protocol `Engine`."""
-        self._keeps = True
+        self.keeps_database = True
         query, _ = self._checked(work, "mysql", guard_lists("mysql")["denied_functions"])
         if "ANSI" in self._sql_mode and '\\"' in query:
             raise SqlStop("denied", "denied: a backslash before a double quote, as this server quotes names so")
         connection = self._session()
-        self._keeps = False
+        self.keeps_database = False
         if work.changes:
             self._hold(work.schema, LOCK_SHARE * work.limits.timeout_s)
         deadline = time.monotonic() + work.limits.timeout_s
@@ -230,7 +230,7 @@ class MysqlEngine(ServerSession):
         except pymysql.Error:
             # It does not know the command, or the connection broke: the next statement gets a new one.
             return
-        self._keeps = True
+        self.keeps_database = True
 
     def _faults(self) -> tuple[str, ...]:
         """Why the role is not one that only reads, from its own grants and those of its roles."""
@@ -349,10 +349,6 @@ def _plain_row(bits: Sequence[int], row: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(cells)
 
 
-def _exact(data: str) -> Decimal:
-    return Decimal(data)
-
-
 def _time(data: str) -> time_of_day | str:
     """A time of the day; the text of a negative one or of more than a day, of which TIME has both.
 
@@ -366,8 +362,8 @@ def _time(data: str) -> time_of_day | str:
 
 _CONVERSIONS: Final[dict[Any, Callable[..., Any]]] = {
     **pymysql.converters.conversions,
-    FIELD_TYPE.DECIMAL: _exact,
-    FIELD_TYPE.NEWDECIMAL: _exact,
+    FIELD_TYPE.DECIMAL: Decimal,
+    FIELD_TYPE.NEWDECIMAL: Decimal,
     FIELD_TYPE.TIME: _time,
 }
 

@@ -109,7 +109,6 @@ class PostgresEngine(ServerSession):
         super().__init__()
         self._functions: frozenset[str] = frozenset()
         self._extended: tuple[str, ...] = ()
-        self._begins: dict[tuple[float, str, bool], bytes] = {}
 
     def login(self, login: ServerLogin) -> Greeting:
         """Connect and look at the role; see `ServerSession`."""
@@ -138,10 +137,8 @@ class PostgresEngine(ServerSession):
         except psycopg.Error as error:
             raise LoginError(login.without_password(_short(error))) from None
         lists = guard_lists("postgres")
-        denied = {str(name): is_attribute for name, is_attribute in sorted(rows)}
-        denied = {
-            name: is_attribute for name, is_attribute in denied.items() if name not in lists["harmless_functions"]
-        }
+        harmless = lists["harmless_functions"]
+        denied = {str(name): is_attribute for name, is_attribute in sorted(rows) if str(name) not in harmless}
         denied |= dict.fromkeys(lists["denied_functions"], True)
         self._functions = frozenset({*denied, *(f".{name}" for name, is_attribute in denied.items() if is_attribute)})
         self._connection, self._writes_to = connection, login.writes_to
@@ -161,12 +158,12 @@ class PostgresEngine(ServerSession):
 
     def execute(self, work: EngineQuery) -> ResultTable:
         """Run the query in a read-only transaction of its own, then reset the session; see the protocol `Engine`."""
-        self._keeps = True
+        self.keeps_database = True
         # Sequences that a change moves are set back afterwards.
         functions = self._functions - {"nextval", ".nextval"} if work.changes else self._functions
         query, returns_rows = self._checked(work, "postgres", functions)
         connection = self._session()
-        self._keeps = False
+        self.keeps_database = False
         deadline = time.monotonic() + work.limits.timeout_s
         stop: SqlStop | None = None
         table = ResultTable((), ())
@@ -219,20 +216,17 @@ class PostgresEngine(ServerSession):
         return connection
 
     def _begin(self, connection: _Connection, work: EngineQuery) -> bytes:
-        """The start of the transaction, with all limits of the statement; the same for most statements of a run."""
-        key = (work.limits.timeout_s, work.schema, work.changes)
-        if key not in self._begins:
-            limit = _milliseconds(work.limits.timeout_s)
-            settings = [f"statement_timeout = {limit}", f"lock_timeout = {limit}"]
-            settings += [f"idle_in_transaction_session_timeout = {limit + 5000}"]
-            if connection.info.server_version >= _LOOKS_FOR_CALLER:
-                settings += ["client_connection_check_interval = 1000"]
-            if work.schema:
-                path = (sql.Identifier(work.schema).as_string(connection), *self._extended)
-                settings += [f"search_path = {', '.join(path)}"]
-            begin = f"BEGIN TRANSACTION READ {'WRITE' if work.changes else 'ONLY'}"
-            self._begins[key] = "; ".join([begin, *(f"SET LOCAL {setting}" for setting in settings)]).encode()
-        return self._begins[key]
+        """The start of the transaction, with all limits of the statement."""
+        limit = _milliseconds(work.limits.timeout_s)
+        settings = [f"statement_timeout = {limit}", f"lock_timeout = {limit}"]
+        settings += [f"idle_in_transaction_session_timeout = {limit + 5000}"]
+        if connection.info.server_version >= _LOOKS_FOR_CALLER:
+            settings += ["client_connection_check_interval = 1000"]
+        if work.schema:
+            path = (sql.Identifier(work.schema).as_string(connection), *self._extended)
+            settings += [f"search_path = {', '.join(path)}"]
+        begin = f"BEGIN TRANSACTION READ {'WRITE' if work.changes else 'ONLY'}"
+        return "; ".join([begin, *(f"SET LOCAL {setting}" for setting in settings)]).encode()
 
     def _reset(self, connection: _Connection) -> None:
         """Forget all that the statement left in the session: settings, cursors, locks, temporary tables."""
@@ -241,7 +235,7 @@ class PostgresEngine(ServerSession):
             connection.execute("DISCARD ALL")
         except psycopg.Error:
             raise ConnectionLost from None
-        self._keeps = True
+        self.keeps_database = True
 
 
 def _read(connection: _Connection, query: str, work: EngineQuery, *, returns_rows: bool) -> ResultTable:
@@ -257,9 +251,6 @@ def _read(connection: _Connection, query: str, work: EngineQuery, *, returns_row
     described: list[psycopg.Column] = []
     padded: list[int] = []
 
-    def converted(row: tuple[Any, ...]) -> tuple[Any, ...]:
-        return _plain_row(padded, row)
-
     def fetched(count: int) -> list[Any]:
         rows: list[Any] = fetchmany(count)
         if not described:
@@ -267,7 +258,7 @@ def _read(connection: _Connection, query: str, work: EngineQuery, *, returns_row
             padded.extend(at for at, column in enumerate(described) if column.type_code == _PADDED)
         return rows
 
-    rows = fetch(fetched, work.limits, converted, first=FIRST_ROWS)
+    rows = fetch(fetched, work.limits, partial(_plain_row, padded), first=FIRST_ROWS)
     if not described:
         raise SqlStop("error", "a result without columns")
     types = connection.adapters.types

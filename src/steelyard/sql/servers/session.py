@@ -66,19 +66,15 @@ class ServerSession(ABC):
     """An engine whose database is on a server, by one connection; what those of all servers share.
 
     Attributes:
+        keeps_database: whether the connection is as it was before the last statement.
         tell: called with the numbers as they are, after the schema was locked and before a statement may change it.
     """
 
     def __init__(self) -> None:
         self._connection: Any = None
         self._writes_to = ""
-        self._keeps = False
+        self.keeps_database = False
         self.tell: Callable[[Numbers], None] = lambda _: None
-
-    @property
-    def keeps_database(self) -> bool:
-        """Whether the connection is as it was before the last statement."""
-        return self._keeps
 
     def refusal(self) -> str:
         """Nothing: what is enforced depends on the role, which `login` looks at."""
