@@ -51,30 +51,25 @@ def journal_key(digest: bytes, sample: str, repeat: int, nth: int, draw: str) ->
 
 
 class Keys:
-    """Makes the journal's keys of one sample, repeat and draw; counts equal requests."""
+    """Makes the journal's keys of one sample, repeat and draw ("" unless a fresh one was taken); counts equal calls."""
 
-    __slots__ = ("_counts", "_draw", "_repeat", "_sample")
+    __slots__ = ("_counts", "_repeat", "_sample", "draw")
 
     def __init__(self, sample: str, repeat: int, draw: str) -> None:
         self._sample = sample
         self._repeat = repeat
-        self._draw = draw
+        self.draw = draw
         self._counts: dict[bytes, int] = {}
-
-    @property
-    def draw(self) -> str:
-        """Empty unless a fresh draw was taken."""
-        return self._draw
 
     def next(self, digest: bytes) -> bytes:
         """The key of the next call with this request."""
         nth = self._counts.get(digest, 0)
         self._counts[digest] = nth + 1
-        return journal_key(digest, self._sample, self._repeat, nth, self._draw)
+        return journal_key(digest, self._sample, self._repeat, nth, self.draw)
 
     def once(self, digest: bytes) -> bytes:
         """The key of the one call with this request for all samples and repeats."""
-        return journal_key(digest, _FOR_ALL, 0, 0, self._draw)
+        return journal_key(digest, _FOR_ALL, 0, 0, self.draw)
 
 
 def pack_reply(reply: Reply) -> bytes:
@@ -109,12 +104,6 @@ def unpack_reply(key: str, body: bytes, *, cached: bool = True) -> Reply:
 def unpack_sent(body: bytes) -> str:
     """The request that was kept with a stored reply; "" where none was."""
     return str(from_json(body)[5].get(SENT, ""))
-
-
-def unpack_kept(body: bytes) -> Sequence[Any] | None:
-    """What is kept of the answer of a stored reply; None where nothing is."""
-    kept: Sequence[Any] | None = from_json(body)[5].get(KEPT)
-    return kept
 
 
 def without_kept(reply: Reply) -> Reply:
@@ -236,7 +225,7 @@ class Kept:
     @classmethod
     def of(cls, stored: bytes) -> Kept | None:
         """From a stored reply; None where it has none: its mapping is fixed."""
-        match unpack_kept(stored):
+        match from_json(stored)[5].get(KEPT):
             case [str(reading), int(status), str() | None as body]:
                 return cls(reading, status, body)
         return None

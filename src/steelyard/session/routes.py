@@ -41,7 +41,7 @@ class Route(NamedTuple):
 
 
 class Routes:
-    """The routes of a session, each worked out once.
+    """The routes of a session.
 
     Args:
         secrets: resolve a proxy's password, and redact the passwords in the environment's proxy addresses.
@@ -51,7 +51,6 @@ class Routes:
     def __init__(self, secrets: Secrets, environ: Mapping[str, str]) -> None:
         self._secrets = secrets
         self._environ = environ
-        self._routes: dict[tuple[str, str, str], Route] = {}
         self._contexts: dict[str, ssl.SSLContext | bool] = {}
         secrets.hide(_passwords(environ))
 
@@ -61,13 +60,6 @@ class Routes:
         Raises:
             ConfigError: the environment names a malformed proxy address, or certificates that cannot be read.
         """
-        key = (request.endpoint, request.proxy, request.ca_file)
-        route = self._routes.get(key)
-        if route is None:
-            route = self._routes[key] = self._build_route(request)
-        return route
-
-    def _build_route(self, request: Request) -> Route:
         scheme = urlsplit(request.endpoint).scheme
         options: dict[str, Any] = {"ssl": self._context(request.ca_file)} if scheme == "https" else {}
         address, source = self._proxy(request)

@@ -15,7 +15,7 @@ from yarl import URL
 from steelyard.errors import ConfigError
 from steelyard.models.base import Answer, Fault, Request
 from steelyard.models.references import without_query
-from steelyard.session.routes import Route, Routes, authority_hint
+from steelyard.session.routes import Routes, authority_hint
 from steelyard.session.secrets import Secrets, environment
 
 _CONNECT_S: Final = 15.0
@@ -60,14 +60,7 @@ class HttpWire:
         self.routes = Routes(secrets, environment())
         self.learned: dict[str, bool] = {}
         self.closers: dict[str, Callable[[], Awaitable[None]]] = {}
-
-    def resolve(self, text: str) -> str:
-        """`text` with every reference replaced by its value."""
-        return self._secrets.resolve(text)
-
-    def redact(self, text: str) -> str:
-        """`text` with every value replaced by its name."""
-        return self._secrets.redact_text(text)
+        self.resolve, self.redact = secrets.resolve, secrets.redact_text
 
     async def close(self) -> None:
         """Close every connection."""
@@ -123,13 +116,6 @@ class HttpWire:
         """Header fields without secrets: the address of a redirect can contain the key that was sent."""
         return {name.lower(): self._secrets.redact_text(value) for name, value in headers.items()}
 
-    def _route(self, request: Request) -> Route:
-        """The route to the endpoint; a mistake in the environment's settings ends the run with the first call."""
-        try:
-            return self.routes.of(request)
-        except ConfigError as error:
-            raise Fault("connection", f"{request.endpoint}: {error}", retry=False, ends_run=True) from error
-
     def _refused(self, error: aiohttp.ClientError, request: Request) -> Fault:
         """The fault of a failed connection: one about the certificate, TLS or the proxy is not worth a retry."""
         if isinstance(error, aiohttp.ClientHttpProxyError):
@@ -178,7 +164,10 @@ class HttpWire:
         """Where and how a request is sent, cached: most calls of a run are sent alike."""
         if len(self._destinations) > _MOST_DESTINATIONS:
             self._destinations.clear()
-        options = self._route(request).options
+        try:
+            options = self.routes.of(request).options
+        except ConfigError as error:  # a mistake in the environment's settings, which every call would meet
+            raise Fault("connection", f"{request.endpoint}: {error}", retry=False, ends_run=True) from error
         try:
             address = URL(self._secrets.resolve(request.url))
         except ValueError:
