@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, time
 from decimal import Decimal
@@ -35,6 +36,19 @@ def from_json(data: bytes | str) -> Any:
         return json.loads(data.decode("utf-8", "surrogatepass") if isinstance(data, bytes) else data)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
+
+
+def distinct_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON from its pairs, as a decoder's `object_pairs_hook`.
+
+    Raises:
+        ValueError: a key occurs twice, of which one value would be lost.
+    """
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        doubled = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+        raise ValueError(f"the key {doubled[:40]!r} occurs twice in one object")
+    return members
 
 
 def digest_of(value: Any) -> str:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 from math import isfinite
@@ -28,6 +27,7 @@ from typing import Any, Final, NamedTuple
 from steelyard.data.encoding import TextFile, convert_read_errors, examine_rows, examine_text
 from steelyard.data.table import MAX_ROWS, Row, Table, cell_at, column_letter
 from steelyard.errors import ConfigError, DataError, did_you_mean
+from steelyard.plain_json import distinct_keys
 
 MAX_LIST_BYTES: Final = 60_000_000
 """A JSON list is read into memory as a whole, with up to four bytes for each byte; larger data must be JSON lines."""
@@ -215,7 +215,11 @@ def _objects(text: TextFile) -> Iterator[Row]:
 def _parse(text: str, location: str) -> Any:
     try:
         value = json.loads(
-            text, object_pairs_hook=_distinct_keys, parse_constant=_no_constant, parse_float=_finite, parse_int=_whole
+            text,
+            object_pairs_hook=_few_distinct_keys,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+            parse_int=_whole,
         )
         if "\\u" in text:
             _refuse_broken_characters(value)
@@ -229,14 +233,10 @@ def _parse(text: str, location: str) -> Any:
     return value
 
 
-def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _few_distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(pairs) > MAX_KEYS:
         raise ValueError(f"an object of {len(pairs):,} keys; at most {MAX_KEYS:,} are read")
-    entry = dict(pairs)
-    if len(entry) < len(pairs):
-        duplicate = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
-        raise ValueError(f"the key {duplicate[:40]!r} occurs twice in one object")
-    return entry
+    return distinct_keys(pairs)
 
 
 def _finite(digits: str) -> float:

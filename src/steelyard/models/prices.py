@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
 
@@ -23,6 +22,7 @@ from steelyard.constraints import Within, check_options
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.files import read_regular_text
 from steelyard.models.base import ModelInfo
+from steelyard.plain_json import distinct_keys
 from steelyard.types import Usage
 
 PER: Final = 1_000_000
@@ -156,7 +156,6 @@ def units(amount: int) -> float:
     return amount / _BILLION
 
 
-@lru_cache(maxsize=256)
 def _exact(price: float) -> Decimal:
     """The price as an exact decimal: 0.1 is a tenth, not the nearest binary fraction."""
     return Decimal(str(price))
@@ -187,21 +186,13 @@ def read_prices(path: Path) -> PriceTable:
 
 def _of_json(text: str, location: str) -> PriceTable:
     try:
-        value = json.loads(text, object_pairs_hook=_without_doubles)
+        value = json.loads(text, object_pairs_hook=distinct_keys)
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{location} holds no prices: {error}") from error
     models = value.get("models") if isinstance(value, dict) else None
     if not isinstance(models, dict) or set(value) - {"currency", "models"}:
         raise ConfigError(f'{location}: expected {{"currency": "USD", "models": {{...}}}} and no other keys')
     return _table(models, value.get("currency", ""), location)
-
-
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} occurs twice")
-    return members
 
 
 def _of_csv(text: str, location: str) -> PriceTable:

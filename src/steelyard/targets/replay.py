@@ -25,6 +25,7 @@ from steelyard.data.text_tables import SqlLine, split_line
 from steelyard.data.workbook import read_workbook
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
 from steelyard.files import read_regular_text
+from steelyard.plain_json import distinct_keys
 from steelyard.prompts.agent_messages import LEFT_OUT, MESSAGES, USAGE, conversation_output
 from steelyard.prompts.sample_values import own_question
 from steelyard.replies.answer_text import answer_of
@@ -259,7 +260,7 @@ def _text_of(file: Path) -> str:
 def _mapping_in(text: str, row: tuple[str, str]) -> Mapping[str, Any] | None:
     """The object that a .json file is; None where it holds JSON lines, whose first is an object of `row` itself."""
     try:
-        value = json.loads(text, object_pairs_hook=_object)
+        value = json.loads(text, object_pairs_hook=distinct_keys)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) and not set(row) <= set(value) else None
@@ -299,13 +300,6 @@ def _inspect_rows(log: Mapping[str, Any], name: str) -> Sequence[tuple[str, Mapp
             row = {"id": ident, "output": output.get("completion", "")}
             rows.append((f"sample {number}", row | ({MESSAGES: messages, USAGE: output.get(USAGE)} if called else {})))
     return rows
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    mapping = dict(pairs)
-    if len(mapping) < len(pairs):
-        raise ValueError("a key occurs twice")
-    return mapping
 
 
 def _rows(file: Path, text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
