@@ -245,12 +245,10 @@ class Metering:
         if not quota.rates:
             return None
         if endpoint not in self._limiters:
-            clock = asyncio.get_running_loop().time
-            self._limiters[endpoint] = (
-                RateLimiter(quota.rates, clock, self._sleep)
-                if quota.pace is None
-                else SharedRateLimiter(endpoint, quota.pace, clock, self._sleep)
-            )
+            pace, clock = quota.pace, asyncio.get_running_loop().time
+            self._limiters[endpoint] = RateLimiter(quota.rates, clock, self._sleep)
+            if pace is not None:
+                self._limiters[endpoint] = SharedRateLimiter(endpoint, pace, clock, self._sleep)
         return self._limiters[endpoint]
 
 

@@ -20,6 +20,7 @@ import math
 from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, cast
 
@@ -92,7 +93,7 @@ class Embeddings(EndpointModel):
         data = mapping_or_empty(parse_json(answer))
         vectors = data.get("data")
         if not isinstance(vectors, list) or not vectors:
-            return _without_vectors(data, answer)
+            return _without("embeddings", {"data"}, data, answer)
         rows = [_numbers(vector, answer) for vector in _in_order(vectors, answer)]
         if len({len(row) for row in rows}) > 1:
             raise _malformed("vectors of different dimensions", answer)
@@ -199,19 +200,30 @@ def texts_in(messages: str | Sequence[str] | list[Message]) -> list[str]:
     return [message if isinstance(message, str) else content_text(message.get("content")) for message in messages]
 
 
-def _without_vectors(data: Mapping[str, Any], answer: Answer) -> Reply:
-    """The empty reply of a content filter's error in a success without vectors.
+def _without(what: str, keys: AbstractSet[str], data: Mapping[str, Any], answer: Answer) -> Reply:
+    """The empty reply of a content filter's error in a success that holds nothing under its keys.
 
     Raises:
-        Fault: any other error, or no error and no vectors.
+        Fault: any other error, or no error and nothing there.
     """
     if not is_error(data):
-        nothing = _malformed(f"no embeddings; {keys_named((data,))}", answer)
-        raise nothing if "data" in data else mismatch(nothing, answer)
+        nothing = _malformed(f"no {what}; {keys_named((data,))}", answer)
+        raise nothing if keys & data.keys() else mismatch(nothing, answer)
     fault = fault_of_error(data, answer)
     if fault is None:
         return Reply("", "", "content_filter", metadata={"message": quoted(answer.body)})
     raise fault
+
+
+def _by_index(what: str, values: Mapping[Any, Any], count: int, answer: Answer) -> list[Any]:
+    """The values in the order of their indices.
+
+    Raises:
+        Fault: `malformed`: the indices are not 0, 1, 2 ...
+    """
+    if values.keys() != set(range(count)):
+        raise _malformed(f"{what} whose indices are not 0, 1, 2 ...", answer)
+    return [values[index] for index in range(count)]
 
 
 def _in_order(vectors: list[Any], answer: Answer) -> list[Any]:
@@ -220,9 +232,7 @@ def _in_order(vectors: list[Any], answer: Answer) -> list[Any]:
     if all(entry.get("index") is None for entry in entries):
         return [entry.get("embedding") for entry in entries]
     by_index = {index: entry.get("embedding") for entry in entries if type(index := entry.get("index")) is int}
-    if by_index.keys() != set(range(len(entries))):
-        raise _malformed("vectors whose indices are not 0, 1, 2 ...", answer)
-    return [by_index[index] for index in range(len(entries))]
+    return _by_index("vectors", by_index, len(entries), answer)
 
 
 def _numbers(value: Any, answer: Answer) -> array[float]:
@@ -309,11 +319,9 @@ class Rerank(EndpointModel):
         data = mapping_or_empty(body)
         entries = body if isinstance(body, list) else data.get("results", data.get("data"))
         if is_error(data) or not isinstance(entries, list) or not entries:
-            raise _without_scores(data, answer)
+            return _without("results", {"results", "data"}, data, answer)
         scores = dict(_scored(entry, answer) for entry in entries)
-        if scores.keys() != set(range(len(entries))):
-            raise _malformed("scores whose indices are not 0, 1, 2 ...", answer)
-        return _scores_reply([scores[index] for index in range(len(entries))], _input_tokens(data))
+        return _scores_reply(_by_index("scores", scores, len(entries), answer), _input_tokens(data))
 
     def expect_reply(self, reply: Reply, request: Request) -> None:
         """Refuse a reply with more or fewer scores than texts, before the journal keeps it for good.
@@ -368,14 +376,6 @@ def _scored(entry: Any, answer: Answer) -> tuple[int, float]:
     if type(index) is not int or type(score) not in {int, float} or not math.isfinite(cast("float", score)):
         raise _malformed("a result without index and score", answer)
     return index, float(cast("float", score))
-
-
-def _without_scores(data: Mapping[str, Any], answer: Answer) -> Fault:
-    """The fault of a success that holds an error, or no results."""
-    if is_error(data) and (fault := fault_of_error(data, answer)) is not None:
-        return fault
-    nothing = _malformed(f"no results; {keys_named((data,))}", answer)
-    return nothing if {"results", "data"} & data.keys() else mismatch(nothing, answer)
 
 
 def _input_tokens(data: Mapping[str, Any]) -> int:

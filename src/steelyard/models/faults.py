@@ -300,13 +300,9 @@ def parse_json(answer: Answer) -> Any:
     try:
         return json.loads(answer.body)
     except (ValueError, RecursionError) as error:
-        content = quoted(answer.body) or "an empty body"
-        fault = Fault("malformed", f"status {answer.status}, but {_form(answer)}: {content}", billed=True)
+        form, content = "an HTML page" if is_page(answer) else "no JSON", quoted(answer.body) or "an empty body"
+        fault = Fault("malformed", f"status {answer.status}, but {form}: {content}", billed=True)
         raise without_mapped_form(fault, answer) from error
-
-
-def _form(answer: Answer) -> str:
-    return "an HTML page" if is_page(answer) else "no JSON"
 
 
 def quoted(body: bytes | str) -> str:

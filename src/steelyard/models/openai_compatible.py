@@ -12,7 +12,7 @@ prompt with its log probability, which no chat endpoint does. Source: OpenAI API
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import exp, isfinite
@@ -43,7 +43,7 @@ from steelyard.models.faults import (
     quoted,
 )
 from steelyard.models.mismatches import keys_named, mismatch, said_nothing
-from steelyard.models.native import items_of, turns_of
+from steelyard.models.native import items_of, turns_and_tokens
 from steelyard.models.prices import PER
 from steelyard.models.streaming import completion_in, send_streamed, streamed_text
 from steelyard.prompts.conversation import content_text, transcript_of
@@ -134,12 +134,10 @@ class OpenAICompatible(EndpointModel):
 
     def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
         """One POST to `/chat/completions`, or to `/decisions` where the parameters ask questions."""
-        turns = as_messages(messages)
         if questions := parameters.get(DECISIONS):
-            asked = turns_of(turns)
-            body = decision_body(self.name, asked, questions)
-            input_tokens = sum(estimate_tokens(turn.text) for turn in asked)
-            return post(self, DECISIONS, body, input_tokens, self.api_version)
+            asked, input_tokens = turns_and_tokens(messages)
+            return post(self, DECISIONS, decision_body(self.name, asked, questions), input_tokens, self.api_version)
+        turns = as_messages(messages)
         body = {"model": self.name, "messages": turns, **self.parameters, **parameters}
         tokens = sum(estimate_tokens(content_text(turn.get("content"))) for turn in turns)
         return post(self, "chat/completions", body, tokens, self.api_version, self.tier)
@@ -436,8 +434,6 @@ def _prompt_tokens(logprobs: Any) -> list[list[Any]]:
 
 def _first_top(logprobs: Any) -> list[dict[str, Any]]:
     """The candidates for the first generated token, in the form of a chat endpoint."""
-    top_lists = mapping_or_empty(logprobs).get("top_logprobs")
-    candidates = (
-        top_lists[0] if isinstance(top_lists, Sequence) and not isinstance(top_lists, str) and top_lists else None
-    )
-    return [{"token": token, "logprob": value} for token, value in mapping_or_empty(candidates).items()]
+    top = mapping_or_empty(logprobs).get("top_logprobs")
+    candidates = mapping_or_empty(top[0] if isinstance(top, list) and top else None)
+    return [{"token": token, "logprob": value} for token, value in candidates.items()]

@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Annotated, Any, Final, Literal
 
@@ -62,7 +61,7 @@ class PathSearch:
     def __init__(self, expression: str) -> None:
         self.expression = expression
         self._parsed = _parsed(expression)
-        self._interpreter = _interpreter_class()()
+        self._interpreter = _CountingInterpreter()
 
     def __call__(self, value: Any) -> Any:
         """What the expression finds in a value; None where it finds nothing.
@@ -87,7 +86,6 @@ JmesPath = Annotated[str, _check_path]
 """An expression that finds a value in JSON, or ""."""
 
 
-@lru_cache(maxsize=256)
 def _parsed(expression: str) -> Any:
     if len(expression) > MAX_EXPRESSION:
         length = f"{len(expression):,} characters; at most {MAX_EXPRESSION:,} are read"
@@ -99,37 +97,33 @@ def _parsed(expression: str) -> Any:
         raise ConfigError(f"{expression!r} is not a JMESPath expression: {cause}") from error
 
 
-@cache
-def _interpreter_class() -> Any:
-    """The interpreter of jmespath, which is imported on first use, with a count of its work."""
+class _CountingInterpreter(TreeInterpreter):  # type: ignore[misc]
+    """The interpreter of jmespath with a count of its work."""
 
-    class CountingInterpreter(TreeInterpreter):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self._left = MAX_WORK
+    def __init__(self) -> None:
+        super().__init__()
+        self._left = MAX_WORK
 
-        def visit(self, node: Any, value: Any) -> Any:
-            result = super().visit(node, value)
-            self._take(_STEP + (_extent(result, self._left) if node["type"] in _BUILDS else 0))
-            return result
+    def visit(self, node: Any, value: Any) -> Any:
+        result = super().visit(node, value)
+        self._take(_STEP + (_extent(result, self._left) if node["type"] in _BUILDS else 0))
+        return result
 
-        def visit_function_expression(self, node: Any, value: Any) -> Any:
-            arguments = [self.visit(child, value) for child in node["children"]]
-            self._take(sum(_extent(argument, self._left) for argument in arguments))
-            return self._functions.call_function(node["value"], arguments)
+    def visit_function_expression(self, node: Any, value: Any) -> Any:
+        arguments = [self.visit(child, value) for child in node["children"]]
+        self._take(sum(_extent(argument, self._left) for argument in arguments))
+        return self._functions.call_function(node["value"], arguments)
 
-        def visit_comparator(self, node: Any, value: Any) -> Any:
-            sides = [self.visit(child, value) for child in node["children"]]
-            self._take(min(_extent(side, self._left) for side in sides))
-            literals = [{"type": "literal", "value": side, "children": []} for side in sides]
-            return super().visit_comparator({**node, "children": literals}, value)
+    def visit_comparator(self, node: Any, value: Any) -> Any:
+        sides = [self.visit(child, value) for child in node["children"]]
+        self._take(min(_extent(side, self._left) for side in sides))
+        literals = [{"type": "literal", "value": side, "children": []} for side in sides]
+        return super().visit_comparator({**node, "children": literals}, value)
 
-        def _take(self, work: int) -> None:
-            self._left -= work
-            if self._left < 0:
-                raise TooMuchWork("it takes too much work on this reply")
-
-    return CountingInterpreter
+    def _take(self, work: int) -> None:
+        self._left -= work
+        if self._left < 0:
+            raise TooMuchWork("it takes too much work on this reply")
 
 
 def _extent(value: Any, most: int) -> int:
@@ -194,14 +188,9 @@ class ResponseMap:
         Args:
             accept_status: statuses besides 2xx whose body is read.
         """
-        return _digest(self, accept_status)
-
-
-@lru_cache(maxsize=256)
-def _digest(wanted: ResponseMap, accept_status: tuple[int, ...]) -> str:
-    # Without empty keys, so that a key of a later version changes the digest of those mappings only that use it.
-    keys = {mapped.name: value for mapped in fields(wanted) if (value := getattr(wanted, mapped.name))}
-    return blake2b(json.dumps([keys, *accept_status], sort_keys=True).encode(), digest_size=6).hexdigest()
+        # Without empty keys, so that a key of a later version changes the digest of those mappings only that use it.
+        keys = {mapped.name: value for mapped in fields(self) if (value := getattr(self, mapped.name))}
+        return blake2b(json.dumps([keys, *accept_status], sort_keys=True).encode(), digest_size=6).hexdigest()
 
 
 def reply_in(answer: Answer, wanted: ResponseMap) -> Reply:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -166,10 +166,6 @@ def _error_value(data: str) -> Mapping[str, Any]:
     return value if value.get(_ERROR) else {**value, _ERROR: value or _ERROR}
 
 
-def _jsonl(text: str) -> Iterator[Any]:
-    return (json.loads(line) for line in _LINE_END.split(text) if line.strip())
-
-
 def _concatenated(text: str) -> Iterator[Any]:
     decoder = json.JSONDecoder()
     position = _after_blanks(text, 0)
@@ -191,14 +187,6 @@ def is_event_stream(text: str) -> bool:
     (True, False)
     """
     return _FIRST_FIELD.match(text) is not None
-
-
-def _auto(text: str) -> Iterator[Any]:
-    return _sse(text) if is_event_stream(text) else _concatenated(text)
-
-
-def _json(text: str) -> Iterator[Any]:
-    yield json.loads(text)
 
 
 async def send_streamed(request: Request, wire: Wire, *, idle_s: float) -> Answer:
@@ -395,6 +383,12 @@ def _whole_call(call: Mapping[str, Any]) -> dict[str, Any]:
     return {**call, "function": function} if "function" in call else {**call}
 
 
-_READERS: Final[Mapping[Framing, Callable[[str], Iterator[Any]]]] = MappingProxyType(
-    {"auto": _auto, "json": _json, "sse": _sse, "jsonl": _jsonl, "concatenated": _concatenated}
+_READERS: Final[Mapping[Framing, Callable[[str], Iterable[Any]]]] = MappingProxyType(
+    {
+        "auto": lambda text: _sse(text) if is_event_stream(text) else _concatenated(text),
+        "json": lambda text: [json.loads(text)],
+        "jsonl": lambda text: [json.loads(line) for line in _LINE_END.split(text) if line.strip()],
+        "sse": _sse,
+        "concatenated": _concatenated,
+    }
 )
