@@ -14,7 +14,7 @@ from typing import Any, Final
 from rich.cells import cell_len
 
 from steelyard.data.columns import HEAD_ROWS, find_layout
-from steelyard.data.headers import by_header, normalized
+from steelyard.data.headers import Role, by_header, normalized
 from steelyard.data.load import read_tables
 from steelyard.data.rows import LEFT_OUT, RowDataset
 from steelyard.data.sample_files import SampleFiles
@@ -29,8 +29,10 @@ from steelyard.session.secrets import Secrets, references
 from steelyard.suites.choice.dataset_warnings import warnings_of
 from steelyard.suites.choice.reading import ROLES as CHOICE
 from steelyard.suites.choice.rows import examine_choice
+from steelyard.suites.general.rows import ROLES as GENERAL
 from steelyard.suites.general.rows import load_general
 from steelyard.suites.general.suite import default_name
+from steelyard.suites.pairwise import ROLES as PAIRWISE
 from steelyard.suites.pairwise import load_pairwise
 from steelyard.suites.rag import ROLES as RAG
 from steelyard.suites.rag import count_documents, load_rag
@@ -56,7 +58,7 @@ def suite_of(files: SampleFiles) -> str:
     if not any(headers):
         return "choice" if tables and _is_exam_by_position(tables[0], files) else DEFAULT_SUITE
     headers_found = next(filter(None, headers))
-    roles = {name: by_header(headers_found, of_suite, {}) for name, of_suite in _SUITES.items()}
+    roles = {name: by_header(headers_found, ROLES[name], {}) for name in _TOLD_APART}
     if {"question", "options"} <= roles["choice"].keys() or (
         {"question", "answer"} <= roles["choice"].keys() and _is_exam(files)
     ):
@@ -74,7 +76,17 @@ def suite_of(files: SampleFiles) -> str:
     return "rag" if "question" in roles["rag"] and has_source else DEFAULT_SUITE
 
 
-_SUITES: Final = {"choice": CHOICE, "text2sql": SQL, "tables": TABLES, "rag": RAG}
+ROLES: Final[Mapping[str, Sequence[Role]]] = {
+    "choice": CHOICE,
+    "general": GENERAL,
+    "pairwise": PAIRWISE,
+    "rag": RAG,
+    "tables": TABLES,
+    "text2sql": SQL,
+}
+"""Suite -> the roles of the columns that it reads."""
+_TOLD_APART: Final = ("choice", "text2sql", "tables", "rag")
+"""Suites whose columns show that a dataset is theirs."""
 
 
 def _headers(table: Table, files: SampleFiles) -> dict[Column, str]:
@@ -84,7 +96,7 @@ def _headers(table: Table, files: SampleFiles) -> dict[Column, str]:
         return {str(key): str(key) for row in head for key in row.cells}
     for row in head if files.header == "auto" else [row for row in head if row.number == files.header]:
         texts: dict[Column, str] = {index: text for index, cell in enumerate(row.cells) if (text := render(cell))}
-        if max((len(by_header(texts, roles, {})) for roles in _SUITES.values()), default=0) >= _LEAST:
+        if max(len(by_header(texts, ROLES[name], {})) for name in _TOLD_APART) >= _LEAST:
             return texts
     return {}
 

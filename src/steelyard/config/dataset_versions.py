@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.config.check_dataset import check_dataset
+from steelyard.config.check_dataset import ROLES, check_dataset
 from steelyard.config.given import note_given, was_given
 from steelyard.data.dataset_file import DatasetDifference, DatasetFile, dataset_difference, read_dataset_file
 from steelyard.data.headers import Role
@@ -22,23 +22,9 @@ from steelyard.people.events import checked_author
 from steelyard.people.named_datasets import DatasetVersion, NamedDataset
 from steelyard.prompts.sample_values import own_question, passage_of
 from steelyard.store import Store
-from steelyard.suites.choice.reading import ROLES as CHOICE
 from steelyard.suites.choice.rows import examine_choice
-from steelyard.suites.general.rows import ROLES as GENERAL
-from steelyard.suites.pairwise import ROLES as PAIRWISE
-from steelyard.suites.rag import ROLES as RAG
-from steelyard.suites.tables import ROLES as TABLES
-from steelyard.suites.text2sql.rows import ROLES as SQL
 from steelyard.types import Record
 
-_ROLES: Final[Mapping[str, Sequence[Role]]] = {
-    "choice": CHOICE,
-    "general": GENERAL,
-    "pairwise": PAIRWISE,
-    "rag": RAG,
-    "tables": TABLES,
-    "text2sql": SQL,
-}
 _OTHERS: Final = tuple(
     Role(name, required=False, by_position=False, words=words)
     for name, words in (("question", "rag_question"), ("answer", "rag_answer"), ("group", ""), ("id", ""))
@@ -62,7 +48,7 @@ def open_version(version: DatasetVersion) -> DatasetFile:
             f"{version.name} cannot be opened: a store may name any file, and you gave {files.paths[0]} to no command "
             "here. If it is your dataset, give it or its configuration to steelyard check once"
         )
-    return read_dataset_file(files, _ROLES.get(version.about.kind, _OTHERS), version.digest)
+    return read_dataset_file(files, ROLES.get(version.about.kind, _OTHERS), version.digest)
 
 
 def draft_difference(file: DatasetFile, edits: dict[str, RowEdit]) -> DatasetDifference:
@@ -121,11 +107,11 @@ def _checked(version: DatasetVersion, files: SampleFiles) -> DatasetFile:
     defects: Sequence[Defect] = ()
     if kind == "choice":
         defects = examine_choice(files).defects  # without the search for near-duplicates, which takes long
-    elif kind in _ROLES:
+    elif kind in ROLES:
         defects = check_dataset(kind, files, None, references=False).defects
     if defects and not files.skip_bad:
         raise DataError("nothing was saved: a run of the new file would fail because of these rows", defects)
-    return read_dataset_file(files, _ROLES.get(kind, _OTHERS), "")
+    return read_dataset_file(files, ROLES.get(kind, _OTHERS), "")
 
 
 def suggested_cells(file: DatasetFile, record: Record, *, take_output: bool = False) -> dict[str, str]:

@@ -10,8 +10,9 @@ from typing import Any, get_args
 
 from steelyard.building.build import own_entries
 from steelyard.building.keys import keys_of, keys_of_kind
-from steelyard.building.nodes import MappingEntry, Node
+from steelyard.building.nodes import Node
 from steelyard.errors import Location
+from steelyard.plain_json import json_value
 from steelyard.registry import Kind, find, name_of
 
 
@@ -59,16 +60,17 @@ def settings(value: Any, node: Node | None, key: str = "") -> Iterator[Setting]:
         for index, (element, element_node) in enumerate(zip(value, nodes, strict=False)):
             yield from settings(element, element_node, f"{key}[{index}]")
     else:
-        yield Setting(key, _plain(value), node.location if node is not None else None)
+        yield Setting(key, json_value(value), node.location if node is not None else None)
 
 
 def _of_fields(value: Any, node: Node | None, key: str) -> Iterator[Setting]:
-    name = (
-        next((registered for kind in get_args(Kind) if (registered := name_of(kind, type(value)))), "") if key else ""
-    )
-    path = _joined(key, name)
-    entries = _entries(value, node, name)
     cls: type = type(value)
+    registered: Iterator[tuple[Kind, str]] = ((kind, name) for kind in get_args(Kind) if (name := name_of(kind, cls)))
+    kind, name = next(registered, (None, "")) if key else (None, "")
+    path = _joined(key, name)
+    entries = node.entries if node is not None else {}
+    if node is not None and kind is not None and name in entries:
+        entries = own_entries(name, node, keys_of_kind(kind, cls), cls)
     names = keys_of(cls)
     if not names:
         yield Setting(path, None, node.location if node is not None else None)
@@ -85,25 +87,6 @@ def _of_wrapped(described: Any, node: Node | None, key: str) -> Iterator[Setting
     for field, written in fields.items():
         entry = entries.get(field)
         yield Setting(_joined(_joined(key, name), field), written, entry.node.location if entry else None)
-
-
-def _entries(value: Any, node: Node | None, name: str) -> Mapping[str, MappingEntry]:
-    """The entries of the fields, in whichever of the three forms they were written."""
-    if node is None:
-        return {}
-    if name and name in node.entries:
-        cls: type = type(value)
-        kind: Kind = next(kind for kind in get_args(Kind) if name_of(kind, cls))
-        return own_entries(name, node, keys_of_kind(kind, cls), cls)
-    return node.entries
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(name): _plain(member) for name, member in value.items()}
-    if isinstance(value, tuple | list | set | frozenset):
-        return [_plain(member) for member in value]
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 def _joined(key: str, name: str) -> str:

@@ -6,7 +6,7 @@ read only below one folder.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -70,8 +70,8 @@ def _unknown(file: Path, tree: Node) -> str:
     )
 
 
-def _outputs(keys: Sequence[str] | Mapping[str, object]) -> str:
-    key_of_outputs = "" if not keys else next((f" in {key!r}" for key in keys if key in _WITH_OUTPUTS), "-")
-    return (
-        "" if key_of_outputs == "-" else f"; outputs{key_of_outputs} that exist already are read by the target replay"
-    )
+def _outputs(keys: Collection[str]) -> str:
+    if not keys:
+        return "; outputs that exist already are read by the target replay"
+    with_outputs = next((key for key in keys if key in _WITH_OUTPUTS), "")
+    return f"; outputs in {with_outputs!r} that exist already are read by the target replay" if with_outputs else ""

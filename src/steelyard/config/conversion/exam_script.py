@@ -90,18 +90,21 @@ def convert(old: Mapping[str, Any], name: str) -> str:
         _matrix(variables),
         ["targets:"],
         *(_target(target, prompts, variables) for target in targets),
-        _other_prompts(prompts[1:]),
+        [
+            comment(f"A target has one template; not used: {quoted(prompt.kind)}: {flow(prompt.template)}")
+            for prompt in prompts[1:]
+        ],
     ]
     return "\n".join(line for part in parts for line in part).rstrip("\n") + "\n"
 
 
 def _head(name: str, old: Mapping[str, Any]) -> Iterator[str]:
-    yield from comment(f"Converted from {quoted(name)}. Review it, then try:")
+    yield comment(f"Converted from {quoted(name)}. Review it, then try:")
     yield "#     steelyard check THIS_FILE"
     yield "#     steelyard run THIS_FILE --limit 5"
     for key, value in old.items():
         if key not in _KNOWN:
-            yield from comment(f"Not converted: {quoted(key)}: {shown(key, value)}")
+            yield comment(f"Not converted: {quoted(key)}: {shown(key, value)}")
     yield ""
 
 
@@ -132,9 +135,9 @@ def _result_files(sources: Sequence[str], folders: Sequence[str], names: Sequenc
     labels = distinct_names([PurePath(path) for path in sources])
     for label, folder in zip_longest(labels, folders[: len(sources)]):
         of_source = f" --source {shlex.quote(label)}" if len(sources) > 1 else ""
-        yield from comment(f"    steelyard export {runs}{of_source} --json-dir {quoted(folder)}", "  ")
+        yield comment(f"    steelyard export {runs}{of_source} --json-dir {quoted(folder)}", "  ")
     for folder in folders[len(sources) :]:
-        yield from comment(f"There is no source for the result folder {quoted(folder)}.", "  ")
+        yield comment(f"There is no source for the result folder {quoted(folder)}.", "  ")
 
 
 def _matrix(variables: Variables) -> Iterator[str]:
@@ -145,13 +148,12 @@ def _matrix(variables: Variables) -> Iterator[str]:
     yield "# that is followed by a commented one with the commented line."
     yield "# matrix:"
     for variable, values in variables.items():
-        yield from comment(f"  {variable}: {flow(list(values))}")
+        yield comment(f"  {variable}: {flow(list(values))}")
     yield ""
 
 
 def _target(target: _NewTarget, prompts: Sequence[_OldPrompt], variables: Variables) -> Iterator[str]:
-    for note in target.notes:
-        yield from comment(note, "  ")
+    yield from (comment(note, "  ") for note in target.notes)
     if not target.keys:
         return
     yield f"  {key_text(target.name)}:"
@@ -175,7 +177,7 @@ def _first_and_all(name: str, value: Any, variables: Variables, indent: str) -> 
     first = _with_first(value, variables)
     yield f"{indent}{name}: {flow(first)}"
     if first != value:
-        yield from comment(f"{name}: {flow(value)}", indent)
+        yield comment(f"{name}: {flow(value)}", indent)
 
 
 def _with_first(value: Any, variables: Variables) -> Any:
@@ -185,17 +187,10 @@ def _with_first(value: Any, variables: Variables) -> Any:
 
 
 def _template(prompt: _OldPrompt) -> Iterator[str]:
-    yield from comment(
-        f"prompt {quoted(prompt.kind)}; the options are filled in as before, ['A:...', 'B:...'].", "      "
-    )
+    yield comment(f"prompt {quoted(prompt.kind)}; the options are filled in as before, ['A:...', 'B:...'].", "      ")
     for name in prompt.unknown:
-        yield from comment(f"{{{name}}} has no value here: it is sent unchanged.", "      ")
+        yield comment(f"{{{name}}} has no value here: it is sent unchanged.", "      ")
     yield from block({"template": prompt.template}, "      ")
-
-
-def _other_prompts(prompts: Sequence[_OldPrompt]) -> Iterator[str]:
-    for prompt in prompts:
-        yield from comment(f"A target has one template; not used: {quoted(prompt.kind)}: {flow(prompt.template)}")
 
 
 def _prompt(kind: str, text: Any) -> _OldPrompt:

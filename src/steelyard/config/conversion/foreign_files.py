@@ -91,11 +91,8 @@ class ForeignFiles:
     def value(self, name: str, at: Node) -> Any:
         """What a value `file://...` stands for: the data of YAML and JSON, the text of any other file."""
         path = self.paths(name, at)[0]
-        return (
-            plain(self.tree(path, at))
-            if path.suffix.lower() in {".yaml", ".yml", ".json"}
-            else self.text(path, at).strip()
-        )
+        is_data = path.suffix.lower() in {".yaml", ".yml", ".json"}
+        return plain(self.tree(path, at)) if is_data else self.text(path, at).strip()
 
     @staticmethod
     def parsed(text: str, at: Node) -> Any:

@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from jinja2 import Undefined, nodes
@@ -79,10 +80,6 @@ class _Compared:
         return bool(sides[0] == sides[1])
 
 
-def _dumped(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
 def _leading_number(pattern: str, convert: Callable[[str], float]) -> Callable[..., Any]:
     """The filter that reads the number with which a text begins."""
     number = re.compile(rf"\s*({pattern})")
@@ -107,20 +104,17 @@ def _filters(as_text: Callable[[Any], str]) -> dict[str, Callable[..., Any]]:
     def join(values: Any, between: str = "") -> str:
         return between.join(map(as_text, values))
 
-    changes: dict[str, Callable[[Any], str]] = {
-        "upper": str.upper,
-        "lower": str.lower,
-        "trim": str.strip,
-        "capitalize": str.capitalize,
-    }
-    title = on_text(lambda text: " ".join(map(str.capitalize, text.split(" "))))
-    read = {"int": _leading_number(r"[-+]?\d+", int), "float": _leading_number(r"[-+]?(?:\d+\.?\d*|\.\d+)", float)}
-    return {name: on_text(change) for name, change in changes.items()} | {
-        **read,
-        "title": title,
-        "join": join,
+    return {
+        "upper": on_text(str.upper),
+        "lower": on_text(str.lower),
+        "trim": on_text(str.strip),
+        "capitalize": on_text(str.capitalize),
+        "title": on_text(lambda text: " ".join(map(str.capitalize, text.split(" ")))),
+        "int": _leading_number(r"[-+]?\d+", int),
+        "float": _leading_number(r"[-+]?(?:\d+\.?\d*|\.\d+)", float),
         "round": _rounded,
-        "dump": _dumped,
+        "join": join,
+        "dump": partial(json.dumps, ensure_ascii=False, separators=(",", ":")),
         "reverse": lambda value: value[::-1],
     }
 

@@ -134,11 +134,8 @@ def _assertion(criterion: Mapping[str, Any]) -> dict[str, Any]:
         if (not part and not _OUTPUT.fullmatch(given)) or "sample." in reference:
             return {"type": f"{kind} of {given[:40]}", **name}
         measure = str(criterion.get("evaluation_metric", ""))
-        type_ = (
-            _OPERATIONS.get(str(criterion.get("operation")), kind)
-            if kind == "string_check"
-            else _MEASURES.get(measure, measure)
-        )
+        operation = _OPERATIONS.get(str(criterion.get("operation")), kind)
+        type_ = operation if kind == "string_check" else _MEASURES.get(measure, measure)
         threshold = {"threshold": criterion["pass_threshold"]} if "pass_threshold" in criterion else {}
         transform = {"transform": f"JSON.parse(output).{part[1]}"} if part else {}
         size = {"n": int(measure[-1])} if type_ == "rouge-n" else {}

@@ -167,13 +167,9 @@ def _value(value: Any, values: Mapping[str, Any], foreign: ForeignFiles, at: Nod
         if re.fullmatch(_CODE_FILE, value):
             raise UnconvertedError(f"{value} is code, which is not run. Instead: a function, or a command")
         value = foreign.value(value, at)
-    if isinstance(value, str):
-        return filled(value, values)
-    return (
-        [filled(part, values) if isinstance(part, str) else part for part in value]
-        if isinstance(value, list)
-        else value
-    )
+    if isinstance(value, list):
+        return [filled(part, values) if isinstance(part, str) else part for part in value]
+    return filled(value, values) if isinstance(value, str) else value
 
 
 def _transformed(code: Any, output: Term) -> Term:
@@ -333,11 +329,9 @@ def _fill(template: Any, value: Any, threshold: Any) -> Any:
         return _MARKS[template](value, threshold) if template.startswith("$") else template
     if isinstance(template, list):
         return [_fill(part, value, threshold) for part in template]
-    return (
-        {key: _fill(part, value, threshold) for key, part in template.items()}
-        if isinstance(template, dict)
-        else template
-    )
+    if isinstance(template, dict):
+        return {key: _fill(part, value, threshold) for key, part in template.items()}
+    return template
 
 
 def _text(value: Any, _: Any = None) -> str:

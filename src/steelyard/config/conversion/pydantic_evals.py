@@ -110,7 +110,10 @@ def _test(case: Mapping[str, Any], *, every: Sequence[Any], by_name: bool) -> di
     inputs, expected = case["inputs"], case.get("expected_output")
     values = dict(inputs) if by_name else {"input": inputs}
     as_json = (list,) if by_name else (list, dict)
-    values = {name: _as_json(value) if isinstance(value, as_json) else value for name, value in values.items()}
+    values = {
+        name: json.dumps(value, ensure_ascii=False) if isinstance(value, as_json) else value
+        for name, value in values.items()
+    }
     return {
         "vars": {**values, **({} if expected is None else {"expected_output": expected})},
         "options": {"disableVarExpansion": True},
@@ -122,10 +125,6 @@ def _test(case: Mapping[str, Any], *, every: Sequence[Any], by_name: bool) -> di
         "metadata": case.get("metadata"),
         **({"description": case["name"]} if case.get("name") else {}),
     }
-
-
-def _as_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _named(evaluator: Any) -> tuple[str, dict[str, Any]]:

@@ -57,9 +57,9 @@ def quoted(text: str) -> str:
     return flow(str(text))
 
 
-def comment(text: str, indent: str = "") -> Iterator[str]:
+def comment(text: str, indent: str = "") -> str:
     """A comment of one line."""
-    yield f"{indent}# {printable(text)}"
+    return f"{indent}# {printable(text)}"
 
 
 def fits_block(line: str) -> bool:
@@ -179,9 +179,8 @@ class Converted:
             source: the name of the foreign file.
             dataset: the name of the file with the rows.
         """
-        lines = [*comment(f"Converted from {quoted(source)}. Review it, then: steelyard check THIS_FILE")]
-        for note in self.notes.lines():
-            lines += comment(f"Not taken over: {note}")
+        lines = [comment(f"Converted from {quoted(source)}. Review it, then: steelyard check THIS_FILE")]
+        lines += [comment(f"Not taken over: {note}") for note in self.notes.lines()]
         samples = {"samples": {"file": dataset, **({"columns": dict(self.columns)} if self.columns else {})}}
         return "\n".join([*lines, "", *block({**(samples if self.rows else {}), **self.configuration})]) + "\n"
 
