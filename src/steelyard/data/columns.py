@@ -280,11 +280,8 @@ def _refuse_missing(table: Table, layout: ColumnLayout, roles: Sequence[Role]) -
     if not missing:
         return
     headers = [text for text in layout.headers.values() if text]
-    seen = (
-        f"the columns found are {', '.join(headers)}"
-        if headers
-        else f"no header was found in its first {HEAD_ROWS} rows"
-    )
+    nothing = f"no header was found in its first {HEAD_ROWS} rows"
+    seen = f"the columns found are {', '.join(headers)}" if headers else nothing
     raise ConfigError(
         f"{table.title}: no column for {' and '.join(missing)}; {seen}. Name the columns, for example "
         f"columns: {{{_example(roles)}}}, or leave this sheet out with sheets"

@@ -290,46 +290,24 @@ class DatasetDifference:
 
 def dataset_difference(before: DatasetFile, after: DatasetFile) -> DatasetDifference:
     """Compare rows by id and cells by column name; an empty and a missing cell are equal."""
-    positions = {ident: position for position, ident in enumerate(before.ids)}
-    shared = [positions[ident] for ident in after.ids if ident in positions]
-    columns = [name for name in dict.fromkeys((*before.columns, *after.columns)) if name not in _ids(before, after)]
-    column_indexes = [{name: position for position, name in enumerate(file.columns)} for file in (before, after)]
-    added, changed = [], []
-    for row in after.rows:
-        if row.id not in positions:
-            added.append(_whole(after, row, added=True))
-            continue
-        old = before.rows[positions[row.id]]
-        if before.columns == after.columns and old.cells == row.cells:
-            continue
-        cells = tuple(
-            CellChange(name, *texts)
-            for name in columns
-            if (texts := (_text(before, old, column_indexes[0], name), _text(after, row, column_indexes[1], name)))[0]
-            != texts[1]
-        )
-        if cells:
-            changed.append(RowDifference(row.id, cells))
-    later_ids = set(after.ids)
-    retired = tuple(
-        _whole(before, before.rows[position], added=False)
-        for ident, position in positions.items()
-        if ident not in later_ids
-    )
-    return DatasetDifference(tuple(added), tuple(changed), retired, len(shared) - len(changed))
+    id_columns = {before.id_column, after.id_column}
+    columns = [name for name in dict.fromkeys((*before.columns, *after.columns)) if name not in id_columns]
+    old_rows, new_rows = ({row.id: row for row in file.rows} for file in (before, after))
+
+    def difference(old: DatasetRow | None, new: DatasetRow | None, ident: str) -> RowDifference:
+        texts, new_texts = _texts(before, old), _texts(after, new)
+        pairs = ((name, texts.get(name, ""), new_texts.get(name, "")) for name in columns)
+        return RowDifference(ident, tuple(CellChange(*pair) for pair in pairs if pair[1] != pair[2]))
+
+    added = tuple(difference(None, row, row.id) for row in after.rows if row.id not in old_rows)
+    retired = tuple(difference(row, None, row.id) for row in before.rows if row.id not in new_rows)
+    both = [(old_rows[row.id], row) for row in after.rows if row.id in old_rows]
+    is_same_form = before.columns == after.columns  # most rows are equal then, which takes no texts
+    unlike = [pair for pair in both if not is_same_form or pair[0].cells != pair[1].cells]
+    changed = tuple(row for old, new in unlike if (row := difference(old, new, new.id)).cells)
+    return DatasetDifference(added, changed, retired, len(both) - len(changed))
 
 
-def _ids(*files: DatasetFile) -> set[str]:
-    return {file.id_column for file in files if file.id_column}
-
-
-def _text(file: DatasetFile, row: DatasetRow, column_index: Mapping[str, int], name: str) -> str:
-    return file.shown(row.cells[column_index[name]]) if name in column_index else ""
-
-
-def _whole(file: DatasetFile, row: DatasetRow, *, added: bool) -> RowDifference:
-    texts = ((name, file.shown(value)) for name, value in zip(file.columns, row.cells, strict=True))
-    cells = ((name, text) for name, text in texts if text and name != file.id_column)
-    return RowDifference(
-        row.id, tuple(CellChange(name, *(("", text) if added else (text, ""))) for name, text in cells)
-    )
+def _texts(file: DatasetFile, row: DatasetRow | None) -> dict[str, str]:
+    """The cells of a row as texts, by column; none for no row."""
+    return {} if row is None else dict(zip(file.columns, map(file.shown, row.cells), strict=True))

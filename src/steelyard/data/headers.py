@@ -133,13 +133,7 @@ def fitting(headers: Mapping[Column, str], role: Role) -> tuple[Column, ...]:
     >>> fitting({0: "text", 1: "channel", 2: "question"}, Role("input", words="general_input"))
     (2, 0)
     """
-    words = _synonyms().get(role.words or role.name, {})
-    ranked = sorted(
-        (words[text], position, column)
-        for position, (column, header) in enumerate(headers.items())
-        if (text := normalized(header)) in words
-    )
-    return tuple(column for _, _, column in ranked)
+    return _synonymous({column: normalized(header) for column, header in headers.items()}, role)
 
 
 def rival_note(title: str, role: str, used: str, other: str, about: str = "") -> str:
@@ -154,7 +148,7 @@ def rival_note(title: str, role: str, used: str, other: str, about: str = "") ->
 
 def _columns(headers: Mapping[Column, str], role: Role, form: Callable[[str], str]) -> tuple[Column, ...]:
     texts = {column: form(text) for column, text in headers.items()}
-    return (_lettered(texts) if role.several else ()) or _synonym(texts, role.words or role.name)
+    return (_lettered(texts) if role.several else ()) or _synonymous(texts, role)[:1]
 
 
 def _without_remark(text: str) -> str:
@@ -166,12 +160,10 @@ def _without_remark(text: str) -> str:
     return normalized(_REMARK.sub("", text))
 
 
-def _synonym(headers: Mapping[Column, str], role: str) -> tuple[Column, ...]:
-    words = _synonyms().get(role, {})
-    ranked = [
-        (words[text], position, column) for position, (column, text) in enumerate(headers.items()) if text in words
-    ]
-    return (min(ranked)[2],) if ranked else ()
+def _synonymous(texts: Mapping[Column, str], role: Role) -> tuple[Column, ...]:
+    """The columns of which the normalized header is a synonym of the role, the first synonym first."""
+    words = _synonyms().get(role.words or role.name, {})
+    return tuple(sorted((column for column in texts if texts[column] in words), key=lambda at: words[texts[at]]))
 
 
 def _lettered(headers: Mapping[Column, str]) -> tuple[Column, ...]:
@@ -309,9 +301,7 @@ class _Finder:
         """Reject a name that was found among the headers if it occurs there twice."""
         if column is None or (self.letters_first and column == self._by_letter(name)):
             return
-        namesakes = [column for column, text in self.headers.items() if text == name] or [
-            column for column, text in self.headers.items() if text and normalized(text) == normalized(name)
-        ]
+        namesakes = self._called(name)
         if len(namesakes) > 1 and column in namesakes:
             refuse_same_name(self.table, self.headers, role, namesakes[:2], self.header_row)
 
@@ -329,10 +319,14 @@ class _Finder:
         first, second = (letter, header) if self.letters_first else (header, letter)
         return second if first is None else first
 
+    def _called(self, name: str) -> list[Column]:
+        """The columns with this header; without any, those whose header is the same once both are normalized."""
+        return [column for column, text in self.headers.items() if text == name] or [
+            column for column, text in self.headers.items() if text and normalized(text) == normalized(name)
+        ]
+
     def _by_header(self, name: str) -> Column | None:
-        exact = [column for column, text in self.headers.items() if text == name]
-        loose = [column for column, text in self.headers.items() if text and normalized(text) == normalized(name)]
-        return next(iter([*exact, *loose]), None)
+        return next(iter(self._called(name)), None)
 
     def _by_letter(self, name: str) -> Column | None:
         index = column_index(name) if _LETTERS.fullmatch(name) else self.width

@@ -330,7 +330,7 @@ def open_table(
     files, unused = dataset
     refined = with_unread(table, layout, options, files.unread_kinds)
     unused.unread.extend(notes_on_unread(refined, files.unread_kinds))
-    levels, columns_left = GroupLevels.of(files, table, layout), unused.of(table, layout)
+    levels, columns_left = GroupLevels.of(files, table, layout), TableColumns(unused, table, layout)
     if levels is not None:
         columns_left.expect(levels.columns)
     return OpenTable(refined, layout, prefix, columns_left, files.duplicates == "keep", levels)

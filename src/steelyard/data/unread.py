@@ -164,10 +164,6 @@ class UnusedColumns:
         self.too_many = False
         self.unread: list[str] = []
 
-    def of(self, table: Table, layout: ColumnLayout) -> TableColumns:
-        """The unused columns of one table."""
-        return TableColumns(self, table, layout)
-
     def about_names(self, n: int, listed: str, example: str) -> str:
         """The note that lists `n` columns; `example` is the name of one of them."""
         which, are = (f"{n} columns have", "are") if n > 1 else ("1 column has", "is")
@@ -193,7 +189,11 @@ class UnusedColumns:
 
 
 class TableColumns:
-    """The unused columns of one table; `see` every row before the first `values`."""
+    """The unused columns of one table; `see` every row before the first `values`.
+
+    Attributes:
+        kept: column -> its key of the metadata, for the columns that had a value in a row so far.
+    """
 
     def __init__(self, dataset: UnusedColumns, table: Table, layout: ColumnLayout) -> None:
         self.dataset = dataset
@@ -202,14 +202,9 @@ class TableColumns:
             self._known.add(0)
         grid = () if table.keyed else _grid_names(layout, self._known, dataset.own_keys)
         self._pending: dict[Column, str] = dict(grid)
-        self._kept: dict[Column, str] = {}
+        self.kept: dict[Column, str] = {}
         if {"chunk", *_OF_GENERATED} <= {*layout.headers.values()}:
             dataset.expected |= _OF_GENERATED
-
-    @property
-    def kept(self) -> Mapping[Column, str]:
-        """Column -> its key of the metadata, for the columns that had a value in a row so far."""
-        return self._kept
 
     def expect(self, columns: Collection[Column]) -> None:
         """Name no such column in a note: it is used, though not as a role."""
@@ -229,15 +224,15 @@ class TableColumns:
             for key in cells:
                 if key not in self._known:
                     self._known.add(key)
-                    self._pending[key] = _free_name(str(key), self._kept.values(), self.dataset.own_keys)
+                    self._pending[key] = _free_name(str(key), self.kept.values(), self.dataset.own_keys)
         for column in [column for column in self._pending if not is_blank_cell(cell_at(cells, column))]:
             name = self._pending.pop(column)
             if name in self.dataset.names or len(self.dataset.names) < MOST_COLUMNS:
-                self._kept[column] = name
+                self.kept[column] = name
                 self.dataset.names.setdefault(name)
             else:
                 self.dataset.too_many = True
-        self.dataset.too_long += sum(self._is_long(cell_at(cells, column)) for column in self._kept)
+        self.dataset.too_long += sum(self._is_long(cell_at(cells, column)) for column in self.kept)
 
     def values(self, row: Row) -> dict[str, Any]:
         """Name -> value in this row; "" for a blank cell, and for a column that only other tables have.
@@ -246,7 +241,7 @@ class TableColumns:
         """
         values: dict[str, Any] = dict.fromkeys(self.dataset.names, "")
         cells = _own_cells(row)
-        for column, name in self._kept.items():
+        for column, name in self.kept.items():
             cell = cell_at(cells, column)
             values[name] = "" if self._is_long(cell) else _plain(cell, is_grid=isinstance(column, int))
         return values

@@ -13,7 +13,7 @@ import datetime as dt
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -86,13 +86,8 @@ def _about_hidden(path: Path, hidden: Sequence[str]) -> tuple[str, ...]:
     return (f"{path.name}: {what} left out; name it under sheets to read it",)
 
 
-@dataclass(frozen=True, slots=True)
-class _ShownCells:
-    """What the cells of a sheet show beside their values: row number -> 0-based column -> text, or fault."""
-
-    shown: Mapping[int, Mapping[int, str]] = field(default_factory=dict)
-    texts: Mapping[int, Mapping[int, str]] = field(default_factory=dict)
-    faults: Mapping[int, Mapping[int, str]] = field(default_factory=dict)
+_ShownCells = Mapping[str, Mapping[int, Mapping[int, str]]]
+"""What the cells of a sheet show beside their values: `shown`, `texts` or `faults` -> row number -> 0-based column."""
 
 
 def _table(name: str, about: Mapping[str, Any], lines: Sequence[Sequence[Any]]) -> Table:
@@ -104,7 +99,7 @@ def _table(name: str, about: Mapping[str, Any], lines: Sequence[Sequence[Any]]) 
     ]
     merged = tuple(_merges(about["merged"], first_row + len(rows)))
     plain = Table(name, lambda: iter(rows), "row", about["sheet"], merged=merged)
-    cells = _ShownCells(*(_by_row(about[key]) for key in ("shown", "texts", "faults")))
+    cells = {key: _by_row(about[key]) for key in ("shown", "texts", "faults")}
     unread = {kind: dict(rows) for kind, rows in about["unread"].items()}
     return replace(plain, refine=lambda columns: replace(_refined(plain, cells, columns), unread=unread))
 
@@ -136,11 +131,11 @@ def _merges(ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]], last_row:
 def _refined(table: Table, cells: _ShownCells, columns: frozenset[int]) -> Table:
     """The table with these columns as the sheet shows them, and the raised characters of all columns."""
     faults_by_row = {
-        row: {at: fault for at, fault in faults.items() if at in columns} for row, faults in cells.faults.items()
+        row: {at: fault for at, fault in faults.items() if at in columns} for row, faults in cells["faults"].items()
     }
     refined = replace(table, faults={row: faults for row, faults in faults_by_row.items() if faults})
     kinds = {type(cell) for row in table for cell in row.cells}
-    if not (cells.shown or cells.texts or kinds & _TIMES):
+    if not (cells["shown"] or cells["texts"] or kinds & _TIMES):
         return refined
     rows = list(_shown_rows(table, columns, cells))
     return replace(refined, source=lambda: iter(rows))
@@ -148,7 +143,7 @@ def _refined(table: Table, cells: _ShownCells, columns: frozenset[int]) -> Table
 
 def _shown_rows(table: Table, columns: frozenset[int], sheet_cells: _ShownCells) -> Iterator[Row]:
     for row in table:
-        shown = sheet_cells.shown.get(row.number, {})
+        shown = sheet_cells["shown"].get(row.number, {})
         texts = {column: text for column, text in shown.items() if column in columns}
         for column in columns:
             cell = cell_at(row.cells, column)
@@ -156,7 +151,7 @@ def _shown_rows(table: Table, columns: frozenset[int], sheet_cells: _ShownCells)
                 texts.pop(column, None)
             elif isinstance(cell, dt.time | dt.timedelta | dt.datetime):
                 texts[column] = _time(cell)
-        texts |= sheet_cells.texts.get(row.number, {})
+        texts |= sheet_cells["texts"].get(row.number, {})
         yield Row(row.number, [texts.get(column, cell) for column, cell in enumerate(row.cells)]) if texts else row
 
 

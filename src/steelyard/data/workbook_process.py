@@ -66,9 +66,8 @@ def main(path: str, memory_bytes: int, cpu_s: int, given: str) -> None:
         # On a bug of its own the reader raises PanicException, which is not a subclass of Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        advice = (
-            FAR_CELL if "Cell limit exceeded" in str(error) else "Open it in a spreadsheet program and save it again"
-        )
+        is_far = "Cell limit exceeded" in str(error)
+        advice = FAR_CELL if is_far else "Open it in a spreadsheet program and save it again"
         message = f"{Path(path).name} cannot be read as a workbook ({error}). {advice}"
         sys.stdout.buffer.write(json.dumps({"error": message, "config": False}).encode())
 

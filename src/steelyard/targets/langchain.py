@@ -147,11 +147,8 @@ class LangChainRunnable:
                 {"role": "assistant", "content": str(output.value)},
             ]
         # A single answer is the output itself.
-        shown = (
-            agent_messages
-            if len(agent_messages) > 1 or any("tool_calls" in message for message in agent_messages)
-            else []
-        )
+        has_steps = len(agent_messages) > 1 or any("tool_calls" in message for message in agent_messages)
+        shown = agent_messages if has_steps else []
         agent_fields = agent_metadata(shown, heard or replies)
         return replace(output, metadata={**output.metadata, **agent_fields}) if agent_fields else output
 

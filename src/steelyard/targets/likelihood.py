@@ -428,11 +428,9 @@ class Likelihood(TemplateTarget):
 
     async def _by_letters(self, sample: Sample, ask: Asks) -> Output:
         letters = "".join(option_label(no) for no in range(len(sample.choices)))
-        listing = (
-            {"logprobs": self.top_logprobs}
-            if self._completes
-            else {"logprobs": True, "top_logprobs": self.top_logprobs}
-        )
+        listing = {"logprobs": True, "top_logprobs": self.top_logprobs}
+        if self._completes:
+            listing = {"logprobs": self.top_logprobs}
         reply = await ask(self.model, self.messages(sample), **self.parameters, **listing, max_tokens=1)
         listed = _listed(reply)
         letter_values = letter_probabilities(listed, letters)

@@ -160,11 +160,9 @@ class QueryEngine(TemplateTarget):
         packaged = f"{language}/{'with_contexts' if sample.choices else 'answer_from_contexts'}"
         text = render(load_template(self.template or packaged), values)
         conversation = conversation_asked(sample.input, text, has_transcript=has_transcript(*self._texts))
-        return (
-            with_system(render(load_words(self.system, "system"), values), conversation)
-            if self.system
-            else conversation
-        )
+        if not self.system:
+            return conversation
+        return with_system(render(load_words(self.system, "system"), values), conversation)
 
     async def _retrieve(self, query: str, ask: Asks) -> list[Hit]:
         count = self.top_k if self.search != "hybrid" and self.reranker is None else max(self.candidates, self.top_k)
