@@ -16,7 +16,6 @@ from itertools import chain
 from typing import Any, Final
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
@@ -27,7 +26,7 @@ from steelyard.sql.extent import check_time
 from steelyard.sql.layout import scan
 from steelyard.sql.results import EngineName, ResultTable
 from steelyard.sql.schema import Schema
-from steelyard.sql.syntax import syntax_of
+from steelyard.sql.syntax import UNFORESEEN, syntax_of
 
 _SPLIT_SIGNS: Final = re.compile(r"([<>!]) =")
 _SAME_TEXT: Final[frozenset[type]] = frozenset({str, int, type(None), bytes})
@@ -265,7 +264,7 @@ def named_parts(query: str, engine: EngineName, schema: Schema) -> tuple[frozens
             for column in scope.columns
             if (table := _table_of(column, scope, schema, engine)) is not None
         }
-    except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError):
+    except UNFORESEEN:
         return None
     return frozenset(tables), frozenset(columns)
 

@@ -12,18 +12,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel, SqlglotError
+from sqlglot.errors import ErrorLevel
 
 from steelyard.sql.results import EngineName, ResultTable
-from steelyard.sql.syntax import syntax_of
-from steelyard.sql.uniqueness import OpenPart
+from steelyard.sql.syntax import UNFORESEEN, syntax_of
+from steelyard.sql.uniqueness import ONE_VALUE, OpenPart
 
-_ANY: Final = frozenset({"ANY_VALUE", "FIRST", "LAST", "ARBITRARY"})
-_UNFORESEEN: Final = (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError)
-"""What the parser's trees of hostile text lead to: they have shapes that it does not document."""
 _Row = tuple[Any, ...]
 
 
@@ -121,7 +118,7 @@ def bare_columns(query: str, engine: EngineName, columns: Sequence[str] = ()) ->
         return None
     try:
         return _Grouped(tree, engine, columns).bare()
-    except _UNFORESEEN:
+    except UNFORESEEN:
         return None
 
 
@@ -144,7 +141,7 @@ def bare_elsewhere(query: str, engine: EngineName) -> OpenPart | None:
         found = [
             _with_extremes(tree, extreme, falls=falls) for falls in (False, True) for extreme in (exp.Min, exp.Max)
         ]
-    except _UNFORESEEN:
+    except UNFORESEEN:
         return None
     columns = found[0][0]
     return OpenPart(_text(columns), tuple(dict.fromkeys(query for _, query in found)), probes=True) if columns else None
@@ -264,7 +261,7 @@ class _Grouped:
         """The expression whose value is that of any row; None for what the group decides, or what is more than that."""
         if self._engine in {"duckdb", "postgres"}:
             inner = item.this if isinstance(item, exp.IgnoreNulls | exp.RespectNulls) else item
-            is_any = isinstance(inner, exp.AnyValue | exp.First | exp.Last) or inner.name.upper() in _ANY
+            is_any = isinstance(inner, exp.AnyValue | exp.First | exp.Last) or inner.name.upper() in ONE_VALUE
             plain = is_any and not any(True for _ in item.find_all(exp.Order, exp.Filter))
             arguments = inner.expressions if isinstance(inner, exp.Anonymous) else [inner.this]
             return arguments[0] if plain and len(arguments) == 1 else None
@@ -288,7 +285,7 @@ class _Grouped:
         if isinstance(node, exp.Max | exp.Min):
             return not node.expressions
         return isinstance(node, exp.AggFunc) or (
-            isinstance(node, exp.Anonymous) and node.name.upper() in {"GROUP_CONCAT", "TOTAL", "STRING_AGG", *_ANY}
+            isinstance(node, exp.Anonymous) and node.name.upper() in {"GROUP_CONCAT", "TOTAL", "STRING_AGG", *ONE_VALUE}
         )
 
     def _own(self, node: exp.Expr) -> Iterator[exp.Expr]:

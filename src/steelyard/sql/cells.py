@@ -20,6 +20,7 @@ from copy import copy
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from itertools import chain, count, islice
 from operator import itemgetter, ne
 from typing import Any, Final
@@ -43,7 +44,6 @@ _NUMBERS: Final[frozenset[type]] = frozenset({int, float, bool, Decimal})
 _TYPED_KINDS: Final[frozenset[type]] = frozenset({*_TYPED, datetime})
 _KNOWN: Final[frozenset[type]] = frozenset({*_TEXTS, *_NUMBERS, *_TYPED_KINDS, timedelta})
 """Types whose cells hold no further cells."""
-_NO_TYPES: Final[frozenset[type]] = frozenset()
 _SEEN: Final[frozenset[type]] = frozenset({*_TEXTS, bool, *_TYPED, datetime, timedelta})
 """Types of which two cells that are equal in Python are equal here too, so that each key is made once."""
 
@@ -124,18 +124,6 @@ def _block_of(rows: Sequence[Sequence[Any]]) -> tuple[_Columns, _Rebuild]:
     return [list(chain.from_iterable(rows))], rows_again
 
 
-class _Seen(dict[Any, int]):
-    """Cell -> number of its key, for cells of which no two are equal in Python unless their keys are."""
-
-    def __init__(self, number: Callable[[Any], int]) -> None:
-        super().__init__()
-        self._number = number
-
-    def __missing__(self, cell: Any) -> int:
-        number = self[cell] = self._number(cell)
-        return number
-
-
 class _Lexicon:
     """Numbers the cells of several tables.
 
@@ -155,7 +143,7 @@ class _Lexicon:
         self._aliases = aliases
         self._integers_join = any(isinstance(number, int) for number in aliases)
         self._vocabulary: dict[Hashable, int] = defaultdict(count().__next__)
-        self._seen = _Seen(self.number)
+        self._seen = cache(self.number)
 
     def chained(self) -> _Lexicon | None:
         """A lexicon of chains, or None where each chain's numbers are all equal to each other."""
@@ -177,7 +165,7 @@ class _Lexicon:
                 keys = map(self._aliases.get, column, column) if self._aliases else column
                 return list(map(self._vocabulary.__getitem__, keys))
         elif kinds <= _SEEN:
-            return list(map(self._seen.__getitem__, column))
+            return list(map(self._seen, column))
         return list(map(self.number, column))
 
     def number(self, cell: Any) -> int:
@@ -260,7 +248,7 @@ class _Leaves:
         nested = not present <= _KNOWN
         inexact = equality.tolerance > 0 and (nested or float in present or Decimal in present)
         texts = (equality.date_as_text or equality.uuid_as_text) and (nested or str in present)
-        relevant = (_NUMBERS if inexact else _NO_TYPES) | (_TYPED_KINDS if texts else _NO_TYPES)
+        relevant = (_NUMBERS if inexact else frozenset()) | (_TYPED_KINDS if texts else frozenset())
         self._numbers: list[Any] = []
         self._typed: set[Any] = set()
         for column, column_types in zip(columns, kinds, strict=True):

@@ -26,6 +26,8 @@ from steelyard.sql.results import EngineName, ResultTable
 _MOST_PARSED: Final = 50_000
 """Characters of a query that are parsed at most, in a second or two; what is longer is read by words alone."""
 _DEEPEST_PARSED: Final = 100
+UNFORESEEN: Final = (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError)
+"""What parsing hostile text leads to: a parser fails in more ways than it documents, and its trees have more shapes."""
 _PARSED: Final = frozenset({"SELECT", "WITH", "FROM", "VALUES", "CREATE", "("})
 
 
@@ -50,8 +52,7 @@ def _tree(engine: EngineName, text: str) -> exp.Expr | None:
     """Cached for the few queries of the samples that are scored now, each of which is asked about several times."""
     try:
         trees = [tree for tree in sqlglot.parse(text, dialect=engine) if tree is not None]
-    except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError):
-        # A parser that stumbles over hostile text fails in more ways than it documents.
+    except UNFORESEEN:
         return None
     return trees[0] if len(trees) == 1 else None
 

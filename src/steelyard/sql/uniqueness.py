@@ -30,13 +30,12 @@ from itertools import chain, islice, pairwise
 from typing import Any, Final
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from steelyard.sql.cells import intern_tables
 from steelyard.sql.layout import QueryToken, end_of_bracket, scan
 from steelyard.sql.results import EngineName, ResultTable
-from steelyard.sql.syntax import syntax_of
+from steelyard.sql.syntax import UNFORESEEN, syntax_of
 
 _MOST_PARTS: Final = 4
 """Limit of parts of one query that are checked; each costs two queries."""
@@ -56,11 +55,11 @@ _FRAMES: Final = frozenset({"ROWS", "RANGE", "GROUPS"})
 _RANDOM: Final = frozenset({"RANDOM", "RANDOMBLOB", "UUID", "GEN_RANDOM_UUID", "UUIDV4", "UUIDV7", "RAND"})
 _SAMPLES: Final = frozenset({"TABLESAMPLE", "SAMPLE"})
 _TEXTS: Final = frozenset({"GROUP_CONCAT", "STRING_AGG", "LISTAGG"})
-_ONE_VALUE: Final = frozenset({"ANY_VALUE", "FIRST", "LAST", "ARBITRARY"})
+ONE_VALUE: Final = frozenset({"ANY_VALUE", "FIRST", "LAST", "ARBITRARY"})
 _OF_EQUALS: Final = frozenset({"ARG_MAX", "ARG_MIN", "ARGMAX", "ARGMIN", "MAX_BY", "MIN_BY", "MODE", "APPROX_TOP_K"})
 _GATHERING: Final = (
     _TEXTS
-    | _ONE_VALUE
+    | ONE_VALUE
     | _OF_EQUALS
     | {
         *("ARRAY_AGG", "LIST"),
@@ -140,7 +139,7 @@ def may_have_bare_columns(query: str, engine: EngineName) -> bool:
     has_bare = engine in {"sqlite", "mysql"}
     if has_bare and ("GROUP" in words or ("DISTINCT" in words and "ORDER" in words and "LIMIT" in words)):
         return True
-    calls = _AGGREGATES if has_bare else _ONE_VALUE
+    calls = _AGGREGATES if has_bare else ONE_VALUE
     return any(f"{name}(" in words.replace(" ", "") for name in calls)
 
 
@@ -391,7 +390,7 @@ class _QueryReader:
         words = {other.word for other in level}
         items = [] if "SELECT" not in words or words & _SET_WORDS else _listed(level)
         column = next((at for at, item in enumerate(items) if item[0] is token and len(item) <= _CALL_WITH_ALIAS), None)
-        if column is None or any(map(_is_star, items)) or token.word in _ONE_VALUE | _OF_EQUALS:
+        if column is None or any(map(_is_star, items)) or token.word in ONE_VALUE | _OF_EQUALS:
             return None
         if token.word not in _TEXTS:
             return column, ""
@@ -414,8 +413,8 @@ class _QueryReader:
             return self._group_keys(level, words.index("GROUP"))
         try:
             return self._keys_of_sources(level)
-        except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError):
-            return []  # trees of hostile text have shapes that the parser does not document
+        except UNFORESEEN:
+            return []
 
     def _keys_of_sources(self, level: Sequence[QueryToken]) -> list[str]:
         """What separates the rows of each table and subquery of a select; [] where that of one is not known."""

@@ -21,11 +21,12 @@ from typing import Final, NamedTuple
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel, SqlglotError
+from sqlglot.errors import ErrorLevel
 
 from steelyard.sql.layout import quoted
 from steelyard.sql.results import LocalEngine
 from steelyard.sql.statements import split
+from steelyard.sql.syntax import UNFORESEEN
 from steelyard.sql.vendor_dumps import (
     NAME,
     DumpStatement,
@@ -224,7 +225,7 @@ class _Translator:
             text = f"INSERT{text[7:]}"
         try:
             trees = [tree for tree in sqlglot.parse(text, dialect=self._vendor) if tree is not None]
-        except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError) as error:
+        except UNFORESEEN as error:
             raise Untranslatable(short(error)) from None
         if len(trees) != 1 or isinstance(trees[0], exp.Command):
             if text[:5].upper() == "ALTER":
@@ -271,7 +272,7 @@ class _Translator:
     def _written(self, tree: exp.Expr) -> str:
         try:
             return tree.sql(dialect=self._engine, identify=True, unsupported_level=ErrorLevel.IGNORE)
-        except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError) as error:
+        except UNFORESEEN as error:
             raise Untranslatable(short(error)) from None
 
     def _table(self, tree: exp.Create) -> None:
