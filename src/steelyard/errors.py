@@ -278,6 +278,15 @@ def some_of(names: Sequence[object], most: int) -> str:
     return ", ".join(map(str, names[:most])) + more
 
 
+def shortened(text: str, most: int) -> str:
+    """A text, or its beginning where it has more than `most` characters.
+
+    >>> shortened("orders", 6), shortened("customers", 6)
+    ('orders', 'custo…')
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def expect_number(name: str, value: Any, least: float, most: float | None = None, *, whole: bool = False) -> None:
     """Raise ConfigError if an option is not a number within its range.
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from steelyard.config.environment import read_dotenv
 from steelyard.data.sample_files import SampleFiles
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, shortened
 from steelyard.models.references import REFERENCE
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.language import language_of
@@ -172,8 +172,7 @@ def _first_value(role: str, sample: Sample, values: Mapping[str, Any]) -> Any:
 
 
 def _short(value: Any) -> str:
-    text = " ".join((value if isinstance(value, str) else _written(value)).split())
-    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+    return shortened(" ".join((value if isinstance(value, str) else _written(value)).split()), _WIDTH)
 
 
 SERVER_CONFIGURATION: Final = "text2sql.yaml"

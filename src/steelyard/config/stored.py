@@ -15,7 +15,7 @@ from typing import Any, Final
 from steelyard.building.build import Site, build, check_limits
 from steelyard.building.nodes import from_plain, plain
 from steelyard.config.targets import expanded
-from steelyard.errors import ConfigError, boundary
+from steelyard.errors import ConfigError, boundary, shortened
 from steelyard.escaping import visible
 from steelyard.models.references import REFERENCE
 from steelyard.prompts.template import looks_like_file, packaged_prompts
@@ -141,7 +141,7 @@ def _may_be_file(key: str, text: str) -> bool:
 
 def _shown(text: str) -> str:
     shown = visible(text[: _LONGEST + 1], keep="")  # unmasked: what is to be trusted must be seen
-    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+    return shortened(shown, _LONGEST)
 
 
 def _listed(texts: list[str]) -> str:

@@ -29,7 +29,7 @@ from steelyard.data.table import (
     is_blank_cell,
     render,
 )
-from steelyard.errors import some_of
+from steelyard.errors import shortened, some_of
 
 _NOTES: Final[Mapping[str, str]] = {
     "pictures": "pictures and shapes are not read",
@@ -176,9 +176,7 @@ class UnusedColumns:
         """One note that names the columns, one on values that were left out, and those on cells with more than text."""
         yield from self.unread
         if without_role := [name for name in self.names if name not in self.expected]:
-            names = [
-                name if len(name) <= _SHOWN_CHARACTERS else f"{name[:_SHOWN_CHARACTERS]}…" for name in without_role
-            ]
+            names = [shortened(name, _SHOWN_CHARACTERS) for name in without_role]
             example = next((name for name in without_role if len(name) <= _SHOWN_CHARACTERS), "NAME")
             yield self.about_names(len(names), some_of(names, _SHOWN), example)
         if self.too_many:

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
 from steelyard.analysis.numbers import money_text
-from steelyard.errors import ModelError, SteelyardError, boundary
+from steelyard.errors import ModelError, SteelyardError, boundary, shortened
 from steelyard.evaluation import Suite
 from steelyard.evaluation.survey import calls_in, models_in
 from steelyard.models.base import Fault, ModelInfo, Request
@@ -332,8 +332,7 @@ def _via(wire: Any, request: Any) -> str:
 
 def _about(reply: Reply) -> str:
     """The start of a reply and its metadata, which show a wrong name that the endpoint answered all the same."""
-    text = " ".join(reply.text.split())
-    beginning = text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…"
+    beginning = shortened(" ".join(reply.text.split()), _MOST_CHARACTERS)
     usage = f"{reply.usage.input_tokens} + {reply.usage.output_tokens} tokens"
     facts = [str(reply.metadata.get("model") or ""), f"{usage}, estimated" if reply.usage.estimated else usage]
     if dimension := reply.metadata.get("dimension"):

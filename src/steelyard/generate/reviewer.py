@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
+from steelyard.errors import shortened
 from steelyard.escaping import cell_text
 from steelyard.evaluation.objects import Options, Suite
 from steelyard.generate.questions import read_answer
@@ -186,7 +187,7 @@ def read_reason(text: str, *, finish: str = "stop") -> Reason:
     shown = " ".join(_LABEL.sub("", text[start:end]).split())
     if not shown:
         return Reason("", "empty")
-    return Reason(shown if len(shown) <= _MOST_REASON else f"{shown[: _MOST_REASON - 1]}…")
+    return Reason(shortened(shown, _MOST_REASON))
 
 
 def read_causes(text: str, count: int) -> dict[str, tuple[int, ...]]:
@@ -216,8 +217,7 @@ def read_causes(text: str, count: int) -> dict[str, tuple[int, ...]]:
 
 def cause_name(text: str) -> str:
     """The name of a cause without marks around it, on one line, not longer than a line."""
-    name = " ".join(text.strip(" \t*_\"'“”「」`").split())
-    return name if len(name) <= _MOST_NAME else f"{name[: _MOST_NAME - 1]}…"
+    return shortened(" ".join(text.strip(" \t*_\"'“”「」`").split()), _MOST_NAME)
 
 
 def _numbers(text: str, count: int) -> list[int]:

@@ -17,6 +17,8 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from steelyard.errors import shortened
+
 _TEXT_PARTS: Final = frozenset({"text", "input_text", "output_text"})
 _DATA_URL: Final = re.compile(r"data:(?P<media>[\w.+/-]*)(?:;[\w=.+-]+)*?(?P<base64>;base64)?,", re.ASCII)
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}", re.ASCII)
@@ -194,7 +196,7 @@ def _address(text: str) -> str:
     """An address without its query, which may contain a key; long ones are cut."""
     parts = urlsplit(text) if "://" in text else None
     shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}" if parts else text
-    return shown if len(shown) <= _LONGEST_ADDRESS else f"{shown[: _LONGEST_ADDRESS - 1]}…"
+    return shortened(shown, _LONGEST_ADDRESS)
 
 
 def _size_text(size: int) -> str:

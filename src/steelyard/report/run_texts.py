@@ -9,6 +9,7 @@ from steelyard.analysis.comparison.comparison_values import Comparison
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, score_phrase, score_title, value_text
 from steelyard.analysis.scores.score_summary_values import Consistency, ScoreSummary
 from steelyard.analysis.summary.run_summary_values import RunSummary
+from steelyard.errors import shortened
 from steelyard.report.section import TableCell
 from steelyard.stats.corrected import CorrectedMean
 from steelyard.stats.intervals import Interval
@@ -100,7 +101,7 @@ def one_line(text: str, most: int) -> str:
     line = " ".join(text[: 4 * most].split())
     if len(line) <= most:  # a short text, or one that begins with blanks
         line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    return shortened(line, most)
 
 
 def below_figure(summary: RunSummary) -> str:

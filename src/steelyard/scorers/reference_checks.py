@@ -27,7 +27,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
-from steelyard.errors import DataError
+from steelyard.errors import DataError, shortened
 from steelyard.files import make_private_folder
 from steelyard.plain_json import field_values
 from steelyard.scorers.open_references import decided_parts
@@ -318,11 +318,6 @@ async def _about_order(
     return [(kind, _short(key)) for kind, key in doubts.items()]
 
 
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-
-
 _MOST: Final = 200_000
 """Entries that are kept, about 20 MB; beyond it all are forgotten."""
 Remembered = Sequence[Sequence[str]]
@@ -375,3 +370,7 @@ class ReferenceMemory:
                 connection.execute("DELETE FROM found")
             connection.executemany("INSERT OR REPLACE INTO found VALUES (?, ?)", self._found.items())
         self._connection = None
+
+
+def _short(text: str) -> str:
+    return shortened(" ".join(text.split()), _SHOWN)

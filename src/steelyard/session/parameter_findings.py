@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Final, Protocol, TypeVar
 
-from steelyard.errors import ModelError
+from steelyard.errors import ModelError, shortened
 from steelyard.models.base import Fault, Model, ModelInfo, Refused
 from steelyard.models.budget import UNPROVEN
 from steelyard.models.refusals import Refusals
@@ -278,8 +278,7 @@ def _refused(error: ModelError) -> Refused:
 
 def _shown(value: Any) -> str:
     """A parameter's value as JSON, for a message; tools are long."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+    return shortened(json.dumps(value, ensure_ascii=False, default=str), _LONGEST_VALUE)
 
 
 def _plain(value: Any) -> Any:

@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from steelyard.errors import shortened
 from steelyard.sql.cells import intern_tables
 from steelyard.sql.columns import ColumnAlignment, Rows, nearest, project
 from steelyard.sql.equality import EXACT, RULE_TEXTS, CellEquality, RuleName
@@ -236,10 +237,10 @@ def show_cell(cell: Any, most: int = _TEXT) -> str:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, str):
-        quoted = _short(cell, most).replace("'", "''")
+        quoted = shortened(cell, most).replace("'", "''")
         return f"'{one_line(quoted)}'"
     if isinstance(cell, bytes):
-        return f"x'{_short(cell[:most].hex(), most)}'"
+        return f"x'{shortened(cell[:most].hex(), most)}'"
     if isinstance(cell, float):
         return "NaN" if math.isnan(cell) else repr(cell)
     return _show_other(cell, most)
@@ -250,7 +251,7 @@ def _show_other(cell: Any, most: int) -> str:
         return f"an integer of {cell.bit_length()} bits"
     if isinstance(cell, list | tuple | dict):
         return f"{'a struct' if isinstance(cell, dict) else 'a list'} of {len(cell)}"
-    return one_line(_short(str(cell), most))
+    return one_line(shortened(str(cell), most))
 
 
 def show_pair(expected: Any, returned: Any) -> tuple[str, str]:
@@ -311,7 +312,7 @@ def show_column(index: int, columns: Sequence[str]) -> str:
     >>> show_column(0, ["total"]), show_column(1, ["a", ""])
     ('column total', 'column 2')
     """
-    name = one_line(_short(columns[index], _TEXT)).strip() if index < len(columns) else ""
+    name = one_line(shortened(columns[index], _TEXT)).strip() if index < len(columns) else ""
     return f"column {name}" if name else f"column {index + 1}"
 
 
@@ -332,7 +333,7 @@ def _json_cell(cell: Any) -> Any:
         return int(cell)
     if isinstance(cell, float) and math.isfinite(cell):
         return float(cell)
-    return one_line(_short(cell, _JSON_TEXT)) if isinstance(cell, str) else show_cell(cell, _JSON_TEXT)
+    return one_line(shortened(cell, _JSON_TEXT)) if isinstance(cell, str) else show_cell(cell, _JSON_TEXT)
 
 
 def one_line(text: str) -> str:
@@ -345,10 +346,6 @@ def one_line(text: str) -> str:
         return text
     escaped = (mark.encode("unicode_escape", "surrogatepass").decode("ascii") for mark in text)
     return "".join(mark if mark.isprintable() else escape for mark, escape in zip(text, escaped, strict=True))
-
-
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 _FIRST: Final = 8

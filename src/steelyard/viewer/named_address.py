@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from starlette.requests import Request
 
+from steelyard.errors import shortened
 from steelyard.escaping import visible
 
 _NAME: Final = "id"
@@ -78,4 +79,4 @@ def short_name(name: str, most: int = 80) -> str:
     text = visible(name, keep="")
     if not text.strip():
         return f"“{text}”"
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return shortened(text, most)

@@ -18,6 +18,7 @@ from itertools import groupby
 from typing import Any, Final, Literal, NamedTuple
 
 from steelyard.analysis.numbers import count_text
+from steelyard.errors import shortened
 
 PROMPT: Final = "prompt"
 SYSTEM_PROMPT: Final = "system prompt"
@@ -367,8 +368,7 @@ def short_digests(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MOST_LETTERS else f"{line[: _MOST_LETTERS - 1]}…"
+    return shortened(" ".join(text.split()), _MOST_LETTERS)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from difflib import SequenceMatcher
 from typing import Final, Literal, NamedTuple
 
 from steelyard.data.near_duplicates import LEAST_SIMILARITY, SimilarPlaces, bare, similar_pairs
+from steelyard.errors import shortened
 from steelyard.normal_form import nfkc
 from steelyard.suites.choice.keys import LETTERS
 from steelyard.suites.choice.rows import ChoiceData
@@ -220,7 +221,7 @@ def _split(text: str) -> list[str]:
 
 def _joined(words: Sequence[str]) -> str:
     text = "".join(f" {word}" if word.isascii() and word.isalnum() else word for word in words).strip()
-    return text if len(text) <= _SHOWN_WORDS else f"{text[: _SHOWN_WORDS - 1]}…"
+    return shortened(text, _SHOWN_WORDS)
 
 
 def _about_pairs(pairs: Sequence[SimilarPair]) -> Iterator[str]:
