@@ -101,6 +101,12 @@ def by_length(no, asked):
     return http(200, {"results": scored(*(float(len(text)) for text in json.loads(asked.body)["documents"]))})
 
 
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_content_filter_is_a_finish_whatever_the_status(status):
+    filtered = {"error": {"message": "blocked", "code": "content_filter"}}
+    assert read(filtered, status=status).finish == "content_filter"
+
+
 def test_texts_are_scored_in_batches_in_their_order():
     assert asked_of(by_length, ["a", "bb", "ccc", "dd", "e"], batch=2) == [1.0, 2.0, 3.0, 2.0, 1.0]
     assert asked_of(by_length, []) == []
