@@ -91,7 +91,7 @@ def warnings_of(data: ChoiceData) -> DatasetWarnings:
         options.append(len(question.options))
         if len(questions) < MAX_COMPARED:
             questions.append((question.text, question.options))
-            places.append(reading.table.location(row.number, None if reading.table.keyed else reading.question))
+            places.append(reading.location(row, "" if reading.table.keyed else "question"))
         groups[sample.group] += 1
         tables[reading.table.title] += 1
         clusters[sample.cluster] += 1

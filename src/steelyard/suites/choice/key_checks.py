@@ -32,7 +32,6 @@ an option missing would be another question.
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -54,7 +53,7 @@ _SHOWN: Final = 3
 
 
 class SeveralKeys:
-    """Counts the keys of one table that have several letters; 16 bytes for each.
+    """Counts the keys of one table that have several letters.
 
     Args:
         reading: the table.
@@ -67,7 +66,7 @@ class SeveralKeys:
         self._total = 0
         self._declared = 0
         self._listed = False
-        self._rows = array("q")
+        self._rows: list[tuple[int, int]] = []
 
     def add(self, row: Row, position: int, question: ChoiceQuestion) -> None:
         """Count a sound row; `position` is its place among all sound rows of the dataset."""
@@ -77,15 +76,15 @@ class SeveralKeys:
             if self._is_list(row) or self._reading.says_several(row, question):
                 self._declared += 1
             else:
-                self._rows.extend((row.number, position))
+                self._rows.append((row.number, position))
 
     def slips(self) -> Iterator[tuple[int, int, Defect]]:
         """(number, position, defect) of every row whose key has more letters than intended."""
         if not self._rows or self._is_meant():
             return
-        several = len(self._rows) // 2
+        several = len(self._rows)
         single = self._total - several - self._declared
-        for number, position in zip(self._rows[::2], self._rows[1::2], strict=True):
+        for number, position in self._rows:
             message = (
                 f"the key has several letters, and {single} of {self._total - 1} other keys have one; if several "
                 "options are right, say several_answers: true in the configuration"
@@ -94,10 +93,10 @@ class SeveralKeys:
 
     def note(self) -> str:
         """A note on keys of several letters, if they are few; "" if they are many or were declared."""
-        several = len(self._rows) // 2
+        several = len(self._rows)
         if not several or self._meant or not self._is_meant() or 2 * (several + self._declared) > self._total:
             return ""
-        places = ", ".join(self._place(number) for number in self._rows[::2][:_SHOWN])
+        places = ", ".join(self._place(number) for number, _ in self._rows[:_SHOWN])
         more = " ..." if several > _SHOWN else ""
         return f"{several} of {self._total} keys have several letters: {places}{more}"
 
@@ -106,7 +105,7 @@ class SeveralKeys:
         return bool(self._total) and (self._listed or self._is_meant())
 
     def _is_meant(self) -> bool:
-        several = len(self._rows) // 2 + self._declared
+        several = len(self._rows) + self._declared
         enough = several >= _LEAST_ROWS and several >= _LEAST_SHARE * self._total
         return self._meant or enough or several == self._total
 
@@ -175,7 +174,8 @@ def _compared_keys(reading: ChoiceTable, column: Column) -> tuple[int, int, str]
     """How many sound rows there are, in how many the other column has another key, and where the first is."""
     total = different = 0
     first = ""
-    other = replace(reading, answer=column, count_from=1, form=None)
+    layout = replace(reading.layout, columns={**reading.layout.columns, "answer": (column,)})
+    other = replace(reading, layout=layout, count_from=1, form=None)
     other = replace(other, count_from=0) if counts_from_zero(other) else replace(other, form=form_of_keys(other))
     for row in reading.rows():
         question = read_row(reading, row, [])
@@ -202,7 +202,7 @@ def _most(reading: ChoiceTable, row: Row) -> int:
 
 @dataclass(slots=True)
 class OptionCounts:
-    """Counts the options of one table's rows; 16 bytes for each row with fewer options than columns.
+    """Counts the options of one table's rows.
 
     Args:
         reading: the table.
@@ -210,7 +210,7 @@ class OptionCounts:
 
     reading: ChoiceTable
     _rows: Counter[int] = field(default_factory=Counter)
-    _fewer: dict[int, array[int]] = field(default_factory=dict)
+    _fewer: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
     def add(self, number: int, position: int, options: int) -> None:
         """Count a sound row.
@@ -222,13 +222,13 @@ class OptionCounts:
         """
         self._rows[options] += 1
         if options < len(self.reading.options) > 1:
-            self._fewer.setdefault(options, array("q")).extend((number, position))
+            self._fewer.setdefault(options, []).append((number, position))
 
     def lost(self) -> Iterator[tuple[int, int, Defect]]:
         """(number, position, defect) of every row with a blank where an option was lost."""
         for options, rows in self._fewer.items():
             if not self._is_meant(options):
-                for number, position in zip(rows[::2], rows[1::2], strict=True):
+                for number, position in rows:
                     cell = self.reading.table.location(number, self.reading.options[options])
                     message = f"option {LETTERS[options]} is blank, but filled in {self._share(options)} other rows"
                     yield number, position, Defect("blank option", cell, message)
@@ -236,10 +236,7 @@ class OptionCounts:
     def note(self) -> str:
         """A note on questions with fewer options, and the first cells; empty if there is none."""
         cells = sorted(
-            (number, options)
-            for options, rows in self._fewer.items()
-            if self._is_meant(options)
-            for number in rows[::2]
+            (number, options) for options, rows in self._fewer.items() if self._is_meant(options) for number, _ in rows
         )
         if not cells:
             return ""

@@ -14,10 +14,10 @@ from typing import Any, Final, NamedTuple
 from steelyard.data.columns import ColumnLayout
 from steelyard.data.headers import Role
 from steelyard.data.parquet import ClassName
-from steelyard.data.rows import GroupLevels, cluster_of, joined_cells, long_row, open_table, with_merged
+from steelyard.data.rows import OpenTable, cluster_of, joined_cells, open_table, with_merged
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Column, Defect, Row, Table, cell_at, column_letter, faults_of, is_blank, render
-from steelyard.data.unread import TableColumns, UnusedColumns
+from steelyard.data.table import Column, Defect, Row, Table, cell_at, column_letter, is_blank, render
+from steelyard.data.unread import UnusedColumns
 from steelyard.normal_form import nfkc
 from steelyard.prompts.conversation import flaw_in, messages_in, transcript_of
 from steelyard.prompts.sample_values import with_passage
@@ -138,53 +138,40 @@ class ChoiceQuestion(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ChoiceTable:
-    """A table and the roles of its columns.
+class ChoiceTable(OpenTable):
+    """A table of questions; its column of options is missing where only the kind of a question says which it has.
 
     Args:
-        table: where the rows are.
-        layout: role -> columns.
-        prefix: in front of ids made from places, where there are several files.
-        question: the column of each role; None where there is none. `options` is empty where only the kind of a
-            question says which it has.
         count_from: the number that means A where keys are numbers.
         copies: of kept duplicates, by the row's number, the id (empty: its own) and the cluster of the copy.
         joined: whether the table gives one option a row, and these rows were joined.
         form: how the keys name their options, where all do so in one way that is not letters.
-        unused: the columns without a role.
         several: whether a question may have several right options where it does not say.
-        levels: how groups are made; None where they are in the column `group`.
     """
 
-    table: Table
-    layout: ColumnLayout
-    prefix: str
-    question: Column
-    options: tuple[Column, ...]
-    answer: Column
-    group: Column | None
-    id: Column | None
-    kind: Column | None
-    unused: TableColumns
     count_from: int = 1
     copies: Mapping[int, Copy] = field(default_factory=dict)
     joined: bool = False
     form: KeyForm | None = None
     several: bool = False
-    levels: GroupLevels | None = None
+
+    @property
+    def options(self) -> tuple[Column, ...]:
+        """The columns of options."""
+        return self.layout.columns.get("options", ())
+
+    @property
+    def answer(self) -> Column:
+        """The column of the key."""
+        return self.layout.columns["answer"][0]
 
     def rows(self) -> Iterator[Row]:
-        """Rows below the header that are not left out, blank ones included."""
-        left_out = self.table.left_out
-        return (row for row in self.layout.rows(self.table) if row.number not in left_out)
+        """Rows below the header that are not left out."""
+        return (row for row in OpenTable.rows(self) if not self.leaves_out(row))
 
-    def own_id(self, row: Row) -> str:
-        """The value of the id column; empty if there is none."""
-        return "" if self.id is None else render(cell_at(row.cells, self.id))
-
-    def id_of(self, row: Row) -> str:
+    def name_of(self, row: Row) -> str:
         """The id of a row: its own, else one made from its place."""
-        return self.own_id(row) or self.prefix + self.table.row_id(row.number)
+        return self.text(row, "id") or self.prefix + self.table.row_id(row.number)
 
     def sample(self, row: Row, question: ChoiceQuestion) -> Sample:
         """The sample of a sound row."""
@@ -193,7 +180,7 @@ class ChoiceTable:
         # How a reply is read follows from the exam and not from this question's key, which would give it away.
         several = {"several": True} if (self.several if said is None else said) else {}
         sample = Sample(
-            copy.id or self.id_of(row),
+            copy.id or self.name_of(row),
             list(question.turns) or question.text,
             question.key,
             question.options,
@@ -205,61 +192,39 @@ class ChoiceTable:
 
     def says_several(self, row: Row, question: ChoiceQuestion) -> bool | None:
         """Whether the question, its kind or its group says that several options may be right; None if none says."""
-        kind = "" if self.kind is None else render(cell_at(row.cells, self.kind))
-        return says_several(kind, self._group_of(row), question.text, self.table.title)
+        return says_several(self.text(row, "kind"), self._group_of(row), question.text, self.table.title)
 
     def _group_of(self, row: Row) -> str:
-        if self.levels is not None:
-            return self.levels.group_of(row)
-        return "" if self.group is None else render(cell_at(row.cells, self.group))
-
-    def faults(self, row: Row) -> list[Defect]:
-        """What the spreadsheet itself says is wrong with the cells that are read."""
-        columns = (column for several in self.layout.columns.values() for column in several)
-        return list(faults_of(self.table, row.number, columns))
-
-    def defect(self, kind: str, row: Row, column: Column | None, message: str) -> Defect:
-        """A defect at a cell, or at the row where `column` is None."""
-        return Defect(kind, self.table.location(row.number, column), message)
+        """The group; the kind of the question in a table without groups."""
+        is_grouped = self.levels is not None or self.layout.columns.get("group")
+        return self.text(row, "group" if is_grouped else "kind")
 
 
 def open_reading(
     table: Table, layout: ColumnLayout, prefix: str, dataset: tuple[SampleFiles, UnusedColumns]
 ) -> ChoiceTable:
-    """Bind a layout to its table, check the columns that it names, and fill merged cells.
-
-    A table that says the kind of its questions and no group is grouped by kind.
-    """
+    """Bind a layout to its table, check the columns that it names, and fill merged cells."""
     columns = layout.columns
-    options = columns.get("options", ())
+    options, asked = columns.get("options", ()), columns["question"]
     opened = open_table(table, layout, prefix, dataset, options=options)
-    kind = layout.column("kind")
-    group = layout.column("group") if columns.get("group") else kind
-    question, answer = columns["question"][0], columns["answer"][0]
-    asked = columns["question"]
     own = {*(asked if len(asked) < 2 else ())}.union(*(columns.get(role, ()) for role in _OWN_CELLS))
-    joined_table = opened.table
+    joined = opened.table
     if len(options) == 1:
-        joined_table = OptionRows(question, options[0], answer, layout.header_row or 0).joined(opened.table)
+        joined = OptionRows(asked[0], options[0], columns["answer"][0], layout.header_row or 0).joined(joined)
     return ChoiceTable(
-        with_merged(joined_table, own),
+        with_merged(joined, own),
         layout,
         prefix,
-        question,
-        options,
-        answer,
-        group,
-        layout.column("id"),
-        kind,
         opened.unused,
-        joined=joined_table is not opened.table,
-        levels=opened.levels,
+        opened.keeps_duplicates,
+        opened.levels,
+        joined=joined is not opened.table,
     )
 
 
 def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQuestion | None:
     """The question of a row; None where it is blank or has defects, which are appended to `defects`."""
-    if row.number in reading.table.faults and (faults := reading.faults(row)):
+    if faults := reading.faults(row):
         defects.extend(faults)
         return None
     asked = joined_cells(row, reading.layout.columns["question"])
@@ -272,7 +237,7 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
         return None
     before = len(defects)
     if flaw := flaw_in(turns) if turns else "" if text else "the question is blank, or is not text":
-        defects.append(reading.defect("blank question", row, reading.question, flaw))
+        defects.append(reading.defect("blank question", row, "question", flaw))
     options = row_options(reading, row, defects)
     key = _key(reading, row, (options.options, options.raw), defects) if options.options else ""
     worth, passage = _worth(reading, row, defects), _passage(reading, row, defects)
@@ -291,7 +256,7 @@ def _passage(reading: ChoiceTable, row: Row, defects: list[Defect]) -> str:
         return "\n\n".join(filter(None, map(str.strip, value)))
     if isinstance(value, list | dict):
         message = "the passage is neither a text nor a list of texts"
-        defects.append(reading.defect("bad passage", row, columns[0], message))
+        defects.append(reading.defect("bad passage", row, "passage", message))
     return _text(value)
 
 
@@ -303,10 +268,10 @@ def _worth(reading: ChoiceTable, row: Row, defects: list[Defect]) -> Mapping[str
             try:
                 worth[role] = points_in(cell_at(row.cells, column), role)
             except ValueError as error:
-                defects.append(reading.defect(f"bad {role}", row, column, str(error)))
+                defects.append(reading.defect(f"bad {role}", row, role, str(error)))
     if worth.get("points") == 0 and worth.get("deduction"):
         message = "a question of 0 points has a deduction; write its points, or 0 for the deduction"
-        defects.append(reading.defect("bad points", row, reading.layout.column("points"), message))
+        defects.append(reading.defect("bad points", row, "points", message))
     return worth
 
 
@@ -328,7 +293,7 @@ class RowOptions(NamedTuple):
 
 def row_options(reading: ChoiceTable, row: Row, defects: list[Defect]) -> RowOptions:
     """The options of a row: those it writes, else those of its kind, in its question, or that its key implies."""
-    kind = () if reading.kind is None else judged_options(render(cell_at(row.cells, reading.kind)))
+    kind = judged_options(reading.text(row, "kind"))
     if _has_options(reading, row):
         options, raw = _options(reading, row, defects)
         return RowOptions(options, raw, apart=len(kind) == len(options))
@@ -342,7 +307,7 @@ def row_options(reading: ChoiceTable, row: Row, defects: list[Defect]) -> RowOpt
         raw = OptionTexts(texts)
         if any(map(holds_key, texts)):
             message = "the question's cell also gives the answer, so a model would be shown it"
-            defects.append(reading.defect("answer in question", row, reading.question, message))
+            defects.append(reading.defect("answer in question", row, "question", message))
             return RowOptions((), _NONE)
         flawed = len(defects)
         _name_flaws(reading, row, texts, defects)
@@ -366,12 +331,10 @@ def _text(value: Any) -> str:
 
 
 def _torn(reading: ChoiceTable, row: Row) -> Defect | None:
-    """The defect of a row that ends before its key, or continues after the last column; None for other rows."""
+    """The defect of a row that ends before its key; None for other rows."""
     answer = reading.answer
     if isinstance(row.cells, Mapping):
         return None
-    if overlong := long_row(reading.table, reading.layout, row):
-        return overlong
     second_option = answer if len(reading.options) < 2 else reading.options[1]
     needed = max(int(answer), int(second_option))
     if len(row.cells) > needed and row.cells[int(answer)] and row.cells[int(second_option)]:
@@ -382,19 +345,17 @@ def _torn(reading: ChoiceTable, row: Row) -> Defect | None:
     if last_filled >= needed:
         return None
     message = f"short row: it ends in column {column_letter(last_filled)}, column {column_letter(needed)} is needed"
-    return reading.defect("short row", row, None, message)
+    return reading.defect("short row", row, "", message)
 
 
 def _options(reading: ChoiceTable, row: Row, defects: list[Defect]) -> tuple[Sequence[str], OptionTexts]:
     """The options, and the same with their own letters or labels; empty where they have a defect."""
-    columns = reading.options or (reading.question,)
     try:
         raw = _raw_options(row, reading.options)
     except ValueError as error:
-        defects.append(reading.defect(NO_OPTIONS, row, columns[0], str(error)))
+        defects.append(reading.defect(NO_OPTIONS, row, _role_of_options(reading), str(error)))
         return (), _NONE
     options = raw.texts if raw.labels else cut_labels(raw.texts)
-    cell = columns if len(columns) > 1 else columns * len(options)
     # Empty cells at the end may be intended (true or false among four columns): `OptionCounts` decides that by the
     # whole table. A blank before a filled cell is a defect.
     filled = len(options)
@@ -403,7 +364,7 @@ def _options(reading: ChoiceTable, row: Row, defects: list[Defect]) -> tuple[Seq
     options, before = options[:filled], len(defects)
     if "" in options:
         defects.extend(
-            reading.defect("blank option", row, cell[at], f"option {LETTERS[at]} is blank")
+            _option_defect("blank option", reading, row, at, "is blank")
             for at, option in enumerate(options[:MAX_OPTIONS])
             if not option
         )
@@ -433,18 +394,28 @@ def _raw_options(row: Row, columns: Sequence[Column]) -> OptionTexts:
 
 def _name_flaws(reading: ChoiceTable, row: Row, options: Sequence[str], defects: list[Defect]) -> None:
     """Add the defects of options that are too few, too many, or the same."""
-    columns, first_at = reading.options or (reading.question,), dict[str, int]()
+    first_at: dict[str, int] = {}
     if not 2 <= len(options) <= MAX_OPTIONS:
         message = f"{len(options)} option{'s' if len(options) != 1 else ''}; a question has 2 to {MAX_OPTIONS}"
         kind = "too few options" if len(options) < 2 else "too many options"
-        defects.append(reading.defect(kind, row, columns[0], message))
+        defects.append(reading.defect(kind, row, _role_of_options(reading), message))
         return
     for at, option in enumerate(options):
         earlier = first_at.setdefault(option, at)
         if option and earlier != at:
-            column = columns[at] if len(columns) > 1 else columns[0]
-            message = f"option {LETTERS[at]} is the same as option {LETTERS[earlier]}: {option[:40]!r}"
-            defects.append(reading.defect("identical options", row, column, message))
+            message = f"is the same as option {LETTERS[earlier]}: {option[:40]!r}"
+            defects.append(_option_defect("identical options", reading, row, at, message))
+
+
+def _role_of_options(reading: ChoiceTable) -> str:
+    return "options" if reading.options else "question"
+
+
+def _option_defect(kind: str, reading: ChoiceTable, row: Row, at: int, message: str) -> Defect:
+    """A defect of one option, in its own cell where it has one."""
+    columns = reading.options or reading.layout.columns["question"]
+    column = columns[at] if len(reading.options) > 1 else columns[0]
+    return Defect(kind, reading.table.location(row.number, column), f"option {LETTERS[at]} {message}")
 
 
 def _key(reading: ChoiceTable, row: Row, options: tuple[Sequence[str], OptionTexts], defects: list[Defect]) -> str:
@@ -455,7 +426,7 @@ def _key(reading: ChoiceTable, row: Row, options: tuple[Sequence[str], OptionTex
         return _letters(reading, value, *options)
     except ValueError as error:
         kind = DOUBTFUL_KEY if isinstance(error, DoubtfulKeyError) else "bad key"
-        defects.append(reading.defect(kind, row, reading.answer, str(error)))
+        defects.append(reading.defect(kind, row, "answer", str(error)))
         return ""
 
 
@@ -471,7 +442,7 @@ def _letters(reading: ChoiceTable, value: Any, options: Sequence[str], raw: Opti
     if raw.labels and "".join(raw.labels).upper() != LETTERS[: len(options)]:
         return key_of_label(text, options, raw.labels)
     # Without a kind, options that are letters (x, y) are what they are, and not "no" and "yes".
-    is_judged = reading.kind is not None or not any(len(option) == 1 and option.isascii() for option in options)
-    if is_judged and (letter := judged_key(text, options)):
+    are_letters = any(len(option) == 1 and option.isascii() for option in options)
+    if (reading.layout.columns.get("kind") or not are_letters) and (letter := judged_key(text, options)):
         return letter
     return read_key(text, options, raw.texts, count_from=reading.count_from, form=reading.form)

@@ -5,14 +5,11 @@ A column is no passage if it repeats the questions; a row may leave its passage 
 
 from __future__ import annotations
 
-import re
-from array import array
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
-from itertools import islice, pairwise, repeat
+from dataclasses import dataclass, field, replace
+from itertools import count, islice, repeat
 from operator import itemgetter
-from sys import intern
 from typing import Final
 
 from steelyard.analysis.numbers import count_text
@@ -114,7 +111,6 @@ class BlankPassages:
                 )
 
 
-_NUMBERED: Final = re.compile(r"#\d+\Z")
 _HEAD: Final = 50
 """Rows that tell whether questions hold their options."""
 
@@ -213,7 +209,7 @@ def load_choice(files: SampleFiles, *, several_answers: bool = False) -> ChoiceD
 
 
 def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> ChoiceData:
-    """Read and check the whole dataset and return its defects; of streamed files only hashes are held in memory.
+    """Read and check the whole dataset and return its defects; the questions are not held in memory.
 
     A duplicate is the same question with the same options in any order: exams repeat a stem ("which is right?")
     with other options. Blank rows are not a defect. Blank options at the end of a row are a defect unless the sheet
@@ -230,14 +226,14 @@ def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> Choi
     unused = UnusedColumns(OWN_KEYS.union(ROLES_OF_POINTS))
     readings = tuple(map(_reading, tables, repeat(files), id_prefixes(files, tables), repeat(unused)))
     keeps = files.duplicates == "keep"
-    check = _check(readings, several_answers=several_answers, keeps=keeps)
+    check = _ChoiceCheck(readings, several_answers=several_answers, keeps=keeps)
     if check.doubtful:
         # Only then the keys of the whole table are compared, which takes as long as reading it.
         readings = tuple(
             replace(reading, form=form_of_keys(reading)) if index in check.doubtful else reading
             for index, reading in enumerate(readings)
         )
-        check = _check(readings, several_answers=several_answers, keeps=keeps)
+        check = _ChoiceCheck(readings, several_answers=several_answers, keeps=keeps)
     if not check.keys and not check.defects:
         raise DataError(f"{readings[0].table.title}: there is no question below its header")
     _refuse_worthless(readings, check)
@@ -344,50 +340,25 @@ def _notes_on_points(readings: Sequence[ChoiceTable]) -> Iterator[str]:
                 yield f"{reading.table.title}: no column of points, so each of its questions is worth 1 point"
 
 
-def _check(readings: Sequence[ChoiceTable], *, several_answers: bool, keeps: bool) -> _ChoiceCheck:
-    """Check all rows with 16 bytes of memory a row: what occurs twice is found by hashes of 8 bytes.
-
-    Only where something does, a second pass finds the places; a mapping from hash to place would take 300 bytes a row.
-    """
-    first_pass = _ChoiceCheck(readings, _Duplicates(keeps=keeps), several_answers=several_answers)
-    repeated = first_pass.repeated()
-    if not repeated:
-        return first_pass
-    duplicates = _Duplicates(repeated, first_pass.numbered, keeps=keeps)
-    return _ChoiceCheck(readings, duplicates, several_answers=several_answers)
-
-
-@dataclass(frozen=True, slots=True)
-class _Duplicates:
-    """What occurs twice, and whether it is kept.
+class _ChoiceCheck:
+    """One pass over all rows: what is bad, the keys of what is sound, and what occurs more than once.
 
     Args:
-        repeated: hashes of questions and ids; empty in the first pass, which finds them.
-        numbered: ids of rows that end in `#` and a number, as those of copies do.
-        keeps: whether they are kept.
+        readings: the tables.
+        several_answers: whether some questions have several right options, however few they are.
+        keeps: whether repeated questions and ids are kept.
     """
 
-    repeated: frozenset[int] = frozenset()
-    numbered: frozenset[str] = frozenset()
-    _: KW_ONLY
-    keeps: bool = False
-
-
-class _ChoiceCheck:
-    """One pass over all rows: what is bad, the keys of what is sound, and hashes of questions and ids."""
-
-    def __init__(self, readings: Sequence[ChoiceTable], duplicates: _Duplicates, *, several_answers: bool) -> None:
+    def __init__(self, readings: Sequence[ChoiceTable], *, several_answers: bool, keeps: bool) -> None:
         self.bad: set[tuple[int, int]] = set()
         self.doubtful: set[int] = set()
         self.keys: list[str] = []
         self.points = 0.0
-        self._marks = array("q")
-        self._duplicates = duplicates
-        self._places: dict[int, str] = {}
-        self._firsts: dict[int, tuple[int, int, str]] = {}
-        self._times = Counter[str]()
-        self.numbered = frozenset[str]()
-        self.copies: list[dict[int, Copy]] = [{} for _ in readings]
+        self._readings = readings
+        self._keeps = keeps
+        self._firsts: dict[int, tuple[int, int]] = {}
+        self._by_id: dict[str, list[tuple[int, int]]] = {}
+        self._by_question: dict[int, list[tuple[int, int, str]]] = {}
         self._found: list[tuple[int, int, Defect]] = []
         self._counts = [OptionCounts(reading) for reading in readings]
         self._several = [SeveralKeys(reading, meant=several_answers) for reading in readings]
@@ -398,6 +369,7 @@ class _ChoiceCheck:
                 self._add(index, reading, row)
                 if len(self._found) > MAX_DEFECTS:
                     refuse_many([defect for *_, defect in self._found])
+        self.copies = self._named_copies()
         self._drop_lost()
         self._found.sort(key=itemgetter(0, 1))
         self.defects = [defect for *_, defect in self._found]
@@ -423,23 +395,19 @@ class _ChoiceCheck:
         """For each table, whether a question that does not say may have several right options."""
         return (keys.are_meant() for keys in self._several)
 
-    def _keep(self, index: int, reading: ChoiceTable, row: Row, mark: int) -> None:
-        """Note the id of a row whose id occurred before, and the cluster of a question that occurs more than once."""
-        own_id, copies = reading.own_id(row), self.copies[index]
-        copy = copies.get(row.number, NOT_COPIED)
-        if own_id and hash((own_id,)) in self._duplicates.repeated:
-            self._times[own_id] += 1
-            if self._times[own_id] > 1:
-                name = f"{own_id}#{self._times[own_id]}"
-                while name in self._duplicates.numbered:
-                    self._times[own_id] += 1
-                    name = f"{own_id}#{self._times[own_id]}"
-                copy = copy._replace(id=name)
-        if mark in self._duplicates.repeated:
-            first = self._firsts.setdefault(mark, (index, row.number, copy.id or reading.id_of(row)))
-            copy = copy._replace(cluster=first[2])
-        if copy != NOT_COPIED:
-            copies[row.number] = copy
+    def _named_copies(self) -> list[dict[int, Copy]]:
+        """The ids of rows whose id occurred before, and the clusters of questions that occur more than once."""
+        copies: list[dict[int, Copy]] = [{} for _ in self._readings]
+        for own_id, places in self._by_id.items():
+            names = (name for no in count(2) if (name := f"{own_id}#{no}") not in self._by_id)
+            for (index, number), name in zip(places[1:], names, strict=False):
+                copies[index][number] = Copy(name)
+        for rows in self._by_question.values():
+            first, first_number, name = rows[0]
+            cluster = copies[first].get(first_number, NOT_COPIED).id or name
+            for index, number, _ in rows if len(rows) > 1 else ():
+                copies[index][number] = copies[index].get(number, NOT_COPIED)._replace(cluster=cluster)
+        return copies
 
     def _drop_lost(self) -> None:
         """Drop rows that only the whole table shows to be bad: an option was lost, or a key has a letter too many."""
@@ -451,16 +419,12 @@ class _ChoiceCheck:
                 self._found.append((index, number, defect))
         self.keys = [key for position, key in enumerate(self.keys) if position not in lost_positions]
 
-    def repeated(self) -> frozenset[int]:
-        """Hashes that occur more than once."""
-        return frozenset(mark for mark, following in pairwise(sorted(self._marks)) if mark == following)
-
     def _add(self, index: int, reading: ChoiceTable, row: Row) -> None:
         defects: list[Defect] = []
         question = read_row(reading, row, defects)
         if question is None and not defects:
             return
-        mark = self._find_repeated(reading, row, question, defects)
+        mark = self._find_repeated(index, row, question, defects)
         if question and not defects:
             # Whether the letter of the key is the text of another option: B of the blood groups.
             key, options = question.key, question.options
@@ -470,42 +434,38 @@ class _ChoiceCheck:
                 self._counts[index].add(row.number, len(self.keys), len(question.options))
             self._several[index].add(row, len(self.keys), question)
             self._blank[index].add(row)
-            if self._duplicates.keeps:
-                self._keep(index, reading, row, mark)
+            if self._keeps:
+                name = reading.name_of(row)
+                self._by_id.setdefault(name, []).append((index, row.number))
+                self._by_question.setdefault(mark, []).append((index, row.number, name))
             self.points += question.worth.get("points", 1.0)
-            # Interned, as 100,000 questions have a few dozen different keys.
-            self.keys.append(intern(question.key))
+            self.keys.append(question.key)
         else:
             if any(defect.kind == DOUBTFUL_KEY for defect in defects):
                 self.doubtful.add(index)
             self._found.extend((index, row.number, defect) for defect in defects)
             self.bad.add((index, row.number))
 
-    def _find_repeated(
-        self, reading: ChoiceTable, row: Row, question: ChoiceQuestion | None, defects: list[Defect]
-    ) -> int:
+    def _find_repeated(self, index: int, row: Row, question: ChoiceQuestion | None, defects: list[Defect]) -> int:
         """Add the defects of a repeated question and id, unless duplicates are kept; returns the question's hash."""
         mark, repeats = 0, list[Defect]()
+        reading = self._readings[index]
         if question:
             # Options as a set: a repeated question in another order of options is still a repeated question.
             mark = hash(("".join(question.text.split()), question.passage, frozenset(question.options)))
-            if earlier := self._place_before(mark, reading, row, reading.question):
-                repeats.append(
-                    reading.defect("duplicate question", row, reading.question, f"the same question as {earlier}")
-                )
-        if own_id := reading.own_id(row):
-            self.numbered |= {own_id} if _NUMBERED.search(own_id) else set()
-            if earlier := self._place_before(hash((own_id,)), reading, row, reading.id):
-                message = f"the same id as {earlier}: {own_id[:40]!r}"
-                repeats.append(reading.defect("duplicate id", row, reading.id, message))
-        defects += [] if self._duplicates.keeps else repeats
+            if earlier := self._place_before(mark, index, row, "question"):
+                message = f"the same question as {earlier}"
+                repeats.append(reading.defect("duplicate question", row, "question", message))
+        own_id = reading.text(row, "id")
+        if own_id and (earlier := self._place_before(hash((own_id,)), index, row, "id")):
+            message = f"the same id as {earlier}: {own_id[:40]!r}"
+            repeats.append(reading.defect("duplicate id", row, "id", message))
+        defects += [] if self._keeps else repeats
         return mark
 
-    def _place_before(self, mark: int, reading: ChoiceTable, row: Row, column: Column | None) -> str:
-        """Location of the first row with this hash; "" for that row itself, and during the whole first pass."""
-        self._marks.append(mark)
-        if mark not in self._duplicates.repeated:
-            return ""
-        location = reading.table.location(row.number, column)
-        before = self._places.setdefault(mark, location)
-        return before if before != location else ""
+    def _place_before(self, mark: int, index: int, row: Row, role: str) -> str:
+        """Location of the first row with this hash, of which 8 bytes are held and not the text; "" for the first."""
+        first = self._firsts.setdefault(mark, (index, row.number))
+        reading = self._readings[first[0]]
+        is_first = first == (index, row.number)
+        return "" if is_first else reading.table.location(first[1], reading.layout.column(role))
