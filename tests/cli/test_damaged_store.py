@@ -151,3 +151,18 @@ def test_wherever_a_file_is_damaged_no_command_ends_in_a_traceback(steelyard):
             assert result.code in {0, 2, 4}
             assert "Traceback" not in result.err
             assert "this is a defect" not in result.err
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize("body", ["false", '{"a": 1}', "9" * 5000, "[" * 100_000])
+def test_what_people_did_that_no_version_writes_is_damage_and_no_defect(steelyard, body):
+    steelyard("mark", "a", "--pin", code=0)
+    steelyard("queue", "create", "a", "--draw", "2", "--title", "T", "--author", "ann", code=0)
+    damage(f"UPDATE event SET body = '{body}'")
+    for command in (("runs",), ("queue", "list")):
+        said = steelyard(*command, code=4).err
+        assert "the store is damaged" in said
+        assert "defect" not in said
+    said = steelyard("verify", code=4).out
+    assert "marks of runs cannot be read" in said
+    assert "queues cannot be read" in said

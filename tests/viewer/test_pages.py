@@ -5,11 +5,13 @@ from __future__ import annotations
 import html
 import json
 import re
+import shutil
 from itertools import pairwise
 from urllib.parse import quote
 
 import pytest
 from tests.report.conftest import HOSTILE
+from tests.store.outside import execute
 from tests.thorough import times
 from tests.viewer.conftest import exam, first, rows_of, serving
 
@@ -245,6 +247,19 @@ def test_a_wrong_address_is_answered_in_a_sentence(viewer, runs, path, says):
     assert says in text
     assert "Traceback" not in text
     assert not rows_of(text)
+
+
+def test_a_value_that_no_version_writes_is_told_on_the_page_without_a_traceback(stored, tmp_path, capfd):
+    where = shutil.copyfile(stored, tmp_path / "s.db")
+    execute(where, "UPDATE run SET manifest = json_set(manifest, '$.options', 'text')")
+    with Store(where) as store:
+        run = store.runs()[0].id
+    with serving(where) as served:
+        status, _, page = served.ask(f"/run/{run}")
+    assert status == 500
+    assert "AttributeError" in page
+    assert "steelyard verify" in page
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_a_note_is_added_and_never_where_the_viewer_only_reads(tmp_path):

@@ -15,7 +15,11 @@ from steelyard.cli import options
 from steelyard.cli.options import named_run, named_runs
 from steelyard.cli.output import BROKEN
 from steelyard.errors import ConfigError, StoreError
-from steelyard.people.marks import MarkChange, mark_run, marks_of
+from steelyard.people.codings import codings, read_coding
+from steelyard.people.dataset_drafts import saved_versions
+from steelyard.people.labels import read_notes
+from steelyard.people.marks import MarkChange, mark_run, marks_of, read_marks
+from steelyard.people.queues import queues
 from steelyard.plain_json import field_values
 from steelyard.report.render.terminal import console, print_json, say
 from steelyard.store import Run, Store
@@ -45,6 +49,8 @@ def verify(
         with Store(store) as opened:
             where = str(opened.path)
             result = verify_store(opened, named_run(opened, run) if run else None)
+            if not run:
+                _check_events(opened, result)
     except StoreError as error:
         raise StoreError(_THIS_COMMAND.sub("", str(error))) from error
     if as_json:
@@ -54,6 +60,22 @@ def verify(
         for line in _result_lines(result, where):
             say(to, line)
     return 0 if result.is_sound else BROKEN
+
+
+def _check_events(store: Store, result: Verification) -> None:
+    """Check that what people did can be read: marks, notes, queues, error analyses and saved versions of datasets."""
+    with result.reading("marks of runs"):
+        read_marks(store)
+    with result.reading("notes"):
+        read_notes(store, store.runs())
+    with result.reading("queues"):
+        queues(store)
+    with result.reading("error analyses"):
+        for coding in codings(store):
+            with result.reading(f"error analysis {coding.id}"):
+                read_coding(store, coding)
+    with result.reading("saved versions of datasets"):
+        saved_versions(store)
 
 
 def _result_lines(result: Verification, where: str) -> Iterator[str]:

@@ -114,9 +114,9 @@ class OpenStore:
         """A connection that reads one consistent snapshot.
 
         Args:
-            run: id of the run whose rows are read; a row that is not what was written is then an error that names it.
+            run: id of the run whose rows are read, for the error where a row is not what was written.
         """
-        damaged = boundary("store", f"run {run} is damaged ({REPAIR_HINT})") if run else contextlib.nullcontext()
+        damaged = boundary("store", f"{f'run {run}' if run else 'the store'} is damaged ({REPAIR_HINT})")
         with damaged, _as_store_error(self.path), self._backend.connect("snapshot") as connection, connection.begin():
             yield connection
 

@@ -92,7 +92,7 @@ class Verification:
             yield
         except (DatabaseError, StoreError, *_OTHER_TYPES) as error:
             # The rest of a StoreError tells the user to run this very command.
-            reason = str(error).partition(chr(10))[0].partition(f". {REPAIR_HINT}")[0]
+            reason = str(error).partition(chr(10))[0].partition(f". {REPAIR_HINT}")[0].replace(f" ({REPAIR_HINT})", "")
             self.add(f"{what} cannot be read: {reason}")
 
     def json_fields(self) -> dict[str, Any]:

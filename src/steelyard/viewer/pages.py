@@ -24,7 +24,7 @@ from steelyard.analysis.gate.gate_results import GateVerdict
 from steelyard.analysis.numbers import interval_text, money_text, score_title, seconds_text, value_text
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.config.given import was_given
-from steelyard.errors import ConfigError, DataError
+from steelyard.errors import ConfigError, DataError, StoreError, bounded
 from steelyard.people.marks import baselines, read_marks
 from steelyard.report.charts.chart import ConditionLink
 from steelyard.report.render.html import page_style, section_environment
@@ -261,6 +261,11 @@ class Pages:
         status = 404 if isinstance(error, ConfigError) else 500
         title = "Run not found" if str(error).startswith(_NO_RUN) else "This cannot be shown"
         return self._failed(request, status, title, str(error))
+
+    def unexpected(self, request: Request, error: Exception) -> Response:
+        """The page for an error that no code foresaw: a store of others may hold anything in the place of a value."""
+        said = f"{type(error).__name__}: {bounded(str(error))}"
+        return self.error(request, StoreError(f"{said} (this is a defect, or the store is damaged: steelyard verify)"))
 
     def unplaced(self, request: Request, error: Exception, typed: str) -> Response:
         """The page for a text that could not be stored: why, and the text, so that nothing is lost."""

@@ -57,6 +57,8 @@ _FILES: Final = {
 }
 """Every file that is served, and the (folder, file) pairs that it is made of; no other file is served."""
 DEFAULT_PORT: Final = 7533
+_UNEXPECTED: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""Errors of a value that is not what was written. A handler of every exception would have its traceback printed."""
 _ATTEMPTS: Final = 10
 _NO_SUCH_ADDRESS: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 _PREFIX: Final = re.compile(r"(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9._~-]+)+")
@@ -163,7 +165,12 @@ def viewer_app(store: Store, access: Access, *, read_only: bool = False) -> ASGI
 
     app = Starlette(
         routes=routes,
-        exception_handlers={SteelyardError: pages.error, HTTPException: pages.refused, ClientDisconnect: _gone},
+        exception_handlers={
+            SteelyardError: pages.error,
+            HTTPException: pages.refused,
+            ClientDisconnect: _gone,
+            **dict.fromkeys(_UNEXPECTED, pages.unexpected),
+        },
         lifespan=lifespan,
     )
     return RequestGuard(app, access)

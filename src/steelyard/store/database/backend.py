@@ -246,7 +246,7 @@ def check_version(where: Path | Address, about: dict[str, str]) -> None:
     Raises:
         StoreError: it is of another version; says what to do.
     """
-    version = about.get(_NAME, "")
+    version = f"{about.get(_NAME, '')}"  # a column of SQLite may hold any type
     if version == f"{VERSION}":
         return
     if version.isdecimal() and int(version) > VERSION:
