@@ -128,6 +128,11 @@ CLOTHES = {
     "circled": compat(0x24B6, 0x24D0, 0x30),
     "tags": lambda text: "".join(chr(0xE0000 + ord(mark)) if mark.isascii() else mark for mark in text),
     "full-width in JSON": lambda text: json.dumps(CLOTHES["full-width"](text)),
+    "zero width in JSON": lambda text: json.dumps(between("\u200b")(text)),
+    "zero width in JSON in JSON": lambda text: json.dumps(json.dumps(between("\u200b")(text))),
+    "letters of Chinese in JSON": lambda text: json.dumps(between("\u4e2d")(text)),
+    "accents in JSON": lambda text: json.dumps(between("\u0301")(text)),
+    "bold in JSON": lambda text: json.dumps(CLOTHES["bold"](text)),
     "utf-16 as text": lambda text: text.encode("utf-16-le").decode("latin-1"),
     "middle starred": lambda text: text if len(text) < 20 else f"{text[:8]}********{text[-8:]}",
 }

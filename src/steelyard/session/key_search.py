@@ -31,10 +31,11 @@ _MOST_LAYERS: Final = 4
 """Of escapes inside escapes: `%2573`, or JSON in a text in JSON."""
 
 _HEX: Final = rb"\0*[0-9A-Fa-f]\0*[0-9A-Fa-f]"
-_CODE: Final = rb"u\0*(?:0\0*0|[fF]\0*[fF])" + _HEX
+_CODE: Final = rb"u" + _HEX + _HEX
+_PAIR: Final = rb"u\0*[dD]\0*[89abAB]" + _HEX + rb"\\\0*u\0*[dD]\0*[c-fC-F]" + _HEX
 _BLANK: Final = re.compile(rb"""\\[\\/"'nrtbfv]""")
 _ESCAPES: Final = {
-    b"\\": re.compile(rb"""\\\0*(?:[\\/"'nrtbfv]|x""" + _HEX + rb"|" + _CODE + rb")"),
+    b"\\": re.compile(rb"""\\\0*(?:[\\/"'nrtbfv]|x""" + _HEX + rb"|" + _PAIR + rb"|" + _CODE + rb")"),
     b"%": re.compile(rb"%(?:" + _HEX + rb"|\0*" + _CODE + rb")"),
     b"&": re.compile(rb"&\0*(?:#[0-9xX\0][0-9A-Fa-f\0]{1,30};?|[A-Za-z]{2,8};)"),
 }
@@ -42,6 +43,8 @@ _ESCAPES: Final = {
 _TAG: Final = re.compile(rb"</?[A-Za-z][^<>]{0,200}>")
 _LITERAL: Final = b"""\\/"'"""
 _CODED: Final = re.compile(rb"\\[ux]")
+_OTHER_SCRIPTS: Final = re.compile(rb"\\u(?:[3-9A-Ca-c][0-9A-Fa-f]|0[13-9A-Fa-f]|1[0-9A-Ca-c])[0-9A-Fa-f]{2}")
+"""What a Chinese or Russian text in JSON consists of: no letter of a key, and so many that they are replaced at once."""
 _COMPATIBLE: Final = re.compile(
     "[\xaa\xad\xb2\xb3\xb9\xba\u02b0-\u02ff\u1d2c-\u1dbf\u200b-\u200f\u202a-\u202e\u2060-\u209c\u2100-\u218f\u2460-\u24ff"
     "\u2c7c\u2c7d\ufe00-\ufe0f\ufeff\uff01-\uff5e\U0001d400-\U0001d7ff\U0001f100-\U0001f1ff"
@@ -244,7 +247,7 @@ def _is_compatible(data: bytes) -> bool:
 def _decoded(data: bytes) -> bytes:
     """`data` with its escapes decoded, each padded with zeros to the length that it had."""
     for _ in range(_MOST_LAYERS):
-        decoded = data
+        decoded = _OTHER_SCRIPTS.sub(b" " * 6, data) if b"\\u" in data else data
         for first, escape in _ESCAPES.items():
             if first in decoded:
                 decoded = escape.sub(_character, decoded)
@@ -269,7 +272,8 @@ def _decoded_unit(escape: bytes) -> bytes:
     if _BLANK.fullmatch(escape):
         return escape[1:] if escape[1] in _LITERAL else b"  "
     if b"u" in escape[:2]:
-        return chr(int(escape[-4:], 16)).encode()
+        units = bytes.fromhex(escape.translate(None, b"\\%u").decode())
+        return units.decode("utf-16-be", "replace").encode()
     return bytes.fromhex(escape[-2:].decode())
 
 
