@@ -44,7 +44,7 @@ _TAG: Final = re.compile(rb"</?[A-Za-z][^<>]{0,200}>")
 _LITERAL: Final = b"""\\/"'"""
 _CODED: Final = re.compile(rb"\\[ux]")
 _OTHER_SCRIPTS: Final = re.compile(rb"\\u(?:[3-9A-Ca-c][0-9A-Fa-f]|0[13-9A-Fa-f]|1[0-9A-Ca-c])[0-9A-Fa-f]{2}")
-"""What a Chinese or Russian text in JSON consists of: no letter of a key, and so many that they are replaced at once."""
+"""Most of a Chinese or Russian text in JSON: no letters of keys, and so many that they are replaced at once."""
 _COMPATIBLE: Final = re.compile(
     "[\xaa\xad\xb2\xb3\xb9\xba\u02b0-\u02ff\u1d2c-\u1dbf\u200b-\u200f\u202a-\u202e\u2060-\u209c\u2100-\u218f\u2460-\u24ff"
     "\u2c7c\u2c7d\ufe00-\ufe0f\ufeff\uff01-\uff5e\U0001d400-\U0001d7ff\U0001f100-\U0001f1ff"
