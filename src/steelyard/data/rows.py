@@ -226,6 +226,11 @@ class OpenTable:
             defects.append(self.defect("duplicate id", row, "id", f"the same id as {before}: {name[:40]!r}"))
         return name
 
+    def bare_sample(self, row: Row, position: int, seen: dict[str, str], defects: list[Defect]) -> Sample:
+        """The sample of a row as far as it is the same in all datasets: with id, group, cluster and position."""
+        name, group = self.id_of(row, seen, defects), self.text(row, "group")
+        return Sample(name, "", group=group, cluster=cluster_of(row, self.layout), metadata={"position": position})
+
 
 def joined_cells(row: Row, columns: Sequence[Column]) -> Any:
     r"""The cell in a column; the texts in several, in their order with blank lines between, blank cells skipped.
@@ -398,8 +403,8 @@ class RowDataset:
 LEFT_OUT: Final = "left out (skip_bad)"
 """The end of the note on rows that were left out for a defect."""
 
-SampleOf = Callable[[OpenTable, Row, int, dict[str, str], list[Defect]], Sample]
-"""Makes a sample from a row and its position over all files; the last arguments collect ids and defects.
+SampleOf = Callable[[OpenTable, Row, Sample, list[Defect]], Sample]
+"""Fills in the sample of a row, which has its id, group, cluster and position, and collects the row's defects.
 
 A sample with defects is not used."""
 
@@ -433,9 +438,11 @@ def read_rows(
             table.unused.see(row)
             refuse_many(defects)
             before = len(defects)
-            defects.extend(table.faults(row))
-            sample = sample_of(table, row, position, ids, defects) if len(defects) == before else None
-            if sample is None or len(defects) > before:
+            faults = table.faults(row)
+            defects.extend(faults)
+            sample = table.bare_sample(row, position, ids, defects)
+            sample = sample if faults else sample_of(table, row, sample, defects)
+            if len(defects) > before:
                 left_out += 1
                 continue
             metadata = {**table.unused.values(row), **sample.metadata, **table.table.origin}

@@ -221,7 +221,7 @@ class _StageDryRun:
         self._journal = journal
         self._prices = prices
         self._calls: list[_Call] = []
-        self._once: set[bytes] = set()
+        self._keys: set[bytes] = set()
         self._notes: dict[bytes, str | None] = {}
 
     def ask(self, sample: Sample, repeat: int) -> _CountingAsk:
@@ -235,11 +235,9 @@ class _StageDryRun:
         return replace(output, value=mock) if mock and output.value == _MOCK_OUTPUT else output
 
     def note(self, call: _Call) -> None:
-        self._calls.append(call)
-
-    def note_once(self, call: _Call) -> None:
-        if call.key not in self._once:
-            self._once.add(call.key)
+        """Note a call; one that serves several samples has the same key for each, and is sent once."""
+        if call.key not in self._keys:
+            self._keys.add(call.key)
             self._calls.append(call)
 
     def count(self) -> None:
@@ -303,11 +301,7 @@ class _CountingAsk:
         return view
 
     async def __call__(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
-        model, parameters = self._changed(model, parameters)
-        request = model.request(messages, parameters)
-        call = self._estimate.call(self._keys.next(request.digest), model, request, parameters)
-        self._estimate.note(call)
-        return self._reply(model, request, call)
+        return self._counted(self._keys.next, model, messages, parameters)
 
     async def either(
         self,
@@ -323,11 +317,19 @@ class _CountingAsk:
         return Finding(await call(**(without if refusal else wanted)), refusal)
 
     async def once(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
+        return self._counted(self._keys.once, model, messages, parameters)
+
+    def _counted(
+        self, key_of: Callable[[bytes], bytes], model: Model, messages: Any, parameters: Mapping[str, Any]
+    ) -> Reply:
         model, parameters = self._changed(model, parameters)
         request = model.request(messages, parameters)
-        call = self._estimate.call(self._keys.once(request.digest), model, request, parameters)
-        self._estimate.note_once(call)
-        return self._reply(model, request, call)
+        call = self._estimate.call(key_of(request.digest), model, request, parameters)
+        self._estimate.note(call)
+        if hasattr(model, "mock_reply"):
+            reply: Reply = model.mock_reply(request)
+            return replace(reply, key=call.key.hex())
+        return Reply(call.key.hex(), self._estimate.step.info.mock_reply)
 
     def _changed(self, model: Model, parameters: Mapping[str, Any]) -> tuple[Model, dict[str, Any]]:
         """The call without the parameters of which the journal knows that the endpoint refuses them."""
@@ -335,12 +337,6 @@ class _CountingAsk:
         for name, digest in finding_digests(model, parameters, self.optional):
             changes |= change_of(self._estimate.noted(self._keys.once(digest)), name, self.optional)
         return adjusted(model, parameters, changes, self.optional)
-
-    def _reply(self, model: Any, request: Any, call: _Call) -> Reply:
-        if hasattr(model, "mock_reply"):
-            reply: Reply = model.mock_reply(request)
-            return replace(reply, key=call.key.hex())
-        return Reply(call.key.hex(), self._estimate.step.info.mock_reply)
 
 
 def _most_tokens(model: Any, parameters: Mapping[str, Any]) -> int:

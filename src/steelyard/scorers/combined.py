@@ -60,9 +60,7 @@ class Not(WrapsOne):
         name = self.score_infos[0].name
         scores = await call_scorer(self.scorer, infos_of_part(self.scorer)[0].name, sample, output, ask)
         return [
-            replace(
-                score, name=name, value=None if held is None else float(not held), passed=held is not None and not held
-            )
+            replace(score, name=name, value=float(not held), passed=not held)
             if (held := _holds(score)) is not None
             else replace(score, name=name, passed=None)
             for score in scores[:1]

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 from steelyard.analysis.judging_manifest import DIFFICULTY
 from steelyard.data.headers import Role
-from steelyard.data.rows import OpenTable, RowDataset, cluster_of, read_rows
+from steelyard.data.rows import OpenTable, RowDataset, read_rows
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect, Row, origin_keys
 from steelyard.errors import ConfigError, did_you_mean
@@ -53,15 +53,13 @@ def load_pairwise(files: SampleFiles) -> RowDataset:
     return replace(data, notes=(*data.notes, *_notes_on(data.samples)))
 
 
-def _sample(table: OpenTable, row: Row, position: int, ids: dict[str, str], defects: list[Defect]) -> Sample:
+def _sample(table: OpenTable, row: Row, sample: Sample, defects: list[Defect]) -> Sample:
     question = table.required_question(row, defects)
     reference = table.answers(row, "answer", defects)
-    metadata: dict[str, Any] = {"position": position}
+    metadata = sample.metadata
     if "difficulty" in table.layout.columns:
-        metadata[DIFFICULTY] = _difficulty(table, row, defects)
-    name = table.id_of(row, ids, defects)
-    group, cluster = table.text(row, "group"), cluster_of(row, table.layout)
-    return Sample(name, question, reference, group=group, cluster=cluster, metadata=metadata)
+        metadata = {**metadata, DIFFICULTY: _difficulty(table, row, defects)}
+    return replace(sample, input=question, reference=reference, metadata=metadata)
 
 
 def _difficulty(table: OpenTable, row: Row, defects: list[Defect]) -> float:

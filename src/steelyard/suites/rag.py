@@ -22,7 +22,7 @@ from steelyard.analysis.scores.score_infos import rated_thing
 from steelyard.data.columns import ColumnLayout, find_layout
 from steelyard.data.documents import Document
 from steelyard.data.headers import Role
-from steelyard.data.rows import OpenTable, RowDataset, cluster_of, open_tables, read_rows
+from steelyard.data.rows import OpenTable, RowDataset, open_tables, read_rows
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect, Row, Table, list_in, origin_keys, render
 from steelyard.data.text_tables import are_goldens
@@ -105,14 +105,14 @@ def _layout(table: Table, roles: Sequence[Role], files: SampleFiles) -> ColumnLa
     return find_layout(table, roles, files)
 
 
-def _sample(table: OpenTable, row: Row, position: int, ids: dict[str, str], defects: list[Defect]) -> Sample:
+def _sample(table: OpenTable, row: Row, sample: Sample, defects: list[Defect]) -> Sample:
     question = table.required_question(row, defects)
     reference = table.answers(row, "answer", defects)
-    metadata: dict[str, Any] = {"position": position}
+    metadata: dict[str, Any] = {**sample.metadata}
     contexts: tuple[str, ...] = ()
-    cluster = ""
+    cluster = sample.cluster
     try:
-        cluster = _cluster(table, row)
+        cluster = _cluster(table, row, sample)
         cells = {role: table.cell(row, role) for role in ("document", "source", "page", "start", "end", "chunk")}
         if document := table.text(row, "document"):
             metadata["document"] = document
@@ -126,15 +126,13 @@ def _sample(table: OpenTable, row: Row, position: int, ids: dict[str, str], defe
     except SourceError as error:
         defects.append(table.defect(f"bad {error.role}", row, error.role, str(error)))
     metadata |= {key: cell for key in _OF_AGENTS if render(cell := table.cell(row, key))}
-    name = table.id_of(row, ids, defects)
-    group = table.text(row, "group")
-    return Sample(name, question, reference, contexts=contexts, group=group, cluster=cluster, metadata=metadata)
+    return replace(sample, input=question, reference=reference, contexts=contexts, cluster=cluster, metadata=metadata)
 
 
-def _cluster(table: OpenTable, row: Row) -> str:
+def _cluster(table: OpenTable, row: Row, sample: Sample) -> str:
     """The cluster of a row; without a column for it, its chunk: questions on one are found or missed together."""
     if table.layout.column("cluster") is not None:
-        return cluster_of(row, table.layout)
+        return sample.cluster
     chunks = [render(chunk) for chunk in _listed(table.cell(row, "chunk"), "chunk")]
     return chunks[0] if len(chunks) == 1 else ""
 

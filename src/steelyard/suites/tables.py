@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
 from steelyard.data.headers import Role
-from steelyard.data.rows import OpenTable, RowDataset, cluster_of, open_tables, read_rows
+from steelyard.data.rows import OpenTable, RowDataset, open_tables, read_rows
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Defect, Row, cell_at, origin_keys
 from steelyard.errors import ConfigError, did_you_mean
@@ -54,19 +54,17 @@ def load_tables(
     for table in opened[0]:
         table.unused.leave([_column_of(table, name) for name in predictions])
 
-    def sample_of(table: OpenTable, row: Row, position: int, ids: dict[str, str], defects: list[Defect]) -> Sample:
+    def sample_of(table: OpenTable, row: Row, sample: Sample, defects: list[Defect]) -> Sample:
         target, db_id = wanted(table.cell(row, "target"), task), table.text(row, "db_id")
         if target.problem:
             defects.append(table.defect("bad target", row, "target", target.problem))
         if target.is_query and (problem := _about_database(db_id, known)):
             defects.append(table.defect("bad database", row, "db_id", problem))
         question = table.question(row, defects)
-        metadata: dict[str, Any] = {"position": position, **({"db_id": db_id} if db_id else {})}
+        metadata = {**sample.metadata, **({"db_id": db_id} if db_id else {})}
         if predictions:
             metadata[PREDICTIONS] = {name: cell_at(row.cells, _column_of(table, name)) for name in predictions}
-        name, group = table.id_of(row, ids, defects), table.text(row, "group")
-        cluster = cluster_of(row, table.layout)
-        return Sample(name, question, target.reference, group=group, cluster=cluster, metadata=metadata)
+        return replace(sample, input=question, reference=target.reference, metadata=metadata)
 
     return read_rows(files, ROLES, sample_of, opened=opened)
 

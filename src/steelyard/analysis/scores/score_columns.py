@@ -314,6 +314,15 @@ class ScoreColumns:
         found: Array = numbers[self.detail]
         return found
 
+    def units(self, at: Array) -> Array:
+        """The number of what is independent, for the rows at some indices: their cluster, or the sample of one in none.
+
+        Numbers are given by first appearance.
+        """
+        clusters = self.clusters.at(at)
+        units = np.where(clusters.are(""), self.sample[at], len(self.samples) + clusters.codes)
+        return by_appearance(units, len(self.samples) + len(clusters.names))[0]
+
     def changed(self, rows: Mapping[int, ScoreRow]) -> ScoreColumns:
         """The same rows with the outcome, value and detail of some replaced.
 

@@ -183,10 +183,8 @@ class _Column:
         at = columns.rows_of(name)
         indices, order = by_appearance(columns.groups.codes[at], len(columns.groups.names))
         codes, values = columns.outcome[at], columns.value[at]
-        alone, clusters = columns.clusters.are("")[at], columns.clusters.codes[at]
-        units = np.where(alone, columns.sample[at], len(columns.samples) + clusters)
-        units, several = by_appearance(units, len(columns.samples) + len(columns.clusters.names))
-        depends = bool((columns.repeat[at] > 0).any()) or not alone.all()
+        units = columns.units(at)
+        depends = bool((columns.repeat[at] > 0).any()) or not columns.clusters.are("")[at].all()
         weights, lowest = _weights(columns.only(at)) if reading.weighted else (None, None)
         return cls(
             reading,
@@ -196,7 +194,7 @@ class _Column:
             codes,
             np.where(np.isnan(values), reading.missing_value, values),
             units,
-            clustered=depends and len(several) < len(at),
+            clustered=depends and int(units.max(initial=-1)) + 1 < len(at),
             weights=weights,
             lowest=lowest,
         )

@@ -8,10 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from steelyard.analysis.scores.score_columns import CODES, ScoreColumns, by_appearance
+from steelyard.analysis.scores.score_columns import CODES, ScoreColumns
 from steelyard.analysis.scores.score_infos import names_where
 from steelyard.plain_json import field_values
-from steelyard.stats.arrays import Array
 from steelyard.stats.classification import (
     Calibration,
     ClassificationFigures,
@@ -74,7 +73,7 @@ def _classification(columns: ScoreColumns, name: str, classes: tuple[str, ...]) 
         return None
     size = k * (k + 1)
     confusion = np.bincount(cells, minlength=size).reshape(k, k + 1)
-    units = _units(columns, rows)
+    units = columns.units(rows)
     clusters = None
     if units.max() + 1 < len(rows):
         flat = np.bincount(units * size + cells, minlength=(units.max() + 1) * size)
@@ -88,14 +87,6 @@ def _cell(detail: Mapping[str, Any], number: Mapping[str, int], k: int) -> int:
     """The number of a reply's cell in the matrix; -1 where the expected class is not among the classes."""
     row = number.get(detail.get("wanted", ""), -1)
     return row * (k + 1) + number.get(detail.get("label", ""), k) if row >= 0 else -1
-
-
-def _units(columns: ScoreColumns, rows: Array) -> Array:
-    """Per row the number of what is independent: its cluster, or its sample where it is in none."""
-    alone, clusters = columns.clusters.are("")[rows], columns.clusters.codes[rows]
-    units = np.where(alone, columns.sample[rows], len(columns.samples) + clusters)
-    numbers: Array = np.unique(units, return_inverse=True)[1]
-    return numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +125,6 @@ def _calibration(columns: ScoreColumns, name: str) -> ScoreCalibration | None:
     if not known.any() or without > len(rows) / 2:
         return None
     part = rows.only(known)
-    alone = part.clusters.are("")
-    units = np.where(alone, part.sample, len(part.samples) + part.clusters.codes)
-    units, distinct = by_appearance(units, len(part.samples) + len(part.clusters.names))
-    clusters = units if len(distinct) < len(part) else None
+    units = part.units(np.arange(len(part)))
+    clusters = units if int(units.max()) + 1 < len(part) else None
     return ScoreCalibration(name, calibration_figures(stated[known], part.value, clusters=clusters), without)

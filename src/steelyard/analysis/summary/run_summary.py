@@ -11,7 +11,6 @@ import numpy as np
 
 from steelyard.analysis.intervals import Intervals, Mean
 from steelyard.analysis.judges.raters import rater_findings
-from steelyard.analysis.judging_manifest import has_structured_judge
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, SourceMatchCounts
 from steelyard.analysis.run_data import TARGET, RunData
 from steelyard.analysis.scores.score_columns import CODES, DAMAGED_DETAIL, ROW_OUTCOMES, RowOutcome, ScoreColumns, Texts
@@ -152,8 +151,6 @@ def _unparsed_kinds(data: RunData, names: Iterable[str]) -> dict[str, int]:
 
 def _reply_forms(data: RunData) -> dict[str, dict[str, int]]:
     """Score -> how its judge's replies were asked for -> records; empty where no judge asks for a JSON schema."""
-    if not has_structured_judge(data.manifest):
-        return {}
     other_texts = {*(outcome.replace("_", " ") for outcome in OUTCOMES), "damaged"}
     counts = {name: counted_texts(data, "asked_for", [name]) for name in data.manifest.get("scores", ())}
     forms = {
@@ -203,15 +200,12 @@ def _matched(data: RunData, scores: Iterable[ScoreSummary]) -> SourceMatchCounts
 
 def _consistency(data: RunData) -> dict[str, Consistency]:
     """Score -> how consistently its judge repeated its verdicts; damaged scores are left out."""
-    if not any("flip_rate" in detail for detail in data.scores.details):
-        return {}
+    columns = data.scores
+    repeats = np.stack([columns.numbers("sd"), columns.numbers("flip_rate")], axis=1)
+    known = ~np.isnan(repeats).any(axis=1)
     spreads = {
-        name: Consistency.of(
-            (row.detail["sd"], row.detail["flip_rate"])
-            for row in data.scores.rows(name)
-            if "sd" in row.detail and "flip_rate" in row.detail
-        )
-        for name in sorted(data.scores.scores)
+        name: Consistency.of(repeats[known & (columns.name == columns.names.index(name))].tolist())
+        for name in sorted(columns.scores)
     }
     return {name: spread for name, spread in spreads.items() if spread is not None}
 

@@ -21,7 +21,7 @@ from typing import Any, Final
 from steelyard.building.row_values import values_of_row
 from steelyard.data.columns import HEAD_ROWS, ColumnLayout, find_layout
 from steelyard.data.headers import Role, fitting, normalized
-from steelyard.data.rows import OpenTable, RowDataset, cluster_of, open_tables, read_rows
+from steelyard.data.rows import OpenTable, RowDataset, open_tables, read_rows
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import (
     Column,
@@ -432,25 +432,16 @@ def _asked(folder: Path | None, table: OpenTable, row: Row, defects: list[Defect
     return value if is_exact or isinstance(value, list | dict) else render(value)
 
 
-def _sample(
-    folders: Mapping[str, Path],
-    table: OpenTable,
-    row: Row,
-    position: int,
-    ids: dict[str, str],
-    defects: list[Defect],
-) -> Sample:
+def _sample(folders: Mapping[str, Path], table: OpenTable, row: Row, sample: Sample, defects: list[Defect]) -> Sample:
     asked = _asked(folders.get(table.table.name), table, row, defects)
     texts = _texts(table.cell(row, "contexts"))
     if texts is None:
         defects.append(table.defect("bad contexts", row, "contexts", "contexts is neither a text nor a list of texts"))
-    name = table.id_of(row, ids, defects)
-    metadata: dict[str, Any] = {"position": position}
-    if cluster := cluster_of(row, table.layout):
-        metadata[table.layout.headers[table.layout.columns["cluster"][0]]] = cluster
+    metadata = {**sample.metadata}
+    if sample.cluster:
+        metadata[table.layout.headers[table.layout.columns["cluster"][0]]] = sample.cluster
     reference = expected_in(table.example(table.cell(row, "expected"), "expected"))
-    group = table.text(row, "group")
-    sample = Sample(name, asked, reference, contexts=texts or (), group=group, cluster=cluster, metadata=metadata)
+    sample = replace(sample, input=asked, reference=reference, contexts=texts or (), metadata=metadata)
     return _with_checks(table, row, sample, defects)
 
 

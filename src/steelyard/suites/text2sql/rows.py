@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from steelyard.data.columns import HEAD_ROWS, ColumnLayout, find_layout
 from steelyard.data.headers import Role, all_names
-from steelyard.data.rows import OpenTable, RowDataset, cluster_of, open_tables, read_rows
+from steelyard.data.rows import OpenTable, RowDataset, open_tables, read_rows
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect, Row, Table, is_blank, render
 from steelyard.data.unread import UnusedColumns
@@ -108,13 +108,7 @@ def _is_structure(value: Any) -> bool:
 
 
 def _sample(
-    table: OpenTable,
-    row: Row,
-    position: int,
-    ids: dict[str, str],
-    defects: list[Defect],
-    *,
-    known: Mapping[str, Database] | None,
+    table: OpenTable, row: Row, sample: Sample, defects: list[Defect], *, known: Mapping[str, Database] | None
 ) -> Sample:
     """The sample of a row, whose schema is the row's own; `known` are the databases, None without a folder of them."""
     before = len(defects)
@@ -130,14 +124,8 @@ def _sample(
     elif known is not None and not db_id and not schema and "" not in known:
         message = "it names no database and has no schema, so its SQL cannot be run"
         defects.append(table.defect("no database", row, "db_id", message))
-    return Sample(
-        table.id_of(row, ids, defects),
-        question,
-        sql,
-        group=table.text(row, "group"),
-        cluster=cluster_of(row, table.layout),
-        metadata={"schema": schema, "db_id": db_id, "evidence": evidence, "dialect": "", "position": position},
-    )
+    metadata = {"schema": schema, "db_id": db_id, "evidence": evidence, "dialect": "", **sample.metadata}
+    return replace(sample, input=question, reference=sql, metadata=metadata)
 
 
 def _text(reading: OpenTable, row: Row, role: str, defects: list[Defect]) -> str:
