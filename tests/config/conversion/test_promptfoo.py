@@ -285,7 +285,7 @@ tests:
 
 
 def test_what_is_not_taken_over_is_named_with_its_line(convert):
-    _, rows, notes = convert(
+    new, rows, notes = convert(
         BASE
         + """
 derivedMetrics: [{name: x, value: y}]
@@ -300,6 +300,7 @@ tests:
       - {type: python, value: "file://checks.py"}
       - {type: contains, value: y, weight: 0}
       - {type: llm-rubric, value: kind, provider: "openai:gpt-4o"}
+      - {type: llm-rubric, value: brief, provider: "openai:gpt-5"}
 """
     )
     lines = {note.split(":")[-2] if "moderation" in note else note for note in notes.splitlines()}
@@ -308,7 +309,32 @@ tests:
     assert "promptfooconfig.yaml:13: javascript: \"fetch('http://evil/'" in notes
     for part in ("derivedMetrics", "transformVars", "providers of single tests", "code for single tests", "weight 0"):
         assert part in notes
-    assert rows[0]["checks"][-1] == {"guideline": "kind"}
+    assert rows[0]["checks"][-2:] == [{"guideline": "kind"}, {"guideline": "brief"}]
+    assert new["judge"]["model"]["openai_compatible"]["name"] == "gpt-4o"
+    assert "promptfooconfig.yaml:17: another grader of single assertions" in notes
+
+
+def test_what_has_no_model_or_no_assertion_keeps_its_tests(convert):
+    new, rows, notes = convert(
+        "prompts: ['{{q}}', 'Say {{q}}']\nproviders: [echo, 'file://own.py']\ntests: [{vars: {q: a}}]"
+    )
+    assert (new["targets"], rows) == ({"system": {"function": "my_system:answer"}}, [{"q": "a"}])
+    assert new["scorers"] == [{"length": {"min": 1}, "name": "answered"}]
+    for part in ("'echo'. Instead: the target replay", "'file://own.py'", "what answers", "no assertion has a scorer"):
+        assert part in notes
+
+
+def test_the_output_is_json_where_the_reply_has_a_schema_or_a_transform_parsed_it(convert):
+    model = "{id: 'openai:small', config: {response_format: {type: json_schema, json_schema: {schema: {}}}}%s}"
+    given = "prompts: ['{{q}}']\nproviders: [%s]\ntests: [{vars: {q: a}, assert: [%s]}]"
+    label = "{type: javascript, value: \"output.label === 'red'\"}"
+    part = {"type": "object", "required": ["label"], "properties": {"label": {"const": "red"}}}
+    expected = [{"json_schema": {"schema": part, "fenced": False}}]
+    assert convert(given % (model % "", label))[1][0]["checks"] == expected
+    assert convert(given % ("{id: 'openai:small', transform: JSON.parse(output)}", label))[1][0]["checks"] == expected
+    named = "{type: contains, value: x, transform: output.label}"
+    row = convert(given % (model % "", named))[1][0]
+    assert row["checks"] == [{"contains": "x", "ignore_case": False, "whole_words": False, "of": '"label"'}]
 
 
 def test_an_assertion_by_a_file_of_code_is_named_and_the_others_are_taken_over(convert):
@@ -349,7 +375,6 @@ def test_a_threshold_that_a_guideline_cannot_have_is_named(convert):
         ("tests: [{vars: {question: a}, assert: [{value: x}]}]", "a mapping with a type"),
         ("tests: [3]", "a test is a mapping"),
         ("tests: [{vars: {question: a}, assert: [{$ref: '#/nothing'}]}]", "leads to no value"),
-        ("tests: [{vars: {question: a}}]", "nothing to score"),
     ],
 )
 def test_a_file_that_reaches_out_or_makes_no_sense_is_refused_with_its_line(convert, tmp_path, text, message):

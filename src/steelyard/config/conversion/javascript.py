@@ -60,12 +60,14 @@ class Term:
         case: `lower`, `upper` or "".
         trimmed: whether blanks around it were removed.
         counted: the unit of its length, or "" where it is not counted.
+        is_json: whether the output was parsed before, so that `output.name` is a part of its JSON.
     """
 
     path: tuple[str | int, ...] | None = None
     case: str = ""
     trimmed: bool = False
     counted: str = ""
+    is_json: bool = False
 
 
 def scorer_of(code: str, *, output: Term = Term(), negated: bool = False) -> Scorer:
@@ -92,8 +94,12 @@ def scorer_of(code: str, *, output: Term = Term(), negated: bool = False) -> Sco
     return _all([_all(part, inner) for part in clauses], outer)
 
 
-def term_of(code: str) -> Term:
+def term_of(code: str, output: Term = Term()) -> Term:
     """What a transformation of the output means, such as `JSON.parse(output).answer`.
+
+    Args:
+        code: one expression.
+        output: what the name `output` means, which an earlier transformation may have made.
 
     Raises:
         NotReadError: it is none of the forms.
@@ -102,7 +108,7 @@ def term_of(code: str) -> Term:
     Term(path=('answer',), case='', trimmed=True, counted='')
     """
     match = re.fullmatch(_TERM, _expression(code))
-    if match is None or (term := _term(match, Term())).counted:
+    if match is None or (term := _term(match, output)).counted:
         raise NotReadError(f"{code.strip()[:60]!r} is not read")
     return term
 
@@ -178,9 +184,9 @@ def _term(match: re.Match[str], output: Term) -> Term:
 
 
 def _deeper(term: Term, key: str | int) -> Term:
-    if term.path is None or term.case or term.trimmed:
+    if (term.path is None and not term.is_json) or term.case or term.trimmed:
         raise NotReadError(f"the property {key!r} of a text is not read")
-    return replace(term, path=(*term.path, key))
+    return replace(term, path=(*(term.path or ()), key))
 
 
 def _regex(text: str) -> tuple[str, str]:

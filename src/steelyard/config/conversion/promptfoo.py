@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
-from steelyard.building.nodes import Node
+from steelyard.building.nodes import Node, plain
 from steelyard.config.conversion.foreign_files import ForeignFiles
 from steelyard.config.conversion.javascript import NotReadError, Term, term_of
 from steelyard.config.conversion.promptfoo_assertions import (
@@ -154,6 +154,7 @@ class _Conversion:
     providers: Sequence[Provider]
     tests: Sequence[Test]
     similar: dict[str, Any] = field(default_factory=dict)
+    graders: dict[str, Node] = field(default_factory=dict)
 
     def converted(self) -> Converted:
         shared = self._shared()
@@ -166,7 +167,8 @@ class _Conversion:
         every = [*shared.values(), *(Check(scorer, True, False, "") for scorer in self.similar.values())]
         scorers = _scorers(every, rows)
         if not scorers:
-            raise ConfigError("no assertion has a scorer, so there is nothing to score", self.root.location)
+            self.notes.add("a score: no assertion has a scorer. Here: whether there is an answer", self.root)
+            scorers = [{"length": {"min": 1}, "name": "answered"}]
         description = settings(self.root).get("description")
         given = settings(entry(self.root, "commandLineOptions"), entry(self.root, "evaluateOptions"))
         ours = {"repeats": given.get("repeat"), "concurrency": given.get("maxConcurrency")}
@@ -287,10 +289,9 @@ class _Conversion:
     def _check(self, assertion: Node, values: Mapping[str, Any], test: Test) -> Check | None:
         """The scorer of an assertion; None, with a note, where there is none."""
         kind = settings(assertion).get("type", "an assertion")
-        codes = {test.transform or provider.transform for provider in self.providers}
         try:
-            output = term_of(next(iter(codes))) if codes != {""} else Term()
-            check = check_of(assertion, values, self.foreign, output) if len(codes) == 1 else None
+            outputs = {_output(test, provider) for provider in self.providers}
+            check = check_of(assertion, values, self.foreign, outputs.pop()) if len(outputs) == 1 else None
         except (UnconvertedError, NotReadError) as error:
             self.notes.add(f"{kind}: {error}", assertion)
             return None
@@ -299,7 +300,10 @@ class _Conversion:
         if check is None:
             self.notes.add(f"{kind}: providers with different transforms", assertion)
             return None
-        for key in sorted(assertion.entries.keys() - _ASSERTION):
+        grader = entry(assertion, "provider") if _is_judged(json.dumps([check.scorer])) else None
+        if grader is not None:
+            self.graders.setdefault(json.dumps(plain(grader), default=str), grader)
+        for key in sorted(assertion.entries.keys() - _ASSERTION - ({"provider"} if grader is not None else set())):
             self.notes.add(f"{key} of {kind}", assertion)
         if check.deviation:
             self.notes.add(f"{kind} as promptfoo measures it: {check.deviation}", assertion)
@@ -307,7 +311,9 @@ class _Conversion:
 
     @property
     def _is_grid(self) -> bool:
-        plain_models = all(provider.kind != "http" and provider.prompts is None for provider in self.providers)
+        plain_models = all(
+            provider.kind not in {"http", "function"} and provider.prompts is None for provider in self.providers
+        )
         return plain_models and (
             bool(self.alone) or not any(prompt.system or prompt.messages for prompt in self.prompts)
         )
@@ -331,6 +337,8 @@ class _Conversion:
 
     def _targets(self) -> dict[str, Any]:
         """Each prompt with each provider that is asked with it, as a target of its own."""
+        if self.providers[0].kind == "function":
+            return {"targets": {provider.name: dict(provider.keys) for provider in self.providers}}
         targets = {}
         for prompt in self.prompts:
             for provider in self.providers:
@@ -355,11 +363,14 @@ class _Conversion:
         return {"prompt": {**system, "template": template, "model": {provider.kind: dict(provider.keys)}}, **tags}
 
     def _judge(self, written: str) -> dict[str, Any]:
-        """The grader of `defaultTest`, where the dataset or the scorers name one that is judged."""
-        if not any(f'"{name}"' in written for name in _JUDGES):
+        """The grader of `defaultTest` or else of the first assertion with one, where there is something to judge."""
+        if not _is_judged(written):
             return {}
         options = entry(entry(self.root, "defaultTest"), "options")
-        given = entry(options, "provider")
+        own = [*self.graders.values()]
+        given = entry(options, "provider") or (own.pop(0) if own else None)
+        for node in own:
+            self.notes.add("another grader of single assertions. Instead: a judge at their scorers", node)
         grader = provider_of(entry(given, "text") or given, self.root, self.notes, ()) if given is not None else None
         if entry(options, "rubricPrompt") is not None:
             self.notes.add("rubricPrompt. Instead: a template of the judge", self.root)
@@ -369,6 +380,19 @@ class _Conversion:
         else:
             model = {grader.kind: dict(grader.keys)}
         return {"judge": {"model": model}}
+
+
+def _is_judged(written: str) -> bool:
+    """Whether scorers, which are written so, ask a judge."""
+    return any(f'"{name}"' in written for name in _JUDGES)
+
+
+def _output(test: Test, provider: Provider) -> Term:
+    """What `output` means in the assertions of a test: a provider's transformation comes before that of the test."""
+    output = Term(is_json=provider.gives_json)
+    for code in filter(None, (provider.transform, test.transform)):
+        output = term_of(code, output)
+    return output
 
 
 def _scorers(shared: Sequence[Check], rows: Sequence[Mapping[str, Any]]) -> list[Any]:

@@ -9,7 +9,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import combinations
@@ -176,14 +176,9 @@ def _transformed(code: Any, output: Term) -> Term:
     if not code:
         return output
     try:
-        term = term_of(str(code))
+        return term_of(str(code), output)
     except NotReadError as error:
         raise UnconvertedError(f"its transform: {error}. Instead: a function") from error
-    if output == Term():
-        return term
-    if term != Term(trimmed=True):
-        raise UnconvertedError("two transforms, one after the other. Instead: a function")
-    return replace(output, trimmed=True)
 
 
 def _of_output(scorer: Any, output: Term) -> Any:
@@ -221,10 +216,10 @@ def _javascript(code: Any, given: Mapping[str, Any], output: Term, *, negated: b
 
 
 def _python(value: str) -> Any:
-    match = re.fullmatch(r"file://(?:\./)?([A-Za-z_]\w*)\.py(?::([A-Za-z_]\w*))?", value)
+    match = re.fullmatch(r"file://(?:\./)?((?:[A-Za-z_]\w*/)*[A-Za-z_]\w*)\.py(?::([A-Za-z_]\w*))?", value)
     if match is None:
         raise UnconvertedError("code within a configuration is not run. Instead: a function of a module")
-    return {"function": f"{match[1]}:{match[2] or 'get_assert'}"}
+    return {"function": f"{match[1].replace('/', '.')}:{match[2] or 'get_assert'}"}
 
 
 def _set(assertion: Node, values: Mapping[str, Any], foreign: ForeignFiles, output: Term) -> Any:

@@ -27,6 +27,7 @@ _PARAMETERS: Final = (
     *("temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stop", "presence_penalty"),
     *("frequency_penalty", "reasoning_effort", "response_format", "tools", "tool_choice", "logit_bias", "verbosity"),
 )
+_FUNCTION: Final = "my_system:answer"
 _EMBEDDINGS: Final = "text-embedding-3-large"
 _ENVIRONMENT: Final = re.compile(r"\{\{\s*env\.(\w+)\s*\}\}|\$\{(\w+)\}")
 _DUMPED: Final = re.compile(r"\{\{\s*([^{}]+?)\s*\|\s*dump\s*\}\}")
@@ -61,21 +62,23 @@ class ForeignPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """What answers: a model, or an HTTP endpoint.
+    """What answers: a model, an HTTP endpoint, or a function to be written.
 
     Args:
         name: what targets are called after it.
-        kind: `openai_compatible`, `completions` or `http`.
+        kind: `openai_compatible`, `completions`, `http` or `function`.
         keys: of that kind.
         prompts: the labels of the prompts that it is asked with; None: all.
         transform: of its output.
+        gives_json: whether promptfoo parses its output, before that.
     """
 
     name: str
     kind: str
     keys: Mapping[str, Any]
-    prompts: tuple[str, ...] | None
-    transform: str
+    prompts: tuple[str, ...] | None = None
+    transform: str = ""
+    gives_json: bool = False
 
     def takes(self, prompt: ForeignPrompt) -> bool:
         """Whether it is asked with a prompt, which it names by label, by file or by the beginning of a label."""
@@ -170,11 +173,7 @@ def _known() -> dict[str, list[str]]:
 
 
 def read_providers(root: Node, foreign: ForeignFiles, notes: Notes) -> list[Provider]:
-    """All providers that are models or HTTP endpoints; the others are noted.
-
-    Raises:
-        ConfigError: there is none that can be asked.
-    """
+    """All providers that are models or HTTP endpoints; the others are noted, and a function stands for them alone."""
     nodes: list[Node] = []
     for node in elements(entry(root, "providers", "targets")):
         is_file = isinstance(node.value, str) and re.fullmatch(r"file://.*\.(ya?ml|json)", node.value)
@@ -184,7 +183,8 @@ def read_providers(root: Node, foreign: ForeignFiles, notes: Notes) -> list[Prov
         if provider := provider_of(node, root, notes, [earlier.name for earlier in providers]):
             providers.append(provider)
     if not providers:
-        raise ConfigError("no provider is a model or an HTTP endpoint; code becomes a function target", root.location)
+        notes.add(f"what answers. Instead: the function {_FUNCTION}, or another target; it is given the sample", root)
+        providers.append(Provider("system", "function", {"function": _FUNCTION}))
     return providers
 
 
@@ -218,7 +218,8 @@ def provider_of(node: Node, root: Node, notes: Notes, taken: Sequence[str]) -> P
     kind, _, model = rest.partition(":")
     kind, model = (kind, model) if kind in _KINDS else ("chat", rest)
     if prefix not in _known() or not model or rest.startswith(_OTHER_KINDS):
-        notes.add(f"the provider {name[:60]!r}. Instead: a model of LiteLLM, or a function target", node)
+        instead = "the target replay" if name == "echo" else "a model of LiteLLM, or a function target"
+        notes.add(f"the provider {name[:60]!r}. Instead: {instead}", node)
         return None
     values = {key: config[key] for key in _PARAMETERS if config.get(key) is not None}
     parameters = {key: value for key, value in values.items() if "file://" not in json.dumps(value)}
@@ -229,7 +230,9 @@ def provider_of(node: Node, root: Node, notes: Notes, taken: Sequence[str]) -> P
         notes.add(f"{key} of a provider", node)
     keys = {"name": model, **address, **({"parameters": parameters} if parameters else {})}
     form = "completions" if kind.startswith("completion") else "openai_compatible"
-    return Provider(slug(label or model, taken, "model"), form, keys, prompts, transform)
+    json_types = ("json_schema", "json_object") if kind == "responses" else ("json_schema",)
+    gives_json = any(f'"type": "{name}"' in json.dumps(parameters.get("response_format")) for name in json_types)
+    return Provider(slug(label or model, taken, "model"), form, keys, prompts, transform, gives_json)
 
 
 def embeddings_of(node: Node | None, notes: Notes, root: Node) -> dict[str, Any]:
