@@ -61,10 +61,8 @@ def read_columns(connection: Connection, run: StoredRun, used: Used | None) -> R
         StoreError: something is damaged.
     """
     records, replies = _records(connection, run)
-    nums = records.pop("sample")
     samples = _samples(connection, run.num)
-    at = samples.places(nums)
-    del nums  # of a million records each such column takes 8 MB
+    at = samples.places(records.pop("sample"))
     if (at < 0).any():
         # A sample that is gone takes its records with it; `verify` reports it.
         stored = at >= 0
@@ -134,7 +132,6 @@ class _SampleColumns:
         nums: these numbers, ascending.
         hashes: of their content, the id included; 64 bits, signed.
         ids: of each; likewise `groups` and `clusters`.
-        distinct: whether no two have the same id.
     """
 
     nums: Array
@@ -142,7 +139,6 @@ class _SampleColumns:
     ids: Sequence[str]
     groups: Texts
     clusters: Texts
-    distinct: bool
 
     def places(self, nums: Array) -> Array:
         """Index of each number; -1 where there is no such sample."""
@@ -171,11 +167,8 @@ def _samples(connection: Connection, run: int) -> _SampleColumns:
 
     names = (("group_name", groups), ("cluster", clusters))
     arrays = _column_arrays(chunks(), _SAMPLE_NUMBERS)
-    # Sorted hashes in place of a set, which takes more memory than all other data of the samples.
-    hashes = np.sort(np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids)))
-    distinct = not (hashes[1:] == hashes[:-1]).any()
     texts = groups.texts(arrays["group_name"]), clusters.texts(arrays["cluster"])
-    return _SampleColumns(arrays["num"], arrays["hash"], ids, *texts, distinct)
+    return _SampleColumns(arrays["num"], arrays["hash"], ids, *texts)
 
 
 class _TextCodes:
@@ -233,16 +226,9 @@ def _only(replies: ReplyColumns, wanted: Array) -> ReplyColumns:
 def _numbered(samples: _SampleColumns, at: Array) -> tuple[Array, Array, Sequence[str]]:
     """Number the samples in order of first appearance: per record its number; per number the sample's index and id."""
     number, order = by_appearance(at, len(samples.ids))
-    number = number.astype(np.int32)
-    if np.array_equal(order, np.arange(len(samples.ids))):
-        ids: Sequence[str] = samples.ids
-    else:
-        ids = [samples.ids[position] for position in order.tolist()]
-    if not samples.distinct:
-        # A resume may have changed the content of an id: both count as one sample, that of its first repeat.
-        coded = Texts.of(ids)
-        return coded.codes[number], order[np.unique(coded.codes, return_index=True)[1]], coded.names
-    return number, order, ids
+    # A resume may have changed the content of an id: both count as one sample, that of its first repeat.
+    ids = Texts.of([samples.ids[position] for position in order.tolist()])
+    return ids.codes[number], order[np.unique(ids.codes, return_index=True)[1]], ids.names
 
 
 @dataclass(frozen=True, slots=True, eq=False)
