@@ -66,6 +66,17 @@ def _escape(character: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
+def printable(text: str) -> str:
+    r"""`text` on one line, with every character that has no shape of its own as its escape in Python.
+
+    >>> printable("a\nb\x1b[1m\u202e易")
+    'a\\nb\\x1b[1m\\u202e易'
+    """
+    if text.isprintable():
+        return text
+    return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode("ascii") for mark in text)
+
+
 def writable(text: str) -> str:
     r"""`text` for a UTF-8 file: control characters (except tab and line ends) and lone surrogates become escapes.
 

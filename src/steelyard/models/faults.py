@@ -38,6 +38,7 @@ from http.client import responses
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from steelyard.escaping import printable
 from steelyard.models.base import Answer, Fault, Refused
 from steelyard.models.mismatches import is_page, mismatch, without_mapped_form
 from steelyard.models.references import without_query
@@ -313,8 +314,7 @@ def quoted(body: bytes | str) -> str:
     """
     # A character of UTF-8 has at most four bytes; the rest of a long body need not be decoded.
     text = body if isinstance(body, str) else body[: _QUOTED * 4].decode("utf-8", "replace")
-    visible_text = "".join(_visible(mark) for mark in text[:_QUOTED])
-    return visible_text + "…" if len(text) > _QUOTED else visible_text
+    return printable(text[:_QUOTED]) + ("…" if len(text) > _QUOTED else "")
 
 
 def _kind(status: int, error: ErrorBody) -> str:
@@ -346,10 +346,6 @@ def _worded(error: ErrorBody) -> str:
 
 def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _visible(mark: str) -> str:
-    return mark if mark.isprintable() else mark.encode("unicode_escape").decode("ascii")
 
 
 _LIMIT: Final = re.compile(r"(?:x|anthropic)-ratelimit-(?:(?P<kind>[a-z-]+)-)?remaining(?:-(?P<after>[a-z-]+))?")

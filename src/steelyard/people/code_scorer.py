@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from steelyard.escaping import printable
 from steelyard.people.draw import DrawnRecord
 from steelyard.people.error_codes import CodingState
 from steelyard.stats.binomial import clopper_pearson
@@ -71,8 +72,7 @@ def _lines(config: Mapping[str, Any]) -> Iterator[str]:
 
 def _quoted(value: Any) -> str:
     """A value as JSON, which YAML 1.2 reads; characters that are not printable are escaped."""
-    text = json.dumps(value, ensure_ascii=False)
-    return "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)
+    return printable(json.dumps(value, ensure_ascii=False))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from itertools import chain
 from typing import Any, Final, Literal, get_args
 from uuid import UUID
 
+from steelyard.escaping import printable
 from steelyard.sql.cells import NumberedTables, rows_match
 from steelyard.sql.columns import ColumnAlignment, Rows, align, match_columns, project
 from steelyard.sql.equality import EXACT, CellEquality, RuleName
@@ -30,7 +31,7 @@ from steelyard.sql.extent import ComparisonStop, Effort, count_cells
 from steelyard.sql.order import Ordering
 from steelyard.sql.results import ResultTable, SqlFailure, SqlLimits
 from steelyard.sql.ties import TieGroups, any_rows, choose_columns, match_in_order, window_of
-from steelyard.sql.wording import Wording, one_line
+from steelyard.sql.wording import Wording
 
 VerdictKind = Literal[
     "same",
@@ -240,7 +241,7 @@ def verdict_of_failure(failure: SqlFailure) -> ResultVerdict:
     """
     kind: VerdictKind = "engine_error" if failure.kind == "error" else failure.kind
     part = "" if failure.part == "query" else f" in the {failure.part}"
-    message = one_line(failure.message[:300]).removeprefix("denied: ")
+    message = printable(failure.message[:300]).removeprefix("denied: ")
     return ResultVerdict(kind, right=False, title=TITLES[kind], reason=f"{TITLES[kind]}{part}: {message}")
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from steelyard.errors import shortened
+from steelyard.escaping import printable
 from steelyard.sql.cells import intern_tables
 from steelyard.sql.columns import ColumnAlignment, Rows, nearest, project
 from steelyard.sql.equality import EXACT, RULE_TEXTS, CellEquality, RuleName
@@ -238,7 +239,7 @@ def show_cell(cell: Any, most: int = _TEXT) -> str:
         return "true" if cell else "false"
     if isinstance(cell, str):
         quoted = shortened(cell, most).replace("'", "''")
-        return f"'{one_line(quoted)}'"
+        return f"'{printable(quoted)}'"
     if isinstance(cell, bytes):
         return f"x'{shortened(cell[:most].hex(), most)}'"
     if isinstance(cell, float):
@@ -251,7 +252,7 @@ def _show_other(cell: Any, most: int) -> str:
         return f"an integer of {cell.bit_length()} bits"
     if isinstance(cell, list | tuple | dict):
         return f"{'a struct' if isinstance(cell, dict) else 'a list'} of {len(cell)}"
-    return one_line(shortened(str(cell), most))
+    return printable(shortened(str(cell), most))
 
 
 def show_pair(expected: Any, returned: Any) -> tuple[str, str]:
@@ -293,7 +294,7 @@ def _first_difference(left: str, right: str) -> int:
 
 def _window(text: str, start: int) -> str:
     shown = text[start : start + _TEXT]
-    return f"{'…' if start else ''}{one_line(shown)}{'…' if start + _TEXT < len(text) else ''}"
+    return f"{'…' if start else ''}{printable(shown)}{'…' if start + _TEXT < len(text) else ''}"
 
 
 def show_row(row: Sequence[Any]) -> str:
@@ -312,7 +313,7 @@ def show_column(index: int, columns: Sequence[str]) -> str:
     >>> show_column(0, ["total"]), show_column(1, ["a", ""])
     ('column total', 'column 2')
     """
-    name = one_line(shortened(columns[index], _TEXT)).strip() if index < len(columns) else ""
+    name = printable(shortened(columns[index], _TEXT)).strip() if index < len(columns) else ""
     return f"column {name}" if name else f"column {index + 1}"
 
 
@@ -333,19 +334,7 @@ def _json_cell(cell: Any) -> Any:
         return int(cell)
     if isinstance(cell, float) and math.isfinite(cell):
         return float(cell)
-    return one_line(shortened(cell, _JSON_TEXT)) if isinstance(cell, str) else show_cell(cell, _JSON_TEXT)
-
-
-def one_line(text: str) -> str:
-    r"""Escape invisible and control characters of a text.
-
-    >>> one_line("a\nb\x1b[1m\u202e易")
-    'a\\nb\\x1b[1m\\u202e易'
-    """
-    if text.isprintable():
-        return text
-    escaped = (mark.encode("unicode_escape", "surrogatepass").decode("ascii") for mark in text)
-    return "".join(mark if mark.isprintable() else escape for mark, escape in zip(text, escaped, strict=True))
+    return printable(shortened(cell, _JSON_TEXT)) if isinstance(cell, str) else show_cell(cell, _JSON_TEXT)
 
 
 _FIRST: Final = 8
@@ -398,7 +387,7 @@ def _side(table: ResultTable, marks: _Marks, most: int) -> dict[str, Any]:
     further = [position for position in sorted(marks) if position >= most][: min(_FURTHER, most)]
     positions = [*range(min(most, len(table.rows))), *further]
     return {
-        "columns": [one_line(name)[:_NAME] for name in table.columns[:_COLUMNS]],
+        "columns": [printable(name)[:_NAME] for name in table.columns[:_COLUMNS]],
         "rows": [
             {
                 "row": position + 1,

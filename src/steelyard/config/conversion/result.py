@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from steelyard.building.nodes import Node
+from steelyard.escaping import printable
 from steelyard.prompts.template import placeholders
 
 SECRET: Final = re.compile(r"key|token|secret|password", re.IGNORECASE)
@@ -108,22 +109,6 @@ def shown(name: str, value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(shown("", element) for element in value) + "]"
     return flow(value)
-
-
-def printable(text: str) -> str:
-    r"""`text` on one line, with unprintable characters escaped.
-
-    >>> printable("a\nb")
-    'a\\u000ab'
-    """
-    return "".join(
-        character
-        if character.isprintable()
-        else f"\\u{ord(character):04x}"
-        if ord(character) <= 0xFFFF
-        else f"\\U{ord(character):08x}"
-        for character in text
-    )
 
 
 MOST_ROWS: Final = 100_000
