@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.sql.formatting import format_sql, sql_diff
+from steelyard.sql.formatting import sql_diff
 
 QUERIES = [
     (
@@ -27,9 +27,13 @@ QUERIES = [
 ]
 
 
+def lines_of(query):
+    return "\n".join("".join(word.text for word in line) for line in sql_diff(query, query)[0])
+
+
 @pytest.mark.parametrize(("query", "lines"), QUERIES)
 def test_each_clause_begins_a_line(query, lines):
-    assert format_sql(query) == lines
+    assert lines_of(query) == lines
 
 
 WORDS = st.sampled_from(
@@ -56,7 +60,7 @@ WORDS = st.sampled_from(
 
 @given(st.lists(WORDS, max_size=25).map(" ".join))
 def test_no_word_is_changed_lost_or_added(query):
-    assert format_sql(query).split() == query.split()
+    assert lines_of(query).split() == query.split()
     expected, predicted = sql_diff(query, query)
     assert expected == predicted
     assert not any(word.changed for line in expected for word in line)

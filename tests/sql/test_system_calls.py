@@ -236,6 +236,11 @@ REFUSED = {
 HARMLESS_UNHELD = ("setpriority", "sched_setaffinity", "prlimit64 of another", "chmod", "utimensat", "lchown", "socket")
 """What succeeds where there is no filter, and harms only what was made for it."""
 
+
+def numbers_of(processor):
+    return {name: call.number for name, call in seccomp._system_calls(processor).items()}
+
+
 on_x86 = pytest.mark.skipif(
     (sys.platform, platform.machine()) != ("linux", "x86_64"), reason="the raw numbers are those of Linux on x86-64"
 )
@@ -339,7 +344,7 @@ class TestRawCalls:
     def test_every_number_without_a_name_is_refused_and_none_kills(self, held):
         """All that there are, but for what the filter names: those would end the worker or wait for ever."""
         # uretprobe and uprobe: the kernel asks no filter for them, and ends who calls them from anywhere but a probe.
-        named = {335, 336, *seccomp.numbers_of("x86_64").values()}
+        named = {335, 336, *numbers_of("x86_64").values()}
         numbers = [number for number in range(seccomp.NEWEST + 1) if number not in named]
         found = held.sql(f"raw {json.dumps([[number, [0, 0, 0, 0, 0, 0]] for number in numbers])}")
         assert {number: one for number, one in zip(numbers, found, strict=True) if one != (-1, errno.EPERM)} == {}
@@ -510,7 +515,7 @@ ALLOWED, REFUSES, UNKNOWN, PRETENDS = 0x7FFF0000, 0x50001, 0x50026, 0x50000
 @pytest.mark.parametrize(("processor", "arch"), [("x86_64", 0xC000003E), ("aarch64", 0xC00000B7)])
 class TestPrograms:
     def test_arguments_decide(self, processor, arch):
-        own, numbers = os.getpid(), seccomp.numbers_of(processor)
+        own, numbers = os.getpid(), numbers_of(processor)
         program = seccomp._program(processor, "query")
         minus_one = 2**64 - 1
         expected = [
@@ -554,14 +559,14 @@ class TestPrograms:
         assert found == expected
 
     def test_only_preparing_a_copy_writes_files(self, processor, arch):
-        numbers = seccomp.numbers_of(processor)
+        numbers = numbers_of(processor)
         for purpose, wanted in (("query", REFUSES), ("prepare", ALLOWED)):
             program = seccomp._program(processor, purpose)
             written = [("openat", (0, 0, os.O_RDWR)), ("unlinkat", ()), ("ftruncate", ()), ("pwrite64", ())]
             assert {decide(program, numbers[name], args, arch) for name, args in written} == {wanted}
 
     def test_what_has_no_name_is_refused_and_what_is_newer_unknown(self, processor, arch):
-        program, named = seccomp._program(processor, "prepare"), set(seccomp.numbers_of(processor).values())
+        program, named = seccomp._program(processor, "prepare"), set(numbers_of(processor).values())
         newest = seccomp.NEWEST
         found = {decide(program, number, (), arch) for number in range(newest + 1) if number not in named}
         assert found == {REFUSES}
@@ -592,5 +597,5 @@ def test_the_numbers_are_those_of_the_kernels_headers(processor, header):
     known = {name: int(number) for name, number in re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", text)}
     # The generic table names calls with 64-bit offsets after their 32-bit forms.
     known |= {"newfstatat": known.get("newfstatat", known.get("fstatat"))}
-    numbers = seccomp.numbers_of(processor)
+    numbers = numbers_of(processor)
     assert {name: known.get(name) for name in numbers} == dict(numbers)

@@ -28,7 +28,6 @@ from steelyard.retrieval.chunk import identity_of
 from steelyard.scorers.overlap import words_of
 
 SHINGLE_WORDS: Final = 8
-SHINGLE_CHARACTERS: Final = 12
 _WORD: Final = 3
 _CHARACTER: Final = 2
 _SHINGLE: Final = SHINGLE_WORDS * _WORD

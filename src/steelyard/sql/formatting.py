@@ -37,28 +37,24 @@ class SqlWord:
 SqlLine = tuple[SqlWord, ...]
 
 
-def format_sql(query: str, engine: EngineName = "sqlite") -> str:
-    r"""Break a query into lines by its clauses, subqueries indented; comments are left out.
+def sql_diff(
+    expected: str, predicted: str, engine: EngineName = "sqlite"
+) -> tuple[tuple[SqlLine, ...], tuple[SqlLine, ...]]:
+    r"""Both queries in lines, with the words that the other one lacks marked; the case of keywords does not count.
 
-    >>> print(format_sql("SELECT a, b FROM t WHERE a IN (SELECT c FROM u) AND b = 'x'"))
+    Lines begin with a clause, those of subqueries are indented, and comments are left out.
+
+    >>> expected, predicted = sql_diff("SELECT a FROM t", "select b FROM t")
+    >>> [word.text for line in predicted for word in line if word.changed]
+    [' b']
+    >>> expected, _ = sql_diff("SELECT a, b FROM t WHERE a IN (SELECT c FROM u) AND b = 'x'", "")
+    >>> print("\n".join("".join(word.text for word in line) for line in expected))
     SELECT a, b
     FROM t
     WHERE a IN (
         SELECT c
         FROM u)
       AND b = 'x'
-    """
-    return "\n".join("".join(word.text for word in line) for line in _lines(query, engine, set()))
-
-
-def sql_diff(
-    expected: str, predicted: str, engine: EngineName = "sqlite"
-) -> tuple[tuple[SqlLine, ...], tuple[SqlLine, ...]]:
-    """Both queries in lines, with the words that the other one lacks marked; the case of keywords does not count.
-
-    >>> expected, predicted = sql_diff("SELECT a FROM t", "select b FROM t")
-    >>> [word.text for line in predicted for word in line if word.changed]
-    [' b']
     """
     left, right = _words(expected, engine), _words(predicted, engine)
     if len(left) + len(right) > _MOST_COMPARED:
@@ -80,10 +76,8 @@ def _lines(query: str, engine: EngineName, changed: set[int]) -> tuple[SqlLine, 
     tokens = list(scan(query, engine))
     lines: list[list[SqlWord]] = [[]]
     selects = _select_depths(tokens)
-    between = False
     for at, token in enumerate(tokens):
-        between = (between or token.word == "BETWEEN") and not (between and token.word == "AND")
-        closes_between = token.word == "AND" and not between and _after_between(tokens, at)
+        closes_between = token.word == "AND" and _after_between(tokens, at)
         if at and _breaks(tokens, at, selects) and not closes_between:
             depth = sum(1 for opened in selects[at] if opened)
             lines.append([SqlWord("    " * depth + ("  " if token.word in _LOGIC else ""))])

@@ -238,12 +238,3 @@ def _system_calls(processor: Processor) -> dict[str, _SystemCall]:
     with open(path, encoding="ascii") as file:  # noqa: PTH123 (the same)
         rows = [line.split() for line in file if line.strip() and not line.startswith("#")]
     return {row[0]: _SystemCall(int(row[column]), row[3]) for row in rows if row[column] != "-"}
-
-
-def numbers_of(processor: Processor) -> dict[str, int]:
-    """The numbers of the system calls that a processor's kernel has, by name.
-
-    >>> numbers_of("x86_64")["openat"], numbers_of("aarch64")["openat"], "open" in numbers_of("aarch64")
-    (257, 56, False)
-    """
-    return {name: call.number for name, call in _system_calls(processor).items()}
