@@ -51,6 +51,27 @@ def distinct_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
+def no_constant(name: str) -> Any:
+    """A decoder's `parse_constant`: NaN and Infinity are no JSON.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def mapping_or_empty(value: Any) -> Mapping[str, Any]:
+    """`value` where it is a mapping, else an empty one: services and old records have null, texts and lists there."""
+    if value is None or type(value) is dict:  # checking an abstract class takes ten times as long
+        return value or {}
+    return value if isinstance(value, Mapping) else {}
+
+
+def text_or_json(value: Any) -> str:
+    """A text as it is, any other value as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
 def digest_of(value: Any) -> str:
     """Content hash of a value: 32 hexadecimal digits, independent of key order."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), sort_keys=True, default=described)

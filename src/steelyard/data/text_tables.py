@@ -27,7 +27,7 @@ from typing import Any, Final, NamedTuple
 from steelyard.data.encoding import TextFile, convert_read_errors, examine_rows, examine_text
 from steelyard.data.table import MAX_ROWS, Row, Table, cell_at, column_letter
 from steelyard.errors import ConfigError, DataError, did_you_mean
-from steelyard.plain_json import distinct_keys
+from steelyard.plain_json import distinct_keys, no_constant
 
 MAX_LIST_BYTES: Final = 60_000_000
 """A JSON list is read into memory as a whole, with up to four bytes for each byte; larger data must be JSON lines."""
@@ -217,7 +217,7 @@ def _parse(text: str, location: str) -> Any:
         value = json.loads(
             text,
             object_pairs_hook=_few_distinct_keys,
-            parse_constant=_no_constant,
+            parse_constant=no_constant,
             parse_float=_finite,
             parse_int=_whole,
         )
@@ -250,10 +250,6 @@ def _whole(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
         raise ValueError(f"a number of {len(digits):,} digits; write it as a text")
     return int(digits)
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON value")
 
 
 def _refuse_broken_characters(value: Any) -> None:

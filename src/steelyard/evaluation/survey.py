@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-import json
 import platform
 import sys
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
@@ -33,7 +32,7 @@ from steelyard.evaluation.scorer_infos import (
 from steelyard.models.base import SLOW_S, ModelInfo, is_model
 from steelyard.models.budget import Budget, BudgetMeter, Quota
 from steelyard.models.prices import PriceTable, priced_names
-from steelyard.plain_json import check_plain, to_json
+from steelyard.plain_json import check_plain, text_or_json, to_json
 from steelyard.registry import describe
 from steelyard.runner import Step, stage_name
 from steelyard.session.session import Session
@@ -414,11 +413,11 @@ class JudgeCalls:
 
     def line(self) -> str:
         """The same as a line of text."""
-        sent = ", ".join(f"{name} {_as_text(value)}" for name, value in self.parameters.items()) or "no parameters"
+        sent = ", ".join(f"{name} {text_or_json(value)}" for name, value in self.parameters.items()) or "no parameters"
         refusable = "; what the endpoint refuses of these is left out" if self.refusable else ""
         if self.refusable and len(self.refusable) < len(self.parameters):
             refusable = f"; {', '.join(self.refusable)} left out where the endpoint refuses them"
-        own = ", ".join(f"{name} {_as_text(value)}" for name, value in self.overridden.items())
+        own = ", ".join(f"{name} {text_or_json(value)}" for name, value in self.overridden.items())
         instead = f" (in place of the model's own {own})" if own else ""
         return f"judge {self.model} ({', '.join(self.scorers)}) sends {sent}{instead}{refusable}"
 
@@ -439,7 +438,3 @@ def judge_calls(suite: Suite) -> list[JudgeCalls]:
             scorers = tuple(dict.fromkeys((*before, stage_name(scorer))))
             found[key] = JudgeCalls(name, scorers, {**own, **sent}, refusable, overridden)
     return list(found.values())
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

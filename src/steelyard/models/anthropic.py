@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from steelyard.constraints import Timeout
 from steelyard.errors import ConfigError, expect_number
-from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, finish_named, mapping_or_empty, usage_of
+from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, finish_named, usage_of
 from steelyard.models.endpoint import EndpointModel
 from steelyard.models.faults import quoted
 from steelyard.models.native import (
@@ -39,6 +39,7 @@ from steelyard.models.native import (
 )
 from steelyard.models.openai_compatible import tier_of
 from steelyard.models.streaming import first_of
+from steelyard.plain_json import mapping_or_empty
 from steelyard.types import Message, Reply, Usage
 
 _DEFAULT_TOKENS: Final = 16_000

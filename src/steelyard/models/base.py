@@ -376,10 +376,3 @@ def encode_body(body: Any) -> bytes:
     b'{"a":["\\u6613",1e-07,0.5]}'
     """
     return _ENCODE(body).encode()
-
-
-def mapping_or_empty(value: Any) -> Mapping[str, Any]:
-    """`value` where it is a mapping, else an empty one: services send null, texts and lists in place of mappings."""
-    if value is None or type(value) is dict:  # checking an abstract class takes ten times as long
-        return value or {}
-    return value if isinstance(value, Mapping) else {}

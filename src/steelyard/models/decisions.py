@@ -17,10 +17,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from steelyard.models.base import Answer, Fault, Request, Wire, encode_body, mapping_or_empty, usage_of
+from steelyard.models.base import Answer, Fault, Request, Wire, encode_body, usage_of
 from steelyard.models.faults import error_of, parse_json, quoted
 from steelyard.models.native import FilePart, MessageTurn, items_of
 from steelyard.models.refusals import kind_of, refusal_kind
+from steelyard.plain_json import mapping_or_empty
 from steelyard.types import Reply, Usage
 
 DECISIONS: Final = "decisions"

@@ -29,11 +29,12 @@ from numpy.typing import NDArray
 
 from steelyard.constraints import Within
 from steelyard.errors import ConfigError, ModelError
-from steelyard.models.base import Answer, Fault, Request, count_or_zero, mapping_or_empty, usage_of
+from steelyard.models.base import Answer, Fault, Request, count_or_zero, usage_of
 from steelyard.models.endpoint import EndpointModel
 from steelyard.models.faults import fault_of_error, filtered_reply, is_error, parse_json, quoted
 from steelyard.models.mismatches import keys_named, mismatch
 from steelyard.models.openai_compatible import post
+from steelyard.plain_json import mapping_or_empty
 from steelyard.prompts.conversation import content_text
 from steelyard.types import Asks, Message, Reply, Usage, estimate_tokens
 

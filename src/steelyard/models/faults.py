@@ -55,6 +55,7 @@ from steelyard.models.refusals import (
     status_of,
 )
 from steelyard.models.refused_parameters import refused_parameters
+from steelyard.plain_json import text_or_json
 from steelyard.types import Json, Reply
 
 _QUOTED: Final = 200
@@ -114,9 +115,9 @@ def error_body(value: Json) -> ErrorBody:
         return ErrorBody()
     inner = value.get("error") or value
     if not isinstance(inner, Mapping):
-        return ErrorBody(_plain(inner), _codes_of(value))
+        return ErrorBody(text_or_json(inner), _codes_of(value))
     message = next((inner[key] for key in _MESSAGES if inner.get(key)), "")
-    return ErrorBody(_plain(message), _codes_of(inner))
+    return ErrorBody(text_or_json(message), _codes_of(inner))
 
 
 def _codes_of(error: Mapping[str, Any]) -> tuple[str, ...]:
@@ -342,10 +343,6 @@ def _message(answer: Answer, error: ErrorBody) -> str:
 def _worded(error: ErrorBody) -> str:
     code = error.codes[0] if error.codes else ""
     return quoted(error.message) + (f" ({quoted(code)})" if code else "") if error.message else ""
-
-
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 _LIMIT: Final = re.compile(r"(?:x|anthropic)-ratelimit-(?:(?P<kind>[a-z-]+)-)?remaining(?:-(?P<after>[a-z-]+))?")

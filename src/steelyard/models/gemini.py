@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from steelyard.constraints import Timeout
 from steelyard.errors import ConfigError
-from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, encode_body, mapping_or_empty, usage_of
+from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, encode_body, usage_of
 from steelyard.models.decisions import DECISIONS, decision_in, gemini_decision_body, is_decision, send_decision
 from steelyard.models.endpoint import EndpointModel
 from steelyard.models.faults import parse_json, quoted
@@ -38,6 +38,7 @@ from steelyard.models.native import (
 )
 from steelyard.models.openai_compatible import tier_of
 from steelyard.models.streaming import first_of
+from steelyard.plain_json import mapping_or_empty
 from steelyard.types import Message, Reply, Usage
 
 _CONFIG: Final[Mapping[str, str]] = {

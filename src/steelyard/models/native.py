@@ -20,12 +20,13 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from steelyard.errors import ConfigError
-from steelyard.models.base import WITHOUT_TEXT, Answer, Fault, as_messages, encode_body, mapping_or_empty
+from steelyard.models.base import WITHOUT_TEXT, Answer, Fault, as_messages, encode_body
 from steelyard.models.endpoint import EndpointModel, check_truncation
 from steelyard.models.faults import fault_of_error, filtered_reply, names_error, parse_json, quoted
 from steelyard.models.mismatches import keys_named, mismatch, said_nothing
 from steelyard.models.refused_parameters import LIMITS
 from steelyard.models.streaming import streamed_text, values_in
+from steelyard.plain_json import mapping_or_empty, text_or_json
 from steelyard.prompts.message_parts import is_text_part
 from steelyard.types import Message, Reply, Usage, estimate_tokens
 
@@ -193,10 +194,10 @@ def schema_of(response_format: Any) -> tuple[str, Mapping[str, Any] | None, bool
 
 
 def _call(call: Any) -> CalledTool:
-    call = call if isinstance(call, Mapping) else {}
+    call = mapping_or_empty(call)
     function = call.get("function") or call
     arguments = function.get("arguments", "")
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    text = text_or_json(arguments)
     return CalledTool(
         str(call.get("id") or ""), str(function.get("name") or ""), text, str(call.get("thought_signature") or "")
     )
@@ -206,7 +207,7 @@ def _parts(content: Any) -> Iterable[str | FilePart]:
     if content is None or content == "":
         return
     if not isinstance(content, list | tuple):
-        yield content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+        yield text_or_json(content)
         return
     for part in content:
         if is_text_part(part):

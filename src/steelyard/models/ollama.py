@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final
 
 from steelyard.constraints import Timeout, Within
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, encode_body, mapping_or_empty, usage_of
+from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, encode_body, usage_of
 from steelyard.models.endpoint import EndpointModel
 from steelyard.models.native import (
     CalledTool,
@@ -35,6 +35,7 @@ from steelyard.models.native import (
     turns_and_tokens,
 )
 from steelyard.models.streaming import first_of
+from steelyard.plain_json import mapping_or_empty
 from steelyard.types import Message, Reply
 
 _OPTIONS: Final[Mapping[str, str]] = {"max_tokens": "num_predict"} | {

@@ -29,7 +29,6 @@ from steelyard.models.base import (
     Wire,
     as_messages,
     finish_named,
-    mapping_or_empty,
     usage_of,
 )
 from steelyard.models.decisions import DECISIONS, decision_body, decision_in, is_decision, send_decision
@@ -46,6 +45,7 @@ from steelyard.models.mismatches import keys_named, mismatch, said_nothing
 from steelyard.models.native import items_of, turns_and_tokens
 from steelyard.models.prices import PER
 from steelyard.models.streaming import completion_in, send_streamed, streamed_text
+from steelyard.plain_json import mapping_or_empty
 from steelyard.prompts.conversation import content_text, transcript_of
 from steelyard.prompts.message_parts import has_other_parts
 from steelyard.types import Message, Reply, Usage, estimate_tokens

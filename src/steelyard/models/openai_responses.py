@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from steelyard.constraints import Timeout
 from steelyard.errors import ConfigError
-from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, mapping_or_empty, usage_of
+from steelyard.models.base import Answer, Fault, Request, Wire, count_or_zero, usage_of
 from steelyard.models.decisions import DECISIONS, decision_body, decision_in, is_decision, send_decision
 from steelyard.models.endpoint import EndpointModel
 from steelyard.models.faults import ErrorBody, error_body, fault_in_body, parse_json, quoted
@@ -39,6 +39,7 @@ from steelyard.models.native import (
 )
 from steelyard.models.openai_compatible import tier_of
 from steelyard.models.streaming import first_of
+from steelyard.plain_json import mapping_or_empty
 from steelyard.types import Message, Reply, Usage
 
 Service = Literal["", "flex", "2h", "8h"]

@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from steelyard.replies.clean import blanked
+
 _CERTAIN: Final = re.compile(r"\[\^[\w-]{1,12}\]|【[^【】†]{0,40}†[^】\n]{0,80}】")
 _ONE: Final = r"[\[【]\d{1,3}[\]】]"
 _SEVERAL: Final = r"[\[【]\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){1,5}[\]】]"
@@ -46,17 +48,13 @@ def without_citations(text: str) -> str:
     """
     if "[" not in text and "【" not in text:
         return text
-    certain = _CERTAIN.sub(_blank, text)
+    certain = _CERTAIN.sub(blanked, text)
     without = _MARKS.sub(_blank_unless_introduced, certain)
     return without if _DIGIT.search(without) else certain
 
 
-def _blank(match: re.Match[str]) -> str:
-    return " " * (match.end() - match.start())
-
-
 def _blank_unless_introduced(match: re.Match[str]) -> str:
-    return match.group() if _is_introduced(match) else _blank(match)
+    return match.group() if _is_introduced(match) else blanked(match)
 
 
 class Citation(NamedTuple):

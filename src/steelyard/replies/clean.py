@@ -142,15 +142,16 @@ def clean(reply: str) -> CleanedReply:
         text = text[:_HEAD] + text[_HEAD + gap :]
     text = fold(text)
     if "~~" in text or "</" in text:
-        text = pattern("page", "struck").sub(_blank, text)
+        text = pattern("page", "struck").sub(blanked, text)
     if any(sign in text for sign in "<\\_[【"):
-        text = pattern("page", "markup").sub(_blank, text)
+        text = pattern("page", "markup").sub(blanked, text)
     if any(word in text for word in _EXAMPLE_WORDS):
-        text = pattern("page", "example").sub(_blank, text)
+        text = pattern("page", "example").sub(blanked, text)
     return CleanedReply(text, offset, gap, unfinished)
 
 
-def _blank(match: re.Match[str]) -> str:
+def blanked(match: re.Match[str]) -> str:
+    """As many blanks as a match has characters, for `sub`."""
     return " " * (match.end() - match.start())
 
 

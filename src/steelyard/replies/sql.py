@@ -17,7 +17,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from steelyard.plain_json import distinct_keys
+from steelyard.plain_json import distinct_keys, no_constant
 from steelyard.replies.clean import JSON_WORDS, SQL_WORDS, answer_span, blocks_of, unfenced
 from steelyard.replies.grammar import pattern, source, words
 
@@ -421,11 +421,7 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON value")
-
-
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=distinct_keys, parse_constant=_no_constant)
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=distinct_keys, parse_constant=no_constant)
 
 
 # Text: fenced blocks, statements on lines of their own, statements between backticks.

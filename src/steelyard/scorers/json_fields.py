@@ -13,7 +13,7 @@ from unicodedata import normalize
 from steelyard.constraints import TextList
 from steelyard.errors import ConfigError, DataError, did_you_mean
 from steelyard.normal_form import nfkc
-from steelyard.plain_json import to_json
+from steelyard.plain_json import text_or_json, to_json
 from steelyard.replies.jsonlike import read_json
 from steelyard.scorers.lexical import share_info, unscored
 from steelyard.scorers.numbers import numbers_in
@@ -224,7 +224,7 @@ def _same_text(wanted: Any, value: Any) -> bool:
 
 
 def _words(value: Any) -> str:
-    text = nfkc(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).casefold()
+    text = nfkc(text_or_json(value)).casefold()
     return " ".join("".join(letter if letter.isalnum() else " " for letter in text).split())
 
 

@@ -13,6 +13,7 @@ from steelyard.analysis.numbers import count_text
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_data import RunData
 from steelyard.analysis.summary.run_summary_values import RunSummary
+from steelyard.plain_json import mapping_or_empty
 
 _MOST_OF_A_SCORER: Final = 4
 
@@ -144,7 +145,7 @@ def _versions(runs: AlignedRuns) -> list[str]:
 
 def _of_datasets(baseline: RunBySample, other: RunBySample) -> Iterator[str]:
     """Compare the digests of whole datasets where the samples have no hashes."""
-    first, second = (_mapping(side.run.manifest.get("samples")).get("digest") for side in (baseline, other))
+    first, second = (mapping_or_empty(side.run.manifest.get("samples")).get("digest") for side in (baseline, other))
     if first and second and first != second and not (baseline.hashes() and other.hashes()):
         yield "The two runs have different datasets; which samples differ is not known."
 
@@ -168,7 +169,7 @@ def _of_scorers(first: Any, second: Any) -> Iterator[str]:
     if first == second:
         return
     begin, end = "The two runs were scored by different scorers", "so a difference may be the scorers'."
-    shared = [stage for stage in _mapping(first) if stage in _mapping(second)]
+    shared = [stage for stage in mapping_or_empty(first) if stage in mapping_or_empty(second)]
     for stage in shared:
         differences = target_differences(first[stage], second[stage])
         if not differences:
@@ -183,7 +184,3 @@ def _of_scorers(first: Any, second: Any) -> Iterator[str]:
 def _asks(scorer: Any) -> bool:
     """Whether a described scorer asks a model."""
     return isinstance(scorer, Mapping) and ("model" in scorer or any(map(_asks, scorer.values())))
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

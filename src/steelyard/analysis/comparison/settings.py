@@ -19,6 +19,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from steelyard.analysis.numbers import count_text
 from steelyard.errors import shortened
+from steelyard.plain_json import mapping_or_empty
 
 PROMPT: Final = "prompt"
 SYSTEM_PROMPT: Final = "system prompt"
@@ -205,7 +206,7 @@ def scorer_differences(before: Any, after: Any) -> tuple[SettingDifference, ...]
         before: the baseline's scorers as its manifest describes them, name -> description.
         after: the other run's.
     """
-    first, second = _mapping(before), _mapping(after)
+    first, second = mapping_or_empty(before), mapping_or_empty(after)
     if bool(first) != bool(second):
         return ()  # a run without scorers of its own is scored by another one
     removed, added = [name for name in first if name not in second], [name for name in second if name not in first]
@@ -223,7 +224,7 @@ def scorer_differences(before: Any, after: Any) -> tuple[SettingDifference, ...]
 
 
 def _dataset_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[SettingDifference]:
-    first, second = (_mapping(manifest.get("samples")) for manifest in (before, after))
+    first, second = (mapping_or_empty(manifest.get("samples")) for manifest in (before, after))
     if first.get("digest") != second.get("digest"):
         sizes = [first.get("n"), second.get("n")]
         if sizes[0] == sizes[1]:
@@ -233,7 +234,7 @@ def _dataset_differences(before: Mapping[str, Any], after: Mapping[str, Any]) ->
 
 
 def _option_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[SettingDifference]:
-    first, second = (_mapping(manifest.get("options")) for manifest in (before, after))
+    first, second = (mapping_or_empty(manifest.get("options")) for manifest in (before, after))
     for key, (name, default) in _OPTIONS.items():
         values = first.get(key, default), second.get(key, default)
         if values[0] != values[1]:
@@ -369,10 +370,6 @@ def short_digests(text: str) -> str:
 
 def _cut(text: str) -> str:
     return shortened(" ".join(text.split()), _MOST_LETTERS)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def word_changes(before: str, after: str) -> tuple[WordChange, ...]:

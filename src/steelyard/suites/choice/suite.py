@@ -16,6 +16,7 @@ from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError, expect_number
 from steelyard.evaluation.objects import Suite, SuiteKeys
 from steelyard.models.base import ModelInfo
+from steelyard.plain_json import mapping_or_empty
 from steelyard.prompts.sample_values import SHOW_OPTIONS, own_question
 from steelyard.prompts.template import placeholders
 from steelyard.registry import describe
@@ -153,12 +154,8 @@ def shows_options(template: str) -> bool:
 
 def _temperature(target: Any) -> Any:
     model = getattr(target, "model", None)
-    parameters = {**ModelInfo.of(model).parameters, **_mapping(getattr(target, "parameters", None))}
+    parameters = {**ModelInfo.of(model).parameters, **mapping_or_empty(getattr(target, "parameters", None))}
     return parameters.get("temperature")
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 @dataclass(frozen=True, slots=True)
