@@ -14,6 +14,7 @@ BASE = """
 prompts: ["Q: {{question}}"]
 providers: [{id: "openai:chat:small", config: {apiBaseUrl: "http://127.0.0.1:9/v1"}}]
 """
+CASE = "tests: [{vars: {text: a}, assert: [{type: is-json}]}]"
 
 
 @pytest.fixture
@@ -173,6 +174,26 @@ tests: [{vars: {text: a}, assert: [{type: is-json}]}]
             }
         },
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("p.jsonl", '[{"role": "user", "content": "One {{text}}"}]\n[{"role": "user", "content": "Two {{text}}"}]\n'),
+        ("p.csv", "note,prompt\na,One {{text}}\nb,Two {{text}}\n"),
+    ],
+)
+def test_each_line_of_a_file_is_a_prompt(convert, name, text):
+    new, _, _ = convert(BASE.replace('["Q: {{question}}"]', f"file://{name}") + CASE, **{name.replace(".", "__"): text})
+    assert new["prompts"] == {"p": "One {{text}}", "p-2": "Two {{text}}"}
+
+
+@pytest.mark.parametrize("written", ["file://p.yaml", '"- role: user\\n  content: One {{text}}"'])
+def test_messages_in_yaml_are_a_prompt(convert, written):
+    new, _, _ = convert(
+        BASE.replace('["Q: {{question}}"]', f"[{written}]") + CASE, p__yaml="- {role: user, content: 'One {{text}}'}"
+    )
+    assert new["prompts"] == "One {{text}}"
 
 
 def test_chat_prompts_and_http_providers_become_targets(convert):
