@@ -30,6 +30,7 @@ from steelyard.constraints import check_options
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean, expect_number
 from steelyard.files import require_within
 from steelyard.sql.catalog import schemas_on
+from steelyard.sql.layout import quoted
 from steelyard.sql.results import (
     Database,
     EngineName,
@@ -329,7 +330,7 @@ class SingleDatabase:
             ConfigError: there is no such table.
         """
         self._check_table(table_name)
-        return _frame(self._read(f"SELECT * FROM {_quoted(table_name)}"))  # noqa: S608  # quoted
+        return _frame(self._read(f"SELECT * FROM {quoted(table_name, 'sqlite')}"))  # noqa: S608  # quoted
 
     def get_schema_given(self, table_name: str) -> Any:
         """The columns of a table as a data frame: cid, name, type, notnull, dflt_value, pk.
@@ -516,8 +517,3 @@ def _frame(table: ResultTable) -> Any:
 
     columns = {name: [row[index] for row in table.rows] for index, name in enumerate(table.columns)}
     return nw.from_dict(columns, backend=backend).to_native()
-
-
-def _quoted(name: str) -> str:
-    """A name as SQL quotes it."""
-    return '"' + name.replace('"', '""') + '"'
