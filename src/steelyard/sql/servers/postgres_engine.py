@@ -165,23 +165,17 @@ class PostgresEngine(ServerSession):
         connection = self._session()
         self.keeps_database = False
         deadline = time.monotonic() + work.limits.timeout_s
-        stop: SqlStop | None = None
-        table = ResultTable((), ())
         try:
             if work.changes:
                 table = self._changed(connection, query, work)
             else:
                 connection.execute(self._begin(connection, work))
                 table = _read(connection, query, work, returns_rows=returns_rows)
-        except psycopg.Error as error:
-            if connection.closed:
-                raise ConnectionLost from None
-            stop = _stop_of(error, late=time.monotonic() > deadline)
-        except SqlStop as error:
-            stop = error
+        except (psycopg.Error, SqlStop) as error:
+            late = time.monotonic() > deadline
+            self._reset(connection)
+            raise (error if isinstance(error, SqlStop) else _stop_of(error, late=late)) from None
         self._reset(connection)
-        if stop is not None:
-            raise stop
         return table
 
     def _changed(self, connection: _Connection, statement: str, work: EngineQuery) -> ResultTable:
