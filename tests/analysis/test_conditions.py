@@ -157,6 +157,7 @@ def test_a_label_is_asked_for_by_name_and_value():
         ("label:cause>1", "labels are equal or not"),
         ("f1<refused", "outcomes are equal or not"),
         ('group="a" b', "is not a condition"),
+        ("group == (", "the signs are =, !=, <, <=, >, >=; a value that begins with one stands in quotation marks"),
         ('group="a', "is not a condition"),
         ("__import__('os').system('x')", "there is no condition"),
     ],

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 
 import pytest
 
@@ -164,6 +165,13 @@ def test_a_mistake_is_told_at_its_place_with_what_to_write(configured, text, pla
         configured(text)
     assert words in str(caught.value)
     assert f"general.yaml{place}" in str(caught.value)
+
+
+def test_a_mistake_in_a_prompt_file_is_told_at_its_place_in_that_file(configured, tmp_path):
+    path = tmp_path / "sort.txt"
+    path.write_text("Sort this:\n\nText: {{txet}}\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=re.escape("sort.txt:3:7: prompts: {{txet}}")):
+        configured(f"prompts: {path}\nmodels: a\n{ENDPOINT}")
 
 
 def test_the_prompt_may_name_the_input_by_the_words_of_other_suites(configured):

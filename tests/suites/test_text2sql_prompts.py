@@ -86,6 +86,17 @@ def test_compact_form_shows_keys_comments_and_sample_rows(folder):
     )
 
 
+def test_a_list_in_a_sample_row_is_shown_by_the_beginning_of_its_json(folder):
+    (folder / "fleet.sqlite").unlink()
+    (folder / "fleet").mkdir()
+    boats = [{"name": "Wren", "crew": [{"name": "Ann", "years": 3}], "notes": ["x" * 80]}]
+    (folder / "fleet/boat.jsonl").write_text(json.dumps(boats[0]), encoding="utf-8")
+    _, prompts = prompts_of(folder, schema=SchemaPrompt("compact", rows=1))
+    shown = prompts["f2"].split("\n\n")[0].splitlines()[-1]
+    assert shown.startswith("""-- 'Wren' | '[{"name": "Ann", "years": 3}]' | '["xxx""")
+    assert shown.endswith("…'")
+
+
 def test_tables_alike_the_question_are_shown_with_what_joins_them(folder):
     result, prompts = prompts_of(folder, schema=SchemaPrompt(tables=3))
     shown = prompts["f1"]

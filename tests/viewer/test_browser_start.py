@@ -1,4 +1,4 @@
-"""The browser that `steelyard view` starts is given a private file, not the token; folders of killed viewers go."""
+"""The browser that `steelyard view` starts is given a private file, not the token."""
 
 from __future__ import annotations
 
@@ -21,15 +21,7 @@ from tests.browser.processes import ROOT
 from tests.viewer.conftest import TOKEN
 
 from steelyard.viewer import browser_start
-from steelyard.viewer.browser_start import TemporaryFolder, delete_left_folders
 
-MAKE = """
-from steelyard.viewer.browser_start import TemporaryFolder
-folder = TemporaryFolder()
-(folder.path / "index").write_text("words")
-print(folder.path, flush=True)
-input()
-"""
 NOTING = """#!/bin/sh
 umask 077
 printf '%s' "$*" > {noted}.partial
@@ -130,72 +122,3 @@ def test_the_file_is_deleted_once_the_browser_had_time_to_read_it(tmp_path, monk
     while list(tmp_path.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.fixture
-def temporary(tmp_path, monkeypatch):
-    """The temporary directory of this process and of those that it starts."""
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
-    return tmp_path
-
-
-@pytest.fixture
-def other(temporary):  # its folders are made there
-    """Another process that has a folder."""
-    process = subprocess.Popen([sys.executable, "-c", MAKE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    yield process
-    process.kill()
-    process.communicate()
-
-
-def test_the_folder_of_a_killed_process_is_deleted_by_the_next_and_that_of_a_living_one_is_not(other, temporary):
-    name = other.stdout.readline().strip()
-    delete_left_folders()
-    assert [file.name for file in Path(name).iterdir()] == ["index"]
-    other.kill()
-    other.wait()
-    assert [file.name for file in Path(name).iterdir()] == ["index"], "a killed process deletes nothing"
-    delete_left_folders()
-    assert list(temporary.iterdir()) == []
-
-
-def test_a_folder_goes_with_the_object_and_with_the_end_of_the_process(other):
-    folder = TemporaryFolder()
-    assert folder.path.stat().st_mode & 0o777 == 0o700
-    folder.delete()
-    folder.delete()
-    assert not folder.path.exists()
-    name = other.stdout.readline().strip()
-    other.communicate("\n")
-    assert (other.returncode, Path(name).exists()) == (0, False)
-
-
-def test_what_is_not_a_folder_of_ours_is_left_alone(temporary):
-    elsewhere = temporary / "elsewhere"
-    elsewhere.mkdir(mode=0o700)
-    (elsewhere / "file").touch()
-    (temporary / "steelyard-viewer-link").symlink_to(elsewhere)
-    (temporary / "steelyard-viewer-file").touch()
-    (temporary / "steelyard-viewer-open").mkdir()
-    (temporary / "steelyard-viewer-open").chmod(0o755)
-    before = sorted(temporary.iterdir())
-    delete_left_folders()
-    assert sorted(temporary.iterdir()) == before
-    assert list(elsewhere.iterdir()) == [elsewhere / "file"]
-
-
-@pytest.mark.usefixtures("temporary")
-def test_a_folder_that_another_process_took_for_a_left_one_is_made_again(monkeypatch):
-    locked, taken = browser_start._locked, []
-
-    def first_is_taken(path):
-        if not taken:
-            taken.append(path)
-            path.rmdir()  # as `delete_left_folders` of another process does between its making and its locking
-        return locked(path)
-
-    monkeypatch.setattr(browser_start, "_locked", first_is_taken)
-    folder = TemporaryFolder()
-    assert folder.path.is_dir()
-    assert folder.path != taken[0]

@@ -559,6 +559,31 @@ def test_a_run_of_another_suite_is_refused_as_the_one_that_a_list_is_held_agains
     assert "cannot be compared with itself" in itself
 
 
+def test_a_failed_run_says_why_and_how_it_is_resumed(tmp_path):
+    def refused(sample):
+        raise RuntimeError(f"the key of {sample.id} is refused")
+
+    suite = Suite("Exam", "choice", exam(4), {"a": refused}, (Choice(),), Options(max_errors=0.0, concurrency=1))
+    [run] = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db", on_broken="return"))
+    with serving(tmp_path / "s.db") as viewer:
+        page = viewer.ask(f"/run/{run.id}")[2]
+    [notice] = re.findall(r'<p class="alarm" role="alert">(.*?)</p>', page)
+    assert run.reason in html.unescape(notice)
+    assert f"steelyard resume {run.id}" in notice
+
+
+def test_the_strip_says_how_many_scores_it_leaves_to_their_section(tmp_path):
+    def eight(sample, output):
+        return [Score(f"s{no}", 1.0) for no in range(8)]
+
+    suite = Suite("Words", "custom", exam(2), {"a": lambda _: "a"}, (eight,))
+    [run] = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    with serving(tmp_path / "s.db") as viewer:
+        page = viewer.ask(f"/run/{run.id}")[2]
+    assert '<a href="#scores">2 more</a>' in page
+    assert 'id="scores"' in page
+
+
 def test_a_run_that_is_deleted_while_its_page_is_made_is_told(tmp_path):
     where = tmp_path / "s.db"
     suite = Suite("Exam", "choice", exam(4), {"a": first, "b": first, "c": first}, (Choice(),))

@@ -198,6 +198,9 @@ def condition_parts(text: str, example: str = "wrong") -> list[ConditionPart]:
         quoted, quoted_text, label = match["quoted"], match["quoted_value"], match["label"] or ""
         name = match["name"].strip() if quoted is None else label + _unquoted(quoted)
         value = (match["value"] or "").strip() if quoted_text is None else _unquoted(quoted_text)
+        if quoted_text is None and value.startswith(tuple(SIGNS)):
+            signs = f"the signs are {', '.join(SIGNS)}; a value that begins with one stands in quotation marks"
+            raise ConfigError(f"{written.strip()!r} is not a condition: {signs}")
         parts.append(ConditionPart(name, match["sign"] or "", value, quoted is not None and not label))
     return parts
 

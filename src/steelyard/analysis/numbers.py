@@ -7,6 +7,7 @@ What is missing is a dash, never 0.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from decimal import Decimal
 from types import MappingProxyType
@@ -35,6 +36,8 @@ _NAMES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """Scores whose usual spelling is not their name with spaces in place of underscores."""
+_UNITS: Final[Mapping[str, str]] = MappingProxyType({"latency": "s", "cost": "currency of the prices"})
+"""Scores that are no share and no rating -> the unit of their values, which headings show once."""
 _ACRONYMS: Final = ("AI", "API", "BLEU", "chrF", "F1", "HTML", "ID", "JSON", "LLM", "MRR", "nDCG", "PII", "SQL", "URL")
 _SPELLING: Final = {word.lower(): word for word in _ACRONYMS}
 """Words of names -> their usual spelling."""
@@ -138,11 +141,11 @@ def record_value_text(value: float, info: ScoreInfo | None) -> str:
     ('16.7 %', '100.0 %')
     >>> record_value_text(1.0, ScoreInfo("right", (0, 1), threshold=0.5))
     '1'
-    >>> record_value_text(4.25, ScoreInfo("rating", (1, 5)))
-    '4.25'
+    >>> record_value_text(4.25, ScoreInfo("rating", (1, 5))), record_value_text(0.0000204, None)
+    ('4.25', '0.0000204')
     """
     if info is None or info.range != (0.0, 1.0) or not 0 <= value <= 1:
-        return f"{value:.4g}"
+        return format(Decimal(f"{value:.4g}"), "f") if math.isfinite(value) else f"{value}"
     is_verdict = info.threshold is not None and value in {0.0, 1.0}
     return f"{value:g}" if is_verdict else value_text(value, share=True)
 
@@ -282,11 +285,15 @@ def rate_text(per_second: float) -> str:
 def score_title(name: str) -> str:
     """A score's name as a heading.
 
-    >>> score_title("solve_rate"), score_title("ndcg"), score_title("no_ai_talk")
-    ('Solve rate', 'nDCG', 'No AI talk')
+    >>> score_title("solve_rate"), score_title("ndcg"), score_title("no_ai_talk"), score_title("latency")
+    ('Solve rate', 'nDCG', 'No AI talk', 'Latency (s)')
     """
     if not name:
         return "Score"
+    return f"{_spelled(name)} ({_UNITS[name]})" if name in _UNITS else _spelled(name)
+
+
+def _spelled(name: str) -> str:
     words = name.replace("_", " ").capitalize().split(" ")
     return _NAMES.get(name) or visible(" ".join(_SPELLING.get(word.lower(), word) for word in words), keep="")
 
@@ -297,6 +304,6 @@ def score_phrase(name: str) -> str:
     >>> score_phrase("solve_rate"), score_phrase("ndcg"), score_phrase("ex_bird"), score_phrase("token_f1")
     ('solve rate', 'nDCG', 'execution accuracy (BIRD)', 'token F1')
     """
-    title = score_title(name)
+    title = _spelled(name) if name else score_title(name)
     is_acronym = any(letter.isupper() for letter in title.partition(" ")[0][1:])
     return title if is_acronym else title[0].lower() + title[1:]

@@ -184,6 +184,7 @@ class RunData:
         damaged: a line for each record that cannot be read whole, see `RecordFindings`.
         bodies: reads texts; None where the run is not in a store.
         before_labels: the run as it was scored, where labels of people count in place of scores; else None.
+        reason: why it did not finish; "" where it did, or where none is known.
     """
 
     id: str
@@ -206,6 +207,7 @@ class RunData:
     damaged: tuple[str, ...] = ()
     bodies: RunBodies | None = None
     before_labels: RunData | None = None
+    reason: str = ""
 
     @classmethod
     def of(cls, rows: Iterable[ScoreRow], target: str = "target", **fields: Any) -> RunData:

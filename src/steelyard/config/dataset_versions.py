@@ -125,10 +125,13 @@ def suggested_cells(file: DatasetFile, record: Record, *, take_output: bool = Fa
     sample = record.sample
     output = record.output.value if record.output is not None else None
     reference = output if take_output and output is not None else sample.reference
+    question = own_question(sample) if passage_of(sample) else sample.input
     values: dict[str, Any] = {
-        "question": own_question(sample) if passage_of(sample) else sample.input,
+        "question": question,
+        "input": question,
         "passage": passage_of(sample) or None,
         "answer": reference,
+        "expected": reference,
         "sql": reference,
         "target": reference,
         "group": sample.group,
@@ -138,7 +141,8 @@ def suggested_cells(file: DatasetFile, record: Record, *, take_output: bool = Fa
     }
     # The text of a question that is joined from several columns is for a person to divide.
     single = {role: columns[0] for role, columns in file.roles.items() if len(columns) == 1}
-    texts = {single[role]: _as_text(value) for role, value in values.items() if role in single}
+    texts = {column: _as_text(sample.metadata.get(column)) for column in file.columns}
+    texts |= {single[role]: _as_text(value) for role, value in values.items() if role in single}
     options = file.roles.get("options", ())
     if len(options) > 1:
         texts |= dict(zip(options, sample.choices, strict=False))

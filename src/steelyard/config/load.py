@@ -65,7 +65,7 @@ class Loaded:
 
 
 def load(
-    path: Path,
+    path: Path | str,
     *,
     environ: Mapping[str, str],
     use_dotenv: bool = True,
@@ -87,6 +87,7 @@ def load(
         ConfigError: every mistake with its position.
         DataError: the dataset cannot be read as requested.
     """
+    path = Path(path)  # a text is what a person types
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(
             f"a configuration ends in {', '.join(sorted(SUFFIXES))}. For a dataset: steelyard check checks it, and "

@@ -190,10 +190,9 @@ def _sections(content: ReportContent, chance: float | None, included: Container[
     """Every section, in the order of a page; those that need records are empty unless they are in `included`."""
     runs, scored, score, comparison = content.all_runs, content.scored, content.score, content.comparison
     alone = len(scored) == len(runs)
-    reasons = [run.reason for run in content.runs]
     return [
         _wrong_results(content) if "wrong_results" in included else Section(""),
-        alarms_section(runs.summaries, reasons, score, comparison),
+        alarms_section(runs.summaries, score, comparison),
         conclusion_section(
             content.compared,
             comparison,

@@ -23,10 +23,10 @@ _MOST_DAMAGED: Final = 3
 def kind_text(kind: str) -> str:
     """Why a reply was not parsed, in words.
 
-    >>> kind_text("out_of_scale"), kind_text("none")
-    ('out of scale', 'no verdict')
+    >>> kind_text("out_of_scale"), kind_text("none"), kind_text("unparsed")
+    ('out of scale', 'no verdict', 'unreadable')
     """
-    return "no verdict" if kind == "none" else kind.replace("_", " ")
+    return {"none": "no verdict", "unparsed": "unreadable"}.get(kind, kind.replace("_", " "))
 
 
 def outcome_word(outcome: str) -> str:
@@ -190,13 +190,15 @@ def damaged_records(summary: RunSummary) -> str:
 
 
 def unfinished(run: RunSummary | Run) -> str:
-    """The state of an unfinished run with its counts; "" where it is finished."""
+    """The state of an unfinished run with its counts and the reason; "" where it is finished."""
     if run.state == "finished":
         return ""
     counts = run.counts if isinstance(run, RunSummary) else run
     done = f"{counts.done:,} of {count_text(counts.planned, 'record')}"
     state = _STATES.get(run.state, f"is {run.state}")
-    return f"{run.target}: this run {state}: {done} done, {count_text(counts.errors, 'error')}."
+    reason = "" if run.reason == run.state else run.reason
+    why = f" Reason: {reason.rstrip('.')}{'' if reason.endswith('?') else '.'}" if reason else ""
+    return f"{run.target}: this run {state}: {done} done, {count_text(counts.errors, 'error')}.{why}"
 
 
 def reason_suffix(state: str, reason: str) -> str:

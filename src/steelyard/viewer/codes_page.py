@@ -31,6 +31,7 @@ from steelyard.people.codings import (
 from steelyard.people.error_codes import LONGEST_DEFINITION, LONGEST_NAME, ErrorCode, EventKind
 from steelyard.people.queues import checked_rater
 from steelyard.report.coding_page import CodingPage, codes_section, saturation_chart
+from steelyard.report.run_texts import outcome_word
 from steelyard.store import Run
 from steelyard.viewer.forms import Form, author_of
 from steelyard.viewer.pages import Pages
@@ -257,7 +258,7 @@ def _drawn(coding: Coding, targets: dict[str, str]) -> list[tuple[str, str]]:
     drawn = []
     for ident, draw in coding.drawn.items():
         strata = (
-            f"{stratum['drawn']:,} of {stratum['records']:,} {name}"
+            f"{stratum['drawn']:,} of {stratum['records']:,} {outcome_word(name)}"
             for name, stratum in draw.get("strata", {}).items()
             if stratum["records"]
         )

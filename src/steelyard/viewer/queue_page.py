@@ -40,6 +40,7 @@ from steelyard.people.queues import (
     undo_label,
 )
 from steelyard.prompts.conversation import is_messages
+from steelyard.report.run_texts import outcome_word
 from steelyard.report.section import Section
 from steelyard.report.sections.judge_agreement import rater_sections
 from steelyard.viewer.forms import Form, author_of, number_of
@@ -247,5 +248,10 @@ def _drawn(design: QueueDesign) -> list[tuple[str, str]]:
     draw: Any = design.drawn
     facts = [("drawn", str(draw.get("method", ""))), ("condition", str(draw.get("where") or ""))]
     for name, stratum in (draw.get("strata") or {}).items():
-        facts.append(("records" if name == "all" else name, f"{stratum['drawn']:,} of {stratum['records']:,} records"))
+        facts.append(
+            (
+                "records" if name == "all" else outcome_word(name),
+                f"{stratum['drawn']:,} of {stratum['records']:,} records",
+            )
+        )
     return [(name, text) for name, text in facts if text]

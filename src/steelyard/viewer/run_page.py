@@ -65,8 +65,6 @@ _MOST_LABELS: Final = 50
 _MOST_LETTERS: Final = 60
 _MOST_OTHERS: Final = 50
 """Runs offered for a comparison with this one; an address may name any."""
-_MOST_IN_STRIP: Final = 6
-"""Scores beside the figure; the section on scores has all."""
 _NOT_HERE: Final = frozenset({"conclusion", "targets"})
 """Sections of the report that the head of the page shows in another form."""
 
@@ -147,7 +145,7 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             figures=key_figures(summary, pairwise),
             corrected=people_say(summary),
             meaning=score_meaning(run, summary.primary),
-            strip=[score for score in summary.scores if score.headline.value is not None][:_MOST_IN_STRIP],
+            strip=[score for score in summary.scores if score.headline.value is not None],
             unfinished=unfinished(summary),
             gate=gate,
             groups=(groups := _groups(summary)),

@@ -474,7 +474,7 @@ def test_a_value_is_never_a_placeholder(convert):
 
 def test_an_address_in_env_is_where_its_service_is_asked_and_other_variables_are_named(convert):
     new, _, notes = convert("""
-env: {OPENAI_BASE_URL: "http://127.0.0.1:9/v1", OPENAI_API_KEY: sk-written-out, REGION: north}
+env: {OPENAI_BASE_URL: "http://127.0.0.1:9/v1", OPENAI_API_KEY: sk-written-out, REGION: north, GROQ_BASE_URL: "http://h"}
 prompts: ["Q: {{question}}"]
 providers: ["openai:chat:small", "mistral:large"]
 tests: [{vars: {question: a}, assert: [{type: equals, value: b}]}]
@@ -483,4 +483,6 @@ tests: [{vars: {question: a}, assert: [{type: equals, value: b}]}]
     assert addresses == [LOCAL, "https://api.mistral.ai/v1"]
     assert "env.OPENAI_API_KEY" in notes
     assert "env.REGION" in notes
+    assert "env.GROQ_BASE_URL" in notes, "no model is asked there"
+    assert "env.OPENAI_BASE_URL" not in notes
     assert "sk-written" not in notes

@@ -52,6 +52,7 @@ def summarize_run(data: RunData) -> RunSummary:
         target=data.target,
         tags=data.tags,
         state=data.state,
+        reason=data.reason,
         created=data.created,
         counts=data.counts,
         scores=scores,

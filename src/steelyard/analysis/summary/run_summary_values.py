@@ -179,6 +179,7 @@ class RunSummary:
         records: why records have no value, or one to be doubted.
         calls: what the calls of models cost and showed.
         raters: what judges and people say.
+        reason: why it did not finish; "" where it did.
     """
 
     run: str
@@ -196,6 +197,7 @@ class RunSummary:
     records: RecordFindings = field(default_factory=RecordFindings)
     calls: ModelCalls = field(default_factory=ModelCalls)
     raters: RaterFindings = field(default_factory=RaterFindings)
+    reason: str = ""
 
     @property
     def is_without_verdict(self) -> bool:

@@ -94,10 +94,10 @@ def convert_promptfoo(root: Node, foreign: ForeignFiles) -> Converted:
     for key, value in root.entries.items():
         if key not in _READ:
             notes.add(_INSTEAD.get(key, key), value.key)
-    for name in settings(entry(root, "env")):
-        if not name.endswith("_BASE_URL"):
-            notes.add(f"env.{name}. Instead: set it in the environment or in .env", root.entries["env"].key)
     prompts, providers = read_prompts(root, foreign), read_providers(root, foreign, notes)
+    for name, value in settings(entry(root, "env")).items():
+        if not (name.endswith("_BASE_URL") and str(value).rstrip("/") in repr(providers)):  # no model has this address
+            notes.add(f"env.{name}. Instead: set it in the environment or in .env", root.entries["env"].key)
     prompts, tests = _with_values_computed(prompts, Tests(root, foreign, notes).read())
     return _Conversion(root, foreign, notes, prompts, providers, tests).converted()
 

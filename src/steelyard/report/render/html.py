@@ -323,9 +323,9 @@ def notebook_html(value: RunSummary | Comparison | Preferences | Standings) -> s
 
 def _sections(value: RunSummary | Comparison | Preferences | Standings) -> Sequence[Section]:
     if isinstance(value, RunSummary):
-        runs, score = PageRuns([value], (f"{value.suite}: {value.target}, run {value.run}",)), value.primary
+        runs, score = PageRuns([value], (f"{value.suite}: {value.target}",)), value.primary
         targets = targets_section(runs, score, remarks=tuple(run_remarks(value, several=False)))
-        return alarms_section([value], [""], score, None), targets, scores_section(runs)
+        return alarms_section([value], score, None), targets, scores_section(runs)
     if isinstance(value, Preferences):
         return conclusion_section(_NO_RUNS, None, preferred=[value]), preferences_section([value])
     if isinstance(value, Standings):

@@ -126,8 +126,7 @@ def _parts(content: ReportContent, width: int, *, compared: bool) -> Iterator[Se
     yield from sentences([f"Only samples of {' and '.join(groups)}." if groups else ""])
     yield labels_section(content.all_runs)
     yield from sentences(own_decisions(runs.summaries, comparison))
-    reasons = [run.reason for run in content.runs]
-    yield alarms_section(content.summaries, reasons, content.score, comparison)
+    yield alarms_section(content.summaries, content.score, comparison)
     yield gate_section(content.gate)
     if comparison and grid is None:
         warnings = dict.fromkeys(warning for pair in comparison.pairs for warning in pair.warnings)

@@ -26,7 +26,7 @@ from steelyard.analysis.scores.score_summary_values import GroupLevel, ScoreSumm
 from steelyard.analysis.summary.exam_values import Exam, ExamPoints, LetterBias, Repeats, Rotations
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.page_runs import PageRuns
-from steelyard.report.run_texts import figure_cell, value_cell
+from steelyard.report.run_texts import figure_cell, kind_text, value_cell
 from steelyard.report.section import (
     Level,
     Section,
@@ -109,7 +109,7 @@ def _figures(summary: RunSummary, exam: Exam) -> Iterator[_Figure]:
     yield "independent questions", TableCell(f"{exam.questions:,}") if several else None
     yield from _rotation_figures(exam.rotations)
     yield from _repeat_figures(exam.repeats)
-    kinds = tuple(f"{n:,} {kind.replace('_', ' ')}" for kind, n in exam.queue.items())
+    kinds = tuple(f"{n:,} {kind_text(kind)}" for kind, n in exam.queue.items())
     yield "to check by hand", TableCell(count_text(sum(exam.queue.values()), "reply"), kinds) if kinds else None
 
 

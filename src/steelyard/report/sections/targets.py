@@ -50,22 +50,19 @@ _NAME: Final = 30
 """Characters of a target's name in a remark."""
 
 
-def alarms_section(
-    summaries: Sequence[RunSummary], reasons: Sequence[str], score: str, comparison: Comparison | None
-) -> Section:
+def alarms_section(summaries: Sequence[RunSummary], score: str, comparison: Comparison | None) -> Section:
     """Alarms shown before any figure: incomplete runs, damaged records, scores that are likely wrong.
 
     Args:
         summaries: of the runs.
-        reasons: why each did not finish; "" where it did.
         score: the page's.
         comparison: of these runs, to avoid repeating its sentences; None where they are not compared.
     """
-    notes = []
-    for summary, reason in zip(summaries, reasons, strict=True):
-        if text := unfinished(summary):
-            why = f" Reason: {reason.rstrip('.')}{'' if reason.endswith('?') else '.'}" if reason else ""
-            notes.append(Sentence(f"{text}{why} The figures cover only the finished records.", "alarm", "Not complete"))
+    notes = [
+        Sentence(f"{text} The figures cover only the finished records.", "alarm", "Not complete")
+        for text in map(unfinished, summaries)
+        if text
+    ]
     notes += [Sentence(f"{text}.", "alarm", "Damaged") for text in map(damaged_records, summaries) if text]
     notes += sentences(matching_warnings(summaries, comparison), "alarm")
     notes += sentences((f"{summary.size_warning}." for summary in summaries if summary.size_warning), "alarm")
@@ -182,7 +179,7 @@ def run_remarks(summary: RunSummary, *, several: bool) -> Iterator[Sentence]:
     score = summary.score()
     if score is not None and score.not_applicable:
         yield Sentence(f"{name}: {score.name} does not apply to {score.not_applicable} of {score.total} records")
-    if summary.records.unparsed_kinds:
+    if not {*summary.records.unparsed_kinds} <= {"unparsed", "none"}:  # they say no more than the column
         n = sum(summary.records.unparsed_kinds.values())
         kinds = ", ".join(f"{count} {kind_text(kind)}" for kind, count in summary.records.unparsed_kinds.items())
         # With the long names of a matrix, three targets would not fit on a screen of 24 lines.

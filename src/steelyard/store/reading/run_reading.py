@@ -89,6 +89,7 @@ def read_head(run: StoredRun) -> RunData:
         target=run.target,
         evaluation=row.evaluation,
         state=run.state,
+        reason=run.reason,
         created=datetime.fromtimestamp(row.created, UTC).isoformat(timespec="seconds"),
         manifest=run.manifest,
         counts=RunCounts(*counts),

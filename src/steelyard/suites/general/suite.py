@@ -6,6 +6,7 @@ names no scorer is decided by what the rows expect, and always said.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -16,7 +17,7 @@ from steelyard.constraints import check_options
 from steelyard.data.headers import normalized
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
-from steelyard.errors import ConfigError, did_you_mean
+from steelyard.errors import ConfigError, Location, did_you_mean
 from steelyard.evaluation.objects import JudgedSuiteKeys, Suite
 from steelyard.files import NOT_IN_FILE_NAMES
 from steelyard.models.base import Model, ModelInfo
@@ -24,7 +25,7 @@ from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.language import language_of
 from steelyard.prompts.sample_values import SAMPLE_NAMES
-from steelyard.prompts.template import load_template, names_of, placeholders
+from steelyard.prompts.template import is_template_file, load_template, names_of, placeholders
 from steelyard.registry import find
 from steelyard.scorers.combined import CHECKS, Checks
 from steelyard.scorers.judges.judge import Judge, takes_model
@@ -214,16 +215,27 @@ class Grid:
 def _columns(prompt: str, template: Path | str, places: Mapping[str, str], source: str) -> dict[str, str]:
     """The placeholders of a prompt that name columns -> where a sample has their values."""
     columns: dict[str, str] = {}
-    for name in names_of(load_template(template)):
+    text = load_template(template)
+    for name in names_of(text):
         place = place_of(name, places)
         if place is None:
             raise ConfigError(
                 f"{_key(prompt)}: {{{{{name}}}}}: {source} has no column of that name{did_you_mean(name, places)} (for "
-                f"the braces themselves write {{{{{{{{{name}}}}}}}}})"
+                f"the braces themselves write {{{{{{{{{name}}}}}}}}})",
+                _location(template, text, name),
             )
         if place != name:
             columns[name] = place
     return columns
+
+
+def _location(template: Path | str, text: str, name: str) -> Location | None:
+    """Where a file has a placeholder; None where the configuration itself has the text."""
+    if not is_template_file(template):
+        return None
+    before = text[: next(start for written, start in placeholders(text) if written == name)].split("\n")
+    line = text.split("\n")[len(before) - 1]
+    return Location(os.path.relpath(template), len(before), len(before[-1]) + 1, line)
 
 
 def place_of(name: str, places: Mapping[str, str]) -> str | None:

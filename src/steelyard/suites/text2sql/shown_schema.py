@@ -21,6 +21,7 @@ from typing import Annotated, Any, Final, Literal, cast
 
 from steelyard.constraints import Within
 from steelyard.errors import ConfigError, DataError
+from steelyard.escaping import cell_text
 from steelyard.models.base import Model
 from steelyard.models.embeddings import Embeddings, embed
 from steelyard.prompts.conversation import search_text
@@ -212,7 +213,9 @@ def _row_lines(table: SchemaTable, sample: ResultTable) -> Iterator[str]:
     columns = " | ".join(" ".join(column.split()) for column in sample.columns)
     yield f"-- {count} row{'' if count == 1 else 's'} of {name}: {columns}"
     for row in sample.rows:
-        yield f"-- {' | '.join(show_cell(cell, _CELL) for cell in row)}"
+        # Of a list or an object the beginning of its JSON: its length alone would tell a model nothing.
+        cells = (cell_text(cell) if isinstance(cell, list | tuple | dict) else cell for cell in row)
+        yield f"-- {' | '.join(show_cell(cell, _CELL) for cell in cells)}"
 
 
 @lru_cache(maxsize=_CACHED)
