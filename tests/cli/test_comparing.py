@@ -153,6 +153,7 @@ def test_all_pairs_are_a_line_each_within_80_columns_and_in_json_and_markdown(st
     ]
     assert {row[-1] for row in rows} == {"better"}
     assert "3 of 3 pairs differ (p after Holm's correction for 3 pairs)" in " ".join(out.split())
+    assert "Against old the verdicts above decide" in " ".join(out.split())
     found = steelyard("compare", "old", "new", "newest", "--all-pairs", "--json", code=0).json()["comparison"]
     assert [(pair["other_target"], pair["verdict"]) for pair in found["all_pairs"]][2] == ("newest", "better")
     page, text = tmp_path / "all.html", tmp_path / "all.md"

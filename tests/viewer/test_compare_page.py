@@ -192,11 +192,6 @@ def test_the_cloud_of_a_graded_score_shows_every_sample_and_leads_to_it(graded):
     status, _, sample = graded.ask(html.unescape(link))
     assert status == 200
     assert "Say 0" in sample
-    _, _, both = graded.ask(f"/compare?a={first_run.id}&b={second_run.id}&score=length&second=words")
-    assert "s/0: 1.8, 9" in {label for *_, label in marks_of(both)}
-    status, _, refused = graded.ask(f"/compare?a={first_run.id}&b={second_run.id}&second=word")
-    assert status == 404
-    assert "words" in refused
 
 
 def test_the_cloud_counts_a_repeat_without_a_verdict_as_the_mean_does(tmp_path):

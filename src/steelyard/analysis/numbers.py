@@ -36,7 +36,7 @@ _NAMES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """Scores whose usual spelling is not their name with spaces in place of underscores."""
-_UNITS: Final[Mapping[str, str]] = MappingProxyType({"latency": "s", "cost": "currency of the prices"})
+_UNITS: Final[Mapping[str, str]] = MappingProxyType({"latency": "s", "cost": "currency of prices"})
 """Scores that are no share and no rating -> the unit of their values, which headings show once."""
 _ACRONYMS: Final = ("AI", "API", "BLEU", "chrF", "F1", "HTML", "ID", "JSON", "LLM", "MRR", "nDCG", "PII", "SQL", "URL")
 _SPELLING: Final = {word.lower(): word for word in _ACRONYMS}

@@ -27,7 +27,7 @@ from steelyard.plain_json import field_values
 from steelyard.report.coding_page import CodingPage
 from steelyard.report.render.markdown import markdown_page
 from steelyard.report.render.terminal import console, print_json, print_sections, say
-from steelyard.report.run_texts import reason_suffix
+from steelyard.report.run_texts import state_text
 from steelyard.scorers.judges.judge import Judge
 from steelyard.store import Store
 
@@ -137,7 +137,7 @@ def errors_sheet(
     """Write the drawn records as a CSV with columns for note and code.
 
     Note the first thing that is wrong, or ok if nothing is. Notes with the same name in the column code belong to one
-    code. Steelyard reads the sheet back with codes note.
+    code. Steelyard reads the sheet back with errors note.
     """
     with Store(store) as opened:
         coding = find_coding(opened, analysis)
@@ -153,7 +153,7 @@ def errors_note(
     analysis: CodingArgument,
     *,
     from_file: Annotated[
-        Path, typer.Option("--from", metavar="FILE", help="A filled-in sheet of codes sheet.", show_default=False)
+        Path, typer.Option("--from", metavar="FILE", help="A filled-in sheet of errors sheet.", show_default=False)
     ],
     author: options.AuthorOption,
     store: options.StoreOption = None,
@@ -241,7 +241,7 @@ def errors_install(
 ) -> None:
     """Print the scorer of a code for a configuration, and mark it installed.
 
-    The scorer must have been tried before (codes try). No configuration is changed: copy the printed lines into yours.
+    The scorer must have been tried before (errors try). No configuration is changed: copy the printed lines into yours.
     """
     with Store(store) as opened:
         named = find_code(opened, code)
@@ -307,7 +307,7 @@ def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, boo
         print_json({**field_values(trial), "trial": result})
         return
     if trial.state != "finished":
-        say(console(), f"{trial.state}{reason_suffix(trial.state, trial.reason)}")
+        say(console(), state_text(trial.state, trial.reason))
         say(console(), f"resume with: {same_command(trial.reason)}")
         return
     _print_sections(page, named)

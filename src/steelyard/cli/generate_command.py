@@ -27,7 +27,7 @@ from steelyard.generate.question_set import QaReport, QaSet, ShortChunk, check_t
 from steelyard.generate.resuming import newest_run
 from steelyard.models.budget import Budget
 from steelyard.report.render.terminal import console, print_json, say, table
-from steelyard.report.run_texts import reason_suffix
+from steelyard.report.run_texts import state_text
 from steelyard.store import Run
 
 _MOST_LINES: Final = 8
@@ -371,7 +371,7 @@ def _lines(questions: QaSet, out: Path | None, suite: Suite) -> Iterator[str]:
     yield f"{what}{report.made} of {report.asked} requested questions, from {report.chunks} chunks"
     if report.state != "finished":
         missing = f", {report.not_reached} chunks not reached" if report.not_reached else ""
-        yield f"{report.state}{missing}{reason_suffix(report.state, report.reason)}"
+        yield f"{state_text(report.state, report.reason)}{missing}"
     if report.errors:
         yield f"chunks without questions because their calls failed: {report.errors}"
     if report.kinds:
@@ -406,6 +406,6 @@ def _next_steps(report: QaReport, out: Path | None, store: str | None) -> Iterat
         yield f"         or: {same_command()}"
     elif report.made:
         if out:
-            yield f"more: steelyard check {shlex.quote(out.name)} --suite rag"
+            yield f"next: steelyard check {shlex.quote(out.name)} --suite rag"
     else:
         yield f"the replies: steelyard report {report.run}{where}"

@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.errors import ConfigError, DataError
 from steelyard.files import open_private, read_regular
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
 _MOST_BYTES: Final = 500_000_000
 _PROMPT: Final = "[a]ccept  [r]eject  [s]ource  [u]ndo  [q]uit: "
-_Key = Literal["a", "r", "u", "q"]
-_KEYS: Final[Mapping[str, _Key]] = MappingProxyType({"a": "a", "r": "r", "u": "u", "q": "q"})
 
 
 def review_rows(rows: Sequence[QaRow], out: Path, to: Console) -> bool:
@@ -84,7 +81,7 @@ def _show(row: QaRow, number: int, count: int, to: Console) -> None:
     to.print(f"A: {row.answer}", markup=False, highlight=False)
 
 
-def _answer(row: QaRow, to: Console) -> _Key:
+def _answer(row: QaRow, to: Console) -> str:
     """The key that was typed; the end of the input and Ctrl-C quit."""
     while True:
         to.print(_PROMPT, end="", markup=False, highlight=False)
@@ -98,8 +95,8 @@ def _answer(row: QaRow, to: Console) -> _Key:
         key = line.strip().lower()[:1]
         if key == "s":
             to.print("\n\n".join(row.source_texts), style="dim", markup=False, highlight=False)
-        elif key in _KEYS:
-            return _KEYS[key]
+        elif key in {"a", "r", "u", "q"}:
+            return key
         else:
             to.print("type a, r, s, u or q", highlight=False)
 

@@ -31,6 +31,7 @@ from steelyard.report.exports.records import plain_note
 from steelyard.report.page import all_sections
 from steelyard.report.record_lines import note_line
 from steelyard.report.render.terminal import console, fitting_columns, print_json, say, table
+from steelyard.report.run_texts import state_text
 from steelyard.report.section import section_json
 from steelyard.store import Run, Store
 
@@ -303,7 +304,7 @@ def _name(run: Run) -> str:
 
 def _state(run: Run) -> str:
     """The run's state; "stopped early" if a stopping rule finished it before its last sample."""
-    return "stopped early" if run.state == "finished" and run.done < run.planned else run.state
+    return "stopped early" if run.state == "finished" and run.done < run.planned else state_text(run.state)
 
 
 def _row(run: Run) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from steelyard.people.review import ReviewEntry, ReviewView, author_verdicts, re
 from steelyard.report.record_lines import entry_lines, plain_entry, reason_counts, review_section
 from steelyard.report.render.markdown import markdown_page
 from steelyard.report.render.terminal import console, print_json, say, table
-from steelyard.report.run_texts import reason_suffix
+from steelyard.report.run_texts import state_text
 from steelyard.store import Run, Store
 from steelyard.store.labels import by_record
 
@@ -272,7 +272,7 @@ def _review_lines(result: Review, plan: ReviewPlan) -> Iterator[str]:
         reasons = f"{count_text(result.reasons, 'reason')} for {count_text(result.asked, 'sample')}"
         yield f"run {result.run}: {reasons}{matching}, by {result.author}"
     if result.state != "finished":
-        yield f"{result.state}{reason_suffix(result.state, result.reason)}"
+        yield state_text(result.state, result.reason)
     if result.unread:
         kinds = ", ".join(f"{count} {kind}" for kind, count in result.unread.items())
         yield f"replies without a reason: {kinds}"
@@ -292,7 +292,7 @@ def _next_steps(result: Review, store: str | None) -> Iterator[str]:
         yield "A proposed code counts once a person adopts it, in the browser:"
         yield f"  steelyard view{where}"
     elif result.reasons:
-        yield f"more: steelyard show {result.run} --only wrong{where}"
+        yield f"next: steelyard show {result.run} --only wrong{where}"
         for cause in list(result.causes)[:1]:
             expression = shlex.quote(label_condition("cause", cause))
             yield f"      steelyard collect {result.run} --where {expression} --to set.jsonl{where}"

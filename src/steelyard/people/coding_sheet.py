@@ -86,7 +86,7 @@ def read_coding_sheet(coding: Coding, path: Path) -> list[CodedNote]:
     """
     rows: list[CodedNote] = []
     seen: set[int] = set()
-    for location, texts in filled_rows(path, _REQUIRED, "analysis, item and note of codes sheet"):
+    for location, texts in filled_rows(path, _REQUIRED, "analysis, item and note of errors sheet"):
         try:
             row = _coded_note(coding, texts, location)
         except ConfigError as error:

@@ -201,13 +201,14 @@ def unfinished(run: RunSummary | Run) -> str:
     return f"{run.target}: this run {state}: {done} done, {count_text(counts.errors, 'error')}.{why}"
 
 
-def reason_suffix(state: str, reason: str) -> str:
-    """The reason of a run's state, to be written after it; "" where there is none or it only repeats the state.
+def state_text(state: str, reason: str = "") -> str:
+    """A run's state as people read it, with the reason unless that only repeats it.
 
-    >>> reason_suffix("broken", "50 errors in a row"), reason_suffix("interrupted", "interrupted")
-    (': 50 errors in a row', '')
+    >>> state_text("broken", "50 errors in a row"), state_text("interrupted", "interrupted")
+    ('failed: 50 errors in a row', 'interrupted')
     """
-    return "" if reason in {"", state} else f": {reason}"
+    word = "failed" if state == "broken" else state
+    return word if reason in {"", state} else f"{word}: {reason}"
 
 
 class Figure(Protocol):

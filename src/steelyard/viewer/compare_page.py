@@ -17,7 +17,7 @@ from steelyard.analysis.comparison.comparison_values import CLAIMS, Comparison, 
 from steelyard.analysis.comparison.grid import width_text
 from steelyard.analysis.comparison.settings import settings_of
 from steelyard.analysis.numbers import count_text, interval_text, p_text, score_title, verdict_words
-from steelyard.errors import ConfigError, did_you_mean
+from steelyard.errors import ConfigError
 from steelyard.report.charts.plots import MOST_LINKED, ScatterChart, ScatterPoint
 from steelyard.report.page_runs import run_labels
 from steelyard.report.section import Section
@@ -48,10 +48,8 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             raise ConfigError("choose a baseline and at least one other run: /compare?a=ID&b=ID")
         runs = [pages.run_of(ident) for ident in dict.fromkeys(idents)]
         refuse_unlike(runs)
-        second = request.query_params.get("second", "")
         chosen = request.query_params.getlist("columns")
-        _refuse_unknown_score(runs, second)
-        compared, scatters, section, rows = _computed(pages, runs, request.query_params.get("score") or None, second)
+        compared, scatters, section, rows = _computed(pages, runs, request.query_params.get("score") or None)
         summaries = [compared.baseline, *compared.others]
         return pages.page(
             request,
@@ -72,7 +70,6 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             grid_details=grid_details_section(compared.grid),
             lead=_lead(compared),
             facts=_facts(runs),
-            second=second,
             scores=sorted(shared := set.intersection(*({*run.score_order} for run in runs))),
             columns=change_columns(runs, shared, chosen, has_references=not rows or any(row.key for row in rows)),
             words=verdict_words(runs[0].score_infos.get(compared.score)),
@@ -105,14 +102,14 @@ Computed = tuple[Comparison, Mapping[str, ScatterChart | None], Section, tuple[C
 """A comparison, values of every sample for each other run, the section of all figures, and the changed samples."""
 
 
-def _computed(pages: Pages, runs: Sequence[Run], score: str | None, second: str) -> Computed:
+def _computed(pages: Pages, runs: Sequence[Run], score: str | None) -> Computed:
     def compute() -> Computed:
         compared = pages.comparison(runs, score)
-        scatters = {run.id: _scatter_of(pages, runs[0], run, compared.score, second) for run in runs[1:]}
+        scatters = {run.id: _scatter_of(pages, runs[0], run, compared.score) for run in runs[1:]}
         section = _without_repeats(comparison_section(compared, runs), [*map(settings_section, compared.pairs)])
         return compared, scatters, section, changed_rows(pages, runs, compared.pairs)
 
-    return pages.kept("shown comparison", runs, (score, second), compute)
+    return pages.kept("shown comparison", runs, score, compute)
 
 
 def refuse_unlike(runs: Sequence[Run]) -> None:
@@ -124,17 +121,6 @@ def refuse_unlike(runs: Sequence[Run]) -> None:
     if len(runs) < 2:
         raise ConfigError("a run cannot be compared with itself: choose another one")
     refuse_other_suites(runs)
-
-
-def _refuse_unknown_score(runs: Sequence[Run], second: str) -> None:
-    """Refuse a second score that a run does not have.
-
-    Raises:
-        ConfigError: with the nearest name.
-    """
-    for run in runs[1:] if second else ():
-        if second not in run.score_order:
-            raise ConfigError(f"run {run.id} has no score {second!r}{did_you_mean(second, list(run.score_order))}")
 
 
 def _without_repeats(section: Section, settings: Collection[Section]) -> Section:
@@ -233,39 +219,32 @@ def _versions(pages: Pages, datasets: OpenDatasets, baseline: Run, other: Run) -
     return pages.address(f"/data/{after.id}/diff", a=before.digest, b=after.digest)
 
 
-def _scatter_of(pages: Pages, baseline: Run, other: Run, score: str, second: str) -> ScatterChart | None:
-    """The chart of two runs on one score, or of two scores of the other run; None where a table shows as much.
+def _scatter_of(pages: Pages, baseline: Run, other: Run, score: str) -> ScatterChart | None:
+    """The chart of two runs on one score; None where a table shows as much.
 
     The points lead to the samples.
 
     Args:
         pages: make addresses.
-        baseline: on the x axis, for one score in two runs.
+        baseline: on the x axis.
         other: on the y axis; the run whose samples the points lead to.
-        score: on the x axis.
-        second: a further score of `other`, on the y axis; "" for the same score.
+        score: of both.
     """
     if max(baseline.done, other.done) > _MOST_SAMPLES:
         return None
     ids = {no: ident for ident, no in other.places().items()}
-    upright = _means(other, second or score, ids)
-    if second:
-        across = _means(other, score, ids)
-    else:
-        across = _means(baseline, score, {no: ident for ident, no in baseline.places().items()})
+    upright = _means(other, score, ids)
+    across = _means(baseline, score, {no: ident for ident, no in baseline.places().items()})
     pairs = {ident: (across[ident], value) for ident, value in upright.items() if ident in across}
     if not pairs or {value for pair in pairs.values() for value in pair} <= {0.0, 1.0}:
         return None
     info = other.score_infos.get(score)
     return ScatterChart(
-        f"{score_title(score)} and {score_title(second)} of {other.target}"
-        if second
-        else f"{score_title(score)} by sample",
-        score_title(score) if second else f"{baseline.target} (baseline)",
-        score_title(second) if second else other.target,
+        f"{score_title(score)} by sample",
+        f"{baseline.target} (baseline)",
+        other.target,
         tuple(_points(pages, other, pairs, baseline.id)),
-        None if second else _domain(other, score),
-        diagonal=not second,
+        _domain(other, score),
         lower_is_better=bool(info and info.lower_is_better),
     )
 

@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from types import MappingProxyType
 from typing import Final
 
 from steelyard.analysis.conditions import SIGNS, ConditionPart, condition_parts, quoted_name, quoted_value
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.people.marks import RunMarks
+from steelyard.report.run_texts import state_text
 from steelyard.store import Run
 
 STATES: Final = ("running", "finished", "interrupted", "broken")
-STATE_WORDS: Final[Mapping[str, str]] = MappingProxyType({"broken": "failed"})
-"""What a page calls a state, where it is not the state's own name."""
 _WORDS: Final = (*STATES, "failed", "errors", "archived", "baseline", "tagged")
 _TEXTS: Final = ("suite", "target", "id", "state", "tag")
 _NUMBERS: Final = ("done", "planned", "errors", "age")
@@ -65,7 +63,7 @@ class MarkedRun:
         if name == "tag":
             return self.marks.tags
         if name == "state":
-            return (self.state, STATE_WORDS.get(self.state, self.state))
+            return (self.state, state_text(self.state))
         own_texts = {"suite": run.suite, "target": run.target, "id": run.id}
         return (own_texts[name],) if name in own_texts else self.target_tag(name)
 

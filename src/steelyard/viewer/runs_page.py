@@ -16,10 +16,11 @@ from steelyard.analysis.judging_manifest import is_judging, sides_of
 from steelyard.analysis.numbers import count_text
 from steelyard.errors import ConfigError
 from steelyard.people.marks import NO_MARKS, RunMarks, baseline_refusal, baselines, read_marks
+from steelyard.report.run_texts import state_text
 from steelyard.store import Run
 from steelyard.viewer.pages import Pages, asks_for_file
 from steelyard.viewer.run_figures import COMPUTING, PATIENCE_S, BaselineDifference, RunFigures, stored_figures
-from steelyard.viewer.run_filter import STATE_WORDS, STATES, MarkedRun, completions, filtered
+from steelyard.viewer.run_filter import STATES, MarkedRun, completions, filtered
 
 _SHOWN: Final = 50
 """Runs on one page."""
@@ -114,7 +115,6 @@ def runs_routes(pages: Pages) -> list[Route]:
             "fault": fault,
             "waiting": any(row.figures is None or row.computing or row.people == COMPUTING for row in rows),
             "compared": any(row.difference for row in rows),
-            "state_words": STATE_WORDS,
             "found": len(matches),
             "total": len(listed),
             "hidden": sum(marked.marks.archived for marked in listed) if not given["archived"] else 0,
@@ -190,7 +190,7 @@ def _state_words(run: Run, state: str) -> str:
     counts = f"{run.done:,} of {run.planned:,}"
     if state == "finished":
         return f"stopped early, {counts}" if run.done < run.planned else ""
-    return f"{STATE_WORDS.get(state, state)}, {counts}"
+    return f"{state_text(state)}, {counts}"
 
 
 def _group(suite: str, rows: list[RunRow], listed: Sequence[MarkedRun]) -> RunGroup:

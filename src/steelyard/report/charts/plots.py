@@ -45,7 +45,6 @@ _LOOKS: Final = {
     "above": ("s2", "triangle-up"),
     "below": ("s1", "triangle-down"),
     "level": ("s5", "circle"),
-    "plain": ("s0", "circle"),
 }
 """Layer and shape of a point by its position relative to the diagonal."""
 
@@ -68,9 +67,8 @@ class ScatterChart:
         title: above the plot.
         across: name of the horizontal axis; `upright` of the vertical one.
         points: at least one.
-        domain: ends of both axes where they have the same scale; None takes each from its data.
-        diagonal: whether a point above or below the diagonal is better or worse: both axes are of one score.
-        lower_is_better: of that score.
+        domain: ends of both axes; None takes them from the data.
+        lower_is_better: of the score; a point above or below the diagonal is better or worse.
     """
 
     title: str
@@ -78,14 +76,11 @@ class ScatterChart:
     upright: str
     points: tuple[ScatterPoint, ...]
     domain: tuple[float, float] | None = None
-    diagonal: bool = False
     lower_is_better: bool = False
 
     @property
     def description(self) -> str:
         """The chart in words."""
-        if not self.diagonal:
-            return f"{len(self.points):,} samples: {self.across} horizontally, {self.upright} vertically"
         above = sum(point.y > point.x for point in self.points)
         below = sum(point.y < point.x for point in self.points)
         level = len(self.points) - above - below
@@ -93,8 +88,6 @@ class ScatterChart:
 
     def look(self, point: ScatterPoint) -> tuple[str, str]:
         """Layer and shape of a point: up is better, whatever the direction of the score."""
-        if not self.diagonal:
-            return _LOOKS["plain"]
         gain = (point.x - point.y) if self.lower_is_better else (point.y - point.x)
         return _LOOKS["above" if gain > 0 else "below" if gain < 0 else "level"]
 
@@ -106,15 +99,13 @@ def scatter_drawing(chart: ScatterChart, *, width: int) -> SvgDrawing:
         chart: what it shows.
         width: least width in pixels.
     """
-    across = AxisScale(*(chart.domain or _ends([point.x for point in chart.points])))
-    upright = AxisScale(*(chart.domain or _ends([point.y for point in chart.points])))
-    canvas = Canvas(width, room_of_figures(upright) + 8, 16)
-    down, bottom = _axes(canvas, chart, (across, upright), _PLOT)
-    if chart.diagonal:
-        ends = (canvas.across(across.share(end)) for end in (across.low, across.high))
-        line = SvgLine(next(ends), down(across.low), next(ends), down(across.high), 1.2, dashed=True)
-        canvas.add("quiet", line, order=0)
-    for kind, mark in _marks(chart, canvas, across, down):
+    scale = AxisScale(*(chart.domain or _ends([value for point in chart.points for value in (point.x, point.y)])))
+    canvas = Canvas(width, room_of_figures(scale) + 8, 16)
+    down, bottom = _axes(canvas, chart, (scale, scale), _PLOT)
+    ends = (canvas.across(scale.share(end)) for end in (scale.low, scale.high))
+    line = SvgLine(next(ends), down(scale.low), next(ends), down(scale.high), 1.2, dashed=True)
+    canvas.add("quiet", line, order=0)
+    for kind, mark in _marks(chart, canvas, scale, down):
         canvas.add(kind, mark, order=2)
     return canvas.drawing(chart.title, chart.description, bottom + _NAME)
 

@@ -111,8 +111,11 @@ def _all_pairs(comparison: Comparison) -> Section:
         for pair in comparison.all_pairs
     )
     caption = f"{score_title(comparison.score)}: every two of the runs over the samples that both have"
-    note = all_pairs_note(comparison.all_pairs)
-    return Section("All pairs", SectionTable(columns, rows, caption), notes=sentences([note], "conclusion"))
+    corrected = len(comparison.all_pairs) > len(comparison.pairs)
+    baseline = comparison.baseline.target
+    which = f"Against {baseline} the verdicts above decide: their p is corrected for fewer pairs." if corrected else ""
+    notes = (*sentences([all_pairs_note(comparison.all_pairs)], "conclusion"), *sentences([which]))
+    return Section("All pairs", SectionTable(columns, rows, caption), notes=notes)
 
 
 def _pair_columns(head: str, comparison: Comparison, *, corrected: bool) -> tuple[TableColumn, ...]:

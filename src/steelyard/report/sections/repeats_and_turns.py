@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from steelyard.analysis.intervals import Mean
 from steelyard.analysis.numbers import interval_text, score_phrase, score_title
 from steelyard.analysis.scores.score_summary_values import ScoreSummary, TurnSummary
 from steelyard.report.page_runs import PageRuns
-from steelyard.report.run_texts import value_cell
+from steelyard.report.run_texts import figure_cells, value_cell
 from steelyard.report.section import (
     Section,
     SectionTable,
@@ -29,8 +28,8 @@ def pass_rates_section(runs: PageRuns) -> Section:
         (
             TableCell(label),
             number_cell(rate.k),
-            *_cells(rate.at_least_one),
-            *_cells(rate.each),
+            *figure_cells(rate.at_least_one, share=True),
+            *figure_cells(rate.each, share=True),
             number_cell(rate.each.n),
         )
         for label, rate in of_runs
@@ -40,10 +39,6 @@ def pass_rates_section(runs: PageRuns) -> Section:
     note = Sentence("Means over samples with at least k repeats; intervals by bootstrap over samples.", level="page")
     notes = (note,) if rows else ()
     return Section("Repeats", SectionTable(columns, rows, caption), notes=notes, key="pass_rates")
-
-
-def _cells(mean: Mean) -> tuple[TableCell, TableCell]:
-    return value_cell(mean.value, share=True), TableCell(interval_text(mean.interval, share=True))
 
 
 _COUNTS: Final = ("not applicable", "unreadable", "refused")
