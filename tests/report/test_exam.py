@@ -63,7 +63,7 @@ def test_a_line_per_figure_and_a_cell_per_run(runs):
     assert figures["all 4 orders right"][1].startswith("0.0 %")
     assert figures["most frequent of 4 orders"][1].endswith("24 tied")
     assert figures["answer differs in 2 repeats"][0].startswith("0.0 %")
-    assert figures["to check by hand"] == ["20 replies, 20 unparsed", "82 replies, 82 inferred"]
+    assert figures["to check by hand"] == ["20 replies, 20 unreadable", "82 replies, 82 inferred"]
 
 
 def test_a_model_that_always_says_a_is_told_that_the_letter_matters(runs):
