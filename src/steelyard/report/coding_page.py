@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, percent_text
-from steelyard.people.code_scorer import CodeShare, Rate, TrialResult, code_shares, trial_result
+from steelyard.people.code_scorer import PATTERN, CodeShare, Rate, TrialResult, code_shares, trial_result
 from steelyard.people.codings import Coding, read_coding
 from steelyard.people.error_codes import CodeScorer, CodingState, ErrorCode, saturation
 from steelyard.report.charts.plots import CurveChart
@@ -132,7 +132,7 @@ class CodingPage:
 
     def _definitions(self) -> Section:
         rows = tuple(
-            text_row(code.name, code.id, _scorer_words(code.scorer), code.definition or "(no definition yet)")
+            text_row(code.name, code.id, scorer_words(code.scorer), code.definition or "(no definition yet)")
             for code in self.state.adopted
         )
         columns = columns_of("definition of", "id", "scorer", TableColumn("definition", "remark"))
@@ -158,11 +158,13 @@ def trial_verdicts(run: Run) -> dict[int, bool | None]:
     return verdicts
 
 
-def _scorer_words(scorer: CodeScorer | None) -> str:
+def scorer_words(scorer: CodeScorer | None) -> str:
+    """The state of a code's scorer, in words."""
     if scorer is None:
         return "none"
-    kind = "pattern" if "error_pattern" in scorer.config else "judge"
-    return f"{kind}, {'installed' if scorer.installed else 'tried' if scorer.run else 'not tried yet'}"
+    kind = "pattern" if PATTERN in scorer.config else "judge"
+    installed = f"installed by {scorer.installed}" if scorer.installed else ""
+    return f"{kind}, {installed or ('tried' if scorer.run else 'not tried yet')}"
 
 
 _FEWEST: Final = 5

@@ -30,10 +30,10 @@ from steelyard.people.codings import (
 )
 from steelyard.people.error_codes import LONGEST_DEFINITION, LONGEST_NAME, CodingState, ErrorCode, ErrorNote
 from steelyard.plain_json import digest_of
-from steelyard.report.coding_page import CodingPage, trial_section
+from steelyard.report.coding_page import CodingPage, scorer_words, trial_section
 from steelyard.scorers.judges.criteria import ErrorJudge, ErrorPattern
 from steelyard.types import Json
-from steelyard.viewer.codes_page import OpenCodings, scorer_words, writer_of
+from steelyard.viewer.codes_page import OpenCodings, writer_of
 from steelyard.viewer.forms import Form, author_of, number_of, typed_text
 from steelyard.viewer.pages import Pages
 
@@ -108,7 +108,7 @@ class _CodePages:
             others=[other for other in state.adopted if other.id != code.id],
             related=_related(state, code),
             score=score_name(code.name),
-            scorer=scorer_words(code),
+            scorer=scorer_words(code.scorer),
             is_pattern=code.scorer is not None and PATTERN in code.scorer.config,
             yaml=scorer_lines(code.scorer.config) if code.scorer else "",
             command=f"steelyard errors try {coding.id}/{code.id}",

@@ -17,7 +17,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from steelyard.errors import ConfigError
-from steelyard.people.code_scorer import PATTERN
 from steelyard.people.codings import (
     MOST_DRAWN,
     Coding,
@@ -30,7 +29,7 @@ from steelyard.people.codings import (
 )
 from steelyard.people.error_codes import LONGEST_DEFINITION, LONGEST_NAME, ErrorCode, EventKind
 from steelyard.people.queues import checked_rater
-from steelyard.report.coding_page import CodingPage, codes_section, saturation_chart
+from steelyard.report.coding_page import CodingPage, codes_section, saturation_chart, scorer_words
 from steelyard.report.run_texts import outcome_word
 from steelyard.store import Run
 from steelyard.viewer.forms import Form, author_of
@@ -159,7 +158,7 @@ class _CodesPages:
             deleted=page.deleted,
             drawn=_drawn(coding, {run.id: run.target for run in runs.values()}),
             errors=sum(counts.values()),
-            codes=[ListedCode(code, counts[code.id], scorer_words(code)) for code in state.adopted],
+            codes=[ListedCode(code, counts[code.id], scorer_words(code.scorer)) for code in state.adopted],
             section=codes_section(state, page.shares),
             saturation=saturation_chart(state),
             store_option=self.codings.store_option(),
@@ -241,16 +240,6 @@ def writer_of(request: Request, form: Form) -> str:
         ConfigError: there is none, or it is not a person's.
     """
     return checked_rater(form.get("author", "") or author_of(request))
-
-
-def scorer_words(code: ErrorCode) -> str:
-    """The state of a code's scorer, in words; "" without one."""
-    if code.scorer is None:
-        return ""
-    kind = "pattern" if PATTERN in code.scorer.config else "judge"
-    if code.scorer.installed:
-        return f"{kind}, installed by {code.scorer.installed}"
-    return f"{kind}, tried" if code.scorer.run else f"{kind}, to be tried"
 
 
 def _drawn(coding: Coding, targets: dict[str, str]) -> list[tuple[str, str]]:

@@ -256,12 +256,14 @@ def _result_json(result: ShownResult | None, index: WordIndex) -> list[Any]:
     return [[index(name) for name in result.columns], rows, result.total]
 
 
-def wrong_results_section(records: Iterable[Record], *, most: int = 2) -> Section:
+_MOST_WRONG: Final = 2
+
+
+def wrong_results_section(records: Iterable[Record]) -> Section:
     """The first wrong results of a run for Markdown: the reason, both queries line by line, and their rows.
 
     Args:
         records: of the run; read until there are enough wrong ones.
-        most: how many samples.
     """
     parts = []
     for record in records:
@@ -274,6 +276,6 @@ def wrong_results_section(records: Iterable[Record], *, most: int = 2) -> Sectio
         notes = tuple(Sentence(line, "item") for line in changed[:_MOST_CHANGED])
         title = f"{record.sample.id}: {score.reason}"
         parts.append(Section(title, _differing_rows(evidence), notes=notes, folded=True))
-        if len(parts) == most:
+        if len(parts) == _MOST_WRONG:
             break
     return Section("", parts=parts, key="wrong_results")
