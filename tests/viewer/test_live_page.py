@@ -96,7 +96,7 @@ def test_events_bring_what_changed_and_end_when_no_run_is_left(running, tmp_path
     assert body.endswith("event: ended\ndata: ended\n\n")
     text = text_of(page)
     assert "one has finished." in text
-    assert "two was interrupted: the budget of 100 calls is used up. Continue with steelyard resume" in text
+    assert "two was interrupted: the budget of 100 calls is used up. Resume with steelyard resume" in text
     assert "hx-sse:connect" not in page, "nothing is waited for any more"
 
 
@@ -156,7 +156,7 @@ def test_a_process_that_was_killed_is_told_from_one_that_runs(running, tmp_path)
         writer.abandon()  # the operating system does so for a process that is killed
     with serving(tmp_path / "s.db") as viewer:
         text = text_of(viewer.ask(f"/live/{writers[0].run.id}")[2])
-    assert "one , two were interrupted: the process ended before it was done. Continue with steelyard resume" in text
+    assert "one , two were interrupted: the process ended before it was done. Resume with steelyard resume" in text
 
 
 def test_failures_are_read_again_only_when_there_are_more(running):
