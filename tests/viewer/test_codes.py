@@ -429,7 +429,7 @@ def test_a_code_becomes_a_judge_that_waits_for_its_trial(viewer):
     assert f"steelyard errors try {ann.coding.id}/{source} --model MODEL --store " in page
     assert '\n      definition: "Names no \\"source\\""' in page
     assert "I have put it into a configuration" not in page
-    assert "judge, to be tried" in ann.ask(ann.base)[2]
+    assert "judge, not tried yet" in ann.ask(ann.base)[2]
     for change, said in (
         ({"definition": " "}, "definition: describe in words"),
         ({"score": "\x07"}, "name: a score has a printable name"),
