@@ -64,7 +64,7 @@ def test_an_empty_reply_may_have_been_right_or_cost_its_deduction(runs):
 def test_a_rule_on_points_is_on_their_share(runs):
     verdict = judge_gate({"points": ">= 0.6"}, [run.summary() for run in runs])
     assert [result.state for result in verdict.results] == ["holds", "fails"]
-    assert "70.0 %" in verdict.sentences[0]
+    assert "70.0 %" in verdict.results[0].sentence
 
 
 def test_two_runs_are_compared_by_their_points_and_not_by_their_questions(runs):

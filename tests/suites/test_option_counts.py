@@ -83,7 +83,7 @@ def test_rows_with_a_lost_option_are_left_out_where_bad_ones_are(tmp_path):
     files = sheet(tmp_path, FOUR, THREE, FOUR, ["a", "", "c", "d"])
     data = load_choice(SampleFiles(files.paths[0], skip_bad=True))
     assert [sample.input for sample in data.samples] == ["q0", "q2"]
-    assert (data.n, data.skipped, sum(data.key_histogram.values())) == (2, 2, 2)
+    assert (data.n, len(data.defects), sum(data.key_histogram.values())) == (2, 2, 2)
     assert [str(defect).partition(":")[0] for defect in data.defects] == [
         "exam.csv line 3 column E",
         "exam.csv line 5 column C",

@@ -198,7 +198,7 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle) -> tuple[R
         control.progress += [_progress(store, writer.run, planned) for writer in writers]
         if how.executor is not None:
             allowed = (how.environment, how.unsafe_sql, how.permits)
-            begun = BegunEvaluation(suite, store, how.store, evaluation, writers, plan, planned, quota, *allowed)
+            begun = BegunEvaluation(suite, store, how.store, evaluation, writers, planned, quota, *allowed)
             await how.executor.run(begun, control)
             return await _ended(store, evaluation)
         async with (

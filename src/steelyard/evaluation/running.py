@@ -317,7 +317,6 @@ class BegunEvaluation:
         where: its address as it was given, which may name a password by `${NAME}`.
         evaluation: its number.
         writers: of its unfinished runs, in order.
-        manifests: of each target's run.
         planned: records of each run.
         quota: budget, rates and prices of the whole evaluation.
         environment: values for `${NAME}` that this process's environment lacks.
@@ -330,7 +329,6 @@ class BegunEvaluation:
     where: str | Path | None
     evaluation: int
     writers: Sequence[RunWriter]
-    manifests: Mapping[str, Mapping[str, Any]]
     planned: int
     quota: Quota
     environment: Mapping[str, str]

@@ -186,7 +186,9 @@ def test_a_reason_in_place_of_a_comparison_is_undecided():
     gate = {"no_regression": {"solve_rate": 0.02}, "baseline": "latest"}
     told = judge_gate(gate, [new], compared={("new", "solve_rate"): "there is no run 'x'."})
     assert (told.exit_code, told.results[0].state) == (3, "undecided")
-    assert told.sentences == ("target-new: no_regression solve_rate 0.02 cannot be decided: there is no run 'x'.",)
+    assert [result.sentence for result in told.results] == [
+        "target-new: no_regression solve_rate 0.02 cannot be decided: there is no run 'x'."
+    ]
     assert judge_gate(gate, [new]).exit_code == 3, "nobody compared anything"
 
 

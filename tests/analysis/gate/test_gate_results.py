@@ -103,7 +103,7 @@ def test_a_run_that_is_not_finished_wins_over_everything(state):
     gate_verdict = judge_gate({"solve_rate": ">= 0.9"}, [run(1, 100), run(100, 100, state=state)])
     assert [result.state for result in gate_verdict.results] == ["fails", "broken"]
     assert gate_verdict.exit_code == 4
-    assert state in gate_verdict.sentences[1]
+    assert state in gate_verdict.results[1].sentence
 
 
 def test_no_rules_hold():
@@ -149,7 +149,7 @@ def test_a_rule_is_decided_on_records_that_could_be_scored(summary, bound, state
 def test_the_least_share_of_scored_records_can_be_set():
     rules = {"faithfulness": ">= 0.9", "min_scored": 0.5}
     assert judge_gate(rules, [faithful(10, 0, of_output=10)]).exit_code == 0
-    assert "10 of 20 records" in judge("faithfulness", ">= 0.9", faithful(10, 0, of_output=10)).sentences[0]
+    assert "10 of 20 records" in judge("faithfulness", ">= 0.9", faithful(10, 0, of_output=10)).results[0].sentence
     for share in (1.5, -0.1, "x", True, None):
         with pytest.raises(ConfigError, match="min_scored"):
             judge_gate({"min_scored": share}, [])
@@ -159,14 +159,14 @@ def test_an_unknown_score_names_the_known_ones():
     """Never an exception: a run that is paid for can be read, whatever rule it carries."""
     verdict = judge("solv_rate", ">= 0.5", run(1, 2))
     assert verdict.exit_code == 3
-    assert "the run has no score 'solv_rate': did you mean 'solve_rate'" in verdict.sentences[0]
-    assert "known: solve_rate" in judge("x", ">= 0.5", run(1, 2)).sentences[0]
+    assert "the run has no score 'solv_rate': did you mean 'solve_rate'" in verdict.results[0].sentence
+    assert "known: solve_rate" in judge("x", ">= 0.5", run(1, 2)).results[0].sentence
 
 
 def test_an_unknown_group_names_the_known_ones():
     verdict = judge("solve_rate[zzz]", ">= 0.5", run(1, 2))
     assert verdict.exit_code == 3
-    assert "no group 'zzz'; known: a, b" in verdict.sentences[0]
+    assert "no group 'zzz'; known: a, b" in verdict.results[0].sentence
 
 
 @pytest.mark.parametrize("bound", ["0.6", "=> 0.6", ">= high", ">= 0.6 0.7", "", ">= 60 %", 0.6, {"no": 1}, ">= nan"])
@@ -197,7 +197,7 @@ def test_a_rule_on_the_interval_never_contradicts_the_rule_on_the_value(operator
 
 def test_sentences_and_json_carry_the_numbers():
     gate_verdict = judge("solve_rate", ">= 0.7", run(60, 100))
-    assert gate_verdict.sentences == (
+    assert tuple(result.sentence for result in gate_verdict.results) == (
         "glm-4: solve_rate >= 0.7 does not hold (60.0 %, 95 % CI 50.2 to 69.1 %, n=100).",
     )
     plain = json.loads(json.dumps(json_value(gate_verdict), allow_nan=False))

@@ -140,11 +140,6 @@ class GateVerdict:
         states = {result.state for result in self.results}
         return next((code for state, code in _EXIT_CODES.items() if state in states), 0)
 
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """One per rule and run."""
-        return tuple(result.sentence for result in self.results)
-
     def json_fields(self) -> dict[str, Any]:
         """With the exit code."""
         return {"exit_code": self.exit_code, "results": self.results}

@@ -160,7 +160,6 @@ class ChoiceData:
 
     Args:
         samples: re-iterable; memory stays flat for files that stream.
-        skipped: rows left out for a defect; `load_choice` gives data with such rows only with `skip_bad`.
         defects: every defect found, in order.
         mapping: role -> column of the first table, as a person names it.
         key_histogram: how often each key occurs among the samples.
@@ -171,7 +170,6 @@ class ChoiceData:
     """
 
     samples: ChoiceSamples
-    skipped: int
     defects: tuple[Defect, ...]
     mapping: Mapping[str, str]
     key_histogram: Mapping[str, int]
@@ -245,7 +243,6 @@ def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> Choi
     keys = [key for position, key in enumerate(check.keys) if position in selected]
     return ChoiceData(
         ChoiceSamples(readings, frozenset(check.bad), selected, len(keys)),
-        len(check.bad),
         tuple(check.defects),
         readings[0].layout.describe(),
         dict(sorted(Counter(keys).items())),
