@@ -148,7 +148,6 @@ _BETWEEN_TEXTS: Final = re.compile(
     r"(?:\s?\([A-Z]\))?[^\w]{0,8}(?:\b(?:and|or|as well as)\b|"
     r"和|与|以及|及|或者?)[^\w]{0,8}|[^\w]{1,16}(?:\d[.)、]\s{0,3})?"
 )
-_BETWEEN_WITHIN: Final = 32
 _FEW_SIGNS: Final = re.compile(r"\W{0,2}")
 _ENTRY_MARK: Final = re.compile(r"\W{0,2}1[.)、]\s{0,3}")
 _SHOWN_LABEL: Final = re.compile(r"(?:\A|\n|[.!?:]\s{1,3})[ \t]{0,4}[\"'(\[]{0,2}(?P<letter>[A-Z])[).:\]]{1,2}\s{1,3}")
@@ -359,8 +358,6 @@ def _texts_from(page: ChoicePage, first: Quote) -> tuple[tuple[str, ...], int, i
     """The options whose texts follow each other from `first` on as a list, and their range: `iron, tin and lead`."""
     numbers, end = {first.option}, first.end
     for quote in page.quotes:
-        if quote.start > end + _BETWEEN_WITHIN:
-            break
         if quote.start >= end and _BETWEEN_TEXTS.fullmatch(page.text, end, quote.start):
             numbers.add(quote.option)
             end = quote.end

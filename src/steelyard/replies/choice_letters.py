@@ -37,8 +37,6 @@ MOST_MENTIONS: Final = 40
 """Limit of letters that are examined: it bounds the time for a reply that is full of them."""
 _LAST_MENTIONS: Final = 16
 """The last letters, in front of which a phrase is looked for; in 2,238 real replies eight are enough."""
-_MENTIONED_WITHIN: Final = 3_000
-"""Characters at the end in which they are looked for first."""
 _MOST_LINES: Final = 30
 _MOST_STOPS: Final = 2
 """Limit of follow-up questions that the model adds itself; an answer is looked for before each of them."""
@@ -272,11 +270,7 @@ def _without_retracted(page: ChoicePage, candidates: Sequence[Candidate], stop: 
 
 def _last_groups(text: str, begin: int, stop: int) -> list[tuple[int, int]]:
     """The positions of the last groups of letters between `begin` and `stop`."""
-    near = max(begin, stop - _MENTIONED_WITHIN)
-    spans = [match.span() for match in _GROUP.finditer(text, near, stop)]
-    if near > begin and len(spans) < _LAST_MENTIONS:
-        spans = [match.span() for match in _GROUP.finditer(text, begin, stop)]
-    return spans[-_LAST_MENTIONS:]
+    return [match.span() for match in _GROUP.finditer(text, begin, stop)][-_LAST_MENTIONS:]
 
 
 def _stands(page: ChoicePage, strength: Strength, letters: tuple[str, ...], start: int, end: int) -> bool:
@@ -490,8 +484,6 @@ def _elected(page: ChoicePage) -> Candidate | None:
     """The options that are to be chosen, where others are not: `A项正确，不当选；B项错误，当选`."""
     spans: _Spans = {}
     left_out: set[str] = set()
-    if "当选" not in page.text:
-        return None
     for match in islice(JOINT.finditer(page.text), MOST_MENTIONS):
         letters = letters_of(match.group())
         if letters and set(letters) <= set(page.labels):
