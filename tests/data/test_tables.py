@@ -247,6 +247,8 @@ def test_json_lists_and_lines_have_the_same_cells(tmp_path):
         ("a.jsonl", b"[" * 200_000 + b"\n", r"a\.jsonl: nested too deeply"),
         ("a.jsonl", b'{"q": "' + b"x" * 5_000_000 + b'"}\n', r"a\.jsonl:1: the line is longer than 4,000,000"),
         ("a.json", b'{"q": 1}', "expected a list of objects, but it holds an object"),
+        ("a.json", b'{"cases": [{"q": 1}], "scores": [{"s": 1}]}', "with the lists 'cases', 'scores'; save one"),
+        ("a.csv", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "git lfs pull"),
         ("a.json", b'[{"q": 1}, 2]', "entry 2: expected an object, but it is a number"),
         ("a.xlsx", b"question,answer\n", r"a\.xlsx is not an? \.xlsx workbook"),
         ("a.xlsx", b"PK\x03\x04 cut off", "damaged or cut off"),

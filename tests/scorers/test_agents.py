@@ -386,3 +386,15 @@ def test_counts_and_money_are_never_shown_as_a_rate_also_where_all_are_0_or_1():
     assert not differences["agent_calls"].unit
     assert not differences["forbidden_tools"].unit
     assert differences["tool_calls"].unit
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("reference_tool_calls", '[{"name": "add", "args": {"a": 1}}]'),
+        ("expected_tools", [{"name": "add", "description": None, "input_parameters": {"a": 1}}]),
+    ],
+)
+def test_expected_calls_are_read_as_other_tools_write_them(header, expected):
+    sample = Sample("1", "?", metadata={header: expected})
+    assert [ToolCalls()(sample, agent(call("add", a=made)))[0].value for made in (1, 2)] == [1.0, 0.0]

@@ -201,6 +201,8 @@ def _examine(path: Path, stamp: tuple[int, int]) -> TextFile:
     head = _head(path) if stamp[0] else b""
     if not head:
         raise DataError(f"{path.name} is empty")
+    if head.startswith(b"version https://git-lfs.github.com/spec/"):
+        raise DataError(f"{path.name} is a pointer of Git LFS, not the file itself, which `git lfs pull` brings")
     what = kind_of(head)
     if what and what not in _PAGES:
         raise DataError(f"{path.name} has the extension of a text file, but is {what}; give it the right extension")

@@ -191,6 +191,15 @@ def _unbroken(lettered: Mapping[int, Column], start: int) -> tuple[Column, ...]:
     return tuple(lettered[number] for number in range(start, last)) if last - start >= 2 else ()
 
 
+def is_called(header: str, role: str) -> bool:
+    """Whether a header is one of the names of a role.
+
+    >>> is_called("expected_tools", "tools"), is_called("tool", "tools")
+    (True, False)
+    """
+    return normalized(header) in _synonyms()[role]
+
+
 @cache
 def _synonyms() -> Mapping[str, Mapping[str, int]]:
     """Role -> word -> its rank."""

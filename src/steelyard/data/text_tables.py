@@ -133,7 +133,9 @@ def read_json_list(path: Path) -> Table:
     value = _finetune_rows(path.name, value) if _is_finetune_set(value) else _rows_in(value)
     if not isinstance(value, list):
         kind = _kind(value) + (f"; {_FRAME_ADVICE}" if _is_frame(value) else "")
-        raise DataError(f"{path.name}: expected a list of objects, but it holds {kind}")
+        names = [repr(key) for key, rows in value.items() if isinstance(rows, list)] if isinstance(value, dict) else []
+        several = f" with the lists {', '.join(names[:5])}; save one of them as a file" if len(names) > 1 else ""
+        raise DataError(f"{path.name}: expected a list of objects, but it holds {kind}{several}")
     rows = []
     for number, entry in enumerate(value, start=1):
         if not isinstance(entry, dict):

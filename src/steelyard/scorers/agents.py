@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
 
 from steelyard.constraints import Amount, ScoreName, TextList, Within
+from steelyard.data.headers import is_called
 from steelyard.errors import ConfigError, DataError, did_you_mean
 from steelyard.models.prices import Price, PriceTable, units
 from steelyard.prompts.agent_messages import USAGE, tokens_in
@@ -28,6 +29,11 @@ from steelyard.types import INLINE, LACKS, Output, Sample, Score, ScoreInfo, Sta
 Match = Literal["contains", "in_order", "same", "exact"]
 Arguments = Literal["equal", "contain"]
 _KEYS: Final = ("name", "arguments", "schema")
+_OF_OTHERS: Final = {"args": "arguments", "input_parameters": "arguments"}
+"""What Ragas and DeepEval call the arguments of a call."""
+_ABOUT: Final = frozenset({"description", "reasoning", "output"})
+"""What DeepEval stores of a call beside these; it is not compared."""
+_TOOLS: Final = "tools"
 _MOST_CALLS: Final = 500
 """Limit of calls to match: a trajectory with more would take seconds, and is not applicable."""
 
@@ -77,6 +83,7 @@ def _expected_call(call: Any, where: str) -> ExpectedCall:
         return ExpectedCall(call.strip())
     if not isinstance(call, Mapping) or not isinstance(call.get("name"), str) or not call["name"].strip():
         raise DataError(f"{where}: expected a tool's name, or {{name: ..., arguments: {{...}}}}, but got {call!r:.80}")
+    call = {_OF_OTHERS.get(key, key): value for key, value in call.items() if key not in _ABOUT}
     if unknown := [key for key in call if key not in _KEYS]:
         raise DataError(f"{where}: there is no key {unknown[0]!r}{did_you_mean(str(unknown[0]), _KEYS)}")
     arguments, schema = call.get("arguments"), call.get("schema")
@@ -121,7 +128,8 @@ class ToolCalls:
         expected: calls for every sample: names of tools, or `{name: search, arguments: {query: ...}}`, or
             `{name: search, schema: {...}}` with the JSON schema of the arguments. Empty: each sample has its own.
         key: of the samples' metadata with their calls, as a list or its JSON text; a sample without it is not
-            applicable, an empty list expects that no tool is called.
+            applicable, an empty list expects that no tool is called. `tools` may also be called as in Ragas and
+            DeepEval: `reference_tool_calls`, `expected_tools`.
         match: `contains`: each expected call was made, others may be; `in_order`: likewise, in that order; `same`:
             these calls and no others, in any order; `exact`: these calls and no others, in that order.
         arguments: `equal`: the arguments are equal to those expected; `contain`: those expected are among them.
@@ -140,7 +148,7 @@ class ToolCalls:
     stage_info: ClassVar[StageInfo] = StageInfo(name="tool_calls")
 
     expected: tuple[str | Mapping[str, Any], ...] = ()
-    key: str = "tools"
+    key: str = _TOOLS
     match: Match = "contains"
     arguments: Arguments = "equal"
 
@@ -188,7 +196,8 @@ class ToolCalls:
         """
         if self.expected:
             return expected_calls(self.expected, "expected")
-        value = sample.metadata.get(self.key)
+        named = (self.key, *(name for name in sample.metadata if self.key == _TOOLS and is_called(name, _TOOLS)))
+        value = next((sample.metadata[name] for name in named if sample.metadata.get(name) is not None), None)
         if value is None or (isinstance(value, str) and not value.strip()):
             return None
         where = f"sample {sample.id!r}: {self.key}"

@@ -187,6 +187,9 @@ def test_a_class_of_the_registry_becomes_a_scorer_over_its_own_samples(convert, 
 def test_a_graded_class_of_the_registry_is_converted_by_its_specification_or_named(convert):
     text = "x:\n  class: evals.elsuite.modelgraded.classify:ModelBasedClassify\n  args: {modelgraded_spec: %s}\n"
     assert convert(x__yaml=text % "closedqa")[0]["scorers"] == [{"guideline": "{{criteria}}"}]
+    new, _, notes = convert(x__yaml=text % "closedqa, modelgraded_spec_args: {criteria: Is it short?}")
+    assert new["scorers"] == [{"guideline": "Is it short?"}]
+    assert "modelgraded_spec_args" not in notes
     with pytest.raises(ConfigError, match=r"ModelBasedClassify battle: no scorer .*guideline") as raised:
         convert(x__yaml=text % "battle")
     assert raised.value.location.line == 2
@@ -232,6 +235,13 @@ report_evaluators: []
         assert part in notes
     for part in ("report_evaluators", "promptfoo", "defaultTest"):
         assert part not in notes
+
+
+def test_an_evaluator_without_its_argument_is_named(convert):
+    text = "cases: [{inputs: hi}]\nevaluators: [MaxDuration: {limit: 1}, LLMJudge: {rubric: is polite}]\n"
+    new, _, notes = convert(cases__yaml=text)
+    assert new["scorers"] == [{"guideline": "is polite"}]
+    assert "evaluator MaxDuration without seconds: no scorer stands for it" in notes
 
 
 def test_inputs_of_pydantic_evals_of_which_some_have_names_stay_whole(convert):

@@ -180,12 +180,17 @@ def convert_registry(root: Node) -> Converted:
     kind = str(given["class"]).rpartition(":")[2]
     scorer = _GRADED.get(str(arguments.get("modelgraded_spec"))) if kind == "ModelBasedClassify" else _CLASSES.get(kind)
     if scorer is None:
-        spec = arguments.get("modelgraded_spec", "")
+        named = f"{kind} {arguments.get('modelgraded_spec', '')}".strip()
         raise ConfigError(
-            f"{kind} {spec}: no scorer stands for it; write the criteria as guideline, rubric or g_eval, or a function",
+            f"{named}: no scorer stands for it; write the criteria as guideline, rubric or g_eval, or a function",
             node.entries["class"].node.location,
         )
-    for key in sorted(arguments.keys() - {"samples_jsonl", "modelgraded_spec", "eval_type", "max_tokens"}):
+    values = arguments.get("modelgraded_spec_args")
+    criteria = values.pop("criteria", "") if isinstance(values, Mapping) else ""
+    if criteria and scorer == _GRADED["closedqa"]:
+        scorer = {"guideline": str(criteria)}
+    known = {"samples_jsonl", "modelgraded_spec", "eval_type", "max_tokens"}
+    for key in sorted(arguments.keys() - known - ({"modelgraded_spec_args"} if not values else set())):
         notes.add(f"args.{key}", node)
     if kind == "FuzzyMatch":
         notes.add("that an expected answer which contains the output counts too", node)

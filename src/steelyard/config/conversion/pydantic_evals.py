@@ -50,7 +50,7 @@ _KINDS: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
     "Equals": lambda given: _equal(given.get("value")),
     _EXPECTED: lambda given: _equal(given.get("value")),
     "Contains": _contained,
-    "MaxDuration": lambda given: {"type": "latency", "threshold": 1000 * float(given.get("seconds") or 0)},
+    "MaxDuration": lambda given: {"type": "latency", "threshold": 1000 * float(given["seconds"])},
     "LLMJudge": lambda given: {"type": "llm-rubric", "value": given.get("rubric")},
 }
 
@@ -154,6 +154,8 @@ def _assertion(evaluator: Any, expected: Any = None) -> dict[str, Any]:
     name, given = _named(evaluator)
     if name == _EXPECTED:
         given = {"evaluation_name": given.get("evaluation_name"), "value": expected}
+    elif name in _KINDS and _FIRST[name] not in given:
+        return {"type": f"evaluator {name} without {_FIRST[name]}"}
     inner = [given[key] for key in ("assertion", "score") if isinstance(given.get(key), Mapping)]
     metrics = [part["evaluation_name"] for part in (given, *inner) if part.get("evaluation_name")]
     metric = {"metric": metrics[0]} if metrics else {}
