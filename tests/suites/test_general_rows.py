@@ -159,6 +159,18 @@ def test_a_column_with_the_name_of_a_key_of_ours_is_kept_under_another(read):
             "4",
         ),
         ({"question": "2 + 2?"}, {"answer": "4"}, "2 + 2?", "4"),
+        (
+            {"input": [{"type": "human", "data": {"content": "2 + 2?"}}]},
+            {"output": {"type": "ai", "data": {"content": "4", "tool_calls": []}}},
+            [{"role": "user", "content": "2 + 2?"}],
+            "4",
+        ),
+        (
+            {"q": {"role": "user", "content": "2?"}},
+            {"a": {"role": "assistant", "content": "4"}},
+            [{"role": "user", "content": "2?"}],
+            "4",
+        ),
         ({"question": "2 + 2?", "lang": "en"}, {"sum": 4}, {"question": "2 + 2?", "lang": "en"}, {"sum": 4}),
         ({"messages": [{"role": "user", "content": "2 + 2?"}]}, None, [{"role": "user", "content": "2 + 2?"}], None),
     ],

@@ -183,16 +183,19 @@ class OpenTable:
     def example(self, cell: Any, role: str) -> Any:
         """The value of an example of LangSmith, whose `inputs` are `{"question": "Why?"}`; any other cell unchanged.
 
-        That is its only text or list of messages; an object where there are several values. A CSV has it as JSON.
+        That is its only text, message or list of messages; an object where there are several values. A CSV has it as
+        JSON.
         """
         column = self.layout.column(role)
         if column is None or self.layout.headers.get(column, column) not in {"inputs", "outputs"}:
             return cell
         value = object_in(cell) if isinstance(cell, str) else cell
         parts = list(value.values()) if isinstance(value, Mapping) else ()
-        if len(parts) == 1 and isinstance(parts[0], str):
-            return parts[0].strip()
-        return parts[0] if len(parts) == 1 and messages_in(parts[0]) is not None else value or cell
+        only = parts[0] if len(parts) == 1 else None
+        if isinstance(only, str):
+            return only.strip()
+        messages = messages_in([only] if isinstance(only, Mapping) else only)
+        return value or cell if messages is None else messages
 
     def faults(self, row: Row) -> list[Defect]:
         """Errors that the spreadsheet itself shows in the cells that are read, and cells after the last column."""

@@ -67,11 +67,18 @@ def messages_in(cell: Any) -> list[Message] | None:
         value = value.get("messages")
     if isinstance(value, list) and all(isinstance(turn, Mapping) and turn.keys() >= _SHARED for turn in value):
         value = [{"role": _SPEAKERS.get(str(turn["from"])), "content": turn["value"]} for turn in value]
+    if isinstance(value, list) and all(isinstance(turn, Mapping) and _is_stored(turn) for turn in value):
+        value = [{**turn["data"], "type": turn["type"]} for turn in value]
     if _is_typed(value):
         return [plain_message(message) for message in value]
     if not is_messages(value):
         return None
     return [{key: part for key, part in message.items() if part is not None or key == "content"} for message in value]
+
+
+def _is_stored(turn: Mapping[str, Any]) -> bool:
+    """Whether a message is written as LangChain stores it, `{"type": "ai", "data": {"content": "Yes."}}`."""
+    return turn.keys() == {"type", "data"} and isinstance(turn["data"], Mapping)
 
 
 def _is_typed(value: Any) -> bool:
