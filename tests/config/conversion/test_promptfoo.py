@@ -345,6 +345,19 @@ def test_what_has_no_model_or_no_assertion_keeps_its_tests(convert):
         assert part in notes
 
 
+def test_code_may_name_a_value_of_its_row_and_what_a_prompt_sets_is_named(convert):
+    _, rows, notes = convert(
+        """
+prompts: [{raw: "{{q}}", config: {temperature: 1}}]
+providers: ['openai:small']
+defaultTest: {assert: [{type: javascript, value: output === context.vars.label}]}
+tests: [{vars: {q: a, label: "r\\"d"}}, {vars: {q: b, label: blue}}]
+"""
+    )
+    assert [row["checks"][0]["exact_match"] for row in rows] == ['r"d', "blue"]
+    assert "promptfooconfig.yaml:2: config of a prompt. Instead: parameters of a model" in notes
+
+
 def test_the_output_is_json_where_the_reply_has_a_schema_or_a_transform_parsed_it(convert):
     model = "{id: 'openai:small', config: {response_format: {type: json_schema, json_schema: {schema: {}}}}%s}"
     given = "prompts: ['{{q}}']\nproviders: [%s]\ntests: [{vars: {q: a}, assert: [%s]}]"

@@ -185,8 +185,8 @@ def convert_registry(root: Node) -> Converted:
             f"{named}: no scorer stands for it; write the criteria as guideline, rubric or g_eval, or a function",
             node.entries["class"].node.location,
         )
-    values = arguments.get("modelgraded_spec_args")
-    criteria = values.pop("criteria", "") if isinstance(values, Mapping) else ""
+    values = dict(arguments.get("modelgraded_spec_args") or {})
+    criteria = values.pop("criteria", "")
     if criteria and scorer == _GRADED["closedqa"]:
         scorer = {"guideline": str(criteria)}
     known = {"samples_jsonl", "modelgraded_spec", "eval_type", "max_tokens"}

@@ -94,7 +94,7 @@ def convert_promptfoo(root: Node, foreign: ForeignFiles) -> Converted:
     for key, value in root.entries.items():
         if key not in _READ:
             notes.add(_INSTEAD.get(key, key), value.key)
-    prompts, providers = read_prompts(root, foreign), read_providers(root, foreign, notes)
+    prompts, providers = read_prompts(root, foreign, notes), read_providers(root, foreign, notes)
     for name, value in settings(entry(root, "env")).items():
         if not (name.endswith("_BASE_URL") and str(value).rstrip("/") in repr(providers)):  # no model has this address
             notes.add(f"env.{name}. Instead: set it in the environment or in .env", root.entries["env"].key)
@@ -217,7 +217,8 @@ class _Conversion:
             names = [name for name in places if name in names_in(as_text(given.get("value")))]
             is_same = set(names_in(as_text(given.get("value")))) <= common
             is_read = str(given.get("type")).removeprefix("not-") in _BY_ROW or is_computed(as_text(given.get("value")))
-            if not is_same or (names and is_read):
+            # `context.vars.label` in code is the value of each row.
+            if not is_same or (names and is_read) or "context.vars" in as_text(given.get("value")):
                 continue
             # What decides nothing may be scored where it was switched off.
             is_scored = is_alike or given.get("weight") == 0

@@ -101,7 +101,8 @@ def check_of(assertion: Node, values: Mapping[str, Any], foreign: ForeignFiles, 
     else:
         value = _value(given.get("value"), values, foreign, assertion)
         if kind == "javascript":
-            scorer, negated = _javascript(value, given, output, negated=negated), False
+            code = _with_values(value, values) if isinstance(value, str) else value
+            scorer, negated = _javascript(code, given, output, negated=negated), False
         else:
             scorer = _of_output(_by_table(rule, given, value, assertion), output)
     if negated:
@@ -204,6 +205,15 @@ def _of_output(scorer: Any, output: Term) -> Any:
         return scorer
     path = "".join(f"[{key}]" if isinstance(key, int) else f".{json.dumps(key)}" for key in output.path)
     return {**_as_mapping(scorer), "of": path.removeprefix(".") or "@"}
+
+
+def _with_values(code: str, values: Mapping[str, Any]) -> str:
+    """Code in which `context.vars.label` is the value of the row."""
+    return re.sub(
+        r"\bcontext\.vars\.(\w+)",
+        lambda name: json.dumps(values[name[1]], ensure_ascii=False) if name[1] in values else name[0],
+        code,
+    )
 
 
 def _javascript(code: Any, given: Mapping[str, Any], output: Term, *, negated: bool) -> Any:

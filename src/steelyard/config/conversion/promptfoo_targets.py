@@ -99,7 +99,7 @@ def slug(text: str, taken: Sequence[str], fallback: str) -> str:
     return next(name for name in names if name not in taken)
 
 
-def read_prompts(root: Node, foreign: ForeignFiles) -> list[ForeignPrompt]:
+def read_prompts(root: Node, foreign: ForeignFiles, notes: Notes) -> list[ForeignPrompt]:
     """All prompts, each of a file with several apart.
 
     Raises:
@@ -111,6 +111,9 @@ def read_prompts(root: Node, foreign: ForeignFiles) -> list[ForeignPrompt]:
             (str(key), str(plain(prompt_entry.node)), prompt_entry.key) for key, prompt_entry in given.entries.items()
         ]
     else:
+        for node in elements(given):
+            for key in sorted(settings(node).keys() - {"raw", "id", "label", "display"}):
+                notes.add(f"{key} of a prompt. Instead: parameters of a model, or a target", node)
         named = [(entry(node, "raw", "id"), entry(node, "label"), node) for node in elements(given)]
         nodes = [(str((text or at).value), str(plain(label)) if label else "", at) for text, label, at in named]
     prompts: list[ForeignPrompt] = []
