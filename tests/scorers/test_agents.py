@@ -117,7 +117,7 @@ def test_each_sample_may_bring_its_calls_as_a_list_or_as_json_text():
         (7, "expected a list"),
         ([7], "call 1: expected a tool's name"),
         ([{"arguments": {}}], "call 1: expected a tool's name"),
-        ([{"name": "a", "args": {}}], "there is no key 'args'"),
+        ([{"name": "a", "parms": {}}], "there is no key 'parms'"),
         ([{"name": "a", "arguments": [1]}], "arguments: expected a mapping"),
         ([{"name": "a", "schema": {"type": "nothing"}}], "schema"),
         ([{"name": "a", "schema": {}, "arguments": {}}], "not both"),
