@@ -77,6 +77,13 @@ def test_json_that_is_nested_too_deep_is_damage_like_any_other(kind):
         from_json(text if kind is str else text.encode())
 
 
+def test_so_many_values_that_they_fill_the_memory_are_damage_and_a_long_text_is_not():
+    for data in (b"[" + b"[]," * 2_600_000 + b"[]]", b"[" + b'"a",' * 2_600_000 + b"1]"):
+        with pytest.raises(ValueError, match="more than 5,000,000 values"):
+            from_json(data)
+    assert len(from_json(b'["\\"' + b"1,[{" * 2_000_000 + b'"]')[0]) == 8_000_001
+
+
 def test_a_value_is_its_fields_all_the_way_down():
     value = Pair(
         {1: Interval(0.25, np.float64(0.5)), "at": date(2026, 3, 1)}, (Mood.GLAD, np.int64(3), np.array([1.5]))

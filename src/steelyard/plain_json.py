@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -12,9 +13,14 @@ from datetime import date, time
 from decimal import Decimal
 from enum import Enum
 from hashlib import blake2b
+from itertools import islice
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
+
+_MOST_PARTS: Final = 5_000_000
+"""Texts, commas and opening brackets of one value; each takes up to 100 bytes. A table of 2,000,000 cells is below."""
+_PART: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[,\[{]', re.DOTALL)
 
 
 def to_json(value: Any) -> bytes:
@@ -30,10 +36,15 @@ def from_json(data: bytes | str) -> Any:
     """Parse JSON that `to_json` wrote, or that somebody else has put in its place.
 
     Raises:
-        ValueError: it is no JSON, or nested too deep to be read.
+        ValueError: it is no JSON, nested too deep to be read, or of so many values that they would fill the memory.
     """
+    text = data.decode("utf-8", "surrogatepass") if isinstance(data, bytes) else data
+    # Most of the marks may stand in texts, as in a table that a model wrote.
+    marks = sum(map(text.count, ',[{"')) if len(text) > _MOST_PARTS else 0
+    if marks > _MOST_PARTS and any(islice(_PART.finditer(text), _MOST_PARTS, None)):
+        raise ValueError(f"it holds more than {_MOST_PARTS:,} values")
     try:
-        return json.loads(data.decode("utf-8", "surrogatepass") if isinstance(data, bytes) else data)
+        return json.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
 

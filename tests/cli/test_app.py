@@ -68,7 +68,8 @@ def test_a_defect_of_ours_is_told_without_a_traceback(steelyard, write, says, mo
     steelyard("run", write({"a": says()}), code=0)
     monkeypatch.setattr(read_commands, "_row", broken)
     result = steelyard("runs", "--json", code=4)
-    assert result.err == "error: ZeroDivisionError: by\\x1b[31mhand (this is a defect; --debug shows where)\n"
+    hint = "this is a defect, or the store is damaged: steelyard verify; --debug shows where"
+    assert result.err == f"error: ZeroDivisionError: by\\x1b[31mhand ({hint})\n"
 
 
 def unread(*arguments, both=False):

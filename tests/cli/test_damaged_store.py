@@ -90,7 +90,7 @@ def test_what_hangs_on_a_damaged_score_counts_it_in_a_place_of_its_own(steelyard
 
 
 @pytest.mark.usefixtures("stored")
-@pytest.mark.parametrize("text", ["{", "[]", ""])
+@pytest.mark.parametrize("text", ["{", "[]", "", '{"options": "x"}', '{"stages": {}}'])
 def test_a_damaged_manifest_is_named_with_its_run(steelyard, text):
     damage(f"UPDATE run SET manifest = '{text}' WHERE num = 1")
     assert "a " in steelyard("runs", code=0).out
@@ -151,6 +151,21 @@ def test_wherever_a_file_is_damaged_no_command_ends_in_a_traceback(steelyard):
             assert result.code in {0, 2, 4}
             assert "Traceback" not in result.err
             assert "this is a defect" not in result.err
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize("counter", ["calls = X'00FF'", "money = 'x'", "stage = 100"])
+def test_a_counter_that_is_no_number_is_damage_and_no_defect(steelyard, counter):
+    damage(f"UPDATE stage SET {counter} WHERE run = 1")
+    for command in (("show", "a"), ("show", "a", "--json"), ("compare", "a", "b")):
+        assert steelyard(*command, code=4).err.startswith("error: the store is damaged: ")
+    assert "stage 0 counts other" in steelyard("verify", code=4).out
+
+
+@pytest.mark.usefixtures("stored")
+def test_the_names_of_other_runs_are_not_read(steelyard):
+    damage("INSERT INTO word (text) VALUES (CAST(X'FF' AS TEXT))")
+    assert "line:1" in steelyard("show", "a", "--only", "all", code=0).out
 
 
 @pytest.mark.usefixtures("stored")

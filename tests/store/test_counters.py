@@ -15,7 +15,7 @@ from steelyard.models.base import Fault
 from steelyard.models.limits import Retry
 from steelyard.models.scripted import Scripted
 from steelyard.scorers.lexical import ExactMatch
-from steelyard.store.counters import running_scores
+from steelyard.store.counters import CountRetry, running_score
 from steelyard.store.records import pack_sample
 from steelyard.types import Failure, ScoreInfo
 
@@ -24,7 +24,8 @@ SAMPLES = [Sample(f"q{no}", f"Question {no}?", str(no), metadata={"code": no, "o
 
 def sums_of(store, run):
     with store.reading() as connection:
-        return running_scores(connection, run.num)
+        sums = {name: running_score(connection, run.num, name) for name in ("right", "length")}
+    return {name: score for name, score in sums.items() if score != RunningScore()}
 
 
 def record(no, value, *, failed=False):
@@ -114,6 +115,10 @@ def test_attempts_that_were_sent_again_are_counted_by_model_and_fault(where):
     assert run.state == "finished"
     with Store(where) as store:
         consumed = store.consumption(run.evaluation)
+        store.writer.change(
+            lambda batch: CountRetry.apply(batch, [CountRetry(run.evaluation, f"m{n}", "late") for n in range(200)])
+        )
+        assert len(store.consumption(run.evaluation).retries) == 100
     assert list(consumed.retries.items()) == [(("slow-model", "rate_limit"), 20), (("slow-model", "server"), 2)]
 
 

@@ -482,6 +482,16 @@ def test_a_scorer_that_was_tried_shows_what_it_finds_and_is_installed_by_a_perso
     assert "Not tried yet" in plain(ann.ask(f"{ann.base}/c/{source}")[2])
 
 
+def test_a_stored_scorer_that_is_none_is_not_shown_to_be_copied(viewer):
+    ann, (source, _), _ = coded(viewer)
+    ann.change(source, do="pattern", score="any_letter", pattern="answer is")
+    change = "UPDATE event SET body = replace(body, 'error_pattern', 'command') WHERE body LIKE '%error_pattern%'"
+    viewer.store.writer.change(lambda batch: batch.connection.execute(change))
+    status, _, page = ann.ask(f"{ann.base}/c/{source}")
+    assert (status, "command:" in page) == (404, False)
+    assert "a code&#39;s scorer is one of" in page
+
+
 def test_nothing_is_written_where_the_viewer_is_to_read_only(file, tmp_path):
     path = shutil.copy(file, tmp_path)
     with Store(path) as store, serving(path, read_only=True) as viewer:

@@ -175,7 +175,8 @@ def _explain(error: Exception, *, debug: bool) -> None:
     if isinstance(error, SteelyardError):
         message = visible(str(error))
     else:
-        message = visible(f"{type(error).__name__}: {bounded(str(error))} (this is a defect; --debug shows where)")
+        hint = "this is a defect, or the store is damaged: steelyard verify; --debug shows where"
+        message = visible(f"{type(error).__name__}: {bounded(str(error))} ({hint})")
     if debug:
         print(visible("".join(traceback.format_exception(error))), file=sys.stderr)  # noqa: T201  # asked for
     print(f"error: {message}", file=sys.stderr)  # noqa: T201  # the message of a failed command

@@ -43,7 +43,7 @@ from steelyard.session.secrets import Secrets, references
 from steelyard.session.session import Session
 from steelyard.sql.sandbox import Permit, Sandbox, permits_of
 from steelyard.store import NewRun, Run, RunWriter, Store
-from steelyard.store.counters import running_scores
+from steelyard.store.counters import running_score
 from steelyard.store.ended_runs import remember_calls, remember_figures
 from steelyard.store.reading.search import index_run
 from steelyard.store.store import new_id
@@ -253,7 +253,7 @@ def _progress(store: Store, run: Run, planned: int) -> Progress:
     progress = Progress(run.target, planned, run.done, before=run.done, score=score, info=run.score_infos.get(score))
     if run.done:
         with store.reading() as connection:
-            progress.running = running_scores(connection, run.num).get(score, progress.running)
+            progress.running = running_score(connection, run.num, score)
     return progress
 
 

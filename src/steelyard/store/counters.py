@@ -15,11 +15,12 @@ from typing import Any, ClassVar, Final, NamedTuple
 from steelyard.analysis.model_calls import FrameworkUsage, StageCost
 from steelyard.analysis.numbers import money_text
 from steelyard.analysis.scores.score_infos import RunningScore
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, StoreError
 from steelyard.models.prices import Spent, units
 from steelyard.plain_json import field_values
 from steelyard.prompts.agent_messages import reported_usage
 from steelyard.store.database import schema
+from steelyard.store.database.backend import REPAIR_HINT
 from steelyard.store.database.connection import Connection
 from steelyard.store.writer import Batch, Operation
 from steelyard.types import OUTCOMES, Output
@@ -85,11 +86,25 @@ def stage_costs(connection: Connection, run: int, stages: Sequence[str]) -> tupl
         connection: to the store.
         run: the run's number.
         stages: names by number, the target first.
+
+    Raises:
+        StoreError: a counter is damaged.
     """
     query = "SELECT currency FROM evaluation WHERE num = (SELECT evaluation FROM run WHERE num = :run)"
     currency = connection.execute(query, {"run": run}).scalar() or ""
-    rows = connection.execute("SELECT * FROM stage WHERE run = :run ORDER BY stage", {"run": run}).mappings()
-    return tuple(_stage_cost(row, stages[row["stage"]], currency) for row in rows)
+    costs = []
+    for row in connection.execute("SELECT * FROM stage WHERE run = :run ORDER BY stage", {"run": run}).mappings():
+        _check_counters(row.values(), run)
+        if not 0 <= row["stage"] < len(stages):
+            raise StoreError(f"the store is damaged: run number {run} has no stage {row['stage']}. {REPAIR_HINT}")
+        costs.append(_stage_cost(row, stages[row["stage"]], currency))
+    return tuple(costs)
+
+
+def _check_counters(values: Iterable[Any], run: int) -> None:
+    """Refuse what a damaged SQLite file may hold in the place of a number."""
+    if not all(isinstance(value, int | float) for value in values):
+        raise StoreError(f"the store is damaged: a counter of run number {run} is not a number. {REPAIR_HINT}")
 
 
 def _stage_cost(row: Mapping[str, Any], name: str, currency: str) -> StageCost:
@@ -148,11 +163,13 @@ def count_scores_again(batch: Batch, run: int) -> None:
     batch.connection.execute(_COUNT_AGAIN, {"run": run})
 
 
-def running_scores(connection: Connection, run: int) -> dict[str, RunningScore]:
-    """Score -> its sums over the records so far."""
-    query = f"SELECT w.text, {', '.join(_SUMS)} FROM running_score s JOIN word w ON w.num = s.name WHERE s.run = :run"
-    rows = connection.execute(query, {"run": run}).tuples()
-    return {name: RunningScore(*sums) for name, *sums in rows}
+def running_score(connection: Connection, run: int, score: str) -> RunningScore:
+    """The sums of a score over the records so far; zeros where no record has it."""
+    query = f"""SELECT {", ".join(_SUMS)} FROM running_score
+        WHERE run = :run AND name = (SELECT num FROM word WHERE text = :score)"""
+    sums = next(connection.execute(query, {"run": run, "score": score}).tuples(), ())
+    _check_counters(sums, run)
+    return RunningScore(*sums)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +200,7 @@ class Consumption(NamedTuple):
     Args:
         spent: calls, tokens, money and time that were booked; zeros where neither a budget nor prices are set.
         currency: of the money.
-        retries: (model, kind of fault) -> attempts that failed and were sent again; most first.
+        retries: (model, kind of fault) -> attempts that failed and were sent again; the first 100, most first.
     """
 
     spent: Spent
@@ -195,7 +212,7 @@ def consumption(connection: Connection, evaluation: int) -> Consumption:
     """What an evaluation has spent so far."""
     values = {"num": evaluation}
     row = connection.execute("SELECT * FROM evaluation WHERE num = :num", values).first()
-    query = "SELECT * FROM retry WHERE evaluation = :num ORDER BY n DESC, model, fault"
+    query = "SELECT * FROM retry WHERE evaluation = :num ORDER BY n DESC, model, fault LIMIT 100"
     retries = {(row.model, row.fault): row.n for row in connection.execute(query, values)}
     spent, currency = Spent(), ""
     if row is not None:

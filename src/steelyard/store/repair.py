@@ -274,6 +274,7 @@ class _RunCheck:
         for number, stage in enumerate(self._run.stages):
             of_stage, stored = counted.get(stage, Counter()), rows.get(number, {})
             wrong = [name for name in _STAGE_COUNTERS if stored.get(name, 0) != of_stage[name]]
+            wrong += [name for name, value in stored.items() if name not in wrong and not isinstance(value, int)]
             if wrong:
                 self._add(f"stage {number} counts other {', '.join(wrong).replace('_', ' ')} than its records hold")
 

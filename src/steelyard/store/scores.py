@@ -151,11 +151,10 @@ class PlacedScore(NamedTuple):
 
 def scored_names(connection: Connection, run: StoredRun) -> list[str]:
     """Names of the scores that records of a run have, in order of first appearance."""
-    query = f"""SELECT name, MIN({_PLACE}) AS first FROM score WHERE run = :run AND scoring_version = :scoring_version
-        GROUP BY name ORDER BY first, name"""
-    words = words_of(connection)
+    query = f"""SELECT (SELECT text FROM word WHERE num = name), MIN({_PLACE}) AS first FROM score
+        WHERE run = :run AND scoring_version = :scoring_version GROUP BY name ORDER BY first, name"""
     rows = connection.execute(query, {"run": run.num, "scoring_version": run.scoring_version}).tuples()
-    return [words[name] for name, _ in rows if name in words]
+    return [name for name, _ in rows if name is not None]
 
 
 def words_of(connection: Connection) -> dict[int, str]:

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from steelyard.analysis.scores.score_infos import score_infos
 from steelyard.analysis.scores.score_summary_values import RunState
-from steelyard.store.database.backend import read_json
+from steelyard.errors import StoreError
+from steelyard.store.database.backend import REPAIR_HINT, read_json
 from steelyard.store.database.connection import Connection
 from steelyard.store.open_store import OpenStore
 from steelyard.types import ScoreInfo
+
+_KINDS: Final[Mapping[str, type]] = {
+    **dict.fromkeys(("gate", "options", "samples", "score_infos", "scorers", "tags"), dict),
+    **dict.fromkeys(("notes", "scores", "stages"), list),
+}
+"""Of the values of a manifest: wherever one is read it is taken for what was written."""
 
 
 class StoredRun:
@@ -110,4 +117,9 @@ def read_manifest(connection: Connection, row: Any) -> Mapping[str, Any]:
 
 
 def _first_manifest(row: Any) -> Mapping[str, Any]:
-    return read_json(row.manifest, f"the manifest of run {row.id} ({row.target})")
+    what = f"the manifest of run {row.id} ({row.target})"
+    manifest = read_json(row.manifest, what)
+    for key, kind in _KINDS.items():
+        if not isinstance(manifest.get(key, kind()), kind):
+            raise StoreError(f"{what} is damaged: {key!r} is {type(manifest[key]).__name__}. {REPAIR_HINT}")
+    return manifest

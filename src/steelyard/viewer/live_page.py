@@ -24,13 +24,13 @@ from starlette.routing import Route
 
 from steelyard.analysis.model_calls import StageCost
 from steelyard.analysis.numbers import cost_text, duration_text, money_text, rate_text, score_phrase, value_text
-from steelyard.analysis.scores.score_infos import RunningScore, headline_score
+from steelyard.analysis.scores.score_infos import headline_score
 from steelyard.errors import SteelyardError, StoreError
 from steelyard.models.prices import units
 from steelyard.report.progress import BudgetUse, budget_use, retry_text
 from steelyard.report.run_texts import one_line
 from steelyard.store import Run, Store
-from steelyard.store.counters import running_scores, stage_costs
+from steelyard.store.counters import running_score, stage_costs
 from steelyard.store.ended_runs import money_of
 from steelyard.store.worker_rows import WorkerRow, workers_of
 from steelyard.viewer.pages import Pages
@@ -199,7 +199,7 @@ class LiveWatch:
         first_seen = self._first_seen.setdefault(run.num, run)
         name = headline_score(first_seen.manifest)
         with self._store.reading() as connection:
-            score = running_scores(connection, run.num).get(name, RunningScore())
+            score = running_score(connection, run.num, name)
             stages = stage_costs(connection, run.num, first_seen.stages)
         info = first_seen.score_infos.get(name)
         mean = score.mean(info)

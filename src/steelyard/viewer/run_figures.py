@@ -17,13 +17,13 @@ from typing import Any, Final
 from steelyard.analysis.comparison.compare_runs import headline_difference
 from steelyard.analysis.comparison.comparison_values import Verdict
 from steelyard.analysis.numbers import cost_text, interval_text, seconds_text, signed_text, value_text
-from steelyard.analysis.scores.score_infos import RunningScore, headline_score
+from steelyard.analysis.scores.score_infos import headline_score
 from steelyard.analysis.summary.run_summary import summarize_run
 from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.errors import SteelyardError, StoreError
 from steelyard.report.run_texts import people_say
 from steelyard.store import Run
-from steelyard.store.counters import running_scores
+from steelyard.store.counters import running_score
 from steelyard.store.ended_runs import Latency, ListFigures, compute_figures, read_figures, store_figures
 from steelyard.store.reading.run_reading import label_state
 
@@ -185,7 +185,7 @@ def _counted_figures(run: Run) -> RunFigures:
     """The figures of a run from its counters, without an interval: it would tempt to stop when it looks good."""
     name = headline_score(run.manifest)
     with run.store.reading() as connection:
-        score = running_scores(connection, run.num).get(name, RunningScore())
+        score = running_score(connection, run.num, name)
     info = run.score_infos.get(name)
     value, share = score.mean(info), score.is_share(info)
     tokens = run.row.input_tokens, run.row.output_tokens

@@ -18,7 +18,7 @@ from steelyard.errors import ConfigError, ModelError, StoreError
 from steelyard.evaluation.running import RESUMABLE, BegunEvaluation, RunHandle
 from steelyard.models.budget import used_up
 from steelyard.store import Run, RunWriter, Store
-from steelyard.store.counters import consumption, running_scores
+from steelyard.store.counters import consumption, running_score
 from steelyard.store.leases import (
     add_leases,
     close_leases,
@@ -355,7 +355,7 @@ class Leader:
                     progress.last_error = last_error(run)
                 progress.done, progress.errors, progress.from_journal = run.done, run.errors, run.from_journal
                 progress.input_tokens, progress.output_tokens = run.row.input_tokens, run.row.output_tokens
-                progress.running = running_scores(connection, run.num).get(progress.score, progress.running)
+                progress.running = running_score(connection, run.num, progress.score)
             spent = consumption(connection, self.begun.evaluation)
             rows = workers_of(connection, self.begun.evaluation)
         if rows:

@@ -109,8 +109,8 @@ def counted_texts(data: RunData, key: str, names: Iterable[str], outcome: RowOut
         names: scores that count.
         outcome: only scores with it; None is all but errors.
     """
-    columns = data.scores
-    known = [code for code, name in enumerate(columns.names) if name in {*names}]
+    columns, counting = data.scores, {*names}
+    known = [code for code, name in enumerate(columns.names) if name in counting]
     counted = columns.outcome != CODES["error"] if outcome is None else columns.outcome == CODES[outcome]
     rows = np.flatnonzero(np.isin(columns.name, known) & counted)
     texts: dict[str, int] = {}

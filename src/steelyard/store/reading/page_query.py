@@ -136,7 +136,6 @@ class RecordQuery:
         self._connection = connection
         self._run = run
         self._against = against
-        self._words: Mapping[str, int] = dict(connection.execute("SELECT text, num FROM word").tuples())
         self._values: dict[str, Any] = {"run": run.num, "scoring_version": run.scoring_version}
         self._conditions = ["r.run = :run"]
         self._with_samples = False
@@ -318,7 +317,9 @@ class RecordQuery:
 
     def _number(self, score: str) -> int:
         """The number of a score's name; -1 of one that no record has."""
-        return int(self._words.get(score, -1))
+        # Not all names at once: a store of a stranger may hold any number of them.
+        number = self._connection.execute("SELECT num FROM word WHERE text = :score", {"score": score}).scalar()
+        return -1 if number is None else int(number)
 
     def _bound(self, value: Any) -> str:
         name = f"value_{len(self._values)}"
