@@ -241,7 +241,9 @@ def length_figures(preferences: Preferences) -> tuple[tuple[str, str], ...]:
     if effect is None:
         return ()
     interval = f", 95 % CI {percent_limits(effect.longer_interval)}" if effect.longer_interval else ""
-    won = f"{effect.longer_won:,} of {count_text(effect.unequal, 'decided pair')}{interval}"
+    pairs = count_text(effect.unequal, "decided pair")
+    unequal = " of unequal length" if effect.unequal < preferences.tally.decided else ""
+    won = f"{effect.longer_won:,} of {pairs}{unequal}{interval}"
     controlled = f"{preferences.first} has {_rate_text(effect.controlled)}"
     if effect.with_difficulty:
         controlled += ", with the difficulty of the instruction in the model"
@@ -286,7 +288,8 @@ def _groups(preferences: Preferences) -> Section:
     wins = TableColumn(f"{preferences.first} wins", is_data=True)
     columns = columns_of("category", first, "tie", "inconsistent", second, wins, "95 % CI", "p", left_out)
     rows = tuple(_group_row(group) for group in preferences.groups)
-    caption = "By group; p is not corrected for the number of groups"
+    tested = any(group.p is not None for group in preferences.groups)
+    caption = "By group" + ("; p is not corrected for the number of groups" if tested else "")
     return Section("", SectionTable(columns, rows, caption), level="detail")
 
 
