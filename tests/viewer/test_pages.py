@@ -251,14 +251,27 @@ def test_a_wrong_address_is_answered_in_a_sentence(viewer, runs, path, says):
 
 def test_a_value_that_no_version_writes_is_told_on_the_page_without_a_traceback(stored, tmp_path, capfd):
     where = shutil.copyfile(stored, tmp_path / "s.db")
-    execute(where, "UPDATE run SET manifest = json_set(manifest, '$.options', 'text')")
+    execute(where, "UPDATE run SET manifest = json_set(manifest, '$.scorers.solve_rate', 5)")
     with Store(where) as store:
         run = store.runs()[0].id
     with serving(where) as served:
         status, _, page = served.ask(f"/run/{run}")
     assert status == 500
-    assert "AttributeError" in page
+    assert "this is a defect, or the store is damaged" in page
     assert "steelyard verify" in page
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_a_run_whose_manifest_is_damaged_is_not_saved_and_a_page_says_why(stored, tmp_path, capfd, form):
+    where = shutil.copyfile(stored, tmp_path / "s.db")
+    execute(where, "UPDATE run SET manifest = 'x'")
+    with Store(where) as store:
+        run = store.runs()[0].id
+    with serving(where) as served:
+        status, headers, page = served.ask(f"/export/{run}/{form}")
+    assert (status, "content-disposition" in headers) == (500, False)
+    assert "is damaged" in page
     assert "Traceback" not in capfd.readouterr().err
 
 

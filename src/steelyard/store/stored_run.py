@@ -16,7 +16,7 @@ from steelyard.store.open_store import OpenStore
 from steelyard.types import ScoreInfo
 
 _KINDS: Final[Mapping[str, type]] = {
-    **dict.fromkeys(("gate", "options", "samples", "score_infos", "scorers", "tags"), dict),
+    **dict.fromkeys(("options", "samples", "score_infos", "scorers", "tags"), dict),
     **dict.fromkeys(("notes", "scores", "stages"), list),
 }
 """Of the values of a manifest: wherever one is read it is taken for what was written."""

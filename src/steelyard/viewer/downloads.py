@@ -7,7 +7,7 @@ as there, all of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -56,12 +56,15 @@ def download_routes(pages: Pages) -> list[Route]:
             raise HTTPException(404, f"records are saved as {' or '.join(_TYPES)}")
         query = {name: request.query_params.get(name, "") for name in ("where", "search", "sort")}
         against = request.query_params.get("against", "")
-        # The first page is read before anything is sent, so that an invalid condition is answered by an error page.
+        # The first page is read before anything is sent, so that an invalid condition is answered by an error page; so
+        # is the first piece, for a run whose manifest is damaged.
         search = search_run(run, query["search"]) if query["search"] else ""
         records = _records(run, pages.run_of(against) if against else None, {**query, "search": search})
         name = f"{run.suite} {run.target} {run.id}{' filtered' if query['where'] or query['search'] else ''}"
         lines = csv(run, records=records) if form == "csv" else jsonl(run, records=records)
-        return StreamingResponse(_pieces(lines), media_type=_TYPES[form], headers=saved_as(f"{name}.{form}"))
+        pieces = _pieces(lines)
+        text = chain([next(pieces, "")], pieces)
+        return StreamingResponse(text, media_type=_TYPES[form], headers=saved_as(f"{name}.{form}"))
 
     return [
         Route("/save", report),
