@@ -112,7 +112,7 @@ def test_workers_decide_by_themselves_when_their_leader_and_one_of_them_are_kill
 
 
 def test_workers_name_the_budget_that_ends_an_early_stop_without_its_leader(tmp_path, on_server):
-    with ledger_server(tmp_path / "server", "--judge", "--latency-ms", "500") as server:
+    with ledger_server(tmp_path / "server", "--judge", "--latency-ms", "1500") as server:
         duel = write_duel(tmp_path, on_server, server.url, stop_when_decided=FULL, budget={"minutes": 0.4})
         run = duel.start("run", "exam.json", "--quiet", "--workers", "3")
         duel.until(lambda: duel.done() > 2)
