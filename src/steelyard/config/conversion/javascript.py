@@ -105,7 +105,7 @@ def term_of(code: str, output: Term = Term()) -> Term:
         NotReadError: it is none of the forms.
 
     >>> term_of("JSON.parse(output).answer.trim()")
-    Term(path=('answer',), case='', trimmed=True, counted='')
+    Term(path=('answer',), case='', trimmed=True, counted='', is_json=False)
     """
     match = re.fullmatch(_TERM, _expression(code))
     if match is None or (term := _term(match, output)).counted:
