@@ -28,6 +28,7 @@ async def answer(scope, receive, send):
     while (await receive()).get("more_body"):
         pass
     if scope["path"] == "/hold":
+        scope["app_held"].release()
         await asyncio.to_thread(scope["app_released"].wait, WAIT_S)
     body = bytes(1 << 24) if scope["path"] == "/large" else b"here"
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(body))]})
@@ -37,11 +38,11 @@ async def answer(scope, receive, send):
 
 
 @contextmanager
-def serving(released=None):
+def serving(released=None, held=None):
     """A server of such answers; gives what connects to it, and closes that at the end."""
 
     async def app(scope, receive, send):
-        await answer({**scope, "app_released": released}, receive, send)
+        await answer({**scope, "app_released": released, "app_held": held}, receive, send)
 
     listening = bound(ViewerOptions(port=0))
     address = listening[0].getsockname()[:2]
@@ -102,9 +103,11 @@ def test_connections_that_send_half_a_request_lock_nobody_out_while_they_stay(ha
 
 
 def test_requests_that_are_being_answered_are_never_closed_for_others():
-    released = threading.Event()
-    with serving(released) as connect:
+    released, held = threading.Event(), threading.Semaphore(0)
+    with serving(released, held) as connect:
         live = [connect(request("/hold")) for _ in range(20)]
+        # What the server has not read yet is as good as half a head.
+        assert all(held.acquire(timeout=WAIT_S) for _ in live)
         for _ in range(MANY):
             connect(HALF_HEAD)
         assert answered(connect(request())).endswith(b"here")
