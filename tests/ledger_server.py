@@ -103,7 +103,7 @@ def faulty(fault, wait, wire, *, streams):
 async def serve_one(ledger, reader, writer):
     head = await reader.readuntil(b"\r\n\r\n")
     if head.startswith(b"GET /ledger "):  # what was answered before is in the ledger by now
-        writer.write(http(200, b"{}"))
+        writer.write(http(200, json.dumps({"in_flight": ledger.in_flight}).encode()))
         return False
     length = next(
         int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")

@@ -10,11 +10,21 @@ import threading
 import pytest
 
 from steelyard import Record, Sample, Score
+from steelyard.errors import ModelError
 from steelyard.evaluation import Options, Suite
 from steelyard.models.limits import Limits, Retry
 from steelyard.store import NewRun, Store
-from steelyard.store.leases import LEASE_S, LeaseHolder, add_leases, close_leases, open_leases, plan_portion
+from steelyard.store.leases import (
+    LEASE_S,
+    LeaseHolder,
+    add_leases,
+    close_leases,
+    open_leases,
+    plan_portion,
+    stop_run,
+)
 from steelyard.types import Output
+from steelyard.workers.leading import LedExecution
 from steelyard.workers.leased_run import LeasedRun
 from steelyard.workers.shared_limits import SharedConcurrency
 from steelyard.workers.task import WorkerTask
@@ -149,3 +159,24 @@ def test_a_worker_that_asks_for_more_as_a_fetch_has_just_ended_goes_on(begun):
     thread.start()
     thread.join(30)
     assert begun_samples == list(range(8))
+
+
+def test_a_run_that_is_stopped_while_it_is_looked_at_ends_with_the_reason(begun, monkeypatch):
+    store, run = begun
+    suite = Suite("s", "custom", (), {"t": answer}, ())
+    execution = LedExecution(suite, PLAN, {run.id: 0})
+    used_up = ModelError("the budget is used up", kind="budget", ends_run=True)
+    reading = Store.reading
+
+    @contextlib.contextmanager
+    def stopped_after_the_first_look(self):
+        monkeypatch.setattr(Store, "reading", reading)
+        with reading(self) as connection:
+            yield connection
+        stop_run(store, run.num, PLAN, used_up)
+
+    monkeypatch.setattr(Store, "reading", stopped_after_the_first_look)
+    looks = [
+        execution.ended(store, [run], undone=ModelError("died", kind="interrupted", ends_run=True)) for _ in range(2)
+    ]
+    assert [str(stopped) for ends in looks for _, stopped in ends] == ["the budget is used up"]

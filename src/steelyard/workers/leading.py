@@ -158,6 +158,9 @@ class LedExecution:
             fatal: why all runs end now, done or not.
             undone: why a run has ended that lacks records.
         """
+        # Before the reasons: a run that is stopped in between has leases still, and ends at the next look.
+        with store.reading() as connection:
+            left = {run.id: leases_left(connection, run.num, self.plan) for run in runs}
         stops = self.stops(store, runs)
         if lead is not None and stops:
             # A decision needs both sides: the end of one run ends those that are open, as in one process.
@@ -166,8 +169,6 @@ class LedExecution:
                 if run.id not in stops and not lead.scheduler.is_decided(run.target):
                     stops[run.id] = error
                     stop_run(store, run.num, self.plan, error)
-        with store.reading() as connection:
-            left = {run.id: leases_left(connection, run.num, self.plan) for run in runs}
         ended = [run for run in runs if fatal is not None or not left[run.id]]
         if lead is not None:
             if len(ended) < len(runs):
