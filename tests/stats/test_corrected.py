@@ -79,10 +79,10 @@ def test_method_follows_from_counts_and_is_named():
     many = of_cells({(1, 1): 60, (0, 1): 12, (1, 0): 12, (0, 0): 60}, {1: 400, 0: 400})
     sure = of_cells({(1, 1): 60, (0, 1): 1, (1, 0): 1, (0, 0): 60}, {1: 400, 0: 400})
     assert (corrected_mean(few).method, corrected_mean(few).why) == (
-        "post-stratified", "33 labels of the rarer class, fewer than 40",
+        "post-stratified", "fewer than 40 labels of the rarer class: 33",
     )  # fmt: skip
     assert corrected_mean(many).method == "ppi++"
-    assert corrected_mean(sure).why == "1 labels in the rarest cell of label by verdict, fewer than 10"
+    assert corrected_mean(sure).why == "fewer than 10 labels in the rarest cell of label by verdict: 1"
 
 
 def test_labels_alone_are_used_where_a_judge_adds_nothing():

@@ -237,7 +237,7 @@ def test_what_cannot_be_compared_is_said_before_anything_is_run(tmp_path):
     data = loaded(written(tmp_path / "gold.sql", "SELECT 1\tconcert\n"))
     assert not data.comparable
     assert data.notes == (
-        "1 samples have no schema and there is no folder of databases (they name concert): their SQL cannot be run",
+        "samples without a schema or a folder of databases: 1 (they name concert): their SQL cannot be run",
         "no sample has data: whether the SQL runs is scored, results cannot be compared",
     )
     row = {"question": "q", "sql": "SELECT 1", "schema": "CREATE TABLE t (a); INSERT INTO t VALUES (1)"}

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from steelyard.analysis.numbers import count_text
 from steelyard.cli import options
 from steelyard.cli.live_run import run_with_cost
 from steelyard.cli.options import load_config, model_and_config
@@ -157,7 +158,11 @@ def _lines(loaded: Loaded | None, store: str | None) -> Iterator[str]:
     for name, version in _installed().items():
         yield f"{name}: {version or 'not installed'}"
     where = _store(store)
-    yield f"store: {where['problem']}" if where["runs"] is None else f"store: {where['where']}, {where['runs']} runs"
+    yield (
+        f"store: {where['problem']}"
+        if where["runs"] is None
+        else f"store: {where['where']}, {count_text(where['runs'], 'run')}"
+    )
     if loaded is None:
         return
     in_effect = _settings(loaded)

@@ -12,6 +12,7 @@ import typer
 
 from steelyard.analysis.comparison.baseline import baseline_text, check_replaceable, read_baseline
 from steelyard.analysis.conditions import parse_condition
+from steelyard.analysis.numbers import count_text
 from steelyard.cli import options
 from steelyard.cli.options import named_run, named_runs, say_unfinished, store_option
 from steelyard.cli.output import print_lines, write_lines, write_text
@@ -126,7 +127,7 @@ def baseline(
     with Store(store) as opened:
         write_text(to, baseline_text(named_run(opened, run).data()))
     saved = read_baseline(to)
-    typer.echo(f"wrote {to}: {len(saved.scores.samples)} samples of {saved.target} (run {saved.id})")
+    typer.echo(f"wrote {to}: {count_text(len(saved.scores.samples), 'sample')} of {saved.target} (run {saved.id})")
 
 
 def collect(
@@ -237,7 +238,7 @@ def _write_labels(store: Store, runs: Sequence[Run], form: str, out: Path | None
         print_lines(lines)
         return
     write_lines(out, lines)
-    typer.echo(f"wrote {out}: {len(labels)} labels")
+    typer.echo(f"wrote {out}: {count_text(len(labels), 'label')}")
 
 
 def _write_json_dir(runs: Sequence[Run], folder: Path, source: str, *, overwrite: bool) -> None:

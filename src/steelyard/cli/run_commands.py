@@ -11,6 +11,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from steelyard.analysis.conditions import parse_condition
+from steelyard.analysis.numbers import count_text
 from steelyard.cli import options
 from steelyard.cli.live_run import print_estimate, run_suite
 from steelyard.cli.options import load_config, named_run
@@ -279,7 +280,7 @@ def rescore(
     details = [changed_readings_section(readings)] if readings else []
     print_sections(to, [rescored_section(before, after, changed), *details])
     if damaged:
-        typer.echo(f"{damaged} records are damaged in the store and have no score now", err=True)
+        typer.echo(f"without a score now, as they are damaged in the store: {count_text(damaged, 'record')}", err=True)
 
 
 def _scores_elsewhere(

@@ -11,6 +11,7 @@ from typing import Annotated, Final
 
 import typer
 
+from steelyard.analysis.numbers import count_text
 from steelyard.cli import options
 from steelyard.cli.options import named_run, named_runs
 from steelyard.cli.output import BROKEN
@@ -157,7 +158,8 @@ def _deletion_lines(runs: Sequence[Run], deletion: Deletion, *, replies: bool) -
         yield "no run is that old; nothing was deleted"
         return
     for run in runs:
-        yield f"run {run.id}: {run.suite}, {run.target}, {run.state}, {run.done} records, {run.created:%Y-%m-%d %H:%M}"
+        records, at = count_text(run.done, "record"), f"{run.created:%Y-%m-%d %H:%M}"
+        yield f"run {run.id}: {run.suite}, {run.target}, {run.state}, {records}, {at}"
     counts = {
         name: count for name, count in field_values(deletion).items() if name not in {"runs", "replies"} and count
     }

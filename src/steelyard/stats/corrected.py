@@ -182,10 +182,10 @@ def _rate_method(labels: Array, verdicts: Array, *, missing: bool) -> tuple[Corr
         return "post-stratified", "some records have no verdict"
     rarer = min(int((labels == 1).sum()), int((labels == 0).sum()))
     if rarer < _RARER:
-        return "post-stratified", f"{rarer} labels of the rarer class, fewer than {_RARER}"
+        return "post-stratified", f"fewer than {_RARER} labels of the rarer class: {rarer}"
     cell = min(int(((labels == label) & (verdicts == verdict)).sum()) for label in (0, 1) for verdict in (0, 1))
     if cell < _CELL:
-        return "post-stratified", f"{cell} labels in the rarest cell of label by verdict, fewer than {_CELL}"
+        return "post-stratified", f"fewer than {_CELL} labels in the rarest cell of label by verdict: {cell}"
     return "ppi++", f"{rarer} labels of the rarer class"
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from steelyard.analysis.comparison.compare_runs import headline_difference
 from steelyard.analysis.comparison.comparison_values import Verdict
-from steelyard.analysis.numbers import cost_text, interval_text, seconds_text, signed_text, value_text
+from steelyard.analysis.numbers import cost_text, count_text, interval_text, seconds_text, signed_text, value_text
 from steelyard.analysis.scores.score_infos import headline_score
 from steelyard.analysis.summary.run_summary import summarize_run
 from steelyard.analysis.summary.run_summary_values import RunSummary
@@ -236,4 +236,4 @@ def figures_of(run: Run, values: ListFigures) -> RunFigures:
 
 def _latency_of(latency: Latency) -> str:
     measured = "answered attempts of the target's models" if latency.of_models else "a record, scoring included"
-    return f"median of {latency.n:,} samples, {measured}; 95th percentile {seconds_text(latency.p95)}"
+    return f"median of {count_text(latency.n, 'sample')}, {measured}; 95th percentile {seconds_text(latency.p95)}"

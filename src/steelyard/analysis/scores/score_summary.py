@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from steelyard.analysis.intervals import USUAL, Intervals, Mean, rate_standard_error, standard_error
+from steelyard.analysis.numbers import count_text
 from steelyard.analysis.scores.score_columns import CODES, RowOutcome, ScoreColumns, ScoreRow, by_appearance
 from steelyard.analysis.scores.score_infos import over_of, range_of
 from steelyard.analysis.scores.score_summary_values import NO_GROUP, Over, ScoreSummary
@@ -319,7 +320,9 @@ class _Column:
         counted = self._headline
         values, numbers, _ = self._vectors(index, counted)
         units = int(numbers.max(initial=-1)) + 1
-        among = f"{tally.rows(counted)} rows in {units} independent clusters" if self.clustered else f"{units} samples"
+        among = count_text(units, "independent cluster" if self.clustered else "sample")
+        if self.clustered:
+            among = f"{tally.rows(counted)} rows in {among}"
         if tally.binary:
             return f"effective-n Wilson interval over {among}"
         if tally.ties:

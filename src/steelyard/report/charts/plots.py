@@ -84,7 +84,7 @@ class ScatterChart:
         above = sum(point.y > point.x for point in self.points)
         below = sum(point.y < point.x for point in self.points)
         level = len(self.points) - above - below
-        return f"{above:,} samples are above the diagonal, {below:,} below, {level:,} on it"
+        return f"samples above the diagonal: {above:,}, below: {below:,}, on it: {level:,}"
 
     def look(self, point: ScatterPoint) -> tuple[str, str]:
         """Layer and shape of a point: up is better, whatever the direction of the score."""

@@ -264,6 +264,6 @@ def _notes_on_databases(schemaless: Counter[str], *, comparable: bool) -> Iterat
         names = sorted(filter(None, schemaless))
         detail = f" (they name {', '.join(names[:3])}{' ...' if len(names) > 3 else ''})" if names else ""
         detail += ": their SQL cannot be run"
-        yield f"{schemaless.total()} samples have no schema and there is no folder of databases{detail}"
+        yield f"samples without a schema or a folder of databases: {schemaless.total()}{detail}"
     if not comparable:
         yield "no sample has data: whether the SQL runs is scored, results cannot be compared"
