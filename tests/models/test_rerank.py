@@ -123,6 +123,7 @@ def test_fewer_scores_than_texts_are_no_answer():
     [
         ({"base_url": "h/v1"}, "is not an http"),
         ({"parameters": {"top_n": 3}}, "top_n"),
+        ({"parameters": {"top_k": 3}}, "top_k"),
         ({"form": "jina"}, "form"),
         ({"batch": 0}, "batch"),
         ({"api_key": "sk-123456"}, "api_key"),

@@ -279,7 +279,8 @@ class Rerank(EndpointModel):
         base_url: up to and without `/rerank`.
         form: `cohere`, whose bodies most servers take, or `tei` for Text Embeddings Inference.
         parameters: sent with every call. Data: no `${NAME}` is resolved in it.
-        batch: the most texts in one call; TEI takes 32 where it is not told otherwise.
+        batch: the most texts in one call; TEI takes 32 where it is not told otherwise. A model that compares the texts
+            of a call with each other (jina-reranker-v3) needs all candidates in one.
     """
 
     base_url: str = "https://api.cohere.com/v2"
@@ -291,9 +292,9 @@ class Rerank(EndpointModel):
 
         Raises:
             ConfigError: no address, a key that is written out, or a parameter that is a part of the call; `top_n`
-                too, as every text needs a score.
+                and Voyage's `top_k` too, as every text needs a score.
         """
-        self.check_fields(("query", "documents", "texts", "model", "top_n"))
+        self.check_fields(("query", "documents", "texts", "model", "top_n", "top_k"))
 
     def request(self, messages: str | Sequence[str] | list[Message], parameters: Mapping[str, Any]) -> Request:
         """One POST to `/rerank`.
