@@ -86,3 +86,10 @@ def test_lengths_are_kept_and_style_on_request():
     assert "style" not in prefer("Nine minutes.", "No idea.").detail
     listed = "## How\n- boil it\n1. **nine** minutes\n```\n# no heading\n- no item\n```"
     assert prefer(listed, "Nine.", style=True).detail["style"] == [[1, 2, 1], [0, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    "code", ["1. do\n   ```python\n   # no heading\n   ```\n2. go", "1. do\n2. go\n~~~\n# no heading, cut off"]
+)
+def test_code_in_a_list_and_code_that_was_cut_off_have_no_headings(code):
+    assert prefer(code, "Nine.", style=True).detail["style"] == [[0, 2, 0], [0, 0, 0]]

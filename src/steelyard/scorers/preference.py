@@ -37,7 +37,7 @@ VALUES: Final[Mapping[str, float]] = {"A": 1.0, "tie": 0.5, "inconsistent": 0.5,
 _CAUSES: Final = ("error", "refused", "missing")
 _NEARLY_SAME: Final = 0.95
 _PIECE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|(?:(?![\u3040-\u30ff\u3400-\u9fff])\w)+|[^\w\s]")
-_FENCED: Final = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
+_FENCED: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
 _STYLE: Final = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (r"^ {0,3}#{1,6} +\S", r"^[ \t]*(?:[-*+]|\d{1,3}[.)、])[ \t]+\S", r"\*\*[^*\n]+\*\*|__[^_\n]+__")
@@ -119,7 +119,8 @@ def is_nearly_same(sides: Sides) -> bool:
 def style_counts(text: str) -> list[int]:
     r"""How many headings, list items and bold passages a Markdown text has, outside of fenced code.
 
-    Source: the style features of Chatbot Arena (FastChat `rating_systems.py`), counted by line.
+    Source: the style features of Chatbot Arena (FastChat `rating_systems.py`), counted by line. Deviations: code may
+    be fenced by tildes and lack its end, as in a reply that was cut off; `1)` and `1、` begin items too.
 
     >>> style_counts("# Eggs\n- boil **nine** minutes\n- cool\n```\n# no heading\n```")
     [1, 2, 1]
