@@ -23,6 +23,11 @@ def test_trigrams_and_hexagrams_are_tokens():
 def test_kana_and_hangul_are_cut_like_han():
     assert tokens("かな") == ["か", "な", "かな"]
     assert tokens("한글") == ["한", "글", "한글"]
+    assert tokens("ไทย") == ["ไ", "ท", "ย", "ไท", "ทย"]
+
+
+def test_a_word_keeps_its_vowel_signs_and_accents():
+    assert tokens("हिन्दी كِتَاب e\u0301") == ["हिन्दी", "كِتَاب", "é"]
 
 
 def test_function_words_are_stop_words_and_subjects_are_not():

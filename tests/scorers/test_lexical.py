@@ -144,6 +144,13 @@ class TestContains:
             ("-1", "x=-1", True, True),
             ("C++", "C++17", True, True),
             ("dog", "cat", False, False),
+            ("का", "यह काम है", False, True),
+            ("काम", "यह काम है", True, True),
+            ("ไทย", "ภาษาไทย", True, True),
+            ("๓", "๑๓", False, True),
+            ("كتاب", "هذا كتابُ زيد", True, True),
+            ("كتاب", "كتابُها", False, True),
+            ("1", "1\ufe0f\u20e3", True, True),
         ],
     )
     def test_a_word_is_not_found_inside_another(self, wanted, text, whole, anywhere):

@@ -28,6 +28,12 @@ class TestWords:
             ("naïve Straße snake_case", ["naïve", "straße", "snake", "case"]),
             ("１，２３４.５", ["1", "234", "5"]),
             ("—!?。…", []),
+            ("مُحَمَّد كَتَبَ", ["مُحَمَّد", "كَتَبَ"]),
+            ("हिन्दी की किताब।", ["हिन्दी", "की", "किताब"]),
+            ("שָׁלוֹם p\u0302q", ["שָׁלוֹם", "p\u0302q"]),
+            ("น้ำ ๑๒", ["น\u0e49\u0e4d", "า", "๑๒"]),
+            ("カタ・カナ", ["カ", "タ", "カ", "ナ"]),
+            ("1\ufe0f\u20e3", ["1"]),
         ],
     )
     def test_alphabets_stay_whole_and_wide_characters_stand_alone(self, text, words):

@@ -18,6 +18,11 @@ def run(start, end):
     return " ".join(WORDS[start:end])
 
 
+def test_thai_weighs_as_chinese_does():
+    """น้ำดี are three letters, two of them with marks; three Han characters weigh as much."""
+    assert (FoldedText("น้ำดี").weight, FoldedText("天地玄").weight, FoldedText("हिन्दी").weight) == (6, 6, 3)
+
+
 class TestShare:
     def test_half_of_the_shorter_texts_shingles_is_enough(self):
         """20 words have 13 shingles: 14 common words are 7 of them, 13 are 6."""

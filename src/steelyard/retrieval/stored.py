@@ -84,7 +84,7 @@ def _digest(body: bytes) -> bytes:
 
 
 _FORMAT: Final = "2"
-_PROBE: Final = "Rain-gauge No. 3's 12.5 mm ＡＢ 雨量计ガ 乾䷀ 한글 naïve_x"
+_PROBE: Final = "Rain-gauge No. 3's 12.5 mm ＡＢ 雨量计ガ 乾䷀ 한글 naïve_x हिन्दी ภาษา"
 """Its tokens are part of the digest, so that a change of the tokenizer gives another index."""
 
 

@@ -9,6 +9,7 @@ better than these is not worth its calls. The measures are in `steelyard.scorers
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,13 +18,13 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from steelyard.constraints import Positive, Share, Within
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.normal_form import nfc, nfkc
+from steelyard.normal_form import UNSPACED, is_mark, nfc, nfkc
 from steelyard.replies.answer_text import text_of
 from steelyard.replies.label import closed_set, plain_label, read_one
 from steelyard.scorers.overlap import Overlap, answer_words, chrf, rouge_l, token_f1, words_of
 from steelyard.types import INLINE, STOPPED, Outcome, Output, Sample, Score, ScoreInfo, StageInfo
 
-_WIDE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff]")
+_UNSPACED: Final = re.compile(f"[{UNSPACED}]")
 
 _SENTENCE: Final = re.compile(r"[.!?;\n。！？；]+")
 _DENIED: Final = re.compile(
@@ -255,6 +256,9 @@ def _starts_word(text: str, at: int) -> bool:
 
 
 def _ends_word(text: str, at: int) -> bool:
+    # Points of Hebrew and Arabic, which most texts leave out: a case ending makes no other word.
+    while at < len(text) and 10 <= unicodedata.combining(text[at]) <= 35:
+        at += 1
     if at >= len(text) or not _joins(text[at - 1]):
         return True
     in_number = at + 1 < len(text) and text[at] in ".," and text[at - 1].isdigit() and text[at + 1].isdigit()
@@ -262,8 +266,11 @@ def _ends_word(text: str, at: int) -> bool:
 
 
 def _joins(character: str) -> bool:
-    """Whether a character can be part of a longer word: letters, digits and underscores can, Han characters cannot."""
-    return (character.isalnum() or character == "_") and _WIDE.match(character) is None
+    """Whether a character can be part of a longer word.
+
+    Letters with their vowel signs, digits and underscores can; what has no blanks between words (Chinese, Thai) cannot.
+    """
+    return (character.isalnum() or character == "_" or is_mark(character)) and _UNSPACED.match(character) is None
 
 
 def best_overlap(

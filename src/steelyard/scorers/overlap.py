@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from steelyard.normal_form import nfkc
+from steelyard.normal_form import UNSPACED, marks, nfkc, spaced_word
 
 _WIDE: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff"
-_WORD: Final = re.compile(rf"[{_WIDE}]|[^\W_{_WIDE}]+")
 _ASCII_WORD: Final = re.compile(r"[a-z0-9]+")
 _UNIT: Final = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+")
 _ARTICLES: Final = frozenset({"a", "an", "the"})
@@ -44,17 +43,22 @@ class Overlap:
 def words_of(text: str) -> list[str]:
     """Split a text into words for comparison: lower case, width folded, punctuation between words dropped.
 
-    Words of alphabets and numbers stay whole; Han characters, kana and hangul syllables are words of their own. On
-    ASCII this is what the tokenizer of ROUGE gives (without its stemmer).
+    Words of alphabets, with their vowel signs and accents, and numbers stay whole; Han characters, kana, hangul
+    syllables and the letters of Thai, Lao, Burmese and Khmer are words of their own. On ASCII this is what the
+    tokenizer of ROUGE gives (without its stemmer).
 
-    Deviation: words of scripts whose vowel signs are combining marks (Devanagari, Thai) are cut at these marks.
-
-    >>> words_of("Don't PANIC, ２ times"), words_of("《易经》有64卦")
-    (['don', 't', 'panic', '2', 'times'], ['易', '经', '有', '64', '卦'])
+    >>> words_of("Don't PANIC, ２ times"), words_of("《易经》有64卦"), words_of("हिन्दी की किताब")
+    (['don', 't', 'panic', '2', 'times'], ['易', '经', '有', '64', '卦'], ['हिन्दी', 'की', 'किताब'])
     """
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())  # The same words in half of the time.
-    return _WORD.findall(nfkc(text).lower())
+    return _word().findall(nfkc(text).lower())
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    # The first part leaves out what is no letter among the characters without blanks: the dot of カタ・カナ.
+    return re.compile(rf"(?=[^\W_])[{UNSPACED}][{marks()}]*|{spaced_word()}")
 
 
 def answer_words(text: str, *, articles: bool = False) -> list[str]:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal
 
-from steelyard.normal_form import nfkc
+from steelyard.normal_form import UNSPACED, nfkc
 from steelyard.retrieval.chunk import identity_of
 from steelyard.scorers.overlap import words_of
 
@@ -35,7 +35,7 @@ _SHINGLE: Final = SHINGLE_WORDS * _WORD
 _FRAGMENT: Final = _SHINGLE // 2
 """Weight of the shortest text that may stand for a longer one: 4 words, or 6 characters."""
 _LONG: Final = 3
-_WIDE_FROM: Final = "\u2e80"
+_UNSPACED: Final = re.compile(f"[{UNSPACED}]")
 
 _UNSEEN: Final = re.compile("[\u200b-\u200f\u2060\ufeff]")
 _HYPHENS: Final = "[-\u2010\u00ad\u0002\ufffe]"
@@ -140,7 +140,7 @@ class FoldedText:
 
 
 def _weight(word: str) -> int:
-    return _CHARACTER if len(word) == 1 and word >= _WIDE_FROM else _WORD
+    return _CHARACTER if _UNSPACED.match(word) else _WORD
 
 
 def _shingle_ranges(words: Sequence[str]) -> Iterator[tuple[int, int]]:
