@@ -39,6 +39,7 @@ def test_errors_come_before_warnings():
         ([{"question": "How many?", "answer": "SELECT 1", "context": "CREATE TABLE t (a INT)"}], "text2sql"),
         ([{"question": "How many?", "answer": "2", "context": "Two came."}], "general"),
         ([{"question": "Which?", "target": [["a", 1]]}], "tables"),
+        ([{"doc": {}, "target": "A", "arguments": [["Which?", " A"]]}], "general"),
         ([{"question": "Who?", "answer": "Ann", "source": "Ann came."}], "rag"),
         ([{"source": "Hello", "reference": "Hallo"}], "general"),
     ],

@@ -65,11 +65,12 @@ def suite_of(files: SampleFiles) -> str:
         return "choice"
     words = " ".join(map(normalized, headers_found.values()))
     first = next(iter(tables[0]), Row(0, {})).cells
-    cells = list(first.values() if isinstance(first, Mapping) else first)
-    has_schema = "db_id" in roles["text2sql"] or any("create table" in render(cell).lower() for cell in cells)
+    cells: dict[Column, object] = dict(first.items() if isinstance(first, Mapping) else enumerate(first))
+    has_schema = "db_id" in roles["text2sql"] or any("create table" in render(cell).lower() for cell in cells.values())
     if {"question", "sql"} <= roles["text2sql"].keys() and ("sql" in words or has_schema):
         return "text2sql"
-    has_rows = any(isinstance(cell, list) and cell and isinstance(cell[0], list) for cell in cells)
+    targets = [cells.get(column) for column in roles["tables"].get("target", ())]
+    has_rows = any(isinstance(cell, list) and cell and isinstance(cell[0], list) for cell in targets)
     if "target" in roles["tables"] and (has_rows or "table" in words or "db_id" in roles["tables"]):
         return "tables"
     has_source = {"source", "chunk"} & roles["rag"].keys()
