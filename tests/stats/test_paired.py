@@ -134,7 +134,7 @@ def test_newcombe_covers_the_truth():
 def test_bootstrap_and_sign_flip_of_the_worked_table():
     assert bootstrap_difference(WORKED).rounded(2) == (0.01, 0.19)
     assert bca_difference(WORKED).rounded(2) == (0.01, 0.19)
-    assert sign_flip(WORKED) == pytest.approx(0.0525, abs=0.006)
+    assert sign_flip(WORKED) == pytest.approx(0.052479, abs=1e-6)
 
 
 def test_two_sets_of_the_worked_rates_would_have_two_fifths_more_error_than_the_pairs():
@@ -160,7 +160,7 @@ def test_bootstrap_by_cluster_widens_where_a_cluster_agrees():
 
 
 def test_sign_flip_by_cluster_counts_clusters_and_not_rows():
-    assert sign_flip([1.0] * 20) == pytest.approx(0.0001, abs=1e-4)
+    assert sign_flip([1.0] * 20) == 2 / 2**20
     assert sign_flip([1.0] * 20, clusters=[i // 5 for i in range(20)]) == 2 / 2**4
 
 
@@ -178,9 +178,23 @@ def test_pairs_without_a_difference_do_not_change_the_sign_flip():
 
 
 @pytest.mark.parametrize("zeros", [0, 7])
-def test_drawn_signs_agree_with_the_exact_test(zeros):
-    """Signs of equal numbers are McNemar's test: 14 of 18, p = 0.0309."""
-    assert sign_flip([1.0] * 14 + [-1.0] * 4 + [0.0] * zeros) == pytest.approx(mcnemar_exact(14, 4), abs=0.006)
+def test_signs_of_equal_numbers_are_mcnemars_test(zeros):
+    """14 of 18, p = 0.0309."""
+    assert sign_flip([0.1] * 14 + [-0.1] * 4 + [0.0] * zeros) == pytest.approx(mcnemar_exact(14, 4), rel=1e-12)
+
+
+def test_the_test_by_cluster_counts_every_way_to_sign_sums_of_halves_and_thirds():
+    """2750 of the 65,536 ways, tried one by one."""
+    sixths = [2, 3, -6, 9, 4, 4, -2, 6, 6, -1, 4, 6, 3, -6, 2, 6]
+    rows = [(part, cluster) for cluster, sixth in enumerate(sixths) for part in (sixth / 6 - 1, 1.0)]
+    differences, clusters = zip(*rows, strict=True)
+    assert sign_flip(differences, clusters=clusters) == pytest.approx(2750 / 65536, rel=1e-12)
+
+
+def test_drawn_signs_agree_with_the_exact_test():
+    """Numbers that are no multiples of one number, but nearly equal: 14 of 18, p = 0.0309."""
+    uneven = [1 + at * math.pi * 1e-5 for at in range(18)]
+    assert sign_flip(np.multiply(uneven, [1] * 14 + [-1] * 4)) == pytest.approx(mcnemar_exact(14, 4), abs=0.006)
 
 
 def clustered_pairs(seed, sizes):
