@@ -13,6 +13,13 @@ TICKETS = "nr,body,label,channel\n" + "".join(
 )
 
 
+def test_a_label_in_another_case_is_no_label_of_its_own(steelyard, tmp_path):
+    (tmp_path / "own.csv").write_text(TICKETS.replace(",bug", ",Bug", 2), encoding="utf-8")
+    assert "3 short texts" in steelyard("init", "--samples", "own.csv", "--columns", "input=body").out
+    prompt = (tmp_path / "prompt.txt").read_text(encoding="utf-8")
+    assert prompt.casefold().startswith("answer with only one of these labels: bug, billing, account.\n")
+
+
 def test_a_table_of_ones_own_becomes_a_verdict_in_three_commands(steelyard, tmp_path):
     (tmp_path / "own.csv").write_text(TICKETS, encoding="utf-8")
     first = steelyard("init", "--samples", "own.csv", "--columns", "input=body")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -22,6 +23,7 @@ from steelyard.models.references import REFERENCE
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.language import language_of
 from steelyard.prompts.template import value_at
+from steelyard.replies.label import plain_label
 from steelyard.session.secrets import Secrets
 from steelyard.sql.catalog import ddl_of
 from steelyard.sql.results import Database
@@ -108,7 +110,8 @@ def _known(scorer: str, samples: Sequence[Sample]) -> list[str]:
     """The labels, the most frequent first, or the keys of the expected objects."""
     references = [sample.reference for sample in samples]
     if scorer == "label":
-        return sorted(dict.fromkeys(references), key=references.count, reverse=True)
+        first = {plain_label(label): label for label in reversed(references)}
+        return [first[label] for label, _ in Counter(map(plain_label, references)).most_common()]
     if scorer == "json_fields":
         return list(dict.fromkeys(key for reference in references if reference for key in reference))
     return []

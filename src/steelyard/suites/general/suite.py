@@ -27,6 +27,7 @@ from steelyard.prompts.language import language_of
 from steelyard.prompts.sample_values import SAMPLE_NAMES
 from steelyard.prompts.template import is_template_file, load_template, names_of, placeholders
 from steelyard.registry import find
+from steelyard.replies.label import plain_label
 from steelyard.scorers.combined import CHECKS, Checks
 from steelyard.scorers.judges.judge import Judge, takes_model
 from steelyard.suites.general.checks import try_on_rows, with_columns, with_expected, with_kinds, with_names
@@ -300,8 +301,9 @@ def default_name(samples: Sequence[Sample]) -> tuple[str, str]:
         return "", ""
     if all(isinstance(reference, dict) for reference in expected):
         return "json_fields", "the expected outputs are JSON objects"
-    counts = Counter(reference if isinstance(reference, str) else "" for reference in expected)
-    is_short = all(0 < len(label) <= _LONGEST_LABEL and "\n" not in label for label in counts)
+    texts = [reference if isinstance(reference, str) else "" for reference in expected]
+    is_short = all(0 < len(label) <= _LONGEST_LABEL and "\n" not in label for label in set(texts))
+    counts = Counter(map(plain_label, texts))
     if is_short and 2 <= len(counts) <= _MOST_LABELS and min(counts.values()) >= _ROWS_EACH:
         return "label", f"the expected outputs are {len(counts)} short texts, each of {_ROWS_EACH} rows or more"
     return "exact_match", "rows have an expected output"
