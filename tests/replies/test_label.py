@@ -33,6 +33,11 @@ def test_what_published_prompts_ask_for_is_read(labels, text, label):
     assert read_label(text, labels).label == label
 
 
+@pytest.mark.parametrize("text", ["नहीं।", "Label: नहीं।", "उत्तर: नहीं॥", "नहीं،", "नहीं؛", "Label: नहीं۔"])
+def test_a_label_before_a_mark_of_arabic_or_of_india_is_read(text):
+    assert read_label(text, ("हाँ", "नहीं")).label == "नहीं"
+
+
 def outcome(verdict):
     return verdict.label or (verdict.outcome if verdict.outcome == "refused" else verdict.kind)
 

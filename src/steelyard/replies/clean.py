@@ -23,6 +23,8 @@ _INVISIBLE: Final = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00a0\u300
 _UNSEEN: Final = "\ufeff\u200b\u200c\u200d\u2060"
 """Marks of width zero: readers of a reply do not see them around it, and SQL engines refuse them."""
 _QUOTES: Final = MappingProxyType({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "『": '"', "』": '"', "İ": "i"})
+_MARKS: Final = MappingProxyType({"،": ",", "؛": ";", "؟": "?", "۔": ".", "।": ".", "॥": "."})
+"""Marks of Arabic, Urdu and the scripts of India."""
 _COMPATIBLE: Final = ((0xFF01, 0xFF5F), (0x24B6, 0x24EA), (0x1D400, 0x1D800))
 _CAPITALS_IN_SHAPES: Final = (0x1F110, 0x1F130, 0x1F150, 0x1F170)
 _ALPHABET: Final = 26
@@ -70,8 +72,8 @@ def _pairs() -> Iterator[tuple[int, str]]:
             yield first + number, chr(ord("A") + number)
     for sign in _MARKDOWN + _INVISIBLE:
         yield ord(sign), " "
-    for quote, plain in _QUOTES.items():
-        yield ord(quote), plain
+    for sign, plain in (*_QUOTES.items(), *_MARKS.items()):
+        yield ord(sign), plain
 
 
 def fold(text: str) -> str:
