@@ -163,7 +163,9 @@ _SCALES: Final[Mapping[str, Decimal]] = MappingProxyType(
         "billion": Decimal(10**9), "bn": Decimal(10**9), "trillion": Decimal(10**12),
     }
 )  # fmt: skip
-_WRITTEN: Final = str.maketrans("，、−壹贰叁肆伍陆柒捌玖拾佰仟萬億兩負负點", "；；-一二三四五六七八九十百千万亿两--点")
+_WRITTEN: Final = str.maketrans(
+    "，、،؛٬٪−壹贰叁肆伍陆柒捌玖拾佰仟萬億兩負负點", "；；；；'%-一二三四五六七八九十百千万亿两--点"
+)
 _MEASURES: Final = frozenset(
     "个個只隻人名位元块本年月日天周岁歲次种類类件条條张張章卦爻层米公厘毫千克斤吨度秒小时倍页頁行列点题步组"
 )
@@ -214,7 +216,10 @@ def numbers_in(text: str, *, decimal_comma: bool = False) -> list[WrittenNumber]
     >>> [str(number.value) for number in numbers_in("1,234.5 km, 12 % and 3万5千, 一百二十三个")]
     ['1234.5', '0.12', '35000', '123']
     """
-    typeset = without_citations(text).replace("{,}", ",").replace("\\,", "\u2009").replace("\\%", "%")  # of LaTeX
+    point = "," if decimal_comma else "."
+    typeset = (
+        without_citations(text).replace("٫", point).replace("{,}", ",").replace("\\,", "\u2009").replace("\\%", "%")
+    )  # of LaTeX
     plain = _without_list_marks(fold(_GROUP_BLANK.sub("", typeset).translate(_WRITTEN)))
     return list(_numbers(plain, decimal_comma=decimal_comma))
 
