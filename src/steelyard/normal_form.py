@@ -20,10 +20,9 @@ _NO_LETTERS: Final = re.compile(rf"[^\w\x00-\u02ff]{{{_MOST_MARKS + 1},}}")
 _PAIRS: Final = frozenset("\u0f73\u0f75\u0f81")
 """Characters that become two marks and are not marks themselves."""
 
-UNSPACED: Final = (
-    "\u0e01-\u0e4f\u0e81-\u0ecf\u0edc-\u0edf\u1000-\u103f\u1050-\u108f\u109a-\u109f\u1780-\u17dd"
-    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff"
-)
+WIDE: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff"
+"""Kana, Han and hangul, as a part of a character class."""
+UNSPACED: Final = "\u0e01-\u0e4f\u0e81-\u0ecf\u0edc-\u0edf\u1000-\u103f\u1050-\u108f\u109a-\u109f\u1780-\u17dd" + WIDE
 """Thai, Lao, Burmese, Khmer, kana, Han and hangul without their digits, as a part of a character class: nearly all are
 written without blanks between words, so that their characters are compared one by one."""
 

@@ -14,6 +14,7 @@ from typing import Final, Literal, NamedTuple
 
 from steelyard.generate.evidence import split_quotation
 from steelyard.generate.phrases import phrase
+from steelyard.normal_form import WIDE
 from steelyard.replies.clean import answer_span
 from steelyard.replies.grammar import pattern
 from steelyard.replies.listing import distinct_texts, read_listing
@@ -31,7 +32,7 @@ _WITHOUT_BLANKS: Final = re.compile(
 )
 """Letters of Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese, which write no blanks between words, and of
 Korean, which writes a question in one or two."""
-_WIDE: Final = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
+_WIDE: Final = re.compile(f"[{WIDE}]")
 _MARKS: Final = "?？؟¿՞፧᥅⁇⁈⁉‽⸮꘏꛷﹖︖\u037e\U00011143"
 _MARK: Final = re.compile(rf"[{_MARKS}]|(?<=[\u0370-\u03ff\u1f00-\u1fff])[;；]")
 """Question marks of all scripts; in Greek it is written as a semicolon."""

@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from steelyard.normal_form import UNSPACED, marks, nfkc, spaced_word
+from steelyard.normal_form import UNSPACED, WIDE, marks, nfkc, spaced_word
 
-_WIDE: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff"
 _ASCII_WORD: Final = re.compile(r"[a-z0-9]+")
-_UNIT: Final = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+")
+_UNIT: Final = re.compile(rf"[{WIDE}]|[^\s{WIDE}]+")
 _ARTICLES: Final = frozenset({"a", "an", "the"})
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from steelyard.constraints import Amount, Positive, Share, Within
 from steelyard.errors import ConfigError
-from steelyard.normal_form import nfkc
+from steelyard.normal_form import WIDE, nfkc
 from steelyard.replies.answer_text import text_of
 from steelyard.replies.clean import fold
 from steelyard.replies.evidence import phrases
@@ -22,8 +22,7 @@ from steelyard.scorers.lexical import best_overlap, references_of, share_info, u
 from steelyard.scorers.overlap import Overlap, overlap_of, words_of
 from steelyard.types import CALLS, INLINE, LACKS, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
 
-_WIDE: Final = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff"
-_WORD: Final = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+")
+_WORD: Final = re.compile(rf"[{WIDE}]|[^\s{WIDE}]+")
 _SENTENCE: Final = re.compile(r"[^.!?。！？\n]*(?:[.!?](?!\s|\Z)[^.!?。！？\n]*)*(?:[.!?]+(?=\s|\Z)|[。！？]+|\n|\Z)")
 _LONGEST: Final = 20_000
 """Characters of a text whose distance is computed: the time grows with the product of two lengths."""
