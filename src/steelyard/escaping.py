@@ -138,6 +138,26 @@ def csv_text(cell: str) -> str:
     return text if csv_cell(text) == cell else cell
 
 
+def quoted_cell(text: str) -> str:
+    r"""A CSV cell that no spreadsheet evaluates and that `unquoted_cell` reads exactly: as JSON where it would change.
+
+    >>> [quoted_cell(text) for text in ("plain", "=1+1", "a;=1")]
+    ['plain', '"=1+1"', '"a\\u003b=1"']
+    """
+    if csv_cell(text) == text and not text.startswith('"'):
+        return text
+    return json.dumps(text, ensure_ascii=False).replace(";", r"\u003b")  # behind which a cell may begin
+
+
+def unquoted_cell(cell: str) -> str:
+    """The text of which `quoted_cell` made a cell; any other cell as it is."""
+    try:
+        text = json.loads(cell) if cell.startswith('"') else cell
+    except ValueError:
+        return cell
+    return text if isinstance(text, str) else cell
+
+
 _JSON_TYPES: Final = frozenset({str, int, bool, type(None)})
 """Types whose every value is JSON; values of their subclasses are checked one by one."""
 

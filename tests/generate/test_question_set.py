@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import csv
+from dataclasses import fields
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.data.dataset_file import read_dataset_file
+from steelyard.data.new_version import RowEdit, edited_rows, write_new_version
 from steelyard.data.sample_files import SampleFiles
+from steelyard.data.text_tables import QUESTION_SET
 from steelyard.errors import ConfigError, DataError
+from steelyard.escaping import csv_cell
 from steelyard.generate.question_set import QaRow, read_rows, row_id, save_rows
-from steelyard.suites.rag import load_rag
+from steelyard.suites.rag import ROLES, load_rag
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=60)
 ROWS = st.builds(
@@ -23,6 +30,10 @@ HARD = QaRow(
 )  # fmt: skip
 
 
+def test_the_columns_are_the_fields():
+    assert tuple(field.name for field in fields(QaRow)) == QUESTION_SET
+
+
 @pytest.mark.parametrize("name", ["q.jsonl", "q.csv", "Q.CSV"])
 def test_hard_texts_are_read_back_as_they_were(tmp_path, name):
     save_rows([HARD, QaRow("2", "q?", "a")], tmp_path / name)
@@ -34,6 +45,25 @@ def test_any_rows_are_read_back_equal(tmp_path_factory, rows, suffix):
     path = tmp_path_factory.mktemp("rows") / f"q{suffix}"
     save_rows(rows, path)
     assert read_rows(path) == tuple(rows)
+
+
+@given(st.lists(ROWS, min_size=1, max_size=5))
+def test_no_cell_that_a_model_wrote_is_a_formula(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("rows") / "q.csv"
+    save_rows([HARD, *rows], path)
+    with path.open(newline="") as file:
+        for cells in csv.reader(file):
+            assert [csv_cell(cell).replace(r"\x7f", "\x7f") for cell in cells] == cells
+
+
+def test_a_saved_draft_of_a_question_set_is_written_and_read_likewise(tmp_path):
+    save_rows([HARD, QaRow("2", "q?", "a", end=9)], tmp_path / "q.csv")
+    file = read_dataset_file(SampleFiles(tmp_path / "q.csv"), ROLES, "")
+    rows = edited_rows(file, {"2": RowEdit("changed", {"answer": "=1+1"})})
+    path, _ = write_new_version(file, rows, lambda path: read_dataset_file(SampleFiles(path), ROLES, ""))
+    assert read_rows(path) == (HARD, QaRow("2", "q?", "=1+1", end=9))
+    hard, changed = load_rag(SampleFiles(path)).samples
+    assert (hard.input, hard.reference, changed.reference) == (HARD.question, HARD.answer, "=1+1")
 
 
 @pytest.mark.parametrize("name", ["q.jsonl", "q.csv"])

@@ -23,8 +23,9 @@ from steelyard.data.dataset_file import DatasetFile, DatasetRow, digest_of_file
 from steelyard.data.encoding import examine_rows
 from steelyard.data.paths import base_name
 from steelyard.data.table import MISSING
-from steelyard.data.text_tables import delimiter_of
+from steelyard.data.text_tables import QUESTION_SET, delimiter_of
 from steelyard.errors import ConfigError, DataError, install_command
+from steelyard.escaping import quoted_cell
 from steelyard.files import open_private
 
 _ID: Final = "id"
@@ -209,7 +210,8 @@ def _csv(file: DatasetFile) -> bytes:
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, delimiter=delimiter_of(text), lineterminator="\n")
     writer.writerows(file.head)
-    writer.writerows([file.shown(cell) for cell in row.cells] for row in file.rows)
+    shown = (lambda cell: quoted_cell(file.shown(cell))) if file.columns == QUESTION_SET else file.shown
+    writer.writerows(map(shown, row.cells) for row in file.rows)
     return buffer.getvalue().encode(text.encoding)
 
 

@@ -27,6 +27,7 @@ from typing import Any, Final, NamedTuple
 from steelyard.data.encoding import TextFile, convert_read_errors, examine_rows, examine_text
 from steelyard.data.table import MAX_ROWS, Row, Table, cell_at, column_letter
 from steelyard.errors import ConfigError, DataError, did_you_mean
+from steelyard.escaping import unquoted_cell
 from steelyard.plain_json import distinct_keys, no_constant
 
 MAX_LIST_BYTES: Final = 60_000_000
@@ -49,6 +50,11 @@ _GOLDENS: Final = (
     frozenset({"scenario", "turns", "expected_outcome", "context"}),
 )
 """Columns of the goldens that DeepEval saves; in CSV and JSON lines it joins the passages of a row by bars."""
+QUESTION_SET: Final = (
+    "id", "question", "answer", "document", "page", "start", "end", "heading", "source", "chunk", "group", "kind",
+    "answerable", "cluster",
+)  # fmt: skip
+"""Columns of the CSV that `generate` writes of what a model said, in cells that no spreadsheet takes for a formula."""
 _FRAME_ADVICE: Final = (
     'it looks like a data frame of pandas that is written by columns; write it with to_json("rows.jsonl", '
     'orient="records", lines=True)'
@@ -285,6 +291,9 @@ def read_delimited(path: Path) -> Table:
     notes = list(text.notes)
     if delimiter != "," and path.suffix.lower() != ".tsv":
         notes.append(f"{path.name}: cells are separated by {'tabs' if delimiter == chr(9) else delimiter}")
+    first = next(_cells_of_lines(text, delimiter), Row(1, []))
+    if tuple(first.cells) == QUESTION_SET:
+        return Table(path.name, lambda: map(_unquoted, _cells_of_lines(text, delimiter)), "line", notes=tuple(notes))
     columns = _json_columns(lambda: _cells_of_lines(text, delimiter))
     if columns:
         letters = ", ".join(map(column_letter, columns))
@@ -297,6 +306,10 @@ def read_delimited(path: Path) -> Table:
             yield Row(row.number, [texts.get(at, cell) for at, cell in enumerate(row.cells)]) if texts else row
 
     return Table(path.name, lambda: _goldens(rows()), "line", notes=tuple(notes))
+
+
+def _unquoted(row: Row) -> Row:
+    return Row(row.number, [*map(unquoted_cell, row.cells)])
 
 
 def _json_columns(rows: Callable[[], Iterator[Row]]) -> list[int]:

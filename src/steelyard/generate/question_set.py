@@ -11,12 +11,14 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
+from steelyard.data.text_tables import QUESTION_SET
 from steelyard.errors import ConfigError, DataError
+from steelyard.escaping import quoted_cell, unquoted_cell
 from steelyard.files import make_private_folder, read_regular, replaced
 from steelyard.generate.repeated_questions import AskedQuestion, repeated_questions
 from steelyard.generate.selection import BETWEEN, TWO_CHUNKS, UNANSWERABLE
@@ -75,9 +77,6 @@ class QaRow:
         if self.kind == TWO_CHUNKS:
             return tuple(part["text"] for part in json.loads(self.source))
         return (self.source,) if self.source else ()
-
-
-_NAMES: Final = tuple(column.name for column in fields(QaRow))
 
 
 def row_id(chunk: str, question: str) -> str:
@@ -142,8 +141,8 @@ def _as_json_lines(rows: Iterable[QaRow]) -> str:
 def _as_csv(rows: Iterable[QaRow]) -> str:
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerow(_NAMES)
-    writer.writerows([asdict(row)[name] for name in _NAMES] for row in rows)
+    writer.writerow(QUESTION_SET)
+    writer.writerows(map(_cell, asdict(row).values()) for row in rows)
     return out.getvalue()
 
 
@@ -153,12 +152,19 @@ def _lines(text: str) -> Sequence[str]:
 
 
 def _from_csv(text: str) -> list[dict[str, Any]]:
-    return list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+    rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    return [
+        {name: unquoted_cell(cell) if isinstance(cell, str) else cell for name, cell in row.items()} for row in rows
+    ]
+
+
+def _cell(value: Any) -> Any:
+    return quoted_cell(value) if isinstance(value, str) else value
 
 
 def _row(values: Mapping[str, Any]) -> QaRow:
-    if not isinstance(values, Mapping) or set(values) != set(_NAMES):
-        raise ValueError(f"a row has the keys {', '.join(_NAMES)}")
+    if not isinstance(values, Mapping) or set(values) != set(QUESTION_SET):
+        raise ValueError(f"a row has the keys {', '.join(QUESTION_SET)}")
     return QaRow(**{name: _value(name, value) for name, value in values.items()})
 
 
