@@ -18,6 +18,8 @@ from pathlib import PurePath
 from typing import Any, Final
 from uuid import UUID
 
+MOST_BYTES: Final = 256 << 20
+"""A stored value takes at most so much: what unpacks to more could fill the memory."""
 _MOST_PARTS: Final = 5_000_000
 """Texts, commas and opening brackets of one value; each takes up to 100 bytes. A table of 2,000,000 cells is below."""
 _PART: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[,\[{]', re.DOTALL)
@@ -39,14 +41,32 @@ def from_json(data: bytes | str) -> Any:
         ValueError: it is no JSON, nested too deep to be read, or of so many values that they would fill the memory.
     """
     text = data.decode("utf-8", "surrogatepass") if isinstance(data, bytes) else data
-    # Most of the marks may stand in texts, as in a table that a model wrote.
-    marks = sum(map(text.count, ',[{"')) if len(text) > _MOST_PARTS else 0
-    if marks > _MOST_PARTS and any(islice(_PART.finditer(text), _MOST_PARTS, None)):
-        raise ValueError(f"it holds more than {_MOST_PARTS:,} values")
+    _check_parts(text)
     try:
         return json.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
+
+
+def stored_json(value: Any) -> bytes:
+    """As `to_json`, for a value that is stored: `from_json` and the store have to take it back.
+
+    Raises:
+        ValueError: it is too large.
+    """
+    data = to_json(value)
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"it takes {len(data):,} bytes, and a stored value has at most {MOST_BYTES:,}")
+    if len(data) > _MOST_PARTS:
+        _check_parts(data.decode("utf-8", "surrogatepass"))
+    return data
+
+
+def _check_parts(text: str) -> None:
+    # Most of the marks may stand in texts, as in a table that a model wrote.
+    marks = sum(map(text.count, ',[{"')) if len(text) > _MOST_PARTS else 0
+    if marks > _MOST_PARTS and any(islice(_PART.finditer(text), _MOST_PARTS, None)):
+        raise ValueError(f"it holds more than {_MOST_PARTS:,} values")
 
 
 def distinct_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from steelyard import Choice, ConfigError, ExactMatch, Options, Prompt, Sample, Scripted, Suite
+from steelyard import Choice, ConfigError, ExactMatch, Options, Prompt, Sample, Scripted, Suite, plain_json
 from steelyard.errors import DataError
 from steelyard.evaluation.survey import changed_keys, check_suite, manifests, scorer_stages, survey
 
@@ -35,6 +35,18 @@ def test_a_survey_counts_and_digests_in_order():
 def test_samples_that_could_not_be_kept_as_they_are_are_refused(samples, said_so):
     with pytest.raises(DataError, match=said_so):
         survey(samples)
+
+
+@pytest.mark.parametrize("unused", [(), ("many",)])
+def test_a_sample_that_could_not_be_read_back_is_refused_before_a_call(monkeypatch, unused):
+    monkeypatch.setattr(plain_json, "_MOST_PARTS", 1_000)
+    whole = Sample("a", "q", metadata={"many": [0] * 990})
+    assert survey([whole], unused=unused).n == 1
+    with pytest.raises(DataError, match="sample 2: ValueError: it holds more than 1,000 values"):
+        survey([whole, Sample("b", "q", metadata={"many": [0] * 1_000})], unused=unused)
+    monkeypatch.setattr(plain_json, "MOST_BYTES", 100)
+    with pytest.raises(DataError, match="sample 1: ValueError: it takes 1,009 bytes"):
+        survey([Sample("a", "q" * 1_000)], unused=unused)
 
 
 def test_of_many_doubles_twenty_are_told():

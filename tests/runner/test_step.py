@@ -6,7 +6,7 @@ import functools
 import numpy as np
 import pytest
 
-from steelyard import ConfigError, ExactMatch, Output, Prompt, Sample, Score, Scripted, Store, evaluate
+from steelyard import ConfigError, ExactMatch, Output, Prompt, Sample, Score, Scripted, Store, evaluate, plain_json
 from steelyard.errors import DataError, ModelError, StoreError
 from steelyard.session import replies
 from steelyard.sql.sandbox import Sandbox
@@ -258,3 +258,12 @@ def test_whatever_declares_a_sandbox_is_given_the_one_of_the_session():
     assert [score.value for score in record.scores] == [1.0, 1.0, 1.0]
     assert len(seen) == 4
     assert all(isinstance(entry, Sandbox) and entry is seen[0] for entry in seen)
+
+
+def test_a_score_that_could_not_be_read_back_is_an_error_of_its_scorer(monkeypatch):
+    monkeypatch.setattr(plain_json, "_MOST_PARTS", 1_000)
+    (record,) = outcome(lambda sample: "A", [lambda sample, output: Score("s", 1.0, detail={"many": [0] * 1_000})])
+    assert (record.failure.kind, record.failure.message) == (
+        "ValueError",
+        "ValueError: it holds more than 1,000 values",
+    )

@@ -6,7 +6,7 @@ import contextlib
 import pytest
 from tests.loopback import MemoryJournal, http, peer, said, until
 
-from steelyard import OpenAICompatible
+from steelyard import OpenAICompatible, plain_json
 from steelyard.errors import ModelError, StoreError
 from steelyard.models import Retry
 from steelyard.models.base import Request
@@ -80,6 +80,21 @@ def test_asking_the_same_twice_in_one_stage_gives_two_replies():
     replies, _, server = talking(lambda n, _: said(f"reply {n}"), talk)
     assert [reply.text for reply in replies] == ["reply 0", "reply 1"]
     assert len(server.asked) == 2
+
+
+def test_a_reply_that_could_not_be_read_back_is_an_error_of_its_call_and_is_not_stored(monkeypatch):
+    monkeypatch.setattr(plain_json, "_MOST_PARTS", 1_000)
+    calls = [{"id": "c", "function": {"name": "f", "arguments": ""}}] * 200
+
+    async def talk(session, model):
+        with pytest.raises(ModelError, match="the reply is too large: it holds more than 1,000 values") as caught:
+            await ask(session, model)
+        return caught.value
+
+    error, journal, _ = talking(
+        lambda n, _: http(200, {"choices": [{"message": {"content": "yes", "tool_calls": calls}}]}), talk
+    )
+    assert (error.kind, len(error.attempts), journal.bodies) == ("malformed", 1, {})
 
 
 def test_the_parts_of_a_key_cannot_be_shifted_into_one_another():

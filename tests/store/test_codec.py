@@ -103,8 +103,8 @@ def test_a_body_that_ends_too_soon_is_noticed(cut):
 
 def test_a_body_that_would_unpack_to_more_than_the_limit_is_refused(monkeypatch):
     """A limit of 2 MiB: the real one would take as much memory of the process that runs the tests."""
-    assert codec._MOST_BYTES == 256 << 20
-    monkeypatch.setattr(codec, "_MOST_BYTES", 2 << 20)
+    assert codec.MOST_BYTES == 256 << 20
+    monkeypatch.setattr(codec, "MOST_BYTES", 2 << 20)
     whole, beyond = bytes(2 << 20), bytes((2 << 20) + 1)
     stored, _ = round_trip([whole])
     assert len(stored[0]) < 10_000

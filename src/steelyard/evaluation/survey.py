@@ -75,7 +75,9 @@ def survey(samples: Iterable[Sample], *, unused: Collection[str] = (), read: Col
     for n, sample in enumerate(samples, start=1):
         with boundary("data", f"sample {n}"):
             _check_sample(sample)
-            packed = pack_sample(_without(sample, unused) if unused else sample)[0]
+            packed, _ = pack_sample(sample)
+            if unused:
+                packed, _ = pack_sample(_without(sample, unused))
             if read:
                 columns.update(to_json([sample.metadata.get(name) for name in read]) + b"\0")
         if sample.id in ids:

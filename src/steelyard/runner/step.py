@@ -13,7 +13,7 @@ from numbers import Real
 from typing import Any, Final
 
 from steelyard.errors import ConfigError
-from steelyard.plain_json import to_json
+from steelyard.plain_json import stored_json
 from steelyard.runner.declared import bound_by_name, judge_name, score_infos, stage_info
 from steelyard.session.replies import plain_output
 from steelyard.session.session import Ask
@@ -270,7 +270,7 @@ def _storable(score: Score) -> Score:
         raise TypeError(f"a score's name is a text, not {score.name!r}")
     score.name.encode()
     if score.reason or score.detail:
-        to_json([score.reason, score.detail])
+        stored_json([score.reason, score.detail])
     if type(score.value) in _STORED_VALUES and type(score.passed) in _STORED_VERDICTS:
         return score
     value = None if score.value is None else float(score.value)

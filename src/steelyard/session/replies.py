@@ -23,7 +23,7 @@ from steelyard.errors import Attempt, ModelError
 from steelyard.models.base import KEPT, READ_AGAIN, SENT, Answer, Fault, Model, Request
 from steelyard.models.references import without_query
 from steelyard.models.refusals import MISMATCH
-from steelyard.plain_json import check_plain, from_json, to_json
+from steelyard.plain_json import check_plain, from_json, stored_json, to_json
 from steelyard.prompts.agent_messages import conversation_output, with_plain_conversation
 from steelyard.replies.answer_text import answer_of
 from steelyard.types import STOPPED, Output, Reply, Usage
@@ -73,14 +73,22 @@ class Keys:
 
 
 def pack_reply(reply: Reply) -> bytes:
-    """Encode a reply as a JSON list."""
+    """Encode a reply as a JSON list.
+
+    Raises:
+        ModelError: it is too large to be read back, as one of millions of empty passages is.
+    """
     attempts = [
         [attempt.fault, round(attempt.seconds, 3), round(attempt.waited, 3), attempt.message]
         for attempt in reply.attempts
     ]
     # One attempt that was answered says no more than the latency does, and most replies have one: 0 saves its bytes.
     several = attempts if len(attempts) > 1 else 0
-    return to_json([reply.text, reply.finish, _counts(reply.usage), round(reply.latency, 3), several, reply.metadata])
+    usage = _counts(reply.usage)
+    try:
+        return stored_json([reply.text, reply.finish, usage, round(reply.latency, 3), several, reply.metadata])
+    except ValueError as error:
+        raise ModelError(f"the reply is too large: {error}", kind="malformed", attempts=reply.attempts) from error
 
 
 def _counts(usage: Usage) -> list[int]:

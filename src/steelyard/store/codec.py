@@ -21,6 +21,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from steelyard.errors import StoreError
+from steelyard.plain_json import MOST_BYTES
 from steelyard.store.database import schema
 from steelyard.store.database.connection import Connection
 
@@ -41,8 +42,6 @@ _TRAIN_ON: Final = 48
 _SMALL: Final = 4096
 """Larger bodies are deflated without a dictionary: they repeat themselves, so it saves less (measured on English text:
 28 % at 2 kB, 15 % at 8 kB, 9 % at 16 kB), and they can then be read without its row."""
-_MOST_BYTES: Final = 256 << 20
-"""A stored body that unpacks to more than this is damaged or hostile."""
 
 
 class Packer:
@@ -154,9 +153,9 @@ def _check(data: bytes) -> bytes:
 
 
 def _inflate(stream: Any, packed: bytes) -> bytes:
-    data: bytes = stream.decompress(packed, _MOST_BYTES)
+    data: bytes = stream.decompress(packed, MOST_BYTES)
     if not stream.eof:
-        raise StoreError(f"a stored body is damaged: it ends too soon or unpacks to more than {_MOST_BYTES >> 20} MiB")
+        raise StoreError(f"a stored body is damaged: it ends too soon or unpacks to more than {MOST_BYTES >> 20} MiB")
     return data
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any, Final, NamedTuple, cast
 
 from steelyard.errors import Attempt, SteelyardError, StoreError
-from steelyard.plain_json import from_json, to_json
+from steelyard.plain_json import from_json, stored_json, to_json
 from steelyard.session.replies import unpack_reply
 from steelyard.store.codec import Unpacker, load_dictionary
 from steelyard.store.database import schema
@@ -49,7 +49,9 @@ IN_ORDER: Final = "ORDER BY record.no, record.repeat"
 
 def pack_sample(sample: Sample) -> tuple[int, bytes]:
     """A sample's content hash (64 bits, signed) and its body."""
-    body = to_json(_without_tail([sample.input, sample.reference, sample.choices, sample.contexts, sample.metadata]))
+    body = stored_json(
+        _without_tail([sample.input, sample.reference, sample.choices, sample.contexts, sample.metadata])
+    )
     return sample_hash(sample.id, sample.group, sample.cluster, body), body
 
 
