@@ -69,6 +69,17 @@ def _check_parts(text: str) -> None:
         raise ValueError(f"it holds more than {_MOST_PARTS:,} values")
 
 
+def check_types(*parts: tuple[Any, Any]) -> None:
+    """Refuse a value that no version has written in its place: whoever reads it would take it for what was written.
+
+    Raises:
+        TypeError: a value is not of its type.
+    """
+    for value, kind in parts:
+        if not isinstance(value, kind):
+            raise TypeError(f"it holds {value!r:.80} in the place of another type")
+
+
 def distinct_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON from its pairs, as a decoder's `object_pairs_hook`.
 

@@ -90,7 +90,14 @@ def test_what_hangs_on_a_damaged_score_counts_it_in_a_place_of_its_own(steelyard
 
 
 @pytest.mark.usefixtures("stored")
-@pytest.mark.parametrize("text", ["{", "[]", "", '{"options": "x"}', '{"stages": {}}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{", "[]", "", '{"options": "x"}', '{"stages": {}}', '{"scores": [{}]}', '{"score_infos": {"a": 1}}',
+        '{"score_infos": {"a": {"range": [0, {}]}}}', '{"score_infos": {"a": {"labels": true}}}',
+        '{"score_infos": {"a": {"threshold": "x"}}}',
+    ],
+)  # fmt: skip
 def test_a_damaged_manifest_is_named_with_its_run(steelyard, text):
     damage(f"UPDATE run SET manifest = '{text}' WHERE num = 1")
     assert "a " in steelyard("runs", code=0).out
@@ -160,6 +167,56 @@ def test_a_counter_that_is_no_number_is_damage_and_no_defect(steelyard, counter)
     for command in (("show", "a"), ("show", "a", "--json"), ("compare", "a", "b")):
         assert steelyard(*command, code=4).err.startswith("error: the store is damaged: ")
     assert "stage 0 counts other" in steelyard("verify", code=4).out
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize(
+    ("topic", "body"),
+    [
+        ("mark", '{"baseline": true, "archived": false, "tags": [1]}'),
+        ("analysis", "true"),
+        ("analysis", '{"a": {"strata": {"passes": {}}}}'),
+        ("queue", '{"title": 7}'),
+    ],
+)
+def test_a_part_of_what_people_did_that_no_version_writes_is_damage_too(steelyard, topic, body):
+    steelyard("mark", "a", "--tag", "t", code=0)
+    steelyard("queue", "create", "a", "--draw", "2", "--title", "T", "--author", "ann", code=0)
+    steelyard("errors", "draw", "a", "-n", "2", "--author", "ann", code=0)
+    damage(f"UPDATE event SET body = '{body}' WHERE topic = '{topic}'")
+    command = {"mark": ("runs",), "queue": ("queue", "list"), "analysis": ("errors", "list")}[topic]
+    said = steelyard(*command, code=4).err
+    assert "the store is damaged" in said
+    assert "defect" not in said
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(f"UPDATE run SET {name} = CAST({name} AS BLOB)" for name in ("state", "target", "created", "input_tokens")),
+        "UPDATE run SET planned = 'x'",
+        "UPDATE word SET text = CAST(text AS BLOB)",
+        "UPDATE sample SET group_name = CAST(group_name AS BLOB)",
+        "UPDATE record SET repeat = CAST(repeat AS BLOB)",
+        "UPDATE score SET outcome = 'x'",
+    ],
+)
+def test_a_value_of_another_type_than_its_column_is_damage_and_no_defect(steelyard, change):
+    damage(change, "DELETE FROM computed")
+    for command in (("show", "a"), ("show", "a", "--only", "all"), ("compare", "a", "b"), ("export", "a")):
+        said = steelyard(*command).err
+        assert "malformed" in said or "damaged" in said, said
+        assert "defect" not in said
+    for command in (("runs",), ("history", "exam.json"), ("rescore", "a"), ("resume",), ("verify",)):
+        assert "defect" not in steelyard(*command).err
+
+
+@pytest.mark.usefixtures("stored")
+def test_a_time_that_no_calendar_has_is_damage_and_no_defect(steelyard):
+    damage("UPDATE run SET created = -1e308")
+    for command in (("runs",), ("show", "a"), ("compare", "a", "b")):
+        assert "is damaged: " in steelyard(*command, code=4).err
 
 
 @pytest.mark.usefixtures("stored")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -78,3 +80,24 @@ def test_what_cannot_be_done_is_said(exam, arguments, words):
     done = exam("data", *arguments, code=2)
     assert words in " ".join(f"{done.out} {done.err}".split())
     assert sorted(path.name for path in Path().glob("*.csv")) == ["exam.csv"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE run SET manifest = json_set(manifest, '$.samples.source.sheets', json('true'))",
+        "UPDATE event SET body = '[]' WHERE kind = 'saved'",
+        "UPDATE event SET body = json_remove(body, '$.parent') WHERE kind = 'saved'",
+    ],
+)
+def test_what_a_store_of_strangers_says_of_a_dataset_is_damage_and_no_defect(exam, change):
+    with Store() as store:
+        dataset = named_datasets(store)[0]
+        draft = read_draft(store, dataset.id, dataset.versions[0].digest)
+        change_row(store, draft, "q1", RowEdit("changed", {"answer": "A"}), author="ann", seen=0)
+    exam("data", "save", "exam.csv", "--author", "ann", code=0)
+    with closing(sqlite3.connect(".steelyard/steelyard.db")) as connection, connection:
+        connection.execute(change)
+    said = exam("data", "diff", "exam.csv", code=4).err
+    assert said.startswith("error: the store ")
+    assert "defect" not in said

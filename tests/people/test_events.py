@@ -133,7 +133,7 @@ def test_what_is_looked_up_in_a_turn_is_found_by_the_index(tmp_path):
 
         def execute(self, statement, values):
             plan = self._connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)
-            statements.extend(row.detail for row in plan)
+            statements.extend(detail for *_, detail in plan.unchecked())
             return self._connection.execute(statement, values)
 
     with Store(tmp_path / "s.db") as store, store.reading() as connection:

@@ -4,6 +4,8 @@ import pytest
 from tests.store.outside import execute
 
 from steelyard import ExactMatch, Prompt, Sample, Score, Scripted, Store, evaluate
+from steelyard.plain_json import to_json
+from steelyard.store.codec import Packer
 from steelyard.store.records import damage_lines
 
 SAMPLES = [Sample(f"q{n}", f"Question {n}?", "yes") for n in range(20)]
@@ -53,6 +55,30 @@ def test_a_damaged_part_is_named_and_the_rest_of_its_record_is_read(where, run, 
     assert summary.records.damaged == (damaged.failure.message,)
     assert (summary.scores, summary.counts.errors) == (before.scores, 0)
     assert frame["failure"].notna().sum() == 1
+
+
+@pytest.mark.parametrize(
+    ("statement", "fields", "named"),
+    [
+        ("UPDATE sample SET body = ? WHERE id = 'q3'", ["Question 3?", "yes", [], [], [1]], "its sample: TypeError"),
+        ("UPDATE sample SET body = ? WHERE id = 'q3'", ["Question 3?", "yes", [2], [], {}], "its sample: TypeError"),
+        ("UPDATE record SET body = ? WHERE no = 3", {"o": ["yes", [], 7]}, "its output: TypeError"),
+        ("UPDATE record SET body = ? WHERE no = 3", {"f": [1, 2, 3, []]}, "its output: TypeError"),
+        (
+            "UPDATE reply SET body = ? WHERE num = (SELECT min(num) + 3 FROM reply)",
+            ["yes", "stop", [None, 1, 0], 0.1, 0, {}],
+            "its reply",
+        ),
+        ("UPDATE score SET body = ? WHERE no = 3 AND body IS NOT NULL", [True, {}], "score length: TypeError"),
+        ("UPDATE score SET body = ? WHERE no = 3 AND body IS NOT NULL", ["", [[]]], "score length: TypeError"),
+    ],
+)
+def test_a_value_that_no_version_writes_is_damage_of_its_part(where, run, statement, fields, named):
+    execute(where, statement, [Packer(None).pack("sample", to_json(fields))])
+    records, summary, _ = read(where, run)
+    (damaged,) = (record for record in records.values() if record.failure is not None)
+    assert named in damaged.failure.message
+    assert len(summary.records.damaged) == 1
 
 
 def test_without_its_dictionary_each_body_is_named_and_scores_stay(where, run):

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final
 
 from steelyard.constraints import Within
 from steelyard.data.documents import read_document_set
-from steelyard.errors import ConfigError, did_you_mean
+from steelyard.errors import ConfigError, boundary, did_you_mean
 from steelyard.evaluation.evaluate import RunConfig, evaluate_suite
 from steelyard.evaluation.objects import Options, Suite
 from steelyard.generate.cloze import Cloze, with_rare
@@ -256,7 +256,9 @@ def questions_of(run: Run, suite: Suite) -> QaSet:
     """The question set of a run of `suite`."""
     writer = suite.targets[_TARGET]
     assert isinstance(writer, QuestionWriter | Cloze)  # noqa: S101  # qa_suite put it there
-    return collect(run, kind="cloze" if isinstance(writer, Cloze) else "generated", per_chunk=writer.per_chunk)
+    # Its records may be those of a store of strangers: what no version writes there is damage.
+    with boundary("store", f"run {run.id} is damaged, or was made by something else"):
+        return collect(run, kind="cloze" if isinstance(writer, Cloze) else "generated", per_chunk=writer.per_chunk)
 
 
 def sample_of(chunk: Chunk, **extra: Any) -> Sample:

@@ -222,8 +222,8 @@ def check_unchanged(now: DatasetDraft, seen: int) -> None:
 def saved_versions(store: OpenStore) -> list[SavedVersion]:
     """Every file that was saved, oldest first."""
     with store.reading() as connection:
-        drafts = [(subject, event) for subject, event in read_events(connection, "draft") if event.kind == _SAVED]
-    return [_saved(subject, event) for subject, event in drafts]
+        # Here, where an event that no version writes is damage of the store.
+        return [_saved(subject, event) for subject, event in read_events(connection, "draft") if event.kind == _SAVED]
 
 
 def _saved(subject: str, event: Event) -> SavedVersion:

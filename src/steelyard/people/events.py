@@ -9,7 +9,7 @@ hold for an event to be added is checked in its turn, by look-ups of single rows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
@@ -27,6 +27,15 @@ _COLUMNS: Final = tuple(name for name in schema.event.names if name != "num")
 INSERT_EVENT: Final = schema.insert_into(schema.event, _COLUMNS)
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(:turn, 0))"
 _LONGEST_NAME: Final = 200
+_OF_ANY_VALUE: Final = frozenset({"label", "note"})
+_BODY: Final[Mapping[str, type]] = {
+    **dict.fromkeys(("code", "definition", "digest", "into", "name", "parent", "split_from", "text", "title"), str),
+    **dict.fromkeys(("examples", "items", "tags"), list),
+    **dict.fromkeys(("cells", "config", "counts", "drawn", "from"), dict),
+    "item": int,
+}
+"""Types of what the bodies of events hold, by key; a store of strangers may hold anything in their place."""
+_TEXTS: Final = ("tags",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +113,19 @@ def read_events(connection: Connection, topic: Topic, subject: str = "") -> Iter
 
 
 def event_of(row: Any) -> Event:
-    """The event of a row of the table."""
+    """The event of a row of the table.
+
+    Raises:
+        TypeError: its body is none that any version writes.
+        ValueError: likewise.
+    """
+    body = from_json(row.body.encode())
+    if row.topic not in _OF_ANY_VALUE and body is not None:
+        _check_body(row, body)
     return Event(
         row.kind,
         row.author,
-        from_json(row.body.encode()),
+        body,
         datetime.fromtimestamp(row.created, UTC),
         row.run,
         row.sample,
@@ -116,6 +133,24 @@ def event_of(row: Any) -> Event:
         row.name,
         row.seen,
         row.num,
+    )
+
+
+def _check_body(row: Any, body: Any) -> None:
+    wrong = [] if isinstance(body, dict) else ["it"]
+    if not wrong and (row.topic, row.kind) == ("analysis", "drawn"):  # run -> how its records were drawn
+        wrong = [run for run, drawn in body.items() if not _is_drawn(drawn)]
+    elif not wrong:
+        wrong = [key for key, kind in _BODY.items() if key in body and not isinstance(body[key], kind)]
+        wrong += [key for key in _TEXTS if not all(isinstance(text, str) for text in body.get(key, ()))]
+    if wrong:
+        raise TypeError(f"{row.topic} event {row.num}: {wrong[0]} is of another type than any version writes")
+
+
+def _is_drawn(drawn: Any) -> bool:
+    strata = drawn.get("strata") if isinstance(drawn, dict) else None
+    return isinstance(strata, dict) and all(
+        isinstance(part, dict) and isinstance(part.get("records"), int) for part in strata.values()
     )
 
 

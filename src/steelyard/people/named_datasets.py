@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from steelyard.data.paths import base_name
 from steelyard.data.sample_files import SampleFiles
-from steelyard.errors import ConfigError, did_you_mean
+from steelyard.errors import ConfigError, boundary, did_you_mean
 from steelyard.people.dataset_drafts import SavedVersion, saved_versions
-from steelyard.plain_json import to_json
+from steelyard.plain_json import check_types, to_json
 from steelyard.store.run import Run
 from steelyard.store.store import Store
 
@@ -85,7 +85,10 @@ class DatasetVersion:
         settings = {key: value for key in _READING if (value := self.about.source.get(key)) is not None}
         if isinstance(settings.get("sheets"), list):
             settings["sheets"] = tuple(settings["sheets"])
-        return SampleFiles(self.about.folder / self.name, **settings)
+        with boundary("store", f"the store does not say how {self.name} is read"):
+            kinds = {"sheets": str | tuple, "columns": Mapping, "header": str | int, "skip_bad": bool}
+            check_types(*((value, kinds[key]) for key, value in settings.items()))
+            return SampleFiles(self.about.folder / self.name, **settings)
 
 
 @dataclass(frozen=True, slots=True)

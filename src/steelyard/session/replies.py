@@ -23,7 +23,7 @@ from steelyard.errors import Attempt, ModelError
 from steelyard.models.base import KEPT, READ_AGAIN, SENT, Answer, Fault, Model, Request
 from steelyard.models.references import without_query
 from steelyard.models.refusals import MISMATCH
-from steelyard.plain_json import check_plain, from_json, stored_json, to_json
+from steelyard.plain_json import check_plain, check_types, from_json, stored_json, to_json
 from steelyard.prompts.agent_messages import conversation_output, with_plain_conversation
 from steelyard.replies.answer_text import answer_of
 from steelyard.types import STOPPED, Output, Reply, Usage
@@ -102,6 +102,8 @@ def _counts(usage: Usage) -> list[int]:
 def unpack_reply(key: str, body: bytes, *, cached: bool = True) -> Reply:
     """Decode a reply; it is marked as cached unless whoever reads it knows that it was sent."""
     text, finish, (input_tokens, output_tokens, estimated, *sent), latency, several, metadata = from_json(body)
+    counts = (input_tokens, output_tokens, *sent)
+    check_types((text, str), (finish, str), (latency, int | float), (metadata, dict), *((n, int) for n in counts))
     for name in _OF_JOURNAL:
         metadata.pop(name, None)
     attempts = tuple(Attempt(*attempt) for attempt in several) if several else (Attempt("", latency),)

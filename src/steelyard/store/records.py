@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any, Final, NamedTuple, cast
 
 from steelyard.errors import Attempt, SteelyardError, StoreError
-from steelyard.plain_json import from_json, stored_json, to_json
+from steelyard.plain_json import check_types, from_json, stored_json, to_json
 from steelyard.session.replies import unpack_reply
 from steelyard.store.codec import Unpacker, load_dictionary
 from steelyard.store.database import schema
@@ -59,6 +59,8 @@ def unpack_sample(ident: str, group: str, cluster: str, body: bytes) -> Sample:
     """The sample behind a row."""
     fields = from_json(body)
     value, reference, choices, contexts, metadata = fields + [None, None, (), (), {}][len(fields) :]
+    check_types((choices, list | tuple), (contexts, list | tuple), (metadata, dict))
+    check_types(*((text, str) for text in (*choices, *contexts)))
     return Sample(ident, value, reference, tuple(choices), tuple(contexts), group, cluster, metadata)
 
 
@@ -97,9 +99,11 @@ def unpack_record(body: bytes | None, replies: Sequence[Reply]) -> tuple[Output 
     failure = None
     if "f" in stored:
         stage, kind, message, tried = stored["f"]
+        check_types((stage, str), (kind, str), (message, str))
         failure = Failure(stage, kind, message, tuple(Attempt(*fields) for fields in tried))
     if "o" in stored:
         value, contexts, metadata = stored["o"]
+        check_types((contexts, list), (metadata, dict), *((passage, str) for passage in contexts))
         return Output(value, tuple(contexts), metadata), failure
     if "n" in stored or not replies:
         return None, failure
@@ -148,6 +152,7 @@ def unpack_keys(packed: bytes | None, stages: Sequence[str]) -> list[ReplyKey]:
 def unpack_score(name: str, outcome: int, value: float | None, passed: int | None, body: bytes | None) -> Score:
     """The score behind a row."""
     reason, detail = from_json(body) if body is not None else ("", {})
+    check_types((reason, str), (detail, dict))
     return Score(name, value, None if passed is None else bool(passed), OUTCOMES[outcome], reason, detail)
 
 

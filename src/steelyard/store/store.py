@@ -8,7 +8,6 @@ import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Any, Final
 
@@ -22,6 +21,7 @@ from steelyard.store.journal import RunWriter, SeenKeys, StoreJournal
 from steelyard.store.open_store import OpenStore
 from steelyard.store.run import Run
 from steelyard.store.run_rows import NewRun, add_scoring_version, begin_runs, reopen
+from steelyard.store.stored_run import started
 from steelyard.types import Score
 
 _ALPHABET: Final = "23456789abcdefghjkmnpqrstuvwxyz"
@@ -346,4 +346,4 @@ def _listed(rows: Sequence[Any]) -> str:
 
 
 def _time(row: Any) -> str:
-    return f"{datetime.fromtimestamp(row.created, UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{started(row):%Y-%m-%d %H:%M} UTC"

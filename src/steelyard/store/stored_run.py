@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 from steelyard.analysis.scores.score_infos import score_infos
 from steelyard.analysis.scores.score_summary_values import RunState
-from steelyard.errors import StoreError
+from steelyard.errors import StoreError, boundary
 from steelyard.store.database.backend import REPAIR_HINT, read_json
 from steelyard.store.database.connection import Connection
 from steelyard.store.open_store import OpenStore
@@ -67,7 +67,7 @@ class StoredRun:
     @property
     def created(self) -> datetime:
         """When it was started."""
-        return datetime.fromtimestamp(self.row.created, UTC)
+        return started(self.row)
 
     @cached_property
     def manifest(self) -> Mapping[str, Any]:
@@ -106,20 +106,40 @@ class StoredRun:
         return {name: position for position, name in enumerate(self.manifest.get("scores", ()))}
 
 
+def started(row: Any) -> datetime:
+    """When the run of a row was started.
+
+    Raises:
+        StoreError: no calendar has that time.
+    """
+    try:
+        return datetime.fromtimestamp(row.created, UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise StoreError(f"the start of run {row.id} is damaged: {error}. {REPAIR_HINT}") from error
+
+
 def read_manifest(connection: Connection, row: Any) -> Mapping[str, Any]:
     """The manifest of a run; of one that was scored again, with what its newest scoring version has in its place."""
     if not row.scoring_version:
         return _first_manifest(row)
     query = "SELECT scorers FROM scoring_version WHERE run = :run AND scoring_version = :scoring_version"
     stored = connection.execute(query, {"run": row.num, "scoring_version": row.scoring_version}).scalar()
-    scoring = read_json(stored or "{}", f"scoring version {row.scoring_version} of run number {row.num}")
-    return {**_first_manifest(row), **scoring}
+    what = f"scoring version {row.scoring_version} of run number {row.num}"
+    return _checked({**_first_manifest(row), **read_json(stored or "{}", what)}, what)
 
 
 def _first_manifest(row: Any) -> Mapping[str, Any]:
     what = f"the manifest of run {row.id} ({row.target})"
-    manifest = read_json(row.manifest, what)
+    return _checked(read_json(row.manifest, what), what)
+
+
+def _checked(manifest: Mapping[str, Any], what: str) -> Mapping[str, Any]:
     for key, kind in _KINDS.items():
         if not isinstance(manifest.get(key, kind()), kind):
             raise StoreError(f"{what} is damaged: {key!r} is {type(manifest[key]).__name__}. {REPAIR_HINT}")
+    texts = (*manifest.get("scores", ()), *manifest.get("stages", ()), *manifest.get("tags", {}).values())
+    if not all(isinstance(text, str) for text in texts):
+        raise StoreError(f"{what} is damaged: the name of a score, stage or tag is not a text. {REPAIR_HINT}")
+    with boundary("store", f"{what} is damaged ({REPAIR_HINT})"):
+        score_infos(manifest)
     return manifest

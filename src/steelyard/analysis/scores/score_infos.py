@@ -16,6 +16,7 @@ KEY: Final = "score_infos"
 _ALWAYS: Final = frozenset({"range", "lower_is_better", "denominator"})
 """Fields that are always written; the others are where they differ from their defaults."""
 _PAIRS: Final = frozenset({"range", "labels", "classes"})
+_KINDS: Final[Mapping[str, Any]] = {"range": float, "labels": str, "classes": str, "threshold": float | int}
 JURY: Final = "jury"
 """The name of a jury among its members, and the ending of the name of its score."""
 
@@ -150,10 +151,23 @@ def _as_json(value: Any) -> Any:
 
 
 def _read(name: str, written: Mapping[str, Any]) -> ScoreInfo:
-    """Read the info of a score. Unknown keys are left out: a later version may have written them."""
-    known = {field.name for field in fields(ScoreInfo)} - {"name"}
-    declared = {key: _pair(value) if key in _PAIRS else value for key, value in written.items() if key in known}
+    """Read the info of a score. Unknown keys are left out: a later version may have written them.
+
+    Raises:
+        TypeError: a value is none that a scorer may declare.
+    """
+    defaults = {field.name: field.default for field in fields(ScoreInfo) if field.name != "name"}
+    declared = {key: _pair(value) if key in _PAIRS else value for key, value in written.items() if key in defaults}
+    for key, value in declared.items():
+        parts, kind = value if key in _PAIRS else (value,), _KINDS.get(key) or type(defaults[key])
+        is_declared = value is None or (all(isinstance(part, kind) for part in parts) and _is_pair(key, parts))
+        if not is_declared:
+            raise TypeError(f"{key} of score {name!r} is {value!r:.80}")
     return ScoreInfo(name, **declared)
+
+
+def _is_pair(key: str, parts: Sequence[Any]) -> bool:
+    return key not in {"range", "labels"} or len(parts) == 2
 
 
 def _pair(value: Any) -> Any:

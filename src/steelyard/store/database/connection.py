@@ -72,20 +72,45 @@ class Rows:
     Args:
         cursor: that the statement was executed with.
         error: what the driver raises.
+        types: of the values of columns, by name, where the database lets a column hold any.
     """
 
-    __slots__ = ("_cursor", "_error")
+    __slots__ = ("_cursor", "_error", "_types")
 
-    def __init__(self, cursor: Cursor, error: type[Exception]) -> None:
+    def __init__(
+        self, cursor: Cursor, error: type[Exception], types: Mapping[str, tuple[type, ...]] | None = None
+    ) -> None:
         self._cursor = cursor
         self._error = error
+        self._types = types
 
     def __iter__(self) -> Iterator[Any]:
-        make: Any = _row_type(tuple(column[0] for column in self._cursor.description))._make
-        return map(make, self.tuples())
+        return map(_row_type(self._names)._make, self.tuples())
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(column[0] for column in self._cursor.description)
 
     def tuples(self) -> Iterator[tuple[Any, ...]]:
-        """The rows as plain tuples, which costs a third of the time; for many rows."""
+        """The rows as plain tuples, which costs a third of the time; for many rows.
+
+        Raises:
+            DatabaseError: a value is of a type that its column does not have.
+        """
+        if self._types is None:
+            yield from self.unchecked()
+            return
+        names = self._names
+        expected = [self._types.get(name, (object,)) for name in names]
+        for row in self.unchecked():
+            if not all(map(isinstance, row, expected)):
+                pairs = zip(names, row, expected, strict=True)
+                name, value = next((name, value) for name, value, types in pairs if not isinstance(value, types))
+                raise DatabaseError(f"the database is malformed: {type(value).__name__} in the column {name}")
+            yield row
+
+    def unchecked(self) -> Iterator[tuple[Any, ...]]:
+        """The same for millions of rows, whose reader looks at the types of all values of a column at once."""
         try:
             # Not `yield from`, which would close the cursor of a generator that is left early: SQLite's driver refuses
             # that where the connection was closed before.
@@ -96,8 +121,7 @@ class Rows:
 
     def mappings(self) -> Iterator[dict[str, Any]]:
         """The rows as dictionaries by column."""
-        names = [column[0] for column in self._cursor.description]
-        return (dict(zip(names, row, strict=True)) for row in self.tuples())
+        return (dict(zip(self._names, row, strict=True)) for row in self.unchecked())
 
     def all(self) -> list[Any]:
         """All rows."""

@@ -165,6 +165,24 @@ stage = _BY_NAME["stage"]
 stopping = _BY_NAME["stopping"]
 word = _BY_NAME["word"]
 
+_VALUES: Final[Mapping[Kind, tuple[type, ...]]] = {
+    **dict.fromkeys(("number", "big number", "big", "integer", "bigint", "smallint"), (int,)),
+    "float": (float, int),
+    **dict.fromkeys(("text", "name", "word"), (str,)),
+    "bytes": (bytes,),
+}
+
+
+def _types_of_values() -> dict[str, tuple[type, ...]]:
+    types: dict[str, set[type]] = {}
+    for column in (column for table in _BY_NAME.values() for column in table.columns):
+        types.setdefault(column.name, set()).update(_VALUES[column.kind], [type(None)] if column.nullable else [])
+    types["outcome"].add(type(None))  # of a record without the score, by an outer join
+    return {name: tuple(kinds) for name, kinds in types.items()}
+
+
+TYPES: Final = _types_of_values()
+"""Column -> types of its values, in all tables that have one of this name: SQLite keeps any value in any column."""
 MOST_STAGES: Final = 127
 """Scorers of a suite at most: with the target, their numbers fit into seven bits of a record's list of replies."""
 TABLES: Final = tuple(table for table in _BY_NAME.values() if not table.for_workers)

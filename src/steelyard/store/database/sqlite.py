@@ -19,7 +19,7 @@ from steelyard.files import make_private_folder, open_private
 from steelyard.store.database.backend import Durability, Purpose, Transact
 from steelyard.store.database.connection import NO_VALUES, Connection, DatabaseError, Rows, Values
 from steelyard.store.database.file_watch import FileWatch, Recover, save
-from steelyard.store.database.schema import Dialect, StoredTable, insert_into
+from steelyard.store.database.schema import TYPES, Dialect, StoredTable, insert_into
 from steelyard.store.database.sqlite_locks import OpenedFile, ReserveFile, RunLock, is_locked, open_file
 from steelyard.store.database.sqlite_objects import OBJECTS, acting_objects, altered_objects
 
@@ -255,7 +255,7 @@ class SqliteConnection:
         if names := _lists_of(statement):
             statement, values = _expanded(statement, names, values)
         try:
-            return Rows(self._driver.execute(statement, values), sqlite3.Error)
+            return Rows(self._driver.execute(statement, values), sqlite3.Error, TYPES)
         except sqlite3.Error as error:
             raise DatabaseError.of(error) from error
 

@@ -27,6 +27,7 @@ from steelyard.types import OUTCOMES
 
 _CHUNK: Final = 20_000
 """Rows in one array: of so many rows ids, bodies and keys of replies are Python objects at the same time."""
+_TEXTS: Final = frozenset({"id", "group_name", "cluster"})
 _SAMPLE: Final = (("num", "i8"), ("hash", "i8"), ("id", "O"), ("group_name", "O"), ("cluster", "O"))
 _SAMPLE_NUMBERS: Final = (("num", "i8"), ("hash", "i8"), ("group_name", "i4"), ("cluster", "i4"))
 _RECORD: Final = (("no", "i4"), ("repeat", "i4"), ("sample", "i8"), ("failed", "i1"), ("millis", "i4"))
@@ -104,9 +105,11 @@ def _tables(
     Raises:
         StoreError: a value is of another type than its column: the store is damaged.
     """
-    rows = connection.stream(query, values).tuples()
+    rows = connection.stream(query, values).unchecked()
     try:
         while len(table := np.fromiter(islice(rows, _CHUNK), dtype=list(columns))):
+            for name in _TEXTS.intersection(table.dtype.names or ()):
+                "".join(table[name])
             yield table
     except (TypeError, ValueError, OverflowError) as error:
         raise StoreError(f"a row of the store is damaged: {error}. {REPAIR_HINT}") from error

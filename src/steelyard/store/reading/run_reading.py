@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
@@ -90,7 +89,7 @@ def read_head(run: StoredRun) -> RunData:
         evaluation=row.evaluation,
         state=run.state,
         reason=run.reason,
-        created=datetime.fromtimestamp(row.created, UTC).isoformat(timespec="seconds"),
+        created=run.created.isoformat(timespec="seconds"),
         manifest=run.manifest,
         counts=RunCounts(*counts),
         scores=ScoreColumns.of(()),
