@@ -8,6 +8,7 @@ import pytest
 from steelyard.building.build import Site, build
 from steelyard.building.keys import element_of, is_class, keys_of, members, value_of
 from steelyard.building.nodes import from_plain
+from steelyard.cli.generate_command import _PROMPTS as QA_FILES
 from steelyard.config.stored import is_shown_whole, stored_needs, stored_scorers
 from steelyard.errors import ConfigError
 from steelyard.evaluation.objects import Options, Suite
@@ -47,6 +48,13 @@ def test_a_file_is_listed_under_every_key_that_takes_one_whatever_its_name():
     for name in sorted(names):
         assert stored_needs({"targets": {"a": {name: "id_rsa"}}}) == ["files: id_rsa"], name
         assert stored_needs({"a": [{name: ["../my keys/id rsa"]}]}) == ["files: ../my keys/id rsa"], name
+
+
+@pytest.mark.parametrize("name", sorted({*QA_FILES, "documents", "model_config", "out"}))
+def test_the_files_of_a_request_to_generate_are_listed_whatever_their_names_are(name):
+    for text in ("id_rsa", "my key", "a\nb"):
+        (line,) = stored_needs({"settings": {name: text}})
+        assert line.startswith("files: ")
 
 
 @pytest.mark.parametrize(

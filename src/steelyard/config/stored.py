@@ -42,6 +42,10 @@ _FILES: Final = frozenset(
     }
 )  # fmt: skip
 """Keys whose text is a file or folder, or may be one without looking like it: a private key has no suffix."""
+_ALWAYS_FILES: Final = frozenset(
+    {"answer_prompt", "documents", "model_config", "out", "questions_prompt", "questions_system"}
+)
+"""Those of a request to generate questions, whatever their text looks like."""
 _DROPPED_IN_ADDRESSES: Final = str.maketrans("", "", "".join(map(chr, range(33))))
 """What parsers of addresses drop, so that `http:/`, a line break and `/host` is an address."""
 _MOST: Final = 20
@@ -133,6 +137,8 @@ def _in_text(key: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 def _may_be_file(key: str, text: str) -> bool:
+    if key in _ALWAYS_FILES:
+        return bool(text)
     if not text or "\n" in text or "{{" in text or text in packaged_prompts():
         return False
     is_word = not any(character.isspace() for character in text)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.store.database.address import ServerUrl
+from steelyard.errors import ConfigError
+from steelyard.store.database.address import ServerUrl, locate
 
 
 @pytest.mark.parametrize(
@@ -41,3 +42,16 @@ def test_a_password_is_written_only_where_it_is_asked_for():
     assert parsed.complete == "postgresql://me:geheim@h/db?sslpassword=geheim"
     assert parsed.without_password == "postgresql://me@h/db?sslpassword=geheim"
     assert "geheim" not in repr(parsed)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["host=h password=geheim dbname=d", "password = 'geheim'", "postgresql:/me:geheim@h/db", "postgres:me:geheim"],
+)
+def test_an_address_in_another_form_is_no_name_of_a_file_and_is_not_quoted(text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match="has another form") as caught:
+        locate(text)
+    assert "geheim" not in str(caught.value)
+    (tmp_path / "user=1.db").touch()
+    assert locate("user=1.db") == tmp_path / "user=1.db"

@@ -19,6 +19,8 @@ SCHEMA: Final = "steelyard"
 """The schema of a database that holds the tables, where the address names no other."""
 
 _SERVERS: Final = ("postgresql", "postgres")
+_OTHER_FORM: Final = re.compile(r"\b(?:dbname|host|hostaddr|password|user)\s*=|^postgres\w*:(?!//)")
+"""An address as libpq writes it too, or one with a slash too few."""
 _SECRET_KEYS: Final = frozenset({"password", "sslpassword"})
 _NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _URL: Final = re.compile(
@@ -75,6 +77,12 @@ def locate(where: str | Path | None) -> Path | Address:
         return where
     text = str(where or DEFAULT)
     if "://" not in text:
+        if _OTHER_FORM.search(text) and not os.path.lexists(text):
+            # Not quoted: it may hold a password, which would become the name of a file.
+            raise ConfigError(
+                "a store is the path of a SQLite file or postgresql://user@host:5432/database, and the address given "
+                "has another form"
+            )
         # Without links: SQLite names its log by this path too, and what lies beside the store must lie beside the log.
         return Path(os.path.realpath(text))
     scheme = text.partition("://")[0]
