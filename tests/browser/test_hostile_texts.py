@@ -16,12 +16,16 @@ from tests.browser.hostile_texts import HARMLESS, TEXTS, inside_sql
 from tests.viewer.conftest import serving
 
 from steelyard import Options, Output, Sample, Score, ScoreInfo, Suite, compare, evaluate_suite
+from steelyard.analysis.label_forms import LabelForm
 from steelyard.errors import ConfigError
 from steelyard.evaluation.evaluate import RunConfig
 from steelyard.people import codings
 from steelyard.people.code_scorer import judge_config, score_name
+from steelyard.people.draw import draw_records, drawn_items
 from steelyard.people.labels import add_note
 from steelyard.people.marks import MarkChange, mark_run
+from steelyard.people.queue_values import QueueDesign, RaterVerdict
+from steelyard.people.queues import create_queue, label_item, queues, reserve_item
 from steelyard.report.render.html import html_report
 from steelyard.scorers import SqlResult
 from steelyard.store import Store
@@ -109,6 +113,18 @@ def store_texts(where, texts):
                 mark_run(store, run, MarkChange(add=(text,)))
             add_note(store, run, text, author=text[:100], at=at)
         store_coding(store, run, texts)
+        store_queues(store, run, texts)
+
+
+def store_queues(store, run, texts):
+    """Queues whose titles and questions are the texts, with verdicts and comments of raters of such names."""
+    for no, text in enumerate(texts):
+        items, how = draw_records([run], n=2)
+        question = name_of(text).strip()[:300]
+        design = QueueDesign(f"T {question}"[:100], LabelForm("text", f"remark {no}"), question, drawn=how)
+        queue = create_queue(store, design, items, author=f"L {question}"[:100])
+        item = reserve_item(store, queue, rater := f"R {question}"[:100])
+        label_item(store, queue, item, RaterVerdict(rater, question or "x"))
 
 
 def store_coding(store, run, texts):
@@ -153,6 +169,14 @@ def pages_of(viewer):
     for run in runs:
         yield f"/run/{run.id}"
         yield f"/live/{run.id}"
+    yield "/queue"
+    for queue in queues(viewer.store):
+        yield f"/queue/{queue.id}"
+        with viewer.store.reading() as connection:
+            item, *_ = drawn_items(connection, queue.num)
+        yield f"/queue/{queue.id}/i/{item.num}"
+    yield "/search?q=plain"
+    yield f"/run/{runs[0].id}/what"
     for coding in codings.codings(viewer.store):
         yield "/codes"
         yield f"/codes/{coding.id}"
