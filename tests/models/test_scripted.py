@@ -83,3 +83,9 @@ def test_a_script_that_fails_is_a_failure_of_the_sample():
     (record,) = run.records()
     assert (record.failure.stage, record.failure.kind) == ("target", "KeyError")
     assert not isinstance(record.failure, ModelError)
+
+
+def test_echo_answers_with_the_message_where_no_entry_occurs():
+    model = Scripted({"France": "Paris"}, default="no", echo=True)
+    assert [model.read(model.answer(text)).text for text in ("Capital of France?", "Hello")] == ["Paris", "Hello"]
+    assert model.request("x", {}).url != Scripted({"France": "Paris"}, default="no").request("x", {}).url

@@ -23,6 +23,7 @@ class Scripted:
             first that occurs in the message, else `default`.
         default: the reply to anything else.
         function: from Python only: gets the messages, returns the reply's text; used where it is given.
+        echo: reply to anything else with the text of the last user message, not with `default`.
 
     >>> model = Scripted({"France": "Paris"}, default="no idea")
     >>> model.read(model.answer("Capital of France?")).text
@@ -33,6 +34,7 @@ class Scripted:
     replies: Mapping[str, str] = field(default_factory=dict)
     default: str = ""
     function: Callable[[list[Message]], str] | None = None
+    echo: bool = False
 
     def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
         """The call; nothing is sent."""
@@ -69,7 +71,7 @@ class Scripted:
 
     def _version(self) -> str:
         """A hash of the script, so that the journal does not return replies of another script."""
-        return digest_of([dict(self.replies), self.default, _source_of(self.function)])
+        return digest_of([dict(self.replies), self.default, _source_of(self.function), *["echo"] * self.echo])
 
     def _look_up(self, question: str) -> str:
         if question in self.replies:
@@ -77,7 +79,7 @@ class Scripted:
         for excerpt, reply in self.replies.items():
             if excerpt in question:
                 return reply
-        return self.default
+        return question if self.echo else self.default
 
 
 def _source_of(function: Any) -> list[str]:
