@@ -109,7 +109,7 @@ def test_a_table_of_tests_has_columns_with_a_meaning(convert):
             {"levenshtein": {"most_edits": 2.0}, "value": "Rome", "name": "place"},
         ],
     }
-    assert rows[1] == {"question": "Why?", "city": ""}
+    assert rows[1] == {"question": "Why?", "city": "", "checks": [{"length": {"min": 1}, "name": "answered"}]}
     assert (new["scorers"], notes) == (["checks"], "")
 
 
@@ -337,11 +337,16 @@ tests:
 
 def test_what_has_no_model_or_no_assertion_keeps_its_tests(convert):
     new, rows, notes = convert(
-        "prompts: ['{{q}}', 'Say {{q}}']\nproviders: [echo, 'file://own.py']\ntests: [{vars: {q: a}}]"
+        "prompts: ['{{q}}', 'Say {{q}}']\nproviders: ['exec: ./own', 'file://own.py']\ntests: [{vars: {q: a}}]"
     )
     assert (new["targets"], rows) == ({"system": {"function": "my_system:answer"}}, [{"q": "a"}])
     assert new["scorers"] == [{"length": {"min": 1}, "name": "answered"}]
-    for part in ("'echo'. Instead: the target replay", "'file://own.py'", "what answers", "no assertion has a scorer"):
+    for part in (
+        "'exec: ./own'. Instead: a model of LiteLLM",
+        "'file://own.py'",
+        "what answers",
+        "no assertion has a scorer",
+    ):
         assert part in notes
 
 
@@ -499,3 +504,45 @@ tests: [{vars: {question: a}, assert: [{type: equals, value: b}]}]
     assert "env.GROQ_BASE_URL" in notes, "no model is asked there"
     assert "env.OPENAI_BASE_URL" not in notes
     assert "sk-written" not in notes
+
+
+def test_echo_answers_with_the_prompt_and_names_what_it_cannot(convert):
+    prompts = (
+        'prompts: [\'Say {{q}}\', \'[{"role": "system", "content": "s"}, {"role": "user", "content": "{{q}}"}]\']\n'
+    )
+    new, _, notes = convert(prompts + "providers: [echo]\ntests: [{vars: {q: a}}]")
+    assert new["targets"]["prompt@echo" if "prompt@echo" in new["targets"] else "prompt"]["prompt"]["model"] == {
+        "scripted": {"echo": True}
+    }
+    assert "echo of messages; here the text of the last one alone" in notes
+
+
+def test_a_provider_names_its_prompts_by_path_or_by_how_a_label_begins(convert):
+    new, _, _ = convert(
+        """
+prompts: [{raw: "A {{q}}", label: plain-a}, {raw: "B {{q}}", label: other}, file://p/c.txt]
+providers:
+  - {id: 'openai:small', prompts: ['plain*']}
+  - {id: 'openai:large', prompts: [p/c.txt]}
+tests: [{vars: {q: a}, assert: [{type: contains, value: a}]}]
+""",
+        p_in_c__txt="C {{q}}",
+    )
+    assert [*new["targets"]] == ["plain-a@small", "c@large"]
+
+
+def test_similar_asks_the_embeddings_model_of_its_assertion(convert):
+    own = "{id: 'openai:embedding:e5', config: {apiBaseUrl: 'http://127.0.0.1:1/v1'}}"
+    new, _, notes = convert(
+        BASE + f"tests: [{{vars: {{question: a}}, assert: [{{type: similar, value: b, provider: {own}}}]}}]"
+    )
+    assert new["scorers"][0]["similarity"]["model"]["embeddings"]["name"] == "e5"
+    assert notes == ""
+
+
+def test_messages_in_yaml_may_dump_a_value(convert):
+    new, _, _ = convert(
+        "prompts: [file://chat.yaml]\nproviders: ['openai:small']\ntests: [{vars: {q: a}}]",
+        chat__yaml="- role: system\n  content: Be kind.\n- role: user\n  content: {{ q | dump }}\n",
+    )
+    assert new["targets"]["small"]["prompt"]["template"] == "{{question}}"

@@ -1,6 +1,6 @@
 """Converted configurations give each record the verdict that promptfoo gave on the same outputs.
 
-The three folders in `promptfoo/` were run once with promptfoo 0.121.20 against a scripted endpoint; `results.json` has
+The folders in `promptfoo/` were run once with promptfoo 0.121.20 against a scripted endpoint; `results.json` has
 what each model was sent, what it answered, and whether the test passed.
 """
 
@@ -58,7 +58,7 @@ def endpoint():
         yield f"{address}/v1", outputs
 
 
-@pytest.mark.parametrize("name", ["tickets", "invoices", "answers"])
+@pytest.mark.parametrize("name", ["tickets", "invoices", "answers", "triage", "code", "formats", "parts"])
 def test_every_record_has_the_verdict_that_promptfoo_gave(name, endpoint, tmp_path):
     address, outputs = endpoint
     stored = json.loads((HERE / name / "results.json").read_text(encoding="utf-8"))
@@ -78,6 +78,8 @@ def test_every_record_has_the_verdict_that_promptfoo_gave(name, endpoint, tmp_pa
         for record in run.records():
             assert record.scores[0].name == "checks"
             sent = target.messages(record.sample)
-            ours[key(target.model.name, sent), record.output.value, record.scores[0].value == 1] += 1
+            ours[
+                key(getattr(target.model, "name", "echo"), sent), record.output.value, record.scores[0].value == 1
+            ] += 1
     theirs = Counter((key(one["model"], one["messages"]), one["output"], one["passed"]) for one in stored["results"])
     assert ours == theirs

@@ -38,6 +38,8 @@ _CLAUSES: Final = tuple(
         rf"(?P<not>!*){_TERM}",
     )
 )
+_CONSTANT: Final = re.compile(rf"\s*(?:const|let|var)\s+(?P<variable>[A-Za-z_$][\w$]*)\s*=\s*(?P<term>{_TERM})\s*[;\n]")
+"""A name for a term at the beginning of code, which stands for it in what follows."""
 _PART: Final = re.compile(rf"{_TEXT}|(?<![\w)]){_REGEX}|(&&|\|\|)|.", re.DOTALL)
 _LONGEST: Final = 2_000
 _NEGATED: Final = MappingProxyType({"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"})
@@ -116,6 +118,10 @@ def term_of(code: str, output: Term = Term()) -> Term:
 def _expression(code: str) -> str:
     if len(code) > _LONGEST:
         raise NotReadError(f"it has more than {_LONGEST:,} characters")
+    if match := _CONSTANT.match(code):
+        term, rest = match["term"], code[match.end() :]
+        used = re.compile(rf"{_TEXT}|(?<![\w)]){_REGEX}|(?<![\w.$])({re.escape(match['variable'])})(?![\w$])")
+        return _expression(used.sub(lambda part: term if part[1] else part[0], rest))
     return code.strip().removeprefix("return ").rstrip("; \n")
 
 
@@ -276,7 +282,7 @@ def _equal(term: Term, values: list[Any], *, negated: bool) -> Scorer:
 
 
 def _called(term: Term, name: str, value: Any, *, negated: bool) -> Scorer:
-    if not isinstance(value, str) or term.counted:
+    if not isinstance(value, str) or term.counted or (term.trimmed and name != "includes" and value != value.strip()):
         raise NotReadError(f".{name}({value!r}) is not read")
     flags = "(?i)" if _cased(term, value) else ""
     escaped = re.escape(value)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from jinja2 import Undefined, nodes
+from jinja2 import ChainableUndefined, Undefined, nodes
 from jinja2.exceptions import TemplateError
 from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -25,9 +26,8 @@ _TAG: Final = re.compile(
     r"\{%-?\s*+(?P<word>\w++)(?:(?!\{%).)*?%\}|\{\{-?(?P<inner>(?:(?!\{\{).)*?)-?\}\}|\{#(?:(?!\{#).)*?#\}", re.DOTALL
 )
 """A tag holds no beginning of its kind: else a text of nothing but beginnings takes the square of its length."""
-_NAME: Final = re.compile(
-    r"\s*[A-Za-z_$][\w$]*(?:\.(?!length\b)[\w$]+|\[(?:\d+|'[^']*'|\"[^\"]*\")\])*\s*(?:\|\s*(?:safe|string)\s*)?"
-)
+_NAME: Final = re.compile(r"\s*[A-Za-z_$][\w$]*\s*(?:\|\s*(?:safe|string)\s*)?")
+"""What a template of ours can name; a part of a value, `user.name`, is computed."""
 _READ: Final = (
     *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Const, nodes.Getattr, nodes.Getitem),
     *(nodes.Filter, nodes.For, nodes.If, nodes.CondExpr, nodes.Compare, nodes.Operand, nodes.Test, nodes.List),
@@ -63,7 +63,7 @@ def _as_javascript(value: Any) -> Any:
 
 
 class _Compared:
-    """One side of `==`, which takes a text for a number where the other side is one."""
+    """One side of `==` or `<`, which takes a text for a number where the other side is one."""
 
     __slots__ = ("value",)
     __hash__: ClassVar[None]  # type: ignore[assignment]  # what equals a text and a number has none
@@ -78,6 +78,30 @@ class _Compared:
         if texts and numbers:
             return bool(_NUMBER.fullmatch(texts[0])) and float(texts[0]) == numbers[0]
         return bool(sides[0] == sides[1])
+
+    def _is(self, compare: Callable[[Any, Any], bool], other: _Compared) -> bool:
+        sides = (self.value, other.value)
+        return compare(*(sides if all(isinstance(side, str) for side in sides) else map(_as_number, sides)))
+
+    def __lt__(self, other: _Compared) -> bool:
+        return self._is(operator.lt, other)
+
+    def __le__(self, other: _Compared) -> bool:
+        return self._is(operator.le, other)
+
+    def __gt__(self, other: _Compared) -> bool:
+        return self._is(operator.gt, other)
+
+    def __ge__(self, other: _Compared) -> bool:
+        return self._is(operator.ge, other)
+
+
+def _as_number(value: Any) -> float:
+    """A value as a number, as JavaScript takes it; what is none is neither above nor below another."""
+    if isinstance(value, str) and not value.strip():
+        return 0.0
+    is_number = isinstance(value, int | float) or (isinstance(value, str) and _NUMBER.fullmatch(value))
+    return float(value) if is_number else math.nan
 
 
 def _leading_number(pattern: str, convert: Callable[[str], float]) -> Callable[..., Any]:
@@ -123,7 +147,7 @@ class _Environment(ImmutableSandboxedEnvironment):
     """Values have keys and a length, as in JavaScript; nothing else is there to be named."""
 
     def __init__(self, as_text: Callable[[Any], str]) -> None:
-        super().__init__(keep_trailing_newline=True, finalize=as_text)
+        super().__init__(keep_trailing_newline=True, finalize=as_text, undefined=ChainableUndefined)
         self.filters = {name: call for name, call in self.filters.items() if name in _FILTERS} | _filters(as_text)
         self.filters["compared"] = _Compared
         self.globals.clear()
@@ -184,7 +208,7 @@ def computed(part: str, values: Mapping[str, Any], as_text: Callable[[Any], str]
     try:
         tree = _parsed(environment, part)
         for compare in [*tree.find_all(nodes.Compare)]:
-            if any(operand.op in {"eq", "ne"} for operand in compare.ops):
+            if not any(operand.op in {"in", "notin"} for operand in compare.ops):
                 compare.expr = _compared(compare.expr)
                 for operand in compare.ops:
                     operand.expr = _compared(operand.expr)

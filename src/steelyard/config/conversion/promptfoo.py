@@ -77,6 +77,7 @@ _RESERVED: Final = frozenset(
 _ASSERTION: Final = frozenset(("type", "value", "threshold", "weight", "metric", "transform", "assert", "n", "instead"))
 _BY_ROW: Final = frozenset(("javascript", "word-count", "regex"))
 """Assertions whose value is read, so that a placeholder cannot stay in it."""
+_ANSWERED: Final = {"length": {"min": 1}, "name": "answered"}
 DEFAULT_JUDGE: Final = "gpt-5"
 
 
@@ -95,6 +96,10 @@ def convert_promptfoo(root: Node, foreign: ForeignFiles) -> Converted:
         if key not in _READ:
             notes.add(_INSTEAD.get(key, key), value.key)
     prompts, providers = read_prompts(root, foreign, notes), read_providers(root, foreign, notes)
+    if any(provider.kind == "scripted" for provider in providers):
+        for prompt in prompts:
+            if prompt.system or prompt.messages or prompt.label.endswith((".json", ".yaml", ".yml")):
+                notes.add("echo of messages; here the text of the last one alone", prompt.at)
     for name, value in settings(entry(root, "env")).items():
         if not (name.endswith("_BASE_URL") and str(value).rstrip("/") in repr(providers)):  # no model has this address
             notes.add(f"env.{name}. Instead: set it in the environment or in .env", root.entries["env"].key)
@@ -159,16 +164,17 @@ class _Conversion:
     def converted(self) -> Converted:
         shared = self._shared()
         rows = [self._row(test, shared) for test in self.tests]
+        if any(test.defaults or test.own for test in self.tests):
+            for row, test in zip(rows, self.tests, strict=True):
+                if not (test.defaults or test.own):  # which passes there
+                    row["checks"] = [_ANSWERED]
         for row in rows:
             row |= {f"similar_{no}": None for no in range(1, len(self.similar) + 1) if f"similar_{no}" not in row}
-        for check in shared.values():
-            if similarity := similarity_in(check.scorer):
-                similarity["model"] = self._embeddings()
         every = [*shared.values(), *(Check(scorer, True, False, "") for scorer in self.similar.values())]
         scorers = _scorers(every, rows)
         if not scorers:
             self.notes.add("a score: no assertion has a scorer. Here: whether there is an answer", self.root)
-            scorers = [{"length": {"min": 1}, "name": "answered"}]
+            scorers = [_ANSWERED]
         description = settings(self.root).get("description")
         given = settings(entry(self.root, "commandLineOptions"), entry(self.root, "evaluateOptions"))
         ours = {"repeats": given.get("repeat"), "concurrency": given.get("maxConcurrency")}
@@ -194,9 +200,13 @@ class _Conversion:
 
     @cached_property
     def input(self) -> str:
-        """The column of the input: one that is called so, else the one with the longest texts."""
-        sizes = {name: sum(len(as_text(test.values.get(name))) for test in self.tests) for name in self.columns}
-        longest = max(sizes, key=lambda name: (normalized(name) in _INPUT, sizes[name]), default="")
+        """The column of the input: one that is blank in no row, if any is; called so; with the longest texts."""
+
+        def merits(name: str) -> tuple[bool, bool, bool, int]:
+            sizes = [len(as_text({**test.values, **test.computed}.get(name)).strip()) for test in self.tests]
+            return min(sizes) > 0, name not in self.tests[0].computed, normalized(name) in _INPUT, sum(sizes)
+
+        longest = max(self.columns, key=merits, default="")
         return self.columns.get(longest, "input")
 
     @cached_property
@@ -208,6 +218,8 @@ class _Conversion:
     def _shared(self) -> dict[int, Check]:
         """Position in `defaultTest.assert` -> its scorer, for those that are the same for every row."""
         first = max((test.defaults for test in self.tests), key=len)
+        if len({test.transform for test in self.tests}) > 1:  # a scorer of every row sees one output
+            return {}
         is_alike = all(test.defaults == first and test.threshold is None for test in self.tests)
         common = set.intersection(*(set(test.values) for test in self.tests))
         places = {name: f"{{{{{self.columns.get(name, name)}}}}}" for name in common}
@@ -270,7 +282,7 @@ class _Conversion:
         try:
             return [threshold_of(scorers, test.threshold, weights)]
         except UnconvertedError as error:
-            self.notes.add(f"threshold: {error}", test.at)
+            self.notes.add(f"threshold: {error}. Here all assertions must hold", test.at)
             return scorers
 
     def _compare(self, scorer: Any, similarity: dict[str, Any], row: dict[str, Any]) -> None:
@@ -280,12 +292,13 @@ class _Conversion:
         key = json.dumps([scorer, number], sort_keys=True)
         known = [*self.similar].index(key) + 1 if key in self.similar else len(self.similar) + 1
         row[f"similar_{known}"] = value
-        similarity |= {"value": f"{{{{similar_{known}}}}}", "model": self._embeddings()}
+        similarity["value"] = f"{{{{similar_{known}}}}}"
         self.similar.setdefault(key, scorer)
 
-    def _embeddings(self) -> dict[str, Any]:
-        given = entry(entry(entry(self.root, "defaultTest"), "options"), "provider")
-        return embeddings_of(entry(given, "embedding"), self.notes, self.root)
+    def _embeddings(self, assertion: Node) -> dict[str, Any]:
+        options = entry(entry(self.root, "defaultTest"), "options")
+        given = entry(assertion, "provider") or entry(options, "provider")
+        return embeddings_of(entry(given, "embedding") or given, self.notes, self.root)
 
     def _check(self, assertion: Node, values: Mapping[str, Any], test: Test) -> Check | None:
         """The scorer of an assertion; None, with a note, where there is none."""
@@ -301,14 +314,22 @@ class _Conversion:
         if check is None:
             self.notes.add(f"{kind}: providers with different transforms", assertion)
             return None
-        grader = entry(assertion, "provider") if _is_judged(json.dumps([check.scorer])) else None
-        if grader is not None:
-            self.graders.setdefault(json.dumps(plain(grader), default=str), grader)
-        for key in sorted(assertion.entries.keys() - _ASSERTION - ({"provider"} if grader is not None else set())):
+        read = _ASSERTION | {"provider"} if self._is_asked(assertion, check.scorer) else _ASSERTION
+        for key in sorted(assertion.entries.keys() - read):
             self.notes.add(f"{key} of {kind}", assertion)
         if check.deviation:
             self.notes.add(f"{kind} as promptfoo measures it: {check.deviation}", assertion)
         return check
+
+    def _is_asked(self, assertion: Node, scorer: Any) -> bool:
+        """Whether a scorer asks a model, which is kept: that of the assertion or the one of all."""
+        if similarity := similarity_in(scorer):
+            similarity["model"] = self._embeddings(assertion)
+            return True
+        grader = entry(assertion, "provider")
+        if is_judged := _is_judged(json.dumps([scorer])) and grader is not None:
+            self.graders.setdefault(json.dumps(plain(grader), default=str), grader)
+        return is_judged
 
     @property
     def _is_grid(self) -> bool:

@@ -33,6 +33,10 @@ _GRADED: Final = frozenset(
     {"rouge_n", "similarity", "g_eval", "claim_faithfulness", "answer_relevancy", "context_recall", "context_relevance"}
 )
 """Scorers whose value is not 1 or 0, so that a mean over them is not a count."""
+_OF_CALLS: Final = frozenset({"latency", "cost", "finish", "agent_steps", "tool_calls"})
+"""Scorers that do not look at the output's text."""
+_CASELESS: Final = frozenset({"length", "refusal"})
+_WITH_CASE: Final = frozenset({"contains", "exact_match", "starts_with", "levenshtein", "regex"})
 _ASKING: Final = frozenset({"guideline", "correctness", "goal_reached"})
 """Scorers that ask a judge, who would be asked again where one stands in several sets."""
 _COUNTED: Final = {
@@ -67,8 +71,8 @@ class Check:
 
 
 @cache
-def _table() -> dict[str, Any]:
-    text = files("steelyard").joinpath("config/conversion/promptfoo_assertions.json").read_text(encoding="utf-8")
+def _table(name: str = "promptfoo_assertions") -> dict[str, Any]:
+    text = files("steelyard").joinpath(f"config/conversion/{name}.json").read_text(encoding="utf-8")
     table: dict[str, Any] = json.loads(text)
     return table
 
@@ -120,6 +124,8 @@ def _deviation(rule: Mapping[str, Any], given: Mapping[str, Any], written: str) 
     value = str(given.get("value"))
     if given["type"].endswith("regex") and re.match(r"\(\?[a-z]+\)", value):
         return "(?i) and the like are no JavaScript, so that every output fails there"
+    if given["type"].endswith("regex") and re.search(r"\\[pP]\{", value):
+        return "there it has no flag u, so that \\p{L} is the text p{L}"
     if given["type"].endswith("javascript"):
         counted = (text for unit, text in _COUNTED.items() if f'"unit": "{unit}"' in written)
         return "" if ".trim()" in value else next(counted, "")
@@ -185,15 +191,8 @@ def _transformed(code: Any, output: Term) -> Term:
 def _of_output(scorer: Any, output: Term) -> Any:
     """The scorer for what a transformation makes of the output."""
     kind = kind_of_scorer(scorer)
-    if output.case:
-        texts = scorer[kind] if isinstance(scorer, Mapping) else ""
-        texts = texts if isinstance(texts, list) else [texts]
-        if kind not in {"contains", "exact_match"} or any(text != getattr(str(text), output.case)() for text in texts):
-            raise UnconvertedError(
-                "its transform changes case, which contains and equals take, with a value in that case"
-            )
-        scorer = {**scorer, "ignore_case": True}
-        scorer.pop("literal", None)
+    if kind in _OF_CALLS:
+        return scorer
     if output.trimmed and kind == "regex":
         try:
             scorer = {**scorer, "regex": of_trimmed(scorer["regex"])}
@@ -201,10 +200,31 @@ def _of_output(scorer: Any, output: Term) -> Any:
             raise UnconvertedError(str(error)) from error
     elif output.trimmed and isinstance(scorer, dict):
         scorer = {key: value for key, value in scorer.items() if key != "literal"}
+    if output.case and kind not in _CASELESS and not (kind == "contains" and "ignore_case" not in scorer):
+        scorer = _without_case(scorer, kind, output.case)
     if output.path is None:
         return scorer
     path = "".join(f"[{key}]" if isinstance(key, int) else f".{json.dumps(key)}" for key in output.path)
     return {**_as_mapping(scorer), "of": path.removeprefix(".") or "@"}
+
+
+def _without_case(scorer: Any, kind: str, case: str) -> Any:
+    """A scorer that ignores case, as one whose value is in the case that the output is changed to may."""
+    value = scorer.get("value", scorer[kind]) if isinstance(scorer, Mapping) else ""
+    if kind == "regex":  # an escape has no case, nor has the beginning of a named group or what stands for \\w
+        value = re.sub(r"\\.|\(\?P|A-Za-z", "", value)
+    texts = value if isinstance(value, list) else [value]
+    if kind not in _WITH_CASE or any(text != getattr(str(text), case)() for text in texts):
+        raise UnconvertedError(
+            "its transform changes case, which contains, equals, starts-with, levenshtein and regex take, with a value "
+            "in that case. Instead: a function"
+        )
+    if kind == "regex":
+        return {**scorer, "regex": f"(?i){scorer['regex']}"}
+    if kind == "levenshtein":
+        return {**scorer, "levenshtein": {**scorer["levenshtein"], "ignore_case": True}}
+    kept = {key: part for key, part in scorer.items() if key != "literal" or kind == "starts_with"}
+    return {**kept, "ignore_case": True}
 
 
 def _with_values(code: str, values: Mapping[str, Any]) -> str:
@@ -314,7 +334,7 @@ def _by_table(rule: Mapping[str, Any], given: Mapping[str, Any], value: Any, at:
         raise UnconvertedError(f"only the threshold {rule['only']} has a scorer. Instead: a function")
     if rule.get("value") == "schema":
         value = ForeignFiles.parsed(value, at) if isinstance(value, str) else value
-        value = value or {"type": "object" if "embedded" in json.dumps(rule) else list(_JSON_TYPES)}
+        value = _with_formats(value) or {"type": "object" if "embedded" in json.dumps(rule) else list(_JSON_TYPES)}
     elif isinstance(value, dict):
         keys = rule.get("keys", ())
         if not value or (extra := sorted(value.keys() - set(keys))):
@@ -326,6 +346,21 @@ def _by_table(rule: Mapping[str, Any], given: Mapping[str, Any], value: Any, at:
     if "n" in given and "rouge_n" in scorer:  # as evals of OpenAI have it
         scorer["rouge_n"]["n"] = given["n"]
     return scorer
+
+
+def _with_formats(schema: Any) -> Any:
+    """A schema whose formats are patterns too: promptfoo validates them, our scorer takes them as annotations.
+
+    >>> _with_formats({"items": {"format": "ipv4"}})["items"]["allOf"][0]["pattern"][:12]
+    '^((25[0-5]|2'
+    """
+    if isinstance(schema, list):
+        return [_with_formats(part) for part in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    parts = {key: part if key in {"const", "enum"} else _with_formats(part) for key, part in schema.items()}
+    pattern = _table("json_formats").get(parts["format"]) if isinstance(parts.get("format"), str) else None
+    return {**parts, "allOf": [*parts.get("allOf", ()), {"pattern": pattern}]} if pattern else parts
 
 
 def _fill(template: Any, value: Any, threshold: Any) -> Any:

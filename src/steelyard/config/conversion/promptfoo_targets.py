@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from steelyard.building.nodes import Node, plain
+from steelyard.building.read import parse
 from steelyard.config.conversion.foreign_files import ForeignFiles
 from steelyard.config.conversion.promptfoo_tests import elements, entry, settings
 from steelyard.config.conversion.result import SECRET, Notes
@@ -66,7 +68,7 @@ class Provider:
 
     Args:
         name: what targets are called after it.
-        kind: `openai_compatible`, `completions`, `http` or `function`.
+        kind: `openai_compatible`, `completions`, `scripted`, `http` or `function`.
         keys: of that kind.
         prompts: the labels of the prompts that it is asked with; None: all.
         transform: of its output.
@@ -81,10 +83,11 @@ class Provider:
     gives_json: bool = False
 
     def takes(self, prompt: ForeignPrompt) -> bool:
-        """Whether it is asked with a prompt, which it names by label, by file or by the beginning of a label."""
+        """Whether it is asked with a prompt, which it names by label, by file, or by how a label begins (`plain*`)."""
         labels = self.prompts or ()
         return self.prompts is None or any(
-            f"{prompt.label}:".startswith(f"{label.removeprefix('file://')}:") for label in labels
+            f"{prompt.label}:".startswith(label[:-1] if label.endswith("*") else f"{label.removeprefix('file://')}:")
+            for label in labels
         )
 
 
@@ -140,23 +143,28 @@ def _texts(given: str, at: Node, foreign: ForeignFiles) -> Iterator[tuple[str, s
         if suffix == ".txt":
             parts = [part.strip() for part in re.split(r"^[ \t]*---[ \t]*$", text, flags=re.MULTILINE)]
         elif suffix in {".yaml", ".yml"}:
-            parts = [json.dumps(plain(foreign.tree(path, at)), ensure_ascii=False)]
+            parts = [json.dumps(plain(parse(_quoted(text), str(path))), ensure_ascii=False)]
         elif suffix == ".jsonl":
             parts = text.split("\n")
         elif suffix == ".csv":
-            parts = [row.get("prompt") or "" for row in csv.DictReader(text.split("\n"))]
-        yield from ((path.name, part) for part in parts if part.strip())
+            parts = [row.get("prompt") or "" for row in csv.DictReader(io.StringIO(text, newline=""))]
+        yield from ((path.relative_to(foreign.folder).as_posix(), part) for part in parts if part.strip())
+
+
+def _quoted(text: str) -> str:
+    """Messages in JSON or YAML whose values `{{ text | dump }}` are texts that name them."""
+    return _DUMPED.sub(lambda match: json.dumps(f"{{{{{match[1]}}}}}"), text)
 
 
 def _prompt(name: str, label: str, text: str, at: Node) -> ForeignPrompt:
     value: Any = None
     if text.lstrip().startswith("["):
         try:
-            value = json.loads(_DUMPED.sub(lambda match: json.dumps(f"{{{{{match[1]}}}}}"), text))
+            value = json.loads(_quoted(text))
         except (ValueError, RecursionError):
             value = None
     elif text.lstrip().startswith("- role:"):
-        value = ForeignFiles.parsed(text, at)
+        value = ForeignFiles.parsed(_quoted(text), at)
     if value is None and "{%" in text and re.match(r"\s*(\[\s*\{|- role:)", text):
         raise ConfigError("messages that a block makes are not read: write them into a column of messages", at.location)
     if not isinstance(value, list) or not all(isinstance(turn, Mapping) and "role" in turn for turn in value):
@@ -191,6 +199,15 @@ def read_providers(root: Node, foreign: ForeignFiles, notes: Notes) -> list[Prov
     return providers
 
 
+def _settings_of(provider: Node) -> dict[str, Any]:
+    """The keys of a provider, also of one that is only named, or whose name is its one key."""
+    given = settings(provider) or {"id": plain(provider)}
+    if "id" in given or len(given) > 1:
+        return given
+    ((name, options),) = given.items()
+    return {"id": name, **(options if isinstance(options, Mapping) else {})}
+
+
 def provider_of(node: Node, root: Node, notes: Notes, taken: Sequence[str]) -> Provider | None:
     """A model or an HTTP endpoint; None, with a note, for anything else.
 
@@ -200,10 +217,7 @@ def provider_of(node: Node, root: Node, notes: Notes, taken: Sequence[str]) -> P
         notes: takes what is not taken over.
         taken: names that it cannot have.
     """
-    given = settings(node) or {"id": plain(node)}
-    if "id" not in given and len(given) == 1:
-        ((name, options),) = given.items()
-        given = {"id": name, **(options if isinstance(options, Mapping) else {})}
+    given = _settings_of(node)
     name, config = str(given.get("id", "")), given.get("config") or {}
     if not isinstance(config, Mapping):
         raise ConfigError("config of a provider is a mapping", node.location)
@@ -217,12 +231,13 @@ def provider_of(node: Node, root: Node, notes: Notes, taken: Sequence[str]) -> P
             "an HTTP provider without a JSON body and a transformResponse as json.answer. Instead: a target http", node
         )
         return None
+    if name == "echo":
+        return Provider(slug(label, taken, "echo"), "scripted", {"echo": True}, prompts, transform)
     prefix, _, rest = name.partition(":")
     kind, _, model = rest.partition(":")
     kind, model = (kind, model) if kind in _KINDS else ("chat", rest)
     if prefix not in _known() or not model or rest.startswith(_OTHER_KINDS):
-        instead = "the target replay" if name == "echo" else "a model of LiteLLM, or a function target"
-        notes.add(f"the provider {name[:60]!r}. Instead: {instead}", node)
+        notes.add(f"the provider {name[:60]!r}. Instead: a model of LiteLLM, or a function target", node)
         return None
     values = {key: config[key] for key in _PARAMETERS if config.get(key) is not None}
     parameters = {key: value for key, value in values.items() if "file://" not in json.dumps(value)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -27,6 +28,7 @@ _INSTEAD: Final = {
     "providers": "providers of single tests, which are asked of all here",
     "prompts": "prompts of single tests, which are asked with all here",
     "providerOutput": "outputs that exist already. Instead: the target replay",
+    "transformVars": "transformVars, which is code. Instead: write the values that it gives",
     "assertScoringFunction": "a scoring function. Instead: all_of, any_of, or a function",
 }
 _BINARY: Final = frozenset((".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".mp3", ".wav", ".mp4", ".mov"))
@@ -145,7 +147,7 @@ class Tests:
                 yield from self._table(path, name) if is_table else elements(self.foreign.tree(path, name))
 
     def _table(self, path: Path, at: Node) -> Iterator[Node]:
-        reader = csv.DictReader(self.foreign.text(path, at).split("\n"), restval="")
+        reader = csv.DictReader(io.StringIO(self.foreign.text(path, at), newline=""), restval="")
         try:
             for row in reader:
                 yield from_plain(_of_row(row), f"{path}:{reader.line_num}")

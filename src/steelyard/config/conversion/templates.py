@@ -40,12 +40,23 @@ def is_computed(template: str) -> bool:
 
 def _parts(template: str) -> Iterator[tuple[str, bool]]:
     """The parts of a template, in order, and whether each is computed."""
+    template = _without_blanks(template)
     end = 0
     for start, following in computed_parts(template):
         yield template[end:start], False
         yield template[start:following], True
         end = following
     yield template[end:], False
+
+
+def _without_blanks(template: str) -> str:
+    """A template without the blanks that a tag removes before itself, `{{-` and `{%-`, and after, `-}}` and `-%}`.
+
+    >>> _without_blanks("a {{- b -}} {%- if c %} d")
+    'a{{ b }}{% if c %} d'
+    """
+    template = re.sub(r"\s*(\{[{%])-", r"\1", template)
+    return re.sub(r"(\{[{%](?:(?!\{[{%]).)*?)-([}%]\})\s*", r"\1\2", template, flags=re.DOTALL)
 
 
 def without_computed(template: str, name_of: Callable[[str], str]) -> str:
