@@ -58,7 +58,9 @@ def endpoint():
         yield f"{address}/v1", outputs
 
 
-@pytest.mark.parametrize("name", ["tickets", "invoices", "answers", "triage", "code", "formats", "parts"])
+@pytest.mark.parametrize(
+    "name", ["tickets", "invoices", "answers", "triage", "code", "formats", "parts", "faq", "echo"]
+)
 def test_every_record_has_the_verdict_that_promptfoo_gave(name, endpoint, tmp_path):
     address, outputs = endpoint
     stored = json.loads((HERE / name / "results.json").read_text(encoding="utf-8"))

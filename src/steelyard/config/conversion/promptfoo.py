@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from steelyard.building.nodes import Node, plain
 from steelyard.config.conversion.foreign_files import ForeignFiles
-from steelyard.config.conversion.javascript import NotReadError, Term, term_of
+from steelyard.config.conversion.javascript import Term
 from steelyard.config.conversion.promptfoo_assertions import (
     Check,
     UnconvertedError,
@@ -27,6 +27,7 @@ from steelyard.config.conversion.promptfoo_assertions import (
     kind_of_scorer,
     similarity_in,
     threshold_of,
+    transformed,
 )
 from steelyard.config.conversion.promptfoo_targets import (
     ForeignPrompt,
@@ -39,7 +40,15 @@ from steelyard.config.conversion.promptfoo_targets import (
 )
 from steelyard.config.conversion.promptfoo_tests import Test, Tests, entry, settings
 from steelyard.config.conversion.result import Converted, Notes
-from steelyard.config.conversion.templates import as_ours, as_text, filled, is_computed, names_in, without_computed
+from steelyard.config.conversion.templates import (
+    as_ours,
+    as_text,
+    filled,
+    is_computed,
+    names_in,
+    without_computed,
+    without_names,
+)
 from steelyard.data.headers import normalized
 from steelyard.errors import ConfigError
 
@@ -138,7 +147,23 @@ def _with_values_computed(
                 names_in(part)
         except ConfigError as error:
             raise ConfigError(f"prompt {prompt.name}: {error.message}", prompt.at.location) from error
-    return changed, [replace(test, computed=_computed(test, parts)) for test in tests]
+    tests = [replace(test, computed=_computed(test, parts)) for test in tests]
+    return [_without_blank(prompt, tests) for prompt in changed], tests
+
+
+def _without_blank(prompt: ForeignPrompt, tests: Sequence[Test]) -> ForeignPrompt:
+    """A prompt without the names that have no value in any test, as a column that is blank everywhere is none."""
+    blank = {
+        name
+        for name in prompt.names
+        if not any(as_text({**test.values, **test.computed}.get(name)).strip() for test in tests)
+    }
+
+    def shown(text: Any) -> Any:
+        return without_names(text, blank) if isinstance(text, str) else text
+
+    messages = [{**turn, "content": shown(turn.get("content"))} for turn in prompt.messages]
+    return replace(prompt, text=shown(prompt.text), system=shown(prompt.system), messages=messages)
 
 
 def _computed(test: Test, parts: Mapping[str, str]) -> dict[str, str]:
@@ -306,7 +331,7 @@ class _Conversion:
         try:
             outputs = {_output(test, provider) for provider in self.providers}
             check = check_of(assertion, values, self.foreign, outputs.pop()) if len(outputs) == 1 else None
-        except (UnconvertedError, NotReadError) as error:
+        except UnconvertedError as error:
             self.notes.add(f"{kind}: {error}", assertion)
             return None
         except ConfigError as error:
@@ -412,8 +437,8 @@ def _is_judged(written: str) -> bool:
 def _output(test: Test, provider: Provider) -> Term:
     """What `output` means in the assertions of a test: a provider's transformation comes before that of the test."""
     output = Term(is_json=provider.gives_json)
-    for code in filter(None, (provider.transform, test.transform)):
-        output = term_of(code, output)
+    for code in (provider.transform, test.transform):
+        output = transformed(code, output)
     return output
 
 

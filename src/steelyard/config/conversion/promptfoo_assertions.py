@@ -97,7 +97,7 @@ def check_of(assertion: Node, values: Mapping[str, Any], foreign: ForeignFiles, 
     rule, negated = _table().get(kind, {"instead": given.get("instead", _ANYTHING)}), kind != given["type"]
     if "instead" in rule:
         raise UnconvertedError(f"no scorer stands for it. Instead: {rule['instead']}")
-    output = _transformed(given.get("transform"), output)
+    output = transformed(given.get("transform"), output)
     if kind == "python":
         scorer = _python(str(given.get("value")))
     elif kind == "assert-set":
@@ -179,7 +179,12 @@ def _value(value: Any, values: Mapping[str, Any], foreign: ForeignFiles, at: Nod
     return filled(value, values) if isinstance(value, str) else value
 
 
-def _transformed(code: Any, output: Term) -> Term:
+def transformed(code: Any, output: Term) -> Term:
+    """What `output` means after a transformation of it.
+
+    Raises:
+        UnconvertedError: the code is not read.
+    """
     if not code:
         return output
     try:
@@ -417,6 +422,7 @@ _MARKS: Final[Mapping[str, Callable[[Any, Any], Any]]] = MappingProxyType(
     {
         "$value": lambda value, _: value,
         "$text": _text,
+        "$printed": lambda value, _: _text(as_text(value) if isinstance(value, bool) else value),
         "$texts": _texts,
         "$bounds": _bounds,
         "$call": _call,

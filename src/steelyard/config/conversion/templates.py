@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
 from steelyard.config.conversion.nunjucks import computed, computed_parts, names_of_part
@@ -62,6 +62,15 @@ def _without_blanks(template: str) -> str:
 def without_computed(template: str, name_of: Callable[[str], str]) -> str:
     """A template that names, in place of each computed part, the value that `name_of` gives for it."""
     return "".join(f"{{{{{name_of(text)}}}}}" if is_part else text for text, is_part in _parts(template))
+
+
+def without_names(template: str, names: Collection[str]) -> str:
+    """A template without some of the names in it.
+
+    >>> without_names("{{a}} and {{ b }}", {"b"})
+    '{{a}} and '
+    """
+    return _TAG.sub(lambda match: "" if match["name"] in names else match[0], template)
 
 
 def replaced(template: str, value_of: Callable[[str], str], plain: Callable[[str], str] = str) -> str:
