@@ -8,7 +8,7 @@ import pytest
 from steelyard.scorers.judges.of_sql import reading_as
 from steelyard.scorers.sql import SqlResult
 from steelyard.scorers.sql_credit import SqlCredit, SqlSpeed
-from steelyard.sql.accuracy import soft_f1
+from steelyard.sql.accuracy import is_subset, soft_f1
 from steelyard.sql.results import ResultTable
 from steelyard.sql.sandbox import Sandbox
 from steelyard.types import Output, Sample
@@ -51,6 +51,21 @@ def test_more_rows_and_columns_are_a_superset_and_fewer_are_not(box):
     assert _credit(box, gold, "SELECT id, name FROM t")["subset"].value == 1.0
     assert _credit(box, gold, "SELECT name FROM t WHERE id = 1")["subset"].value == 0.0
     assert _credit(box, "SELECT name FROM t WHERE id > 9", "SELECT name FROM t")["subset"].value == 0.0
+
+
+@pytest.mark.parametrize(
+    ("expected", "returned", "holds"),
+    [  # as trying every choice of columns finds
+        ([(None, 3, "", "x"), (3, None, "A", "y")], [("", "x", 3, None), ("A", "y", None, 3)], True),
+        ([(True, 1e-9, 0, 3)], [(0, 0.3, True, None), (0, 10.0, 0, 1), (0, 1e-9, True, 3)], True),
+        ([(1, 2), (2, 1)], [(1, 1, 2), (2, 2, 1)], True),
+        ([(1, 2), (2, 1)], [(1, 1), (2, 2), (1, 2)], False),
+        ([(1,), (1,)], [(1,), (2,)], False),
+    ],
+)
+def test_a_subset_is_found_in_any_columns(expected, returned, holds):
+    tables = [ResultTable(tuple("abcd")[: len(rows[0])], rows) for rows in (expected, returned)]
+    assert is_subset(*tables) is holds
 
 
 def test_schema_linking_counts_tables_and_columns_behind_aliases_and_stars(box):

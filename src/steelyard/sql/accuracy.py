@@ -11,6 +11,7 @@ names, and for its speed.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any, Final
@@ -20,7 +21,7 @@ from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from steelyard.sql.cells import intern_tables
-from steelyard.sql.columns import Rows, align, match_columns
+from steelyard.sql.columns import Rows, match_columns
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import check_time
 from steelyard.sql.layout import scan
@@ -188,12 +189,36 @@ def is_subset(reference: ResultTable, prediction: ResultTable, *, equality: Cell
     """
     if not reference.rows or not prediction.rows:
         return not reference.rows and not prediction.rows
-    widths = len(reference.columns), len(prediction.columns)
-    if widths[0] > widths[1]:
-        return False
-    expected, returned = intern_tables(reference.rows, prediction.rows, equality=equality)
-    alignment = align(expected, returned, widths)
-    return not alignment.missing and len(alignment.columns) == widths[0]
+    expected, returned = map(Counter, intern_tables(reference.rows, prediction.rows, equality=equality))
+    width, columns = len(reference.columns), range(len(prediction.columns))
+    wanted = [_projected(expected, range(size)) for size in range(width + 1)]
+    contents = list(zip(*returned, strict=True))
+    bags = [_projected(returned, (column,)) for column in columns]
+    candidates = [
+        [column for column in columns if not _projected(expected, (each,)) - bags[column]] for each in range(width)
+    ]
+    chosen: list[tuple[int, ...]] = [()] if all(candidates) else []
+    # Depth first: a column is taken where all expected rows are still there, as far as their columns are chosen.
+    while chosen:
+        taken = chosen.pop()
+        if len(taken) == width:
+            return True
+        # Of equal columns one is enough; the last that is appended is tried first, so that their own order is.
+        unused = {contents[column]: column for column in reversed(candidates[len(taken)]) if column not in taken}
+        for column in unused.values():
+            further = (*taken, column)
+            if not wanted[len(further)] - _projected(returned, further):
+                chosen.append(further)
+    return False
+
+
+def _projected(counted: Counter[tuple[int, ...]], columns: Sequence[int]) -> Counter[tuple[int, ...]]:
+    """How often each row occurs by these columns alone."""
+    check_time()
+    projected: Counter[tuple[int, ...]] = Counter()
+    for row, count in counted.items():
+        projected[tuple(row[column] for column in columns)] += count
+    return projected
 
 
 def soft_f1(reference: ResultTable, prediction: ResultTable) -> float:
