@@ -42,12 +42,17 @@ _OPENING: Final = re.compile(
     r"(?:option |choice |class |category |level |grade |选项)?\Z",
     FLAGS,
 )
+_QUOTES: Final = str.maketrans("「」『』《》«»", '""""""""')
+_COPULA: Final = r"(?:です|である|だ|입니다|이다|이에요|예요)(?=[\s.。!]|\Z)"
+"""Behind a label in Japanese and Korean, where a denial would stand: `肯定的です。`, not `肯定的ではない`."""
 _OPENING_ENDS: Final = re.compile(
-    r"['\"\])]{0,2}\s{0,4}(?:[.,;:!。\n(—–]|-\s|(?:because|since|priority|sentiment|severity|urgency|risk)\b|\Z)|[)\]]",
+    rf"['\"\])]{{0,2}}\s{{0,4}}(?:{_COPULA}|[.,;:!。\n(—–]|-\s"
+    r"|(?:because|since|priority|sentiment|severity|urgency|risk)\b|\Z)|[)\]]",
     FLAGS,
 )
 _STATED_ENDS: Final = re.compile(
-    r"['\")\]}>。]{0,3}\s{0,5}(?:[.,;:!?。、)\]}\"'\n<—–(]|\Z|(?:because|since|as|based|in|with|and|but|overall|here"
+    rf"['\")\]}}>。]{{0,3}}\s{{0,5}}(?:{_COPULA}|と(?:判断|分類|評価)し(?:ます|ました|た)(?=[\s.。!]|\Z)"
+    r"|(?:review|comment|tweet|message|text|statement|评论|评价|情感|态度|情绪)(?=\s?[.,;!。\n]|\Z)|[.,;:!?。、)\]}\"'\n<—–(]|\Z|(?:because|since|as|based|in|with|and|but|overall|here"
     r"|to (?:the|this|its?|that)|for|by|priority|sentiment|severity|urgency|risk|issue|ticket|team|rather|answer"
     r"|response|quality|category|level|due|is)\b|-\s|[的因级等档类])",
     FLAGS,
@@ -104,7 +109,7 @@ def read_label(text: str, labels: Sequence[str], *, finish: str = "stop") -> Ver
     """
     by_plain_label = _known(tuple(labels))
     tokens = _tokens(tuple(by_plain_label))
-    reply = open_judge_reply(text, finish)
+    reply = open_judge_reply(text.translate(_QUOTES), finish)
     candidates = [*_in_objects(reply, tokens), *_in_text(reply, tokens)]
     if not candidates:
         return reply.nothing()
@@ -330,7 +335,7 @@ _ALSO: Final = re.compile(
 
 _LABEL_ENDS: Final = re.compile(
     r"[\"'*)]{0,3}(?:\s(?:priority|sentiment|severity|urgency|risk|issue|ticket|category|level|team)\b)?"
-    r"[\"'*)]{0,3}\s{0,2}(?:[.,;!。，\n)]|\Z)",
+    rf"[\"'*)]{{0,3}}\s{{0,2}}(?:[.,;!。，\n)]|\Z|{_COPULA})",
     FLAGS,
 )
 
