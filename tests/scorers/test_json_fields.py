@@ -156,3 +156,57 @@ def test_an_unknown_rule_is_refused(compare, message):
 
 def test_brackets_without_end_are_compared():
     assert values({"a": 1}, '{"a": ' + "[" * 900 + "]" * 900 + "}")["json_fields"] == 0
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("1 234 567", 1_234_567),
+        ("1\u202f234,56 €", 1234.56),
+        ("1 234.56", 1234.56),
+        ("1.234.567 VND", 1_234_567),
+        ("1’234’567", 1_234_567),
+        ("₹12,34,567", 1_234_567),
+        ("1，２３４．５", 1234.5),
+        ("1234,567", 1234.567),
+        ("١٬٢٣٤٫٥", 1234.5),
+        ("- 5", -5),
+        ("1,5 Mio.", 1_500_000),
+        ("1.5M", 1_500_000),
+        ("2 Milliarden", 2_000_000_000),
+        ("3 crore", 30_000_000),
+        ("12,5 Prozent", 0.125),
+        *((text, None) for text in ("(5)", "5-", "1_000", ",5", "5‰", "3 4", "1/2")),
+    ],
+)
+def test_a_number_of_another_country_is_read_or_is_none(written, value):
+    fields = JsonFields({"n": "number"})
+    scores = [
+        fields(Sample("1", "?", {"n": wanted}), Output({"n": written}))[0].value
+        for wanted in (value or 5, value or 0.5)
+    ]
+    assert scores == [float(value is not None)] * 2
+
+
+@pytest.mark.parametrize(
+    ("written", "day"),
+    [
+        ("2026년 3월 14일", "2026-03-14"),
+        ("14 марта 2026 г.", "2026-03-14"),
+        ("14 maart 2026", "2026-03-14"),
+        ("4 kwietnia 2026", "2026-04-04"),
+        ("14 Mayıs 2026", "2026-05-14"),
+        ("5 févr. 2026", "2026-02-05"),
+        ("14. Maerz 2026", "2026-03-14"),
+        *((text, None) for text in ("12 marks 2026", "decided 14, 2026", "14 maybe 2026", "5 jui 2026")),
+    ],
+)
+def test_a_month_is_read_by_its_name_alone(written, day):
+    score = JsonFields({"d": "date"})(Sample("1", "?", {"d": day or "2026-03-12"}), Output({"d": written}))[0]
+    assert score.value == float(day is not None)
+    if day is None:
+        other = [
+            JsonFields({"d": "date"})(Sample("1", "?", {"d": f"2026-{m:02}-14"}), Output({"d": written}))
+            for m in (3, 5, 12)
+        ]
+        assert not any(scores[0].value for scores in other)

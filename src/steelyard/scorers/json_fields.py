@@ -27,14 +27,36 @@ _DEEPEST_COMPARED: Final = 50
 """Levels within which 5.0 is 5: a reply may hold any number of brackets."""
 _MISSING: Final = object()
 _ROUNDING: Final = 1e-9
-_MONTHS: Final = (
-    *("jan gen ene", "feb fev", "mar mrz", "apr avr abr", "may mai mag", "jun juin giu", "jul juil lug"),
-    *("aug aou ago", "sep set", "oct okt ott out", "nov", "dec dez dic"),
+_MONTHS: Final = tuple(
+    tuple(names.split())
+    for names in (
+        "january januar janner janvier enero gennaio janeiro januari ocak stycznia января",
+        "february februar feber fevrier febrero febbraio fevereiro februari subat lutego февраля",
+        "march marz maerz mars marzo marco maart marts mart marca марта mrz",
+        "april avril abril aprile nisan kwietnia апреля",
+        "may mai mayo maggio maio mei maj mayis maja мая",
+        "june juni juin junio giugno junho haziran czerwca июня",
+        "july juli juillet julio luglio julho temmuz lipca июля",
+        "august aout agosto augustus augusti agustos sierpnia августа",
+        "september septembre septiembre settembre setembro eylul wrzesnia сентября",
+        "october oktober octobre octubre ottobre outubro ekim pazdziernika октября",
+        "november novembre noviembre novembro kasim listopada ноября",
+        "december dezember decembre diciembre dicembre dezembro aralik grudnia декабря",
+    )
 )
-"""How the months begin in English, German, French, Spanish, Italian and Portuguese, without accents."""
-_DECIMAL_COMMA: Final = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+,\d++|0,\d++|\d+,(?!\d{3}(?!\d))\d++)(?![.,]\d)")
+"""English, German, French, Spanish, Italian, Portuguese, Dutch, Scandinavian, Turkish, Polish and Russian, without
+accents; a name may be cut after three letters."""
+_DECIMAL_COMMA: Final = re.compile(
+    r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+,\d++|0,\d++|\d{4,},\d++|\d+,(?!\d{3}(?!\d))\d++)(?![.,]\d)"
+)
 """A number whose comma can only be the decimal one; 1,234 may be either, and is read as English has it."""
-_YEAR_FIRST: Final = re.compile(r"(?<!\d)(\d{4})\s?[-/.年]\s?(\d{1,2})\s?[-/.月]\s?(\d{1,2})(?:\s?日|(?=\D|\Z))")
+_GROUPED: Final = re.compile(r"(?<![\d.,'])\d{1,3}(?:(?: \d{3})+(?!\d| \d)|(?:\.\d{3}){2,}(?![\d.]))")
+"""A number whose groups of digits have blanks between them, or several points: 1 234 567, 1.234.567."""
+_NO_PLAIN_NUMBER: Final = re.compile(r"\A\s*\([^()]*\)\s*\Z|\d\s?[-\u2212]\s*\Z|\d_\d|\A\s*,\d|‰")
+"""Accounts write (5) and 5- for -5, but others do not; ,5 may have lost its first digits; the others are not read."""
+_YEAR_FIRST: Final = re.compile(
+    r"(?<!\d)(\d{4})\s?[-/.年년]\s?(\d{1,2})\s?[-/.月월]\s?(\d{1,2})(?:\s?[日일]|(?=\D|\Z))"
+)
 _YEAR_LAST: Final = re.compile(r"(?<!\d)(\d{1,2})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{4})(?=\D|\Z)")
 _WORD: Final = r"([^\W\d_]{3,12})\.?"
 _IN_WORDS: Final = re.compile(
@@ -56,9 +78,9 @@ class JsonFields:
     Args:
         compare: by field, how it is compared. `exact`: equal JSON, texts without blanks around them, 5 is 5.0. A
             number: the allowed relative error; `{abs: 0.01}`: the absolute one; `number`: none, but 1,234.50 and
-            1.234,50 as text are 1234.5, and 847,77 is 847.77. `date`: the same day, in any unambiguous notation.
-            `text`: without case, punctuation and further blanks. `list`: equal texts and numbers in order; `set`: in
-            any order.
+            1.234,50 as text are 1234.5, 847,77 is 847.77, and 1 234 567 is one number. `date`: the same day, in any
+            unambiguous notation. `text`: without case, punctuation and further blanks. `list`: equal texts and numbers
+            in order; `set`: in any order.
         default: the rule of the other fields.
         extra: whether a field that is not expected fails `json_fields`.
         fields: names that have a score of their own. Empty: those of the dataset.
@@ -193,7 +215,12 @@ def _number(value: Any) -> float | None:
         return float(value)
     if not isinstance(value, str):
         return None
-    numbers = numbers_in(value, decimal_comma=len(_DECIMAL_COMMA.findall(value)) == 1)
+    text = nfkc(value).strip()
+    if _NO_PLAIN_NUMBER.search(text):
+        return None
+    text = _GROUPED.sub(lambda match: re.sub("[ .]", "", match[0]), text)
+    text = re.sub(r"\A([-\u2212])\s+(?=\d)", r"\1", text)
+    numbers = numbers_in(text, decimal_comma=len(_DECIMAL_COMMA.findall(text)) == 1)
     return float(numbers[0].value) if len(numbers) == 1 else None
 
 
@@ -266,9 +293,10 @@ def _day(value: Any) -> date | None:
 
 
 def _month(word: str) -> str:
-    plain = "".join(filter(str.isascii, normalize("NFKD", word.lower())))
-    plain = plain[:4] if plain.startswith("jui") else plain[:3]
-    return str(next((number for number, begins in enumerate(_MONTHS, start=1) if plain in begins.split()), 0))
+    """The number of the one month that a word names or begins; "0" where it names none, or "ju" of two."""
+    plain = "".join(letter for letter in normalize("NFKD", word.lower()) if letter.isalpha()).replace("ı", "i")
+    found = [number for number, names in enumerate(_MONTHS, start=1) if any(name.startswith(plain) for name in names)]
+    return str(found[0]) if len(found) == 1 else "0"
 
 
 def _dates(year: str, month: str, day: str) -> set[date]:

@@ -1,9 +1,9 @@
 """Scores whether an output contains the reference's numbers, in whatever notation they are written.
 
 Numbers are read in the ways that people and models write them, English and Chinese: 1,234.5 and, with a decimal
-comma, 1 234,5; 1.2e3, 12 %, 1.5 million, 5k; 一百二十三, 二〇二四, 三点五, 百分之十二, 3万5千 and 1.5亿. Not read
-are words ("twelve"), fractions ("1/2" is two numbers), and parts of a name or a version (GPT-4, H2O, 1.2.3). A
-Chinese digit alone counts where it stands for a number, not in a word such as 统一.
+comma, 1 234,5; 1.2e3, 12 %, 1.5 million, 5k, 2 Mio., 3 crore; 一百二十三, 二〇二四, 三点五, 百分之十二, 3万5千 and
+1.5亿. Not read are words ("twelve"), fractions ("1/2" is two numbers), and parts of a name or a version (GPT-4, H2O,
+1.2.3). A Chinese digit alone counts where it stands for a number, not in a word such as 统一.
 """
 
 from __future__ import annotations
@@ -161,6 +161,10 @@ _SCALES: Final[Mapping[str, Decimal]] = MappingProxyType(
     {
         "k": Decimal(10**3), "hundred": Decimal(10**2), "thousand": Decimal(10**3), "million": Decimal(10**6),
         "billion": Decimal(10**9), "bn": Decimal(10**9), "trillion": Decimal(10**12),
+        "m": Decimal(10**6), "mio": Decimal(10**6), "millionen": Decimal(10**6), "millones": Decimal(10**6),
+        "milhões": Decimal(10**6), "milioni": Decimal(10**6), "mrd": Decimal(10**9), "milliarde": Decimal(10**9),
+        "milliarden": Decimal(10**9), "milliard": Decimal(10**9), "miliardi": Decimal(10**9),
+        "lakh": Decimal(10**5), "crore": Decimal(10**7),
     }
 )  # fmt: skip
 _WRITTEN: Final = str.maketrans(
@@ -176,11 +180,15 @@ _GROUPED: Final = r"\d{1,3}(?:[,']\d{3})+(?!\d)(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{
 _GROUPED_COMMA: Final = r"\d{1,3}(?:[. ']\d{3})+(?!\d)(?:,\d+)?"
 _PLAIN: Final = r"\d+(?:\.\d+)?|(?<![A-Za-z\d_.])\.\d+"
 _PLAIN_COMMA: Final = r"\d+(?:[.,]\d+)?"
-_SCALE: Final = r"(?P<scale>k(?![A-Za-z])|[ -]?(?:hundred|thousand|million|billion|trillion|bn)(?=s?(?![A-Za-z])))"
+_SCALE: Final = (
+    r"(?P<scale>(?:k|(?-i:M))(?![A-Za-z])|[ -]?(?:hundred|thousand|million(?:en)?|millones|milhões|milioni"
+    r"|milliard(?:en?)?|miliardi|billion|trillion|bn|mio|mrd|lakh|crore)(?=s?(?![A-Za-z])))"
+)
 # 3千克 is three kilograms, and 百分 and 百度 are words: there the character is not a unit of the number.
 _UNIT: Final = r" ?(?:千(?![克米瓦卡焦帕伏安])|百(?![分度帕])|万|亿)"
 _MIXED: Final = rf"(?P<mixed>(?:(?:{_UNIT})+(?:[零〇]?(?:\d+(?:\.\d+)?|[{_HAN}](?![{_HAN}])))?)+)"
 _CHINESE: Final = rf"(?<![几数])(?P<han>[{_HAN}十][{_HAN}十百千万亿]*+(?:点[{_HAN}]+[万亿]?)?)"
+_PERCENT: Final = r"(?P<percent> ?(?:%|(?:percent|per cent|prozent|por ciento|por cento|pour cent)\b))?"
 _VERSION: Final = r"(?<![\d.])\d+(?:\.\d+){2,}"
 _GROUP_BLANK: Final = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 _LIST_MARK: Final = re.compile(r"^[ \t]*(\d{1,2})[.)；](?=[ \t]+\S)", re.MULTILINE)
@@ -247,7 +255,7 @@ def _pattern(*, decimal_comma: bool) -> re.Pattern[str]:
     grouped, plain = (_GROUPED_COMMA, _PLAIN_COMMA) if decimal_comma else (_GROUPED, _PLAIN)
     arabic = rf"(?:(?P<grouped>{grouped})|(?P<plain>{plain}))(?:(?P<power>[eE][-+]?\d{{1,6}}(?!\d))|{_SCALE}|{_MIXED})?"
     before = r"(?:(?<![A-Za-z\d_)\]])(?P<sign>[-+]))?(?P<money>[$€£¥₹₩])?(?P<of_hundred>百分之)?"
-    number = rf"(?:(?<![A-Za-z\d_])(?<![A-Za-z]-){arabic}|{_CHINESE})(?P<percent> ?(?:%|percent\b|per cent\b))?"
+    number = rf"(?:(?<![A-Za-z\d_])(?<![A-Za-z]-){arabic}|{_CHINESE}){_PERCENT}"
     return re.compile(rf"{'' if decimal_comma else _VERSION + '|'}{before}{number}", re.IGNORECASE)
 
 
