@@ -26,6 +26,11 @@ def score(scorer, output, reference=None):
         ("《易经》有64卦。是吗？是！", 8, 3),
         ("こんにちは world", 6, 1),
         ("a\nb\n\nc", 3, 3),
+        ("यह एक वाक्य है। यह दूसरा है।", 7, 2),
+        ("یہ جملہ ہے۔ کیا؟", 4, 2),
+        ("مرحبا بالعالم. كيف حالك؟", 4, 2),
+        ("Տեսա՞ք։ Այո։", 2, 2),
+        ("ሰላም። እንዴት ነህ፧", 3, 2),
     ],
 )
 def test_words_and_sentences_are_counted_in_many_scripts(text, words, sentences):

@@ -23,7 +23,11 @@ from steelyard.scorers.overlap import Overlap, overlap_of, words_of
 from steelyard.types import CALLS, INLINE, LACKS, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
 
 _WORD: Final = re.compile(rf"[{WIDE}]|[^\s{WIDE}]+")
-_SENTENCE: Final = re.compile(r"[^.!?。！？\n]*(?:[.!?](?!\s|\Z)[^.!?。！？\n]*)*(?:[.!?]+(?=\s|\Z)|[。！？]+|\n|\Z)")
+_STOPS: Final = "。．｡！？।॥؟۔։။።፧។"
+"""What ends a sentence, with or without a blank behind: East Asia, India, Arabic, Armenian, Burmese, Amharic, Khmer."""
+_SENTENCE: Final = re.compile(
+    rf"[^.!?{_STOPS}\n]*(?:[.!?](?!\s|\Z)[^.!?{_STOPS}\n]*)*(?:[.!?]+(?=\s|\Z)|[{_STOPS}]+|\n|\Z)"
+)
 _LONGEST: Final = 20_000
 """Characters of a text whose distance is computed: the time grows with the product of two lengths."""
 
