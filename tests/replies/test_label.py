@@ -52,7 +52,7 @@ def test_sentences_of_a_family_are_read_as_meant():
 
 
 def test_no_label_is_read_wrong_in_sixteen_languages():
-    """Replies about reviews and tickets: plain, negated, quoted, corrected, supposed; without a label "" is expected."""
+    """Replies about reviews and tickets: plain, negated, quoted, corrected, supposed; "" where they give no label."""
     read = [(row, read_one(row["text"], row["labels"])[0]) for row in stored("label_languages")]
     assert [row["text"] for row, label in read if label not in {"", row["expected"]}] == []
     assert sum(label == row["expected"] for row, label in read) / len(read) >= 0.94
