@@ -124,14 +124,14 @@ def test_killed_at_random_moments_a_run_pays_only_for_what_was_in_flight(tmp_pat
                 time.sleep(0.02)
             if process.poll() is not None:
                 break
-            margin = 0.05 + max(0, held_up(process) - watched_from)
+            margin = 0.15 + max(0, held_up(process) - watched_from)
             killed_at = time.time()
             os.kill(process.pid, signal.SIGKILL)
             process.communicate()
             kills += 1
             arrived = [one for one in server.answered() if one["came"] > last_kill and one["sent"] < killed_at - margin]
             before, kept = kept, journal_size(folder)
-            assert kept - before >= len(arrived), "a reply that arrived 50 ms before the kill was lost"
+            assert kept - before >= len(arrived), "a reply that arrived 150 ms before the kill was lost"
             last_kill = killed_at
         command_here(folder, *begun_or_resumed(folder))
         paid = Counter(one["prompt"] for one in server.answered())

@@ -68,7 +68,7 @@ def a_function(sample):
 def test_what_is_registered_is_described_by_name_and_fields():
     target = Prompt(Scripted({"a": "b"}), template="{{question}}")
     described = describe(target)["prompt"]
-    assert described["model"] == {"scripted": {"replies": {"a": "b"}, "default": "", "function": None}}
+    assert described["model"] == {"scripted": {"replies": {"a": "b"}, "default": "", "function": None, "echo": False}}
     assert described["text"] == "{{question}}"
     assert describe(Choice()).keys() == {"choice"}
 
