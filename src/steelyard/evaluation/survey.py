@@ -75,7 +75,7 @@ def survey(samples: Iterable[Sample], *, unused: Collection[str] = (), read: Col
     for n, sample in enumerate(samples, start=1):
         with boundary("data", f"sample {n}"):
             _check_sample(sample)
-            packed, _ = pack_sample(sample)
+            packed, _ = pack_sample(sample)  # whole: what the store could not take back is refused here
             if unused:
                 packed, _ = pack_sample(_without(sample, unused))
             if read:

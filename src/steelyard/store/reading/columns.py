@@ -109,7 +109,7 @@ def _tables(
     try:
         while len(table := np.fromiter(islice(rows, _CHUNK), dtype=list(columns))):
             for name in _TEXTS.intersection(table.dtype.names or ()):
-                "".join(table[name])
+                "".join(table[name])  # numpy takes any object: a TypeError where one is no text
             yield table
     except (TypeError, ValueError, OverflowError) as error:
         raise StoreError(f"a row of the store is damaged: {error}. {REPAIR_HINT}") from error
