@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import pty
 import signal
@@ -121,6 +122,19 @@ def test_a_notebook_that_is_stopped_sends_nothing_more(tmp_path):
         assert process.wait(10) == 0
         assert 0 < len(server.requests()) < 5000, "the run went on to its end"
         assert not late
+
+
+def test_the_collector_runs_less_often_while_a_run_runs_and_as_before_when_it_is_over():
+    before, during = gc.get_threshold(), []
+
+    def answer(sample):
+        during.append(gc.get_threshold()[0])
+        return "A"
+
+    evaluate(answer, [Sample("q", "Which?", "A")], [ExactMatch()])
+
+    assert during[0] > before[0]
+    assert gc.get_threshold() == before
 
 
 def test_an_unknown_option_is_refused_with_the_nearest():

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import gc
 import shutil
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -106,6 +107,7 @@ class BuildsSuite(Protocol):
 
 
 Described = TypeVar("Described", bound="Suite | BuildsSuite")
+_OBJECTS_PER_COLLECTION: Final = 20_000
 _RUN_KEYS: Final = frozenset(option.name for option in dataclasses.fields(RunConfig)) - {"store"}
 
 
@@ -179,6 +181,7 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle) -> tuple[R
         Sandbox(unsafe=how.unsafe_sql, permits=how.permits, resolve=secrets.resolve) as sandbox,
         Store(how.store, create_missing=True, durability=suite.options.durability) as store,
         contextlib.ExitStack() as locks,
+        _fewer_collections(),
     ):
         prepare(suite.parts, sandbox)
         if how.resume:
@@ -216,6 +219,22 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle) -> tuple[R
             control.retries = session.limits.retries
             await run_all(Running(suite, session, store, evaluation, plan, sides), writers, control.progress)
         return await _ended(store, evaluation)
+
+
+@contextlib.contextmanager
+def _fewer_collections() -> Iterator[None]:
+    """Let Python's garbage collector run less often.
+
+    The samples in flight make and free more objects than it usually waits for, and hardly any is garbage that it has to
+    find: at a concurrency of 64 the collector took a tenth of a run's CPU.
+    """
+    before = gc.get_threshold()
+    if before[0]:  # 0 is a collector that is switched off
+        gc.set_threshold(max(before[0], _OBJECTS_PER_COLLECTION), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 async def _ended(store: Store, evaluation: int) -> tuple[Run, ...]:

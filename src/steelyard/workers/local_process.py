@@ -19,10 +19,11 @@ _START: Final = """import gc
 gc.disable()
 from steelyard.workers.{module} import main
 gc.freeze()
+gc.set_threshold(20_000, 20, 20)
 gc.enable()
 raise SystemExit(main())"""
 """Importing makes many objects and no garbage: the collector would take a tenth of a worker's start, and need not look
-at them later."""
+at them later; running, it makes and frees more than the usual threshold with its samples in flight."""
 
 
 class StartedWorker(Protocol):
