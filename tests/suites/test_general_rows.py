@@ -83,7 +83,18 @@ def test_without_an_input_the_error_says_what_to_write(read):
 
 def test_without_an_input_no_id_is_proposed_however_long_it_is(read):
     with pytest.raises(ConfigError, match=r"as \{\{body\}\}"):
-        read("id,body\n0123456789abcdef0123456789abcdef,b\n")
+        read("id,body,channel\n0123456789abcdef0123456789abcdef,b,\n")
+
+
+@pytest.mark.parametrize("content", ["ticket,label\nb,l\n", "id,ticket\n7,b\n", "label,category,ticket\nl,x,b\n"])
+def test_the_only_column_without_a_role_is_the_input(read, content):
+    assert read(content).data.samples[0].input == "b"
+
+
+@pytest.mark.parametrize("content", ["ticket\nb\n", "ticket,channel,label\nb,c,l\n"])
+def test_one_of_several_or_of_a_table_without_any_header_that_is_known_is_not_guessed_to_be_the_input(read, content):
+    with pytest.raises(ConfigError, match="no column for the input"):
+        read(content)
 
 
 def test_a_title_above_the_header_is_passed_over_where_a_prompt_names_a_column(read):

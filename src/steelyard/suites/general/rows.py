@@ -217,6 +217,8 @@ class Roles:
             asked = _columns_named(free, (name for name in self.named if not name.startswith(_METADATA)))
             by_role = any(name in _BY_ROLE and column_named(headers, name) is None for name in self.named)
             decided_by_header = by_role and fitting(free, INPUT)
+            if not (asked or fitting(free, INPUT)):
+                asked = _only_one_left(headers, columns)
             columns["input"] = (_input(table, headers, free, () if decided_by_header else asked),)
             # A column that a prompt made the input has no other role, whatever its header says.
             columns = {
@@ -252,6 +254,12 @@ def _expected(table: Table, free: Mapping[Column, str], named: Collection[Column
 def _columns_named(headers: Mapping[Column, str], names: Iterable[str]) -> tuple[Column, ...]:
     columns = (column_named(headers, name) for name in names)
     return tuple(dict.fromkeys(column for column in columns if column is not None))
+
+
+def _only_one_left(headers: Mapping[Column, str], columns: Mapping[str, tuple[Column, ...]]) -> tuple[Column, ...]:
+    """The only column that is left without a role, in a table where headers have given others one."""
+    left = tuple(_free(headers, columns, columns))
+    return left if columns and len(left) == 1 else ()
 
 
 def _input(table: Table, headers: Mapping[Column, str], free: Mapping[Column, str], asked: Sequence[Column]) -> Column:
