@@ -8,6 +8,7 @@ better than these is not worth its calls. The measures are in `steelyard.scorers
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections import Counter
@@ -310,7 +311,8 @@ def best_overlap(
 class ExactMatch:
     """1 if the output equals the reference, else 0; texts are compared without blanks around them.
 
-    The ends of lines, and the ways to write an accented letter in Unicode (NFC), make no difference.
+    The ends of lines, and the ways to write an accented letter in Unicode (NFC), make no difference. A text is compared
+    with a number or a truth value as JSON writes it: "3" equals 3, and "true" equals true.
 
     Where the reference is a list of texts and the output is a text, any of them may match.
 
@@ -355,8 +357,16 @@ class ExactMatch:
         several = isinstance(reference, list | tuple) and reference and all(isinstance(text, str) for text in reference)
         if several and isinstance(value, str):
             return self._match_any(reference, value)
-        equal = bool(self._comparable(reference) == self._comparable(value))
+        equal = self._is_equal(reference, value)
         return Score("exact_match", float(equal), passed=equal)
+
+    def _is_equal(self, reference: Any, value: Any) -> bool:
+        """Whether both are equal; a text equals a number or a truth value that JSON writes so."""
+        if isinstance(reference, str) is not isinstance(value, str):
+            text, other = (reference, value) if isinstance(reference, str) else (value, reference)
+            compared = self._comparable(text)
+            return any(self._comparable(form) == compared for form in _json_forms(other))
+        return bool(self._comparable(reference) == self._comparable(value))
 
     def _match_any(self, references: Sequence[str], text: str) -> Score:
         answer = self._comparable(text)
@@ -374,6 +384,18 @@ class ExactMatch:
             return answer_words(value)
         text = nfc(value).replace("\r\n", "\n").strip()
         return text.casefold() if self.ignore_case else text
+
+
+def _json_forms(value: Any) -> tuple[str, ...]:
+    """How JSON writes a number or a truth value, a whole number with and without a decimal; nothing for other values.
+
+    >>> _json_forms(3.0), _json_forms(True), _json_forms(["a"])
+    (('3.0', '3'), ('true',), ())
+    """
+    if not isinstance(value, bool | int | float):
+        return ()
+    whole = (str(int(value)),) if isinstance(value, float) and value.is_integer() else ()
+    return (json.dumps(value), *whole)
 
 
 def references_of(sample: Sample) -> tuple[tuple[str, ...], str]:
