@@ -1,10 +1,13 @@
 """Evals of OpenAI, hosted and of the registry, and datasets of pydantic-evals become configurations of ours."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
-from steelyard import ConfigError
+from steelyard import ConfigError, Sample, evaluate
+from steelyard.building.build import build_scorer
 from steelyard.config.conversion import converted
 
 EVAL = {
@@ -154,6 +157,97 @@ def test_items_of_a_run_are_read_where_they_stand_in_it(convert):
     assert len(rows) == 2
 
 
+def test_values_of_items_are_what_they_are(convert):
+    items = [
+        {"q": "file:///etc/passwd", "tags": ["a", "b"], "n": 3.0},
+        {"q": "say {{q}} and {{ tags }}", "tags": [], "n": 3},
+        {"q": "{% if x %}\n", "tags": ["c"], "n": True},
+    ]
+    template = [{"role": "user", "content": "{{item.q}}"}]
+    run = {"data_source": {"model": "m", "input_messages": {"type": "template", "template": template}}}
+    criterion = {**EVAL["testing_criteria"][0], "reference": "{{item.n}}"}
+    _, rows, notes = convert(eval__json={"testing_criteria": [criterion]}, run__json=run, items__jsonl=items)
+    assert (list(rows), notes) == (items, "")
+
+
+def test_messages_of_an_item_are_the_input(convert):
+    turns = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]
+    reference = {"type": "item_reference", "item_reference": "item.chat"}
+    run = {"data_source": {"model": "m", "input_messages": reference}}
+    items = [{"item": {"chat": turns, "correct_label": "x"}}]
+    new, rows, _ = convert(eval__json=EVAL, run__json=run, items__jsonl=items)
+    assert new["prompts"] == "{{chat}}"
+    assert json.loads(rows[0]["chat"]) == turns
+
+
+def test_several_turns_take_the_place_of_no_value_that_a_criterion_names(convert):
+    roles = ("user", "assistant", "user")
+    turns = [{"role": role, "content": "{{item.correct_label}}"} for role in roles]
+    run = {"data_source": {"model": "m", "input_messages": {"type": "template", "template": turns}}}
+    new, rows, _ = convert(eval__json={"testing_criteria": EVAL["testing_criteria"][:1]}, run__json=run, i__jsonl=ITEMS)
+    assert new["scorers"] == [{"exact_match": "{{correct_label}}", "literal": True, "name": "same label"}]
+    assert rows[0]["correct_label_value" if "correct_label_value" in rows[0] else "correct_label"] == "bug"
+    assert [turn["content"] for turn in rows[0]["messages"]] == ["bug"] * 3
+
+
+JUDGED = {"model": "m", "labels": ["a", "b"], "passing_labels": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("criterion", "becomes"),
+    [
+        (
+            {"type": "label_model", "input": "Is {{sample.output_text}} a?", **JUDGED},
+            {"guideline": "By these instructions the answer gets a label of: a.\nIs (the answer) a?"},
+        ),
+        (
+            {"type": "score_model", "input": "Rate {{sample.output_json.why[0]}}.", "pass_threshold": 0, **JUDGED},
+            {"g_eval": "Rate (why[0] of the answer).", "threshold": 1.0},
+        ),
+        (
+            {"type": "text_similarity", "evaluation_metric": "rouge_l", "pass_threshold": 0.4, "reference": "x"},
+            {"rouge_l": {"threshold": 0.4}, "value": "x"},
+        ),
+        (
+            {
+                "type": "string_check",
+                "operation": "eq",
+                "input": "{{sample.output_json.a[0]['b c']}}",
+                "reference": "x",
+            },
+            {"exact_match": "x", "literal": True, "of": '"a"[0]."b c"'},
+        ),
+    ],
+)
+def test_a_criterion_is_read_whole(convert, criterion, becomes):
+    given = {"input": "{{sample.output_text}}", **criterion}
+    new, _, _ = convert(eval__json={"testing_criteria": [given]}, items__jsonl=ITEMS)
+    assert new["scorers"] == [becomes]
+
+
+@pytest.mark.parametrize(
+    ("criterion", "note"),
+    [
+        (
+            {"type": "label_model", "input": "{{sample.output_tools}}", **JUDGED},
+            "label_model with {{sample.output_tools}}",
+        ),
+        (
+            {"type": "multi", "graders": {}, "calculate_output": "a"},
+            "multi: no scorer .* its graders, each as a scorer",
+        ),
+        (
+            {"type": "string_check", "input": "{{sample.output_tools[0].function.name}}", "reference": "x"},
+            "Instead: tool_calls",
+        ),
+        ({"type": "string_check", "input": "Is {{sample.output_text}}", "reference": "x"}, "string_check of Is {{"),
+    ],
+)
+def test_a_criterion_that_is_not_read_is_named(convert, criterion, note):
+    _, _, notes = convert(eval__json={"testing_criteria": [criterion]}, items__jsonl=ITEMS)
+    assert re.search(note.replace("{{", r"\{\{"), notes)
+
+
 def test_outputs_among_items_are_told_apart(convert):
     items = [{"datasource_item": one["item"], "sample": {"output": [{"content": "bug"}]}} for one in ITEMS]
     _, rows, notes = convert(eval__json=EVAL, items__jsonl=items)
@@ -169,9 +263,12 @@ def test_an_eval_without_items_says_how_to_get_them(convert):
 @pytest.mark.parametrize(
     ("kind", "scorer"),
     [
-        ("basic.match:Match", "starts_with"),
+        ("basic.match:Match", {"starts_with": {"literal": True}}),
         ("basic.includes:Includes", {"contains": {"ignore_case": False, "whole_words": False}}),
-        ("basic.fuzzy_match:FuzzyMatch", "contains"),
+        (
+            "basic.fuzzy_match:FuzzyMatch",
+            {"any_of": [{"exact_match": {"normalise": True}}, "contains"], "name": "fuzzy_match"},
+        ),
         ("basic.json_match:JsonMatch", {"json_fields": {"extra": "fail"}}),
     ],
 )
@@ -182,6 +279,30 @@ def test_a_class_of_the_registry_becomes_a_scorer_over_its_own_samples(convert, 
     assert new["samples"] == {"file": "x/samples.jsonl", "columns": {"input": "input", "expected": "ideal"}}
     assert rows == []
     assert "a model" in notes
+
+
+REGISTRY = {
+    "Match": "match:Match\n  args: {}",
+    "Includes": "includes:Includes\n  args: {}",
+    "Includes without case": "includes:Includes\n  args: {ignore_case: true}",
+    "FuzzyMatch": "fuzzy_match:FuzzyMatch\n  args: {}",
+    "JsonMatch": "json_match:JsonMatch\n  args: {}",
+}
+
+
+@pytest.mark.parametrize("kind", REGISTRY)
+def test_a_class_of_the_registry_gives_the_verdicts_of_evals(convert, kind, tmp_path):
+    """`matches` is what the code of the package evals 3.0.1 says; `ours` stands where we differ, as the page tells."""
+    lines = Path(__file__).with_name("openai_registry.jsonl").read_text(encoding="utf-8").splitlines()
+    cases = [case for case in map(json.loads, lines) if case["class"] == kind]
+    new, _, notes = convert(x__yaml=f"x:\n  class: evals.elsuite.basic.{REGISTRY[kind]}\n")
+    assert "args" not in notes
+    samples = [Sample(str(no), f"Question {no}", case["ideal"]) for no, case in enumerate(cases)]
+    (scorer,) = [build_scorer(given, "scorers") for given in new["scorers"]]
+    run = evaluate(lambda sample: cases[int(sample.id)]["output"], samples, [scorer], store=tmp_path / "store.db")
+    found = {int(record.sample.id): record.scores[0].value == 1 for record in run.records()}
+    wrong = [case for no, case in enumerate(cases) if found[no] is not case.get("ours", case["matches"])]
+    assert (wrong, len(found)) == ([], len(cases))
 
 
 def test_a_graded_class_of_the_registry_is_converted_by_its_specification_or_named(convert):

@@ -247,7 +247,8 @@ def test_the_only_prompt_with_several_turns_becomes_the_input_of_the_rows(conver
         chat__json=json.dumps(turns),
     )
     assert "prompts" not in new
-    assert rows[0]["n"][0] == {"role": "user", "content": "1+1?"}
+    assert rows[0]["messages"][0] == {"role": "user", "content": "1+1?"}
+    assert rows[0]["n"] == "1"
 
 
 def test_a_threshold_joins_all_assertions_of_its_test(convert):

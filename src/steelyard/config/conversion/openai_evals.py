@@ -21,16 +21,23 @@ from steelyard.config.conversion.result import Converted, Notes
 from steelyard.errors import ConfigError
 
 _OUTPUT: Final = re.compile(r"\{\{\s*sample\.output_text\s*\}\}")
-_OUTPUT_JSON: Final = re.compile(r"\{\{\s*sample\.output_json\.([\w.]+)\s*\}\}")
+_OUTPUT_JSON: Final = re.compile(
+    r"\{\{\s*sample\.output_json((?:\.[A-Za-z_]\w*|\[(?:\d+|'[^'{}]*'|\"[^\"{}]*\")\])+)\s*\}\}"
+)
+_SAMPLE: Final = re.compile(r"\{\{\s*sample\b[^{}]*\}\}")
 _ITEM: Final = re.compile(r"\{\{\s*item\.")
 _OPERATIONS: Final = {"eq": "equals", "ne": "not-equals", "like": "contains", "ilike": "icontains"}
-_MEASURES: Final = {"cosine": "similar", **{f"rouge_{n}": "rouge-n" for n in range(1, 6)}}
-_NEARBY: Final = {"fuzzy_match": "levenshtein, with most_share", "rouge_l": "rouge_l"}
-"""Scorers that measure something similar to what has none of its own."""
+_MEASURES: Final = {"cosine": "similar", **{f"rouge_{n}": "rouge-n" for n in "12345l"}}
+_INSTEAD: Final = {
+    "fuzzy_match": "levenshtein, with most_share",
+    "multi": "its graders, each as a scorer, with all_of or any_of",
+    "output_tools": "tool_calls",
+}
+"""What to write for a criterion, or a part of the sample, that no scorer stands for."""
 _CLASSES: Final = {
-    "Match": "starts_with",
+    "Match": {"starts_with": {"literal": True}},
     "Includes": {"contains": {"ignore_case": False, "whole_words": False}},
-    "FuzzyMatch": "contains",
+    "FuzzyMatch": {"any_of": [{"exact_match": {"normalise": True}}, "contains"], "name": "fuzzy_match"},
     "JsonMatch": {"json_fields": {"extra": "fail"}},
     "JsonValidator": {"json_schema": {"schema": {"type": ["object", "array"]}}},
 }
@@ -72,14 +79,17 @@ def convert_hosted(root: Node, others: Sequence[Node], foreign: ForeignFiles) ->
     criteria = plain(root).get("testing_criteria") or []
     assertions = [_assertion(node) for node in criteria if isinstance(node, Mapping)]
     graders = [node["model"] for node in criteria if isinstance(node, Mapping) and "model" in node]
+    prompt, messages = _prompt(source, items[0])
+    if messages:  # a list as it stands in an item is a text in a cell
+        items = [{**item, messages: json.dumps(item.get(messages), ensure_ascii=False)} for item in items]
     shape = {
         "description": str(plain(root).get("name") or ""),
-        "prompts": [_prompt(source, items[0])],
+        "prompts": [prompt],
         "providers": [_provider(str(source.get("model") or DEFAULT_MODEL), source.get("sampling_params"))],
         "defaultTest": {"assert": assertions, **({"options": {"provider": _provider(graders[0])}} if graders else {})},
         "tests": [{"vars": item} for item in items],
     }
-    converted = convert_promptfoo(from_plain(shape, root.source.file), foreign)
+    converted = convert_promptfoo(from_plain(shape, root.source.file), foreign, literal=True)
     converted.notes.rename(r"defaultTest\.assert", "testing_criteria")
     converted.notes.places.update(notes.places)
     return converted
@@ -103,16 +113,16 @@ def _item(line: Any) -> dict[str, Any]:
     return dict(item)
 
 
-def _prompt(source: Mapping[str, Any], first: Mapping[str, Any]) -> str:
-    messages = source.get("input_messages")
-    turns = messages.get("template") if isinstance(messages, Mapping) else None
+def _prompt(source: Mapping[str, Any], first: Mapping[str, Any]) -> tuple[str, str]:
+    """The prompt, and the name in items under which its messages stand, "" where none do."""
+    given = source.get("input_messages")
+    turns = given.get("template") if isinstance(given, Mapping) else None
     if not isinstance(turns, list):
-        reference = str(messages.get("item_reference", "")) if isinstance(messages, Mapping) else ""
-        return f"{{{{{reference.removeprefix('item.') or next(iter(first), 'input')}}}}}"
-    return json.dumps(
-        [{"role": turn.get("role", "user"), "content": _text(turn.get("content"))} for turn in turns],
-        ensure_ascii=False,
-    )
+        reference = str(given.get("item_reference", "")) if isinstance(given, Mapping) else ""
+        name = reference.removeprefix("item.") or next(iter(first), "input")
+        return f"{{{{{name}}}}}", name if isinstance(first.get(name), list) else ""
+    messages = [{"role": turn.get("role", "user"), "content": _text(turn.get("content"))} for turn in turns]
+    return json.dumps(messages, ensure_ascii=False), ""
 
 
 def _text(content: Any) -> str:
@@ -132,31 +142,41 @@ def _assertion(criterion: Mapping[str, Any]) -> dict[str, Any]:
             given, reference = reference, given
         part = _OUTPUT_JSON.fullmatch(given)
         if (not part and not _OUTPUT.fullmatch(given)) or "sample." in reference:
-            return {"type": f"{kind} of {given[:40]}", **name}
+            nearby = {"instead": _INSTEAD["output_tools"]} if "sample.output_tools" in given + reference else {}
+            return {"type": f"{kind} of {given}", **nearby, **name}
         measure = str(criterion.get("evaluation_metric", ""))
         operation = _OPERATIONS.get(str(criterion.get("operation")), kind)
         type_ = operation if kind == "string_check" else _MEASURES.get(measure, measure)
         threshold = {"threshold": criterion["pass_threshold"]} if "pass_threshold" in criterion else {}
-        transform = {"transform": f"JSON.parse(output).{part[1]}"} if part else {}
-        size = {"n": int(measure[-1])} if type_ == "rouge-n" else {}
-        nearby = {"instead": _NEARBY[measure]} if measure in _NEARBY else {}
+        transform = {"transform": f"JSON.parse(output){part[1]}"} if part else {}
+        size = {"n": int(measure[-1]) if measure[-1].isdigit() else "l"} if type_ == "rouge-n" else {}
+        nearby = {"instead": _INSTEAD[measure]} if measure in _INSTEAD else {}
         value = _ITEM.sub("{{", reference)
         return {"type": type_, "value": value, **threshold, **transform, **size, **nearby, **name}
+    return {**(_judged(kind, criterion) or {"type": kind, "value": ""}), **name}
+
+
+def _judged(kind: str, criterion: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A criterion that asks a model; None for other kinds."""
+    if kind not in {"label_model", "score_model"}:
+        return {"type": kind, "instead": _INSTEAD[kind]} if kind in _INSTEAD else None
     turns = criterion.get("input") or []
-    words = "\n".join(_text(turn.get("content")) for turn in turns if isinstance(turn, Mapping))
+    parts = turns if isinstance(turns, list) else [turns]
+    words = "\n".join(_text(part.get("content") if isinstance(part, Mapping) else part) for part in parts)
     words = _OUTPUT.sub("(the answer)", words).strip()
+    words = _OUTPUT_JSON.sub(lambda part: f"({part[1].removeprefix('.')} of the answer)", words)
+    if (unread := _SAMPLE.search(words)) is not None:
+        return {"type": f"{kind} with {unread[0]}"}
     if kind == "label_model":
         passing = ", ".join(map(str, criterion.get("passing_labels", [])))
         return {
             "type": "llm-rubric",
             "value": f"By these instructions the answer gets a label of: {passing}.\n{words}",
-            **name,
         }
-    if kind == "score_model":
-        low, high = criterion.get("range") or (0, 1)
-        reached = float(criterion.get("pass_threshold") or high) - low
-        return {"type": "g-eval", "value": words, "threshold": reached / ((high - low) or 1), **name}
-    return {"type": "python" if kind == "python" else kind, "value": "", **name}
+    low, high = criterion.get("range") or (0, 1)
+    least = criterion.get("pass_threshold")
+    reached = float(high if least is None else least) - low
+    return {"type": "g-eval", "value": words, "threshold": reached / ((high - low) or 1)}
 
 
 def is_registry(root: Node) -> bool:
@@ -190,6 +210,9 @@ def convert_registry(root: Node) -> Converted:
     if criteria and scorer == _GRADED["closedqa"]:
         scorer = {"guideline": str(criteria)}
     known = {"samples_jsonl", "modelgraded_spec", "eval_type", "max_tokens"}
+    if kind == "Includes" and arguments.get("ignore_case") is True:
+        known.add("ignore_case")
+        scorer = {"contains": {"whole_words": False}}
     for key in sorted(arguments.keys() - known - ({"modelgraded_spec_args"} if not values else set())):
         notes.add(f"args.{key}", node)
     if kind == "FuzzyMatch":

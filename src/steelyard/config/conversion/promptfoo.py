@@ -90,12 +90,13 @@ _ANSWERED: Final = {"length": {"min": 1}, "name": "answered"}
 DEFAULT_JUDGE: Final = "gpt-5"
 
 
-def convert_promptfoo(root: Node, foreign: ForeignFiles) -> Converted:
+def convert_promptfoo(root: Node, foreign: ForeignFiles, *, literal: bool = False) -> Converted:
     """Convert a configuration of promptfoo.
 
     Args:
         root: the configuration.
         foreign: the files that it names.
+        literal: the values of tests are another tool's: lists, `file://` and `{{name}}` mean nothing in them.
 
     Raises:
         ConfigError: with the place: it is malformed, or names a file that is not read.
@@ -112,7 +113,7 @@ def convert_promptfoo(root: Node, foreign: ForeignFiles) -> Converted:
     for name, value in settings(entry(root, "env")).items():
         if not (name.endswith("_BASE_URL") and str(value).rstrip("/") in repr(providers)):  # no model has this address
             notes.add(f"env.{name}. Instead: set it in the environment or in .env", root.entries["env"].key)
-    prompts, tests = _with_values_computed(prompts, Tests(root, foreign, notes).read())
+    prompts, tests = _with_values_computed(prompts, Tests(root, foreign, notes, literal).read())
     return _Conversion(root, foreign, notes, prompts, providers, tests).converted()
 
 
@@ -231,6 +232,10 @@ class _Conversion:
             sizes = [len(as_text({**test.values, **test.computed}.get(name)).strip()) for test in self.tests]
             return min(sizes) > 0, name not in self.tests[0].computed, normalized(name) in _INPUT, sum(sizes)
 
+        if self.alone and self.alone.messages:  # which take no value's place: a check may name it
+            taken = {self.columns.get(name, name) for test in self.tests for name in (*test.values, *test.about)}
+            names = ("messages", "input", *(f"messages_{number}" for number in range(2, len(taken) + 3)))
+            return next(name for name in names if name not in taken)
         longest = max(self.columns, key=merits, default="")
         return self.columns.get(longest, "input")
 

@@ -30,7 +30,8 @@ _PREFIXES: Final = MappingProxyType(
 _CELL_THRESHOLD: Final = 0.75
 _JSON_TYPES: Final = ("object", "array", "string", "number", "boolean", "null")
 _GRADED: Final = frozenset(
-    {"rouge_n", "similarity", "g_eval", "claim_faithfulness", "answer_relevancy", "context_recall", "context_relevance"}
+    {"rouge_l", "rouge_n", "similarity", "g_eval", "claim_faithfulness", "answer_relevancy"}
+    | {"context_recall", "context_relevance"}
 )
 """Scorers whose value is not 1 or 0, so that a mean over them is not a count."""
 _OF_CALLS: Final = frozenset({"latency", "cost", "finish", "agent_steps", "tool_calls"})
@@ -348,8 +349,11 @@ def _by_table(rule: Mapping[str, Any], given: Mapping[str, Any], value: Any, at:
             )
         value = value.get(keys[0], value) if len(keys) == 1 else value
     scorer = _fill(rule["scorer"], value, threshold)
-    if "n" in given and "rouge_n" in scorer:  # as evals of OpenAI have it
-        scorer["rouge_n"]["n"] = given["n"]
+    if "n" in given and "rouge_n" in scorer:  # as evals of OpenAI have it: 1 to 5, or l
+        options, others = scorer["rouge_n"], {key: part for key, part in scorer.items() if key != "rouge_n"}
+        if given["n"] == "l":
+            return {"rouge_l": {"threshold": options["threshold"]}, **others}
+        options["n"] = given["n"]
     return scorer
 
 

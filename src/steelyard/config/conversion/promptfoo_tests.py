@@ -88,11 +88,13 @@ class Tests:
         root: the configuration.
         foreign: the files that it names.
         notes: takes what is not converted.
+        literal: values are what they are, as other tools have them: no list of several, no file, no template.
     """
 
     root: Node
     foreign: ForeignFiles
     notes: Notes
+    literal: bool = False
 
     def read(self) -> list[Test]:
         """All tests, in promptfoo's order.
@@ -163,7 +165,7 @@ class Tests:
         self._note(settings(test), _READ, test)
         self._note(settings(entry(test, "options")), _OPTIONS, test)
         given = {key: value.node for part in parts for key, value in self._variables(part).items()}
-        whole = options.get("disableVarExpansion") is True
+        whole = self.literal or options.get("disableVarExpansion") is True
         used = () if options.get("disableDefaultAsserts") is True else elements(entry(default, "assert"))
         own = [assertion for part in case for assertion in elements(entry(part, "assert"))]
         about = settings(*(entry(part, "metadata") for part in parts))
@@ -181,6 +183,8 @@ class Tests:
 
     def _filled(self, values: Mapping[str, Any], at: Node) -> dict[str, Any]:
         """The values of a test; a text may name other values, and loses one line end at its end."""
+        if self.literal:
+            return dict(values)
         texts = {key: value.removesuffix("\n") if isinstance(value, str) else value for key, value in values.items()}
         for key, value in texts.items():
             if isinstance(value, float) and value.is_integer():
@@ -212,7 +216,7 @@ class Tests:
         return [choice for part in value for choice in self._contents(part, node)]
 
     def _contents(self, value: Any, at: Node) -> Iterator[Any]:
-        if not isinstance(value, str) or not value.startswith("file://"):
+        if self.literal or not isinstance(value, str) or not value.startswith("file://"):
             yield value
             return
         for path in self.foreign.paths(value, at):
