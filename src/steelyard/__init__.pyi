@@ -18,9 +18,9 @@ from steelyard.errors import ConfigError as ConfigError
 from steelyard.errors import SteelyardError as SteelyardError
 from steelyard.evaluation import Options as Options
 from steelyard.evaluation import Suite as Suite
-from steelyard.from_python.evaluate import Runs as Runs
 from steelyard.from_python.evaluate import aevaluate as aevaluate
 from steelyard.from_python.evaluate import evaluate as evaluate
+from steelyard.from_python.runs import Runs as Runs
 from steelyard.models import Budget as Budget
 from steelyard.models import OpenAICompatible as OpenAICompatible
 from steelyard.models import Scripted as Scripted

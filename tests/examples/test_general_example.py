@@ -18,7 +18,7 @@ from tests.examples import nine_jobs
 
 from steelyard import evaluate_suite
 from steelyard.config.load import load
-from steelyard.from_python.evaluate import Runs
+from steelyard.from_python.runs import Runs
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "general"
 JOBS = {

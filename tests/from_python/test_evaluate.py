@@ -10,7 +10,8 @@ import pytest
 from steelyard import ConfigError, ExactMatch, Judge, Options, Sample, Scripted, aevaluate, evaluate
 from steelyard.errors import RunError
 from steelyard.evaluation import RunConfig
-from steelyard.from_python.evaluate import EvaluationOptions, Runs
+from steelyard.from_python.evaluate import EvaluationOptions
+from steelyard.from_python.runs import Runs
 
 ROWS = [{"text": f"Ticket {no}", "label": ("bug", "billing")[no % 2], "channel": "web"} for no in range(8)]
 BUG = Scripted(default="bug")

@@ -14,7 +14,7 @@ from steelyard.evaluation.objects import with_references
 from steelyard.evaluation.sides import with_samples
 from steelyard.evaluation.survey import changed_keys, check_suite, manifests, survey_of
 from steelyard.from_python.described import GivenEvaluation
-from steelyard.from_python.evaluate import Runs
+from steelyard.from_python.runs import Runs
 from steelyard.models.budget import Budget
 from steelyard.store import Run, Store
 
