@@ -124,6 +124,21 @@ def test_what_another_role_puts_in_the_place_of_the_servers_is_refused(on_server
         change(on_server, [f"DROP OWNED BY {role} CASCADE", f"DROP ROLE {role}"])
 
 
+def test_a_function_of_another_role_is_not_called_by_verify(on_server, server):
+    """By its name alone it was taken for the one of the extension amcheck, and ran with the rights of who verified."""
+    fill(on_server)
+    name = on_server.rpartition("schema=")[2]
+    role, home = f"other_of_{name}", f"home_of_{name}"
+    act = "RETURNS void LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''it ran''; END'"
+    change(on_server, [f"CREATE ROLE {role}", f"CREATE SCHEMA {home} AUTHORIZATION {role}"])
+    try:
+        change(on_server, [f"SET ROLE {role}", f"CREATE FUNCTION {home}.bt_index_check(integer, boolean) {act}"])
+        with Store(on_server) as store:
+            assert verify(store).damages == []
+    finally:
+        change(on_server, [f"DROP OWNED BY {role} CASCADE", f"DROP ROLE {role}"])
+
+
 def test_many_objects_and_long_names_make_a_short_message(copied):
     change(copied, [f'CREATE VIEW "{"v" * 500}\x1b[2J{n}" AS SELECT 1' for n in range(300)])
     with pytest.raises(StoreError, match="and 295 more") as refused:

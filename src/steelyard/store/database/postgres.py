@@ -179,8 +179,11 @@ class PostgresSchema:
         """
         if connection.execute("SHOW data_checksums").scalar() != "on":
             notes.append("the server keeps no checksums of its pages (initdb --data-checksums)")
-        home = "SELECT n.nspname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.proname = :name"
-        namespace = connection.execute(home, {"name": "bt_index_check"}).scalar()
+        # Not by the name of the function, which anybody may give to one that would run with this role's rights.
+        home = (
+            "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE extname = :name"
+        )
+        namespace = connection.execute(home, {"name": "amcheck"}).scalar()
         if namespace is None:
             notes.append("indexes were not compared with their tables: CREATE EXTENSION amcheck makes that possible")
             return []
@@ -191,7 +194,9 @@ class PostgresSchema:
         for name, number in connection.execute(indexes, {"schema": self.where.schema}).all():
             try:
                 with _ours(connection).savepoint():
-                    connection.execute(f'SELECT "{namespace}".bt_index_check(:number, true)', {"number": number})
+                    # The types are those of the extension's: else a function of other types may be nearer.
+                    check = f'SELECT "{namespace}".bt_index_check(CAST(:number AS regclass), true)'
+                    connection.execute(check, {"number": number})
             except DatabaseError as error:
                 if error.code == _NOT_PERMITTED:
                     notes.append("indexes were not compared with their tables: this role may not call bt_index_check")
