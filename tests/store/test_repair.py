@@ -169,6 +169,19 @@ def copied(sound, tmp_path):
     return Path(shutil.copy(sound, tmp_path / "copy.db"))
 
 
+def test_a_sample_that_took_the_place_of_another_is_found(where):
+    """Somebody changed the plan that workers read their samples from, and the figures were of fewer samples."""
+    from tests.store.test_store import MANIFEST, record
+
+    with Store(where, create_missing=True) as store:
+        _, (writer,) = store.begin_evaluation([NewRun("s", "custom", "t", 3, MANIFEST)])
+        for no, sample in enumerate((0, 1, 1)):
+            writer.insert(no, record(sample))
+        writer.finish("finished", "", 1.0)
+        (damage,) = verify(store).damages
+    assert (damage.sample, damage.what) == (record(1).sample.id, "it is at the places 1 and 2 of the dataset")
+
+
 @pytest.mark.parametrize("name", ROWS)
 def test_a_row_that_is_gone_or_changed_is_found_and_named(copied, name):
     statement, said, sample = ROWS[name]

@@ -244,6 +244,10 @@ class _RunCheck:
         samples = "SELECT sample, no FROM record WHERE run = :run AND sample NOT IN (SELECT num FROM sample)"
         for row in self._of_run(samples):
             self._add(f"sample number {row['sample']} is missing (place {row['no']} of the dataset)")
+        places = """SELECT min(no) AS first, max(no) AS last, sample.id FROM record JOIN sample ON num = sample
+            WHERE run = :run GROUP BY num, sample.id HAVING min(no) <> max(no)"""
+        for row in self._of_run(places):
+            self._add(f"it is at the places {row['first']} and {row['last']} of the dataset", row["id"])
         names = "SELECT DISTINCT name FROM score WHERE run = :run AND name NOT IN (SELECT num FROM word)"
         for row in self._of_run(names):
             self._add(f"a score's name, number {row['name']}, is missing")
