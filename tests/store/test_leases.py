@@ -14,6 +14,7 @@ from steelyard.store import NewRun, Store
 from steelyard.store.delete import delete_runs, preview_deletion
 from steelyard.store.leases import (
     ELSEWHERE,
+    LARGEST_LEASE,
     EndLease,
     Lease,
     LeaseHolder,
@@ -167,6 +168,24 @@ def test_a_lease_that_was_renewed_is_not_for_others(begun):
     assert [lease.lo for lease in take(store, run, "quick", 3)] == [4]
 
 
+@pytest.mark.parametrize("until", ["1e12", "'infinity'", "'NaN'"])
+def test_a_lease_that_lasts_longer_than_any_is_taken(begun, until):
+    """The clock of the database was put back, or somebody changed the row: all workers waited for that moment."""
+    store, _, writer = begun
+    assert len(take(store, writer.run.num, "dead", n=3)) == 3
+    store.writer.change(lambda batch: batch.connection.execute(f"UPDATE lease SET until = {until} WHERE lo >= 0"))
+    assert [lease.lo for lease in take(store, writer.run.num, "alive", n=3)] == [0, 4, 8]
+    assert take(store, writer.run.num, "late", n=3) == []
+
+
+def test_a_range_ends_before_the_next_and_is_never_larger_than_any(begun):
+    """A worker made a list of as many places as the row said, and asked the samples of others."""
+    store, _, writer = begun
+    store.writer.change(lambda batch: batch.connection.execute("UPDATE lease SET hi = 2147483647 WHERE lo >= 0"))
+    ranges = [(lease.lo, lease.hi) for lease in take(store, writer.run.num, "w", n=3)]
+    assert ranges == [(0, 4), (4, 8), (8, 8 + LARGEST_LEASE)]
+
+
 def test_records_of_one_batch_are_kept_apart(begun):
     store, _, writer = begun
     run = writer.run.num
@@ -261,14 +280,15 @@ def test_of_several_calls_that_are_claimed_at_once_each_is_sent_by_one_worker(be
     assert claim("b", keys[::-1]) == [False, True] * 3
 
 
-def test_the_claim_of_a_worker_that_died_passes_to_another(begun):
+@pytest.mark.parametrize("until", ["0", "1e12", "'NaN'"])
+def test_the_claim_of_a_worker_that_died_passes_to_another(begun, until):
     store, evaluation, _ = begun
 
     async def ask(journal):
         return await asyncio.wait_for(journal.claim(b"k" * 10), 20)
 
     assert asyncio.run(ask(store.journal(evaluation, owner="dead"))) is None
-    store.writer.change(lambda batch: batch.connection.execute("UPDATE claim SET until = 0"))
+    store.writer.change(lambda batch: batch.connection.execute(f"UPDATE claim SET until = {until}"))
     assert asyncio.run(ask(store.journal(evaluation, owner="alive"))) is None
 
 

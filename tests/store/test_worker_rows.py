@@ -76,6 +76,17 @@ def test_the_part_of_a_worker_that_is_silent_goes_to_the_others_and_comes_back(s
     assert (first.part, second.part) == (4, 4)
 
 
+@pytest.mark.parametrize("seen", ["1e12", "'infinity'", "'NaN'"])
+def test_a_worker_that_was_seen_later_than_now_has_no_part(store, seen):
+    """The clock of the database was put back, or somebody changed the row: the others had nothing for as long."""
+    divide_equally(store, EVALUATION, 8, 2)
+    change = f"UPDATE worker SET part = 2000000000, seen = {seen} WHERE slot = 1"
+    store.writer.change(lambda batch: batch.connection.execute(change))
+    first = Worker(store, 0, 8)
+    first.ask()
+    assert first.part == 8
+
+
 def test_a_process_that_is_started_in_place_of_another_has_its_part_at_once(store):
     divide_equally(store, EVALUATION, 8, 2)
     first, second = (Worker(store, slot, 8) for slot in range(2))
@@ -175,6 +186,42 @@ def test_tokens_that_one_worker_has_sent_and_put_right_are_missing_for_the_other
         full, free, elsewhere = asyncio.run(run())
     assert (len(full.at), len(free.at), len(elsewhere.at)) == (0, 1, 1)
     assert full.wait_s > 30
+
+
+@pytest.mark.parametrize("at", ["1e12", "'infinity'", "'NaN'", "by_requests + 7200"])
+def test_moments_that_are_further_ahead_than_any_do_not_count(on_server, at):
+    """The clock of the database was put back, or somebody changed the row: no call was sent for as long."""
+    shared = SharedRates(Rates(6000, 100_000), 1)
+
+    async def run():
+        pace = StorePace(store.writer, 1, shared)
+        assert (await pace.slots("endpoint", [60])).at
+        change = f"UPDATE endpoint SET by_requests = {at}, by_tokens = {at}, tokens = '[[9999999999, 100000]]'"
+        store.writer.change(lambda batch: batch.connection.execute(change))
+        slots = [await pace.slots("endpoint", [60]) for _ in range(2)]
+        return [at - slot.now for slot in slots for at in slot.at]
+
+    with Store(on_server, create_missing=True) as store:
+        ahead = asyncio.run(run())
+    assert len(ahead) == 2
+    assert max(ahead) < 1
+
+
+@pytest.mark.parametrize("change", ["closed_until = 1e12", "put_off_sent = 1e12", "closed_until = 'infinity'"])
+def test_a_wait_that_no_endpoint_can_ask_for_is_not_heeded(on_server, change):
+    async def run():
+        limits = Limits(Retry(), 20)
+        shared = SharedGates(store, 1, limits, "owner")
+        gate = limits.gate("endpoint")
+        gate.increase_concurrency()
+        limits.on_put_off("endpoint", asyncio.get_running_loop().time() - 60, -60.0)
+        store.writer.change(lambda batch: batch.connection.execute(f"UPDATE endpoint SET {change}"))
+        for _ in range(3):
+            await shared.look()
+        return gate.limit, gate.enter_now()
+
+    with Store(on_server, create_missing=True) as store:
+        assert asyncio.run(run()) == (20, True)
 
 
 def test_all_workers_cut_what_may_be_in_flight_once_where_a_call_of_one_is_put_off(on_server):

@@ -359,6 +359,11 @@ class Limits:
         self._metering = None if quota.free else Metering(quota, self.pauses.sleep)
         self._random = random.Random(seed)  # noqa: S311  # jitter, not a secret
 
+    @property
+    def longest_wait_s(self) -> float:
+        """The longest time for which an endpoint can close a gate; a call that is told more fails instead."""
+        return self._retry.total_s + MARGIN_S
+
     def gate(self, endpoint: str) -> Gate:
         """The one gate of that endpoint."""
         gate = self.gates.get(endpoint)

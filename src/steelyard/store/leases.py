@@ -39,13 +39,20 @@ ELSEWHERE: Final = "found elsewhere"
 """Kind of an error whose reason another worker has."""
 LEASE_S: Final = 6.0
 """How long a lease is valid without renewal, in seconds."""
+LARGEST_LEASE: Final = 200
+"""Samples of a range at most."""
+_FREE: Final = f"lo >= 0 AND until NOT BETWEEN {NOW} AND {NOW} + {2 * LEASE_S}"
+"""Nobody holds the range. No lease lasts longer: the database's clock was put back or somebody changed the row, and all
+would wait for that moment."""
 _TAKE: Final = f"""UPDATE lease SET owner = :owner, generation = lease.generation + 1, until = {NOW} + {LEASE_S}
-    FROM (SELECT run, lo, owner AS before FROM lease WHERE run = :run AND plan = :plan AND until < {NOW}
+    FROM (SELECT run, lo, owner AS before FROM lease WHERE run = :run AND plan = :plan AND {_FREE}
         ORDER BY lo LIMIT least(:n, greatest(1, (SELECT count(*) FROM (SELECT 1 FROM lease
-            WHERE run = :run AND plan = :plan AND until < {NOW} LIMIT CAST(:n AS integer) * :share) ahead) / :share))
+            WHERE run = :run AND plan = :plan AND {_FREE} LIMIT CAST(:n AS integer) * :share) ahead) / :share))
         FOR UPDATE SKIP LOCKED) free
     WHERE lease.run = free.run AND lease.lo = free.lo
-    RETURNING lease.lo, lease.hi, lease.generation, free.before"""
+    RETURNING lease.lo, least(lease.hi, lease.lo + {LARGEST_LEASE}, (SELECT min(following.lo) FROM lease following
+        WHERE following.run = free.run AND following.lo > free.lo)), lease.generation, free.before"""
+"""A range ends before the next one, whatever its row says: else two workers would pay for the same samples."""
 _RENEW: Final = f"""UPDATE lease SET until = {NOW} + {LEASE_S}
     WHERE run = :run AND owner = :owner AND lo IN :los RETURNING lo"""
 _HELD: Final = "SELECT lo, generation FROM lease WHERE run = :run AND owner = :owner AND lo IN :los FOR SHARE"

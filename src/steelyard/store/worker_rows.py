@@ -8,7 +8,8 @@ hash of that, and until the evaluation ends.
 Every second each worker reports how many samples it may have in flight until it gets the answer, which is how many it
 may have then: the limit divided by the living workers, but no more than the others leave. What one gives up is
 therefore free for the others a second later, and the sum never passes the limit. A worker that is silent for the length
-of a lease does not count any more; it begins nothing before it has asked again. Times are the database's.
+of a lease does not count any more; it begins nothing before it has asked again. Times are the database's. Its clock
+may be put back: a moment that is later than any that is written here does not count, as all would wait for it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
-from steelyard.models.rate_limit import BUCKET_S, Next, SharedRates, Slots, bucket_of
+from steelyard.models.rate_limit import AHEAD_S, BUCKET_S, Next, SharedRates, Slots, bucket_of
 from steelyard.store.database.connection import Connection
 from steelyard.store.leases import LEASE_S, NOW, SharedChange, changed
 from steelyard.store.open_store import OpenStore
@@ -49,11 +50,12 @@ _FORGET_OLD: Final = f"""DELETE FROM endpoint
     WHERE greatest(by_requests, by_tokens, closed_until, put_off_sent) < {NOW} - {_OLD_S}"""
 _CLAIM: Final = f"""INSERT INTO claim (key, evaluation, owner, until)
     VALUES (:key, :evaluation, :owner, {NOW} + {CLAIM_S}) ON CONFLICT (key) DO UPDATE
-    SET owner = excluded.owner, until = excluded.until WHERE claim.until < {NOW} OR claim.owner = excluded.owner
+    SET owner = excluded.owner, until = excluded.until
+    WHERE claim.owner = excluded.owner OR claim.until NOT BETWEEN {NOW} AND {NOW} + {2 * CLAIM_S}
     RETURNING owner"""
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtext('steelyard parts ' || current_schema()), :evaluation)"
 _OTHERS: Final = f"""SELECT slot, part FROM worker
-    WHERE evaluation = :evaluation AND slot <> :slot AND seen > {NOW} - {LEASE_S}"""
+    WHERE evaluation = :evaluation AND slot <> :slot AND seen BETWEEN {NOW} - {LEASE_S} AND {NOW} + {LEASE_S}"""
 _SEEN: Final = f"""INSERT INTO worker (evaluation, slot, owner, place, started, seen, records, taken_over, part)
     VALUES (:evaluation, :slot, :owner, :place, {NOW}, {NOW}, :records, :taken_over, :part)
     ON CONFLICT (evaluation, slot) DO UPDATE SET seen = {NOW}, part = excluded.part,
@@ -151,7 +153,11 @@ class StorePace:
         batch.flush_at_commit()
         held = batch.connection.execute(_HOLD, self._key(key))
         ((by_requests, by_tokens, tokens, now),) = held.tuples()
-        return Next(by_requests, by_tokens), dict(json.loads(tokens)), now
+        # Moments that are further ahead than any is given: the clock was put back, or somebody changed the row.
+        by_requests = by_requests if by_requests <= now + AHEAD_S + self.shared.gap_s else now
+        by_tokens = by_tokens if by_tokens <= now + _OLD_S else now
+        last = bucket_of(now + AHEAD_S)
+        return Next(by_requests, by_tokens), {bucket: n for bucket, n in json.loads(tokens) if bucket <= last}, now
 
     def _store(self, batch: Batch, key: bytes, next_at: Next, sent: Mapping[int, int]) -> None:
         tokens = json.dumps(list(sent.items()))

@@ -20,6 +20,7 @@ from steelyard.models.budget import used_up
 from steelyard.store import Run, RunWriter, Store
 from steelyard.store.counters import consumption, running_score
 from steelyard.store.leases import (
+    LARGEST_LEASE,
     add_leases,
     close_leases,
     forget_samples,
@@ -46,7 +47,6 @@ _MOST_DEATHS: Final = 5
 _SILENT_S: Final = 45.0
 """Without a word for so long, a worker that is to end is stopped or cut off: the store may be away for 30 seconds."""
 _LEASES_EACH: Final = 64
-_LARGEST_LEASE: Final = 200
 
 
 @dataclass(slots=True)
@@ -163,7 +163,7 @@ class Leader:
         runs = [writer.run.num for writer in begun.writers]
         # So small that all workers have something to do until the end, and so large that leases cost little.
         n = begun.planned // begun.suite.options.repeats
-        size = max(1, min(_LARGEST_LEASE, n // (_LEASES_EACH * self._workers)))
+        size = max(1, min(LARGEST_LEASE, n // (_LEASES_EACH * self._workers)))
         self._until_stored(forget_samples, begun.evaluation)
         for samples, length in sample_portions(begun.suite.samples):
             places = range(first, first + len(samples))

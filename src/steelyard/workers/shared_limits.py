@@ -140,7 +140,7 @@ class SharedGates:
                 first.note_readable()
         for endpoint, gate in self._limits.gates.items() if said else ():
             if (told := said.get(endpoint_key(endpoint))) is not None:
-                _take_over(gate, told)
+                _take_over(gate, told, self._limits.longest_wait_s)
 
     async def turn(self, first: FirstReplies) -> None:
         """Wait until this worker may send a call of a model without a readable reply, or another has had one.
@@ -191,7 +191,10 @@ class SharedGates:
         note_put_off(self._writer, self._evaluation, endpoint_key(endpoint), PutOff(wait_s, ago_s))
 
 
-def _take_over(gate: Gate, told: PutOff) -> None:
+def _take_over(gate: Gate, told: PutOff, longest_wait_s: float) -> None:
+    # Neither is ever told: the store's clock was put back, or somebody changed the row.
+    if told.wait_s > longest_wait_s or told.sent_ago_s < 0:
+        return
     if told.wait_s > 0:
         gate.close_for(told.wait_s)
     # Calls that another worker sent before it had looked say nothing of the limit that this one has cut already.
