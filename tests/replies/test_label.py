@@ -38,6 +38,27 @@ def test_a_label_before_a_mark_of_arabic_or_of_india_is_read(text):
     assert read_label(text, ("हाँ", "नहीं")).label == "नहीं"
 
 
+@pytest.mark.parametrize(
+    "text", ["Answer: $B$", r"Answer: \(B\)", "$$B$$", "ANSWER: b", "answer: b.", "The answer is b."]
+)
+def test_a_letter_is_read_in_mathematics_and_small_at_the_end_of_a_line(text):
+    assert read_one(text, LETTERS)[0] == "B"
+
+
+@pytest.mark.parametrize("text", [r"$\text{feature request}$", r"\boxed{\text{feature\_request}}", "$feature request$"])
+def test_a_label_in_mathematics_is_read(text):
+    assert read_one(text, ("bug", "feature request"))[0] == "feature request"
+
+
+@pytest.mark.parametrize("text", ["ANSWER: A B", "A B", "Answer: a or b", "The answer is not b", "a thing\nb sides"])
+def test_two_letters_are_no_article_and_a_letter(text):
+    assert read_one(text, LETTERS)[0] == ""
+
+
+def test_a_small_letter_at_the_end_of_a_reply_that_was_cut_off_is_none():
+    assert read_label("The answer is a", LETTERS, finish="length").label == ""
+
+
 def outcome(verdict):
     return verdict.label or (verdict.outcome if verdict.outcome == "refused" else verdict.kind)
 

@@ -69,6 +69,10 @@ _TIERS: Final = tuple(
     tuple(map(plain_key, words(name))) for name in ("verdict_final_key", "label_key", "label_other_key")
 )
 _JOINT: Final = re.compile(r"(?<=[^\W_])[\s_-]{1,4}(?=[^\W_])")
+_FORMULA: Final = re.compile(r"\${1,2}\s?([^\s$][^$\n]{0,80}?)\s?\${1,2}|\\\(\s?([^\n]{1,80}?)\s?\\\)")
+"""A short text as mathematics, `$B$` or `\\(B\\)`, which models write for emphasis."""
+_SMALL_LETTER: Final = re.compile(r"(?:(?<=[:=]\s)|(?<=\bis\s))[a-z](?=[.!]?\s*$)", re.MULTILINE)
+"""Where a small letter that ends a line is given as an answer, and is no word."""
 _MARKS: Final = re.compile(r"\[\[|【|boxed|<[a-z]|\[RESULT\]")
 _SUPPOSABLE: Final = frozenset({"labelled", "named", "sentence"})
 """Forms that a condition in front of them takes back."""
@@ -94,7 +98,7 @@ def read_label(text: str, labels: Sequence[str], *, finish: str = "stop") -> Ver
     Args:
         text: any text.
         labels: what was asked for; case and width make no difference in the reply, but a single letter is only read as
-            a capital, unless it is in brackets.
+            a capital, unless it is in brackets or is given at the end of a line, as in "Answer: b".
         finish: why the model stopped; "length" tells a reply that was cut off from one without a verdict.
 
     Raises:
@@ -109,7 +113,8 @@ def read_label(text: str, labels: Sequence[str], *, finish: str = "stop") -> Ver
     """
     by_plain_label = _known(tuple(labels))
     tokens = _tokens(tuple(by_plain_label))
-    reply = open_judge_reply(text.translate(_QUOTES), finish)
+    plain = _plain(text, tokens, cut_off=finish == "length")
+    reply = open_judge_reply(plain.translate(_QUOTES), finish)
     candidates = [*_in_objects(reply, tokens), *_in_text(reply, tokens)]
     if not candidates:
         return reply.nothing()
@@ -120,6 +125,15 @@ def read_label(text: str, labels: Sequence[str], *, finish: str = "stop") -> Ver
     if not best.value or _contradicts_first_line(best, candidates, reply.text):
         return reply.ambiguous(best)
     return reply.scored(replace(best, value=by_plain_label[best.value]), None)
+
+
+def _plain(text: str, tokens: _Tokens, *, cut_off: bool) -> str:
+    """A reply without the signs of mathematics around short texts, and with its answer as a capital letter."""
+    if not tokens.have_signs:
+        text = _FORMULA.sub(lambda match: match[1] or match[2], text).replace("\\_", "_")
+    if not tokens.are_letters or cut_off:  # of a reply that was cut off, the last letter may begin a word
+        return text
+    return _SMALL_LETTER.sub(lambda match: match[0].upper(), text)
 
 
 def plain_label(label: str) -> str:
@@ -143,6 +157,7 @@ class _Tokens(NamedTuple):
         offered: behind a label: another one is offered next to it, and both are of several parts.
         second: before a label: it is the second of two that are offered.
         are_letters: whether they are single letters.
+        have_signs: whether a sign of mathematics is in one of them.
     """
 
     token: re.Pattern[str]
@@ -150,6 +165,7 @@ class _Tokens(NamedTuple):
     offered: re.Pattern[str]
     second: re.Pattern[str]
     are_letters: bool
+    have_signs: bool
 
 
 @lru_cache(maxsize=32)
@@ -158,13 +174,16 @@ def _tokens(labels: tuple[str, ...]) -> _Tokens:
     loose = "(?:" + "|".join(r"[\s_-]{1,4}".join(map(re.escape, label.split())) for label in longest) + ")"
     parts = rf"{_OR}{loose}|\s(?:in|on|for)\s[^.;\n]{{1,40}}?\b(?:and|but)\b[^.;\n]{{0,12}}?\b{loose}"
     token = "(?P<label>" + "|".join(map(_whole, longest)) + ")"
+    are_letters = len(longest[0]) == 1
+    if are_letters and "a" in labels:
+        token = rf"(?-i:(?<!\bA\s)){token}"  # `A B` are two letters, and no article
     named = f"(?P<label>{loose})"
     if len(labels) > 2 and all(label.isascii() and label.isdigit() for label in labels):  # not of `0/1`, which are two
         named += _number_behind(max(labels, key=int))
         token = rf"(?<![A-Za-z0-9.-]){named}(?![A-Za-z0-9-]|\.\d)"
     second = rf"{loose}{_OR}\Z"
     whole_word, anywhere, offered, before = (re.compile(part, FLAGS) for part in (token, named, parts, second))
-    return _Tokens(whole_word, anywhere, offered, before, len(longest[0]) == 1)
+    return _Tokens(whole_word, anywhere, offered, before, are_letters, any(set("$\\") & set(label) for label in labels))
 
 
 def _number_behind(highest: str) -> str:
