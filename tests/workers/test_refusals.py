@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,7 +16,7 @@ from tests.running_server import ledger_server
 from tests.workers.exam import Exam
 
 from steelyard import ExactMatch, Sample, evaluate
-from steelyard.errors import ConfigError, SteelyardError
+from steelyard.errors import ConfigError, SteelyardError, StoreError
 from steelyard.store import Store
 
 SAMPLES = [Sample(f"q{n}", f"Question {n}?", "yes") for n in range(10)]
@@ -30,6 +31,13 @@ if __name__ == "__main__":
 
 
 def yes(sample):  # what a target takes
+    return "yes"
+
+
+def deadly(sample):
+    if sample.id != "q0":
+        time.sleep(0.5)  # the first record is stored meanwhile
+        os._exit(11)
     return "yes"
 
 
@@ -143,3 +151,12 @@ def test_a_store_that_a_worker_cannot_reach_is_named_before_a_call(run_where_wor
     assert re.search(r"ConfigError: worker \d cannot begin: .*store\.invalid", said)
     with Store(on_server) as opened:
         assert [(run.state, run.done) for run in opened.runs()] == [("interrupted", 0)]
+
+
+def test_samples_that_kill_their_worker_end_the_run(on_server):
+    """A first record of any worker counted for all later deaths: workers were started again for ever."""
+    with pytest.raises(StoreError, match=r"worker \d died 6 times without a record"):
+        evaluate(deadly, [Sample(f"q{n}", "?", "yes") for n in range(40)], [ExactMatch()], store=on_server, workers=2)
+    with Store(on_server) as store:
+        (run,) = store.runs()
+        assert (run.state, run.done, run.errors) == ("interrupted", 1, 0)

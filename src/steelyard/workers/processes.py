@@ -123,7 +123,7 @@ class Leader:
         feeding = asyncio.create_task(asyncio.to_thread(self._plan) if self.lead is None else self._decide(self.lead))
         try:
             await self._start_all()
-            began = time.monotonic()
+            began, good_before = time.monotonic(), (len(writers), 0)
             while writers:
                 await self._hear_for(_LOOK_S)
                 if feeding.done():
@@ -133,7 +133,10 @@ class Leader:
                 runs = await self._in_time(lambda: [self.store.run(ident) for ident in writers])
                 await self._in_time(partial(self._show, runs))
                 await self._end_runs(runs, writers, began)
-                if any(run.done > run.errors for run in runs) or len(runs) < len(begun.writers):
+                # Only what is new: else a sample that kills its worker would be begun for ever.
+                good = len(writers), sum(run.done - run.errors for run in runs)
+                if good != good_before:
+                    good_before = good
                     for slot in self.slots:
                         slot.deaths = 0 if slot.ready else slot.deaths
         finally:
