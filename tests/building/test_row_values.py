@@ -66,6 +66,18 @@ def test_a_pattern_of_a_row_has_a_time_limit():
     assert verdicts(given, row("1", p="(a+)+$"), output="a" * 5000 + "b") == ["unparsed"]
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"contains": "{{{{b}}}}"},
+        {"exact_match": "say {{{{b}}}}", "literal": True},
+        {"contains": ["{{{{b}}}}", "Lyon"]},
+    ],
+)
+def test_escaped_braces_are_text_also_where_no_column_is_named(given):
+    assert verdicts(given, row("1"), output="say {{b}}") == [1]
+
+
 def test_braces_in_a_value_are_text():
     assert verdicts({"contains": "{{a}}"}, row("1", a="{{b}}", b="Rome"), output="say {{b}}") == [1]
 

@@ -209,3 +209,8 @@ def test_json_among_words_is_taken_only_where_that_is_asked_for():
     assert JsonSchema(schema, embedded=True)(Sample("1", "?"), Output(text)).passed is True
     assert JsonSchema(schema, embedded=True)(Sample("1", "?"), Output("Rome {1}")).detail == {"label": "no JSON"}
     assert JsonSchema(schema, embedded=True)(Sample("1", "?"), Output('a {"town": 1} b')).passed is False
+
+
+@pytest.mark.parametrize(("value", "follows"), [(True, 1.0), (False, 0.0), (1, 0.0), ("true", 1.0)])
+def test_an_output_that_is_a_truth_value_is_checked_as_it_is(value, follows):
+    assert JsonSchema({"const": True})(Sample("1", "?"), Output(value)).value == follows

@@ -17,7 +17,7 @@ from steelyard.building.nodes import MappingEntry, Node, Problems, from_plain, p
 from steelyard.building.wrapped import WrapsOne, infos_of_part, stage_of_part
 from steelyard.constraints import check_options, option_of
 from steelyard.errors import ConfigError, DataError
-from steelyard.prompts.template import fill, names_in, value_at
+from steelyard.prompts.template import fill, has_escapes, names_in, value_at
 from steelyard.registry import describe
 from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, Scorer, StageInfo
 
@@ -149,7 +149,7 @@ def _as_number(hint: Any, value: Any) -> Any:
 
 
 def columns_in(cls: Any, entries: Mapping[str, MappingEntry], keys: Mapping[str, Key]) -> dict[str, Any]:
-    """The options of a scorer that name columns, as they were written.
+    """The options of a scorer that name columns, or write braces as `{{{{name}}}}`, as they were written.
 
     Args:
         cls: of the scorer.
@@ -162,11 +162,14 @@ def columns_in(cls: Any, entries: Mapping[str, MappingEntry], keys: Mapping[str,
     problems = Problems()
     options = {}
     for name, entry in entries.items():
-        if name not in keys or not (columns := list(names_in(plain(entry.node)))) or _has_own_names(keys[name].hint):
+        if name not in keys or _has_own_names(keys[name].hint):
             continue
+        written = plain(entry.node)
+        columns = list(names_in(written))
         if _takes_columns(cls, keys[name]):
-            options[name] = plain(entry.node)
-        else:
+            if columns or has_escapes(written):
+                options[name] = written
+        elif columns:
             problems.add(refusal(name, columns[0]), entry.node)
     problems.raise_any()
     return options

@@ -297,6 +297,12 @@ def names_in(value: Json) -> Iterator[str]:
     return (name for text in texts_in(value) for name, _ in placeholders(text))
 
 
+def has_escapes(value: Json) -> bool:
+    """Whether a string in `value` writes braces that stand for themselves, as `{{{{name}}}}`."""
+    matches = (match for text in texts_in(value) for match in _PLACEHOLDER.finditer(text))
+    return any(match["name"] is None for match in matches)
+
+
 def names_of(*texts: str) -> frozenset[str]:
     """The names of all placeholders in some templates."""
     return frozenset(name for text in texts for name, _ in placeholders(text))

@@ -85,9 +85,9 @@ _KEYWORDS: Final = frozenset(("type", "const", "enum", "anyOf", "allOf", "oneOf"
 class JsonSchema:
     """Whether the output is JSON that follows a schema; it needs no reference.
 
-    An output that is a mapping or a list already is checked as it is. `format` is an annotation and is not validated,
-    which is the standard's default. An output that takes more than 200,000 steps, or a second for patterns, is
-    `unparsed` of the kind `timeout`.
+    An output that is no text, such as a mapping or a number, is checked as it is. `format` is an annotation and is not
+    validated, which is the standard's default. An output that takes more than 200,000 steps, or a second for patterns,
+    is `unparsed` of the kind `timeout`.
 
     Args:
         schema: `sql`, `create_select`, a JSON file, or the schema itself (draft 2020-12 unless it names another).
@@ -144,7 +144,7 @@ class JsonSchema:
 
     def _read(self, output: Output) -> tuple[list[Any], str]:
         """Parse the output: its values, and the problem where it has no JSON, else ""."""
-        if isinstance(output.value, Mapping | list | tuple):
+        if isinstance(output.value, Mapping | list | tuple | bool | int | float):
             return [from_json(to_json(output.value))], ""
         text = text_of(output).strip()
         value, problem = read_json(text, around=False) if self.fenced else read_plain_json(text)

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from steelyard import ConfigError, Sample, evaluate
+from steelyard import ConfigError, Sample, evaluate, evaluate_suite
 from steelyard.building.build import build_scorer
 from steelyard.config.conversion import converted
+from steelyard.config.load import load
+from steelyard.evaluation.evaluate import RunConfig
 
 EVAL = {
     "object": "eval",
@@ -396,6 +398,29 @@ evaluators:
     assert new["scorers"] == [{"checks": {"every": [{"guideline": "polite", "name": "manners"}]}}]
     assert "claude-x" in str(new["judge"])
     assert "cases[0]: evaluator Contains of a list" in notes
+
+
+def test_texts_of_pydantic_evals_are_no_templates_and_no_files(convert, tmp_path):
+    """As pydantic-evals 2.62 judges them: every one of these outputs is as expected."""
+    expected = ["Hello {{name}}", "file://x", "{% if x %}", "a {{b.c}} {# d #}\n", "{{expected}}"]
+    cases = [{"inputs": f"{text} in", "expected_output": text, "evaluators": [{"Contains": text}]} for text in expected]
+    dataset = {"cases": cases, "evaluators": ["EqualsExpected"]}
+    new, rows, notes = convert(cases__json=json.dumps(dataset))
+    assert [row["input"] for row in rows] == [f"{text} in" for text in expected]
+    assert "not read" not in notes
+    checked = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "rows.jsonl").write_text(checked, encoding="utf-8")
+    outputs = [{"id": row["input"], "output": text} for row, text in zip(rows, expected, strict=True)]
+    (tmp_path / "out.json").write_text(json.dumps(outputs), encoding="utf-8")
+    configuration = {
+        "samples": {"file": "rows.jsonl", "columns": {"input": "input"}},
+        "targets": {"stored": {"replay": {"file": "out.json"}}},
+        "scorers": new["scorers"],
+    }
+    (tmp_path / "new.yaml").write_text(json.dumps(configuration), encoding="utf-8")
+    suite = load(tmp_path / "new.yaml", environ={}).suite
+    (run,) = evaluate_suite(suite, how=RunConfig(store=tmp_path / "store.db"))
+    assert [record.scores[0].value for record in run.records()] == [1.0] * len(expected)
 
 
 @pytest.mark.parametrize(

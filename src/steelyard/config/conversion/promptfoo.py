@@ -39,7 +39,7 @@ from steelyard.config.conversion.promptfoo_targets import (
     slug,
 )
 from steelyard.config.conversion.promptfoo_tests import Test, Tests, entry, settings
-from steelyard.config.conversion.result import Converted, Notes
+from steelyard.config.conversion.result import Converted, Notes, escaped
 from steelyard.config.conversion.templates import (
     as_ours,
     as_text,
@@ -260,7 +260,8 @@ class _Conversion:
             is_same = set(names_in(as_text(given.get("value")))) <= common
             is_read = str(given.get("type")).removeprefix("not-") in _BY_ROW or is_computed(as_text(given.get("value")))
             # `context.vars.label` in code is the value of each row.
-            if not is_same or (names and is_read) or "context.vars" in as_text(given.get("value")):
+            is_raw = "endraw" in as_text(given.get("value"))  # braces in it are text, and escaped in a row
+            if not is_same or (names and is_read) or is_raw or "context.vars" in as_text(given.get("value")):
                 continue
             # What decides nothing may be scored where it was switched off.
             is_scored = is_alike or given.get("weight") == 0
@@ -296,7 +297,7 @@ class _Conversion:
         scorers, weights = [], []
         for assertion in assertions:
             check = self._check(assertion, test.values, test)
-            if check is None or check.scorer in scorers:
+            if check is None or _escaped(check.scorer) in scorers:
                 continue
             if check.counts and (similarity := similarity_in(check.scorer)):
                 self._compare(check.scorer, similarity, row)
@@ -305,7 +306,7 @@ class _Conversion:
                 what = "code" if check.is_code else "an assertion of weight 0, which decides nothing,"
                 self.notes.add(f"{what} for single tests. Instead: a scorer, for all of them", assertion)
                 continue
-            scorers.append(check.scorer)
+            scorers.append(_escaped(check.scorer))
             weights.append(settings(assertion).get("weight", 1))
         if test.threshold is None or not scorers:
             return scorers
@@ -432,6 +433,15 @@ class _Conversion:
         else:
             model = {grader.kind: dict(grader.keys)}
         return {"judge": {"model": model}}
+
+
+def _escaped(value: Any) -> Any:
+    """A scorer of a row, whose values are filled in: what looks like a placeholder is text, as all of a schema is."""
+    if isinstance(value, Mapping):
+        return {key: member if key == "schema" else _escaped(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_escaped(member) for member in value]
+    return escaped(value) if isinstance(value, str) else value
 
 
 def _is_judged(written: str) -> bool:

@@ -33,7 +33,13 @@ _EXPECTED: Final = "EqualsExpected"
 def _equal(value: Any) -> dict[str, Any]:
     if isinstance(value, Mapping | list | bool):
         return {"type": "contains-json", "value": {"const": value}}
-    return {"type": "equals", "value": value}
+    return {"type": "equals", "value": _raw(value)}
+
+
+def _raw(value: Any) -> Any:
+    """A value that is no template and no file in an assertion of promptfoo."""
+    is_read = isinstance(value, str) and ("{" in value or value.startswith("file://"))
+    return f"{{% raw %}}{value}{{% endraw %}}" if is_read else value
 
 
 def _contained(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,7 +49,7 @@ def _contained(given: Mapping[str, Any]) -> dict[str, Any]:
         return {"type": "contains-json", "value": {"required": [*members], "properties": members}}
     if isinstance(value, list):
         return {"type": "evaluator Contains of a list"}
-    return {"type": "contains" if given.get("case_sensitive", True) else "icontains", "value": value}
+    return {"type": "contains" if given.get("case_sensitive", True) else "icontains", "value": _raw(value)}
 
 
 _KINDS: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
@@ -51,7 +57,7 @@ _KINDS: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
     _EXPECTED: lambda given: _equal(given.get("value")),
     "Contains": _contained,
     "MaxDuration": lambda given: {"type": "latency", "threshold": 1000 * float(given["seconds"])},
-    "LLMJudge": lambda given: {"type": "llm-rubric", "value": given.get("rubric")},
+    "LLMJudge": lambda given: {"type": "llm-rubric", "value": _raw(given.get("rubric"))},
 }
 
 
@@ -85,7 +91,7 @@ def convert_pydantic_evals(root: Node, foreign: ForeignFiles) -> Converted:
         },
         "tests": [_test(case, every=everywhere, by_name=by_name) for case in cases],
     }
-    converted = convert_promptfoo(from_plain(shape, root.source.file), foreign)
+    converted = convert_promptfoo(from_plain(shape, root.source.file), foreign, literal=True)
     converted.notes.rename(r"defaultTest\.assert\[\d+\]", "evaluators")
     converted.notes.rename(r"tests(\[\d+\])\.assert\[\d+\]", r"cases\1")
     if len(set(models)) > 1:
@@ -116,7 +122,6 @@ def _test(case: Mapping[str, Any], *, every: Sequence[Any], by_name: bool) -> di
     }
     return {
         "vars": {**values, **({} if expected is None else {"expected_output": expected})},
-        "options": {"disableVarExpansion": True},
         "assert": [
             _assertion(evaluator, expected)
             for evaluator in [*every, *_own([case])]
