@@ -393,6 +393,7 @@ def test_counts_and_money_are_never_shown_as_a_rate_also_where_all_are_0_or_1():
     [
         ("reference_tool_calls", '[{"name": "add", "args": {"a": 1}}]'),
         ("expected_tools", [{"name": "add", "description": None, "input_parameters": {"a": 1}}]),
+        ("expected_tools", '[{"name": "add", "type": "FUNCTION", "inputParameters": {"a": 1}}]'),
     ],
 )
 def test_expected_calls_are_read_as_other_tools_write_them(header, expected):

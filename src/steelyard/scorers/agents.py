@@ -29,9 +29,9 @@ from steelyard.types import INLINE, LACKS, Output, Sample, Score, ScoreInfo, Sta
 Match = Literal["contains", "in_order", "same", "exact"]
 Arguments = Literal["equal", "contain"]
 _KEYS: Final = ("name", "arguments", "schema")
-_OF_OTHERS: Final = {"args": "arguments", "input_parameters": "arguments"}
-"""What Ragas and DeepEval call the arguments of a call."""
-_ABOUT: Final = frozenset({"description", "reasoning", "output"})
+_OF_OTHERS: Final = {"args": "arguments", "input_parameters": "arguments", "inputParameters": "arguments"}
+"""What Ragas and DeepEval call the arguments of a call; files of DeepEval 4 have the last."""
+_ABOUT: Final = frozenset({"description", "reasoning", "output", "type"})
 """What DeepEval stores of a call beside these; it is not compared."""
 _TOOLS: Final = "tools"
 _MOST_CALLS: Final = 500
