@@ -295,3 +295,48 @@ def test_a_log_of_inspect_that_is_not_read_says_what_to_do(tmp_path, name, sampl
     path = written(tmp_path, name, json.dumps({"eval": {}, "plan": {}, "samples": samples}))
     with pytest.raises(DataError, match=message):
         Replay(path).check()
+
+
+def harness_rows(*replies, questions=("2+2?", "3*3?")):
+    """Rows of `samples_TASK.jsonl` of lm-evaluation-harness 0.4.13: one for each filter of each question."""
+    return [
+        {
+            "doc_id": number,
+            "doc": {"question": question, "answer": "#### 4"},
+            "target": "#### 4",
+            "arguments": {"gen_args_0": {"arg_0": f"Question: {question}\nAnswer:", "arg_1": {"until": ["\n"]}}},
+            "resps": reply,
+            "filtered_resps": [filtered],
+            "filter": name,
+            "exact_match": 0.0,
+        }
+        for number, (question, reply) in enumerate(zip(questions, replies, strict=True))
+        for name, filtered in (("strict-match", "[invalid]"), ("flexible-extract", "4"))
+    ]
+
+
+def jsonl(folder, rows):
+    return written(folder, "samples_gsm8k.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_samples_of_the_harness_give_each_question_its_reply(tmp_path):
+    rows = harness_rows([["It is 4."]], [["nine"]])
+    path = jsonl(tmp_path, rows)
+    assert [Replay(path)(Sample(name, asked)).value for name, asked in (("1", "2+2?"), ("0", "3*3?"))] == [
+        "It is 4.",
+        "nine",
+    ]
+    with pytest.raises(DataError, match="second output"):
+        Replay(path, output="filtered_resps").check()
+    assert Replay(jsonl(tmp_path, rows[1::2]), output="filtered_resps")(Sample("a", "2+2?")).value == "4"
+
+
+def test_equal_questions_of_the_harness_are_found_by_id(tmp_path):
+    path = jsonl(tmp_path, harness_rows([["a"]], [["b"]], questions=("same", "same")))
+    assert [Replay(path)(Sample(str(number), "same")).value for number in (0, 1)] == ["a", "b"]
+
+
+@pytest.mark.parametrize("reply", [[[["-0.2", "False"]], [["-1.5", "True"]]], [["-0.2", "False"]], [["a", "b"]], []])
+def test_likelihoods_and_several_replies_of_the_harness_are_refused(tmp_path, reply):
+    with pytest.raises(DataError, match=r"line 1: expected one reply in 'resps'.* the target likelihood"):
+        Replay(jsonl(tmp_path, harness_rows(reply, [["b"]]))).check()

@@ -34,6 +34,10 @@ from steelyard.types import INLINE, Asks, Output, Record, Sample, StageInfo
 
 _LINES: Final = frozenset({".sql", ".txt"})
 _INSPECT: Final = ("id", "output")
+_HARNESS: Final = frozenset({"doc_id", "doc", "resps", "filtered_resps"})
+"""Keys of a sample of lm-evaluation-harness, as `--log_samples` writes it."""
+_HARNESS_QUESTIONS: Final = ("question", "input", "problem", "prompt", "query", "text", "instruction")
+"""What the question is called in the data sets of its tasks."""
 _MOST_IN_A_CELL: Final = 32_767
 """Characters; a text that fills a cell of a workbook was cut."""
 _LOOKED_FOR: Final = frozenset({"contexts", "sources", "confidence"})
@@ -58,7 +62,8 @@ class Replay:
 
     Args:
         file: JSON lines, a JSON list, CSV or .xlsx with one output a row; one SQL statement a line (.sql, .txt); or a
-            .json object of id to output, such as BIRD's predictions; or a log of Inspect as .json.
+            .json object of id to output, such as BIRD's predictions; or a log of Inspect as .json, or samples of
+            lm-evaluation-harness (`--log_samples`).
         id: the key or column of the sample's id, or of its question, word for word, where the file has no ids.
         output: the key or column of the output.
         contexts: the key or column of the retrieved texts; rows may lack it.
@@ -152,7 +157,10 @@ def _read(file: Path, names: tuple[str, ...], _version: tuple[int, int]) -> _Out
         return _by_id(file, _inspect_rows(mapping, file.name), (*_INSPECT, *names[2:]))
     if mapping is not None:
         return _of_mapping(mapping, file.name)
-    return _by_id(file, _rows(file, text), names)
+    rows = _rows(file, text)
+    if rows and rows[0][1].keys() >= _HARNESS:
+        return _by_id(file, _harness_rows(rows, file.name, output), (*_INSPECT, *names[2:]))
+    return _by_id(file, rows, names)
 
 
 def _by_id(file: Path, rows: Sequence[tuple[str, Mapping[str, Any]]], names: tuple[str, ...]) -> _Outputs:
@@ -300,6 +308,38 @@ def _inspect_rows(log: Mapping[str, Any], name: str) -> Sequence[tuple[str, Mapp
             row = {"id": ident, "output": output.get("completion", "")}
             rows.append((f"sample {number}", row | ({MESSAGES: messages, USAGE: output.get(USAGE)} if called else {})))
     return rows
+
+
+def _harness_rows(
+    rows: Sequence[tuple[str, Mapping[str, Any]]], name: str, output: str
+) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    """The replies in a log of lm-evaluation-harness, each by its question if that is a text of its own, else by its id.
+
+    A sample has a row for each filter, all with the same reply; with `output: filtered_resps` it is what a filter made
+    of the reply.
+    """
+    key = output if output in {"resps", "filtered_resps"} else "resps"
+    docs = {str(row.get("doc_id")): row.get("doc") for _, row in rows}
+    texts = {ident: _question_of(doc) for ident, doc in docs.items()}
+    counts = Counter(texts.values())
+    found = []
+    for place, row in rows:
+        reply, ident = row.get(key), str(row.get("doc_id"))
+        while isinstance(reply, list) and len(reply) == 1:
+            reply = reply[0]
+        if not isinstance(reply, str):
+            raise DataError(
+                f"{name} {place}: expected one reply in {key!r}, but got {reply!r:.60}; a task that compares the "
+                "likelihoods of options has no replies: see the target likelihood"
+            )
+        text = texts[ident]
+        found.append((place, {"id": text if text and counts[text] == 1 else ident, "output": reply}))
+    return found
+
+
+def _question_of(doc: Any) -> str:
+    found = [doc[key] for key in _HARNESS_QUESTIONS if isinstance(doc.get(key), str)] if isinstance(doc, dict) else []
+    return str(found[0]) if found else ""
 
 
 def _rows(file: Path, text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
