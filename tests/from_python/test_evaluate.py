@@ -185,7 +185,7 @@ def test_a_score_is_asked_for_by_name():
 
 
 def test_runs_print_rates_and_the_conclusion_and_show_matrix_and_dots_in_a_notebook():
-    runs = evaluate("{{text}}", ROWS, ["label"], model={"a": BUG, "<b>": BILLING}, progress=False)
+    runs = evaluate("{{text}}", ROWS, ["label"], model={"a": BUG, "<b>": BILLING, "c": BUG}, progress=False)
     lines = str(runs).splitlines()
     assert lines[0].startswith("a: accuracy 0.50 [")
     assert "8 samples do not show which cell is the best" in lines[-1]

@@ -106,6 +106,30 @@ def test_pages_begin_with_what_to_ship_and_keep_the_pairs_folded(runs):
     assert keys[:2] == ["grid", "grid_details"]
 
 
+def test_a_page_of_two_cells_begins_with_their_difference(runs):
+    two = runs[:2]
+    page = markdown_report(two, compare(*two))
+    assert "80.0 points more" in page[:200]
+    assert "Which to ship" not in page
+    assert "the cheapest" not in str(compare(*two))
+
+
+def test_what_is_doubtful_about_the_pairs_of_a_grid_is_said(tmp_path, capsys):
+    rows = [{"id": f"q{no}", "text": f"Question {no}?", "label": "A"} for no in range(12)]
+    edited = [{**rows[0], "text": "Another?"}, *rows[1:-2]]
+    runs = []
+    for name, samples in {"a": rows, "b": edited, "c": edited}.items():
+        model = {name: Scripted(default="A")}
+        runs += evaluate("{{text}}", samples, ["exact_match"], model=model, store=tmp_path / "s.db", progress=False)
+    compared = compare(*runs)
+    assert "on the 9 samples with a value in every cell" in compared.grid.sentence
+    print_outcome(evaluate_runs(runs), as_json=False)
+    for text in (capsys.readouterr().out, markdown_report(runs, compared)):
+        words = " ".join(text.split())
+        assert words.count("1 sample kept the id but changed content") == 1
+        assert "2 only in a" in words
+
+
 def test_json_has_the_grid_once(runs, capsys):
     print_outcome(evaluate_runs(runs), as_json=True)
     plain = json.loads(capsys.readouterr().out)

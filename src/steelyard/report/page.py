@@ -200,8 +200,8 @@ def _sections(content: ReportContent, chance: float | None, included: Container[
             standings=content.pairwise.standings,
             saved=saved_calls(content.summaries),
         ),
-        grid_section(comparison.grid if comparison else None),
-        grid_details_section(comparison.grid if comparison else None),
+        grid_section(comparison.shown_grid if comparison else None),
+        grid_details_section(comparison.shown_grid if comparison else None),
         gate_section(content.gate),
         standings_section(content.pairwise.standings),
         preferences_section(content.pairwise.preferences),
@@ -253,7 +253,7 @@ def _comparison(content: ReportContent) -> Section:
 
 def _behind_grid(section: Section, comparison: Comparison | None, *, folded: bool = True) -> Section:
     """A section whose figures are details where the runs are a grid: pairs against the first run, costs by stage."""
-    return replace(section, level="detail", folded=folded) if comparison and comparison.grid else section
+    return replace(section, level="detail", folded=folded) if comparison and comparison.shown_grid else section
 
 
 def _remarks(content: ReportContent) -> list[Sentence]:

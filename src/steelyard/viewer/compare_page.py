@@ -66,8 +66,9 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             p_text=p_text,
             versions={run.id: _versions(pages, datasets, runs[0], run) for run in runs[1:]},
             width=_width(compared.pairs),
-            grid_width=compared.grid and width_text(compared.grid.margin, share=compared.grid.cells[0].share),
-            grid_details=grid_details_section(compared.grid),
+            grid_width=compared.shown_grid
+            and width_text(compared.shown_grid.margin, share=compared.shown_grid.cells[0].share),
+            grid_details=grid_details_section(compared.shown_grid),
             lead=_lead(compared),
             facts=_facts(runs),
             scores=sorted(shared := set.intersection(*({*run.score_order} for run in runs))),
@@ -162,8 +163,8 @@ def _width(pairs: Sequence[PairComparison]) -> float:
 
 def _lead(compared: Comparison) -> str:
     """A sentence over all runs of a comparison of three and more; "" for two."""
-    if compared.grid:
-        return compared.grid.sentence
+    if compared.shown_grid:
+        return compared.shown_grid.sentence
     if len(compared.pairs) < 2:
         return ""
     by_claim: dict[str, list[str]] = {claim: [] for claim in CLAIMS.values()}

@@ -113,7 +113,7 @@ def compare(
     aligned = [align(sides[0], other, align_by) for other in sides[1:]]
     headlines = adjust_headlines([_headline(pair, name, level) for pair in aligned], "runs")
     pairs = _compared_pairs(aligned, headlines, name, level)
-    return replace(_comparison(name, sides, pairs, groups, run_notes(pairs)), grid=grid_of(sides, name, level))
+    return replace(_comparison(name, sides, pairs, groups, run_notes(pairs)), grid=grid_of(aligned, name, level))
 
 
 def compare_all_pairs(

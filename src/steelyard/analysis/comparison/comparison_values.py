@@ -463,12 +463,18 @@ class Comparison:
     all_pairs: tuple[RunPair, ...] = ()
     grid: GridComparison | None = None
 
+    @property
+    def shown_grid(self) -> GridComparison | None:
+        """The grid where it is shown in place of the pairs; two cells are one difference."""
+        return self.grid if len(self.pairs) > 1 else None
+
     def json_fields(self) -> dict[str, Any]:
         """Runs by their ids: their summaries are values of their own."""
         return field_values(self) | {"baseline": self.baseline.run, "others": [other.run for other in self.others]}
 
     def __str__(self) -> str:
-        return self.grid.sentence if self.grid else "\n".join([pair.conclusion.sentence for pair in self.pairs])
+        grid = self.shown_grid
+        return grid.sentence if grid else "\n".join([pair.conclusion.sentence for pair in self.pairs])
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

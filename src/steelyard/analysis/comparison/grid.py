@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from steelyard.analysis.comparison.alignment import AlignedRuns
 from steelyard.analysis.comparison.comparison_values import (
     CellState,
     GridCell,
@@ -59,21 +60,22 @@ def is_grid(tags: Sequence[Mapping[str, str]]) -> bool:
     return len(cells) == len(tags) > 1 and all(model is not None for _, model in cells)
 
 
-def grid_of(runs: Sequence[RunBySample], score: str, level: float) -> GridComparison | None:
+def grid_of(pairs: Sequence[AlignedRuns], score: str, level: float) -> GridComparison | None:
     """Compare the cells of a grid; None where the runs are none, or a rule ended one early.
 
     Args:
-        runs: at least two, of the same samples.
+        pairs: the first cell with each other one.
         score: that all of them have.
         level: of all intervals, and at which those of all pairs of cells hold together.
     """
+    runs = [pairs[0].baseline, *(pair.other for pair in pairs)]
     has_prompts = all(PROMPT in run.run.tags or run.run.kind == _GENERAL for run in runs)
     if not (has_prompts and is_grid([run.run.tags for run in runs])) or any(run.run.stopped_early for run in runs):
         return None
     meaning = score_meaning(score, runs)
     margin = (runs[0].run.manifest.get("options") or {}).get("margin", MARGIN)
     cells = [_cell(run, score) for run in runs]
-    values, units = _shared_values(runs, score, meaning.over)
+    values, units = _shared_values(pairs, score, meaning.over)
     n = values.shape[1]
     if not n or meaning.ends is None:
         why = f"{score} has no scale, so that no margin applies to it" if n else "no sample has a value in every cell"
@@ -82,7 +84,10 @@ def grid_of(runs: Sequence[RunBySample], score: str, level: float) -> GridCompar
         scaled = (values - meaning.ends.low) / ((meaning.ends.high - meaning.ends.low) or 1.0)
         scaled = 1 - scaled if meaning.lower_is_better else scaled
         joint = JointValues(scaled, bool(((scaled == 0) | (scaled == 1)).all()), units)
-        choice = _choose(cells, joint, margin, level)
+        left_out = n < max(len(run.samples) for run in runs)
+        shared = f" on the {count_text(n, 'sample')} with a value in every cell" if left_out else ""
+        rates = [f"{value_text(mean, share=cells[0].share)}{shared}" for mean in values.mean(axis=1).tolist()]
+        choice = _choose(cells, joint, rates, margin, level)
     return GridComparison(
         score=score,
         cells=tuple(replace(cell, state=choice.states.get(cell.target, "open")) for cell in cells),
@@ -134,18 +139,23 @@ def _times(side: RunBySample) -> tuple[str, float | None, float | None]:
     return time, quantile(values, 0.5), quantile(values, 0.95)
 
 
-def _shared_values(runs: Sequence[RunBySample], score: str, over: Over) -> tuple[Array, Array | None]:
-    """The values of the samples that have one in every run, a row per run; and their clusters, if any share one."""
-    places = [run.index_of() for run in runs]
-    shared = [sample for sample in runs[0].samples if all(sample in place for place in places)]
-    rows = [
-        run.sums_of(score).means(over)[[place[sample] for sample in shared]]
-        for run, place in zip(runs, places, strict=True)
+def _shared_values(pairs: Sequence[AlignedRuns], score: str, over: Over) -> tuple[Array, Array | None]:
+    """The values of the samples that are paired in all runs and have one there; and their clusters, if any share one.
+
+    Returns:
+        (runs, samples), and (samples) or None.
+    """
+    baseline = pairs[0].baseline
+    others = [dict(zip(pair.first.tolist(), pair.second.tolist(), strict=True)) for pair in pairs]
+    first = [index for index in range(len(baseline.samples)) if all(index in other for other in others)]
+    rows = [baseline.sums_of(score).means(over)[first]]
+    rows += [
+        pair.other.sums_of(score).means(over)[[second[index] for index in first]]
+        for pair, second in zip(pairs, others, strict=True)
     ]
-    values = np.array(rows).reshape(len(runs), len(shared))
+    values = np.array(rows)
     known = ~np.isnan(values).any(axis=0)
-    first = [places[0][sample] for sample in shared]
-    units = np.unique(runs[0].units()[first][known], return_inverse=True)[1]
+    units = np.unique(baseline.units()[first][known], return_inverse=True)[1]
     return values[:, known], units if len(np.unique(units)) < len(units) else None
 
 
@@ -190,17 +200,18 @@ class _Choice(NamedTuple):
     states: Mapping[str, CellState] = MappingProxyType({})
 
 
-def _choose(cells: Sequence[GridCell], joint: JointValues, margin: float, level: float) -> _Choice:
-    """The cheapest cell within the margin, and how many samples would show more."""
+def _choose(
+    cells: Sequence[GridCell], joint: JointValues, rates: Sequence[str], margin: float, level: float
+) -> _Choice:
+    """The cheapest cell within the margin, and how many samples would show more; the rates are of the same samples."""
     names = [cell.target for cell in cells]
     differences = joint.differences(names, level)
     states = {name: _state(name, differences, margin) for name in names}
-    best = names[int(joint.values.mean(axis=1).argmax())]
+    at_best = int(joint.values.mean(axis=1).argmax())
+    of_best, best, rate = cells[at_best], names[at_best], rates[at_best]
     price = _prices(cells)
     within = [cell for cell in cells if states[cell.target] == "within"]
     n, width = count_text(differences[0].n, "sample"), width_text(margin, share=cells[0].share)
-    of_best = next(cell for cell in cells if cell.target == best)
-    rate = value_text(of_best.mean.value, share=cells[0].share)
     figures = ", ".join(filter(None, (rate, _cost_of(of_best))))
     if not within:
         needed = _needed(best, differences, margin)

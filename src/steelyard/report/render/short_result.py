@@ -109,7 +109,7 @@ def _title(content: ReportContent, *, compared: bool) -> Iterator[str]:
 def _parts(content: ReportContent, width: int, *, compared: bool) -> Iterator[Section | Sentence]:
     """Rates, verdicts, warnings, the gate, and details of two runs that are compared."""
     comparison = content.comparison
-    grid = comparison.grid if comparison and len(comparison.pairs) > 1 else None  # two cells are one difference
+    grid = comparison.shown_grid if comparison else None
     runs = content.compared if compared else content.scored
     if grid is None:
         yield from map(Sentence, _rows(runs, content.score, comparison, width, compared=compared))
@@ -128,7 +128,7 @@ def _parts(content: ReportContent, width: int, *, compared: bool) -> Iterator[Se
     yield from sentences(own_decisions(runs.summaries, comparison))
     yield alarms_section(content.summaries, content.score, comparison)
     yield gate_section(content.gate)
-    if comparison and grid is None:
+    if comparison:
         warnings = dict.fromkeys(warning for pair in comparison.pairs for warning in pair.warnings)
         yield from (Sentence(f"note: {warning}") for warning in warnings)
     replies = [run.replies for run in content.runs]

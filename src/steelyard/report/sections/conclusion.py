@@ -47,8 +47,11 @@ def conclusion_section(
         saved: how many calls were not sent as a rule ended the runs.
     """
     figures = pair_figures(comparison, runs.labels) if comparison else run_figures(runs)
-    is_grid = comparison is not None and comparison.grid is not None
-    figures = () if is_grid else figures  # the grid has its own conclusion
+    is_grid = comparison is not None and comparison.shown_grid is not None
+    warnings: tuple[str, ...] = ()
+    if is_grid:  # it has its own conclusion, and one note for what is true of several pairs
+        warnings = tuple(dict.fromkeys(warning for figure in figures for warning in figure.warnings))
+        figures = ()
     large = preference_figures(preferred) if len(preferred) <= _MOST_LARGE else ()
     lines, shared = ((), ()) if large else ([pair.sentence for pair in preferred], shared_notes(preferred))
     groups = comparison.only_groups if comparison else ()
@@ -58,7 +61,7 @@ def conclusion_section(
         *sentences(lines, "conclusion", level="page"),
         *sentences([*own_decisions(runs.summaries, comparison), saved], "conclusion"),
         *sentences(relative_gains(comparison, runs.labels) if comparison and not is_grid else (), "fact"),
-        *sentences([*shared, *(standings.notes if standings else ())], "warning"),
+        *sentences([*warnings, *shared, *(standings.notes if standings else ())], "warning"),
         *sentences(comparison.notes if comparison and not is_grid else (), level="detail"),
     )
     return Section("Result", notes=notes, figures=(*large, *figures), key="conclusion")
