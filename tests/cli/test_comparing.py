@@ -205,7 +205,7 @@ def test_commands_refuse_runs_of_two_suites_and_python_is_told_of_them(steelyard
         refused = steelyard(*command.split(), code=2).err
         assert "runs of different suites cannot be compared" in refused
         assert "(new) is of suite facts" in refused
-        assert "give both configurations the same name:" in refused
+        assert "give both the same name (name: in a configuration, name= of evaluate)" in refused
     assert not (tmp_path / "out.html").exists()
     with Store() as store:
         warnings = compare(store.run("old"), store.run("new")).pairs[0].warnings

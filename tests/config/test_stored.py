@@ -187,7 +187,8 @@ def test_every_scorer_of_the_package_is_built_so_or_asks_a_model_or_opens_a_file
         for name in built_in_classes()["scorer"]
         if "judge" in getattr(find("scorer", name), "__dataclass_fields__", {})
     }
-    assert {next(iter(plain)) for plain in DESCRIBED} | NEED_MORE | judges == set(built_in_classes()["scorer"])
+    known = {next(iter(plain)) for plain in DESCRIBED} | NEED_MORE | judges
+    assert known == set(built_in_classes()["scorer"]), "a new scorer is named in DESCRIBED or NEED_MORE"
 
 
 @pytest.mark.parametrize("name", sorted(name for name in built_in_classes()["scorer"]))

@@ -7,7 +7,8 @@ import pytest
 from steelyard import ConfigError, Sample, Score, evaluate
 from steelyard.building.build import build_scorer
 from steelyard.constraints import check_options
-from steelyard.scorers import AllOf, AnyOf, ChrF, ExactMatch, Not, Regex
+from steelyard.scorers import AllOf, AnyOf, ExactMatch, Not, Regex
+from steelyard.scorers.combined import row_scorers
 from steelyard.types import ScoreInfo
 
 
@@ -77,5 +78,13 @@ def test_a_score_needs_a_threshold_to_pass():
         check_options(AnyOf(("x",)))
 
 
-def test_a_share_without_threshold_passes_nothing():
-    assert outcome_of(AllOf((ExactMatch(), ChrF()))) == "yes"
+@pytest.mark.parametrize("check", ["chrf", {"rouge_l": {}, "name": "near"}, {"not": "token_f1"}])
+def test_a_share_is_no_check_without_a_threshold(check):
+    with pytest.raises(ConfigError, match="needs a threshold"):
+        row_scorers(check)
+
+
+def test_a_value_that_neither_passes_nor_fails_is_an_error_and_not_left_out():
+    parts = AllOf((ExactMatch(), lambda sample, output: 0.4))
+    (record,) = evaluate(lambda _: "x", [Sample("1", "?", "x")], (parts,), on_broken="return").records()
+    assert "is 0.4, which passes or fails nothing: give it a threshold" in record.failure.message

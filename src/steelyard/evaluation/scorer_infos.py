@@ -117,7 +117,7 @@ def check_infos(infos: Sequence[ScoreInfo]) -> None:
         _check_info(info)
     name, count = Counter(info.name for info in infos).most_common(1)[0] if infos else ("", 0)
     if count > 1:
-        raise ConfigError(f"the scorers give two scores named {name!r}; a score's name occurs once")
+        raise ConfigError(f"the scorers give two scores named {name!r}; a score's name occurs once: give one a `name`")
 
 
 def _check_info(info: ScoreInfo) -> None:

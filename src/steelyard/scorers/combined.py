@@ -12,7 +12,15 @@ from functools import lru_cache
 from typing import Any, ClassVar, Final, Self
 
 from steelyard.building.build import build_row_scorer
-from steelyard.building.wrapped import WrapsOne, infos_of_part, judge_of_parts, prompts_of_parts, rebound, stage_of_part
+from steelyard.building.wrapped import (
+    Adapted,
+    WrapsOne,
+    infos_of_part,
+    judge_of_parts,
+    prompts_of_parts,
+    rebound,
+    stage_of_part,
+)
 from steelyard.errors import ConfigError
 from steelyard.scorers.judges.judge import Judge, takes_model, with_judge
 from steelyard.types import LACKS, Asks, Output, Sample, Score, ScoreInfo, Scorer, StageInfo
@@ -189,10 +197,17 @@ async def first_scores(
 
 
 def combined_verdict(name: str, scores: Sequence[Score], rule: Any) -> list[Score]:
-    """The verdict over those of several scorers; none in a dry run, where scorers that ask nothing are not run."""
+    """The verdict over those of several scorers; none in a dry run, where scorers that ask nothing are not run.
+
+    Raises:
+        ValueError: a score has a value, and neither passes nor fails with it.
+    """
     if not scores:
         return []
     holds = [_holds(score) for score in scores]
+    for score, held in zip(scores, holds, strict=True):
+        if held is None and score.value is not None:
+            raise ValueError(f"{score.name} is {score.value:g}, which passes or fails nothing: give it a threshold")
     known = [held for held in holds if held is not None]
     verdict = rule(known)
     shown = "; ".join(
@@ -229,7 +244,9 @@ def check_verdicts(parts: Sequence[Any]) -> None:
         info = infos_of_part(part)[0]
         if stage_of_part(part).compares_pairs:
             raise ConfigError(f"{info.name} compares two answers, which passes or fails nothing")
-        if info.range not in (None, (0.0, 1.0)) and info.threshold is None:
+        own = part.scorer if isinstance(part, Adapted) else part
+        is_open = info.range not in (None, (0.0, 1.0)) or getattr(own, "threshold", "") is None
+        if is_open and info.threshold is None:
             raise ConfigError(f"{info.name} needs a threshold from which it passes")
 
 

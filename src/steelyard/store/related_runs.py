@@ -64,7 +64,8 @@ def refuse_other_suites(runs: Sequence[Run]) -> None:
     )
     raise ConfigError(
         f"runs of different suites cannot be compared: {named}. Put their targets into one suite, or give both "
-        "configurations the same name: and run them again; steelyard show RUN shows a single run"
+        "the same name (name: in a configuration, name= of evaluate) and run them again; steelyard show RUN shows a "
+        "single run"
     )
 
 
