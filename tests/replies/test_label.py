@@ -55,6 +55,20 @@ def test_two_letters_are_no_article_and_a_letter(text):
     assert read_one(text, LETTERS)[0] == ""
 
 
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Wrong answer: B", ""),
+        ("The wrong label is B; the right one is C.", "C"),
+        ("Incorrect answers: B\nAnswer: C", "C"),
+        ("错误的答案是B，正确答案是C。", "C"),
+        ("Is the answer wrong? Answer: B", "B"),
+    ],
+)
+def test_what_is_called_the_wrong_answer_is_none(text, label):
+    assert read_one(text, LETTERS)[0] == label
+
+
 def test_a_small_letter_at_the_end_of_a_reply_that_was_cut_off_is_none():
     assert read_label("The answer is a", LETTERS, finish="length").label == ""
 
