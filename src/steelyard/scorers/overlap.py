@@ -204,7 +204,7 @@ def chrf(reference: str, answer: str, *, n: int = 6, beta: float = 2.0) -> float
     """
     expected, answered = "".join(reference.split()), "".join(answer.split())
     per_order = [
-        _ngramoverlap_of(_character_ngrams(expected, order), _character_ngrams(answered, order))
+        _ngram_overlap(_character_ngrams(expected, order), _character_ngrams(answered, order))
         for order in range(1, n + 1)
     ]
     defined = [shares for shares in per_order if shares is not None]
@@ -218,7 +218,7 @@ def _character_ngrams(text: str, order: int) -> Counter[str]:
     return Counter([text[at : at + order] for at in range(len(text) - order + 1)])
 
 
-def _ngramoverlap_of(expected: Counter[Any], answered: Counter[Any]) -> tuple[float, float] | None:
+def _ngram_overlap(expected: Counter[Any], answered: Counter[Any]) -> tuple[float, float] | None:
     """(precision, recall) of one order; None where one of the texts has no n-gram of it."""
     if not expected or not answered:
         return None

@@ -58,7 +58,7 @@ class AlignedRuns:
         second: indices of the other run's samples, in the same order.
         by: `id`, `content` or the key.
         notes: what a reader must know about it, one sentence each.
-        left_out: indices, in both runs, of samples that share an id but are not paired because their content changed;
+        edited: indices, in both runs, of samples that share an id but are not paired because their content changed;
             None where there are none.
     """
 
@@ -68,7 +68,7 @@ class AlignedRuns:
     second: Array
     by: str
     notes: tuple[str, ...] = ()
-    left_out: tuple[Array, Array] | None = None
+    edited: tuple[Array, Array] | None = None
 
     @property
     def names(self) -> tuple[str, str]:
@@ -129,8 +129,8 @@ def _without_changed(runs: AlignedRuns) -> AlignedRuns:
     changed = _changed(runs.baseline, runs.other, runs.first, runs.second)
     if not changed.any() or 2 * changed.sum() >= len(changed):
         return runs
-    left_out = runs.first[changed], runs.second[changed]
-    return replace(runs, first=runs.first[~changed], second=runs.second[~changed], left_out=left_out)
+    edited = runs.first[changed], runs.second[changed]
+    return replace(runs, first=runs.first[~changed], second=runs.second[~changed], edited=edited)
 
 
 def same_file(baseline: RunBySample, other: RunBySample) -> bool:
@@ -331,13 +331,13 @@ def unpaired_samples(runs: AlignedRuns, score: str, over: Over) -> Iterator[Unpa
     baseline, other = runs.baseline, runs.other
     before, after = (run.sums_of(score).states(over) for run in (baseline, other))
     yield from _alike(baseline, runs.first, before[runs.first], after[runs.second])
-    left_out = (runs.first[:0], runs.second[:0]) if runs.left_out is None else runs.left_out
-    states = np.stack([before[left_out[0]], after[left_out[1]]])
+    edited = (runs.first[:0], runs.second[:0]) if runs.edited is None else runs.edited
+    states = np.stack([before[edited[0]], after[edited[1]]])
     states[:, (states != STATE_CODES["no_score"]).all(axis=0)] = STATE_CODES["changed"]
-    yield from _alike(baseline, left_out[0], *states)
+    yield from _alike(baseline, edited[0], *states)
     for run, against, own, counted in (
-        (baseline, other, before, (runs.first, left_out[0])),
-        (other, baseline, after, (runs.second, left_out[1])),
+        (baseline, other, before, (runs.first, edited[0])),
+        (other, baseline, after, (runs.second, edited[1])),
     ):
         alone = np.setdiff1d(np.arange(len(own)), np.concatenate(counted))
         without = _without_scores(against) if len(alone) and runs.by == ID else frozenset()
