@@ -172,6 +172,24 @@ def test_values_of_items_are_what_they_are(convert):
     assert (list(rows), notes) == (items, "")
 
 
+def test_a_run_without_a_prompt_names_the_outputs_that_exist(convert):
+    content = [{**item, "sample": {"output_text": "bug"}} for item in ITEMS]
+    run = {"data_source": {"type": "jsonl", "source": {"type": "file_content", "content": content}}}
+    _, rows, notes = convert(eval__json=EVAL, run__json=run)
+    assert len(rows) == 3
+    assert "the prompt, which the run has not" in notes
+    assert "the items' outputs" in notes
+
+
+def test_an_image_in_a_message_is_named(convert):
+    image = {"type": "input_image", "image_url": "{{item.url}}"}
+    parts = [{"type": "input_text", "text": "{{item.ticket_text}}"}, image]
+    template = [{"role": "user", "content": parts}]
+    run = {"data_source": {"model": "m", "input_messages": {"type": "template", "template": template}}}
+    _, _, notes = convert(eval__json=EVAL, run__json=run, items__jsonl=ITEMS)
+    assert "input_image in the messages of the run" in notes
+
+
 def test_messages_of_an_item_are_the_input(convert):
     turns = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]
     reference = {"type": "item_reference", "item_reference": "item.chat"}
@@ -243,6 +261,7 @@ def test_a_criterion_is_read_whole(convert, criterion, becomes):
             "Instead: tool_calls",
         ),
         ({"type": "string_check", "input": "Is {{sample.output_text}}", "reference": "x"}, "string_check of Is {{"),
+        ({"type": "string_check", "input": "{{item.answer}}", "reference": "x"}, "Instead: the target replay"),
     ],
 )
 def test_a_criterion_that_is_not_read_is_named(convert, criterion, note):

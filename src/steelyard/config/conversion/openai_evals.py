@@ -31,7 +31,8 @@ _MEASURES: Final = {"cosine": "similar", **{f"rouge_{n}": "rouge-n" for n in "12
 _INSTEAD: Final = {
     "fuzzy_match": "levenshtein, with most_share",
     "multi": "its graders, each as a scorer, with all_of or any_of",
-    "output_tools": "tool_calls",
+    "sample.output_tools": "tool_calls",
+    "item.": "the target replay, for outputs that stand in a column",
 }
 """What to write for a criterion, or a part of the sample, that no scorer stands for."""
 _CLASSES: Final = {
@@ -72,10 +73,14 @@ def convert_hosted(root: Node, others: Sequence[Node], foreign: ForeignFiles) ->
             'there are no items: export them as JSON lines ({"item": {...}} each) and name that file too',
             root.location,
         )
-    if any(isinstance(node, Mapping) and node.get("sample") for node in lists):
+    if any(isinstance(node, Mapping) and node.get("sample") for node in (lists or content)):
         notes.add("the items' outputs; stored outputs are read by the target replay", root)
     if not runs:
         notes.add(f"the prompt and the model, which are in a run: convert EVAL RUN ITEMS; here {DEFAULT_MODEL}", root)
+    elif not source.get("input_messages"):
+        notes.add("the prompt, which the run has not, as its outputs exist already. Instead: the target replay", root)
+    for kind in sorted(_kinds_left_out(source.get("input_messages"))):
+        notes.add(f"{kind} in the messages of the run", root)
     criteria = plain(root).get("testing_criteria") or []
     assertions = [_assertion(node) for node in criteria if isinstance(node, Mapping)]
     graders = [node["model"] for node in criteria if isinstance(node, Mapping) and "model" in node]
@@ -128,9 +133,20 @@ def _prompt(source: Mapping[str, Any], first: Mapping[str, Any]) -> tuple[str, s
 def _text(content: Any) -> str:
     """The text of a message in our columns, without the prefix of items."""
     if isinstance(content, list):
-        return "\n".join(map(_text, content))
+        return "\n".join(filter(None, map(_text, content)))
     text = content.get("text", "") if isinstance(content, Mapping) else content
     return _ITEM.sub("{{", str(text or ""))
+
+
+def _kinds_left_out(part: Any) -> set[str]:
+    """The kinds of content in messages that are no text: `input_image`, `input_audio`."""
+    if isinstance(part, list):
+        return {kind for member in part for kind in _kinds_left_out(member)}
+    if not isinstance(part, Mapping):
+        return set()
+    kind = str(part.get("type", ""))
+    own = {kind} if re.search("image|audio|file", kind) else set()
+    return own | _kinds_left_out(part.get("template")) | _kinds_left_out(part.get("content"))
 
 
 def _assertion(criterion: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,7 +158,8 @@ def _assertion(criterion: Mapping[str, Any]) -> dict[str, Any]:
             given, reference = reference, given
         part = _OUTPUT_JSON.fullmatch(given)
         if (not part and not _OUTPUT.fullmatch(given)) or "sample." in reference:
-            nearby = {"instead": _INSTEAD["output_tools"]} if "sample.output_tools" in given + reference else {}
+            about = next((key for key in ("sample.output_tools", "item.") if key in given), "")
+            nearby = {"instead": _INSTEAD[about]} if about else {}
             return {"type": f"{kind} of {given}", **nearby, **name}
         measure = str(criterion.get("evaluation_metric", ""))
         operation = _OPERATIONS.get(str(criterion.get("operation")), kind)
