@@ -78,6 +78,11 @@ def test_escaped_braces_are_text_also_where_no_column_is_named(given):
     assert verdicts(given, row("1"), output="say {{b}}") == [1]
 
 
+def test_escaped_braces_are_text_in_an_option_that_takes_no_column():
+    given = {"json_schema": {"schema": {"const": {"x": "say {{{{b}}}}"}}}}
+    assert verdicts(given, row("1"), output='{"x": "say {{b}}"}') == [1]
+
+
 def test_braces_in_a_value_are_text():
     assert verdicts({"contains": "{{a}}"}, row("1", a="{{b}}", b="Rome"), output="say {{b}}") == [1]
 

@@ -166,10 +166,10 @@ def columns_in(cls: Any, entries: Mapping[str, MappingEntry], keys: Mapping[str,
             continue
         written = plain(entry.node)
         columns = list(names_in(written))
-        if _takes_columns(cls, keys[name]):
+        if not columns or _takes_columns(cls, keys[name]):
             if columns or has_escapes(written):
                 options[name] = written
-        elif columns:
+        else:
             problems.add(refusal(name, columns[0]), entry.node)
     problems.raise_any()
     return options

@@ -421,7 +421,7 @@ evaluators:
 
 def test_texts_of_pydantic_evals_are_no_templates_and_no_files(convert, tmp_path):
     """As pydantic-evals 2.62 judges them: every one of these outputs is as expected."""
-    expected = ["Hello {{name}}", "file://x", "{% if x %}", "a {{b.c}} {# d #}\n", "{{expected}}"]
+    expected = ["Hello {{name}}", "file://x", "{% if x %}", "a {{b.c}} {# d #}\n", "{{expected}}", {"x": "{{y}}"}]
     cases = [{"inputs": f"{text} in", "expected_output": text, "evaluators": [{"Contains": text}]} for text in expected]
     dataset = {"cases": cases, "evaluators": ["EqualsExpected"]}
     new, rows, notes = convert(cases__json=json.dumps(dataset))

@@ -436,9 +436,9 @@ class _Conversion:
 
 
 def _escaped(value: Any) -> Any:
-    """A scorer of a row, whose values are filled in: what looks like a placeholder is text, as all of a schema is."""
+    """A scorer of a row, whose values are filled in: what looks like a placeholder is text."""
     if isinstance(value, Mapping):
-        return {key: member if key == "schema" else _escaped(member) for key, member in value.items()}
+        return {key: _escaped(member) for key, member in value.items()}
     if isinstance(value, list):
         return [_escaped(member) for member in value]
     return escaped(value) if isinstance(value, str) else value
