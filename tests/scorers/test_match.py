@@ -30,6 +30,10 @@ def value(reference, got, **options):
         (True, "1", 0.0),
         ("None", None, 0.0),
         ('["a"]', ["a"], 0.0),
+        ([3, 4], "4", 1.0),
+        (["three", 3], "3", 1.0),
+        ([3, 4], [3, 4], 1.0),
+        ([{"a": 1}], "a", 0.0),
         (["a", {"b": 1}], ["a", {"b": 1}], 1.0),
         ("x", None, 0.0),
         (0, False, 1.0),
@@ -49,6 +53,10 @@ def test_without_a_reference_the_question_does_not_apply():
     score = ExactMatch()(Sample("1", "q"), Output("A"))
     assert (score.value, score.passed, score.outcome) == (None, None, "not_applicable")
     assert score.reason == "the sample has no reference"
+
+
+def test_an_output_that_is_a_list_is_named():
+    assert ExactMatch()(Sample("1", "q", "4"), Output(["4"])).reason == "the output is no text but a list"
 
 
 def test_a_verdict_says_whether_it_passed():

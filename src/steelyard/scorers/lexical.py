@@ -314,7 +314,7 @@ class ExactMatch:
     The ends of lines, and the ways to write an accented letter in Unicode (NFC), make no difference. A text is compared
     with a number or a truth value as JSON writes it: "3" equals 3, and "true" equals true.
 
-    Where the reference is a list of texts and the output is a text, any of them may match.
+    Where the reference is a list of texts or numbers and the output is a text, any of them may match.
 
     Args:
         ignore_case: compare with case folded (str.casefold).
@@ -354,11 +354,13 @@ class ExactMatch:
             return score
         if isinstance(value, str) and not self.literal:
             value = text_of(output)
-        several = isinstance(reference, list | tuple) and reference and all(isinstance(text, str) for text in reference)
-        if several and isinstance(value, str):
+        several = isinstance(reference, list | tuple) and reference
+        if several and isinstance(value, str) and all(isinstance(part, str | int | float) for part in reference):
             return self._match_any(reference, value)
         equal = self._is_equal(reference, value)
-        return Score("exact_match", float(equal), passed=equal)
+        is_other = isinstance(reference, str) and isinstance(value, list | tuple | Mapping)
+        reason = f"the output is no text but a {type(value).__name__}" if is_other else ""
+        return Score("exact_match", float(equal), passed=equal, reason=reason)
 
     def _is_equal(self, reference: Any, value: Any) -> bool:
         """Whether both are equal; a text equals a number or a truth value that JSON writes so."""
@@ -368,11 +370,9 @@ class ExactMatch:
             return any(self._comparable(form) == compared for form in _json_forms(other))
         return bool(self._comparable(reference) == self._comparable(value))
 
-    def _match_any(self, references: Sequence[str], text: str) -> Score:
-        answer = self._comparable(text)
-        position = next(
-            (number for number, reference in enumerate(references) if self._comparable(reference) == answer), None
-        )
+    def _match_any(self, references: Sequence[Any], text: str) -> Score:
+        equal = (number for number, reference in enumerate(references) if self._is_equal(reference, text))
+        position = next(equal, None)
         count = len(references)
         reason = f"none of {count} references" if position is None else f"reference {position + 1} of {count}"
         return Score("exact_match", float(position is not None), passed=position is not None, reason=reason)
