@@ -25,6 +25,7 @@ from steelyard.models.budget import BudgetMeter
 from steelyard.runner import Progress
 from steelyard.store import Run, RunWriter, Store
 from steelyard.store.counters import raise_time
+from steelyard.store.database.backend import REPAIR_HINT
 from steelyard.store.leases import (
     change_grants,
     close_leases,
@@ -87,7 +88,7 @@ class StoppingLead:
         """Take in what was stored since, and grant what may be asked now; called again after an error of the store.
 
         Raises:
-            StoreError: the store cannot be reached.
+            StoreError: the store cannot be reached, or what was granted is gone without records.
         """
         with store.reading() as connection:
             granted = granted_places(connection, self._plan)
@@ -99,6 +100,22 @@ class StoppingLead:
                             self.scheduler.note(self._open_runs[num], *record)
                     places.difference_update(ended)
         self._grant(store)
+        waiting = [num for num in self._open_runs if num not in self._closed]
+        if waiting and not any(self._granted.values()) and not any(self._ungranted[num] for num in waiting):
+            self._check_void(store, waiting)
+
+    def _check_void(self, store: Store, waiting: Sequence[int]) -> None:
+        """Where nothing is granted and runs are open, their leases are void: they were stopped, or others lead them.
+
+        Raises:
+            StoreError: they are not void, and all would wait for ever.
+        """
+        with store.reading() as connection:
+            if all(leases_left(connection, num, self._plan) for num in waiting):
+                raise StoreError(
+                    "samples were granted to workers, and neither their leases nor their records are there: somebody "
+                    f"changed rows of the store during the run. {REPAIR_HINT}"
+                )
 
     def _grant(self, store: Store) -> None:
         for num, feed in self._feeds.items():
@@ -256,10 +273,10 @@ async def finish_abandoned(running: Running, task: WorkerTask) -> None:
         with store.reading() as connection:
             if any(is_taken_over(connection, num, task.plan) for num in nums):
                 return
-        with contextlib.suppress(StoreError):  # another worker has a lock: it leads, or ends the run
-            if early_stop:
-                await _lead(running, execution, runs)
-            else:
+        if early_stop:
+            await _lead(running, execution, runs)
+        else:
+            with contextlib.suppress(StoreError):  # another worker has the lock, and ends the run
                 await asyncio.to_thread(_end_those_done, running, execution, runs)
         await asyncio.sleep(_LOOK_S)
     with contextlib.suppress(StoreError):
@@ -282,7 +299,10 @@ async def _lead(running: Running, execution: LedExecution, runs: Sequence[Run]) 
     with contextlib.ExitStack() as locks:
         writers = []
         for run in runs:
-            writers.append(store.adopt_run(run))
+            try:
+                writers.append(store.adopt_run(run))
+            except StoreError:
+                return
             locks.callback(writers[-1].abandon)
         opened = [run.id for run in runs]
         if len(open_among(store, opened)) < len(runs):  # another worker has ended one since

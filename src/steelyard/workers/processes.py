@@ -204,9 +204,8 @@ class Leader:
     async def _decide(self, lead: StoppingLead) -> None:
         """Grant samples while a decision needs them."""
         while True:
-            with contextlib.suppress(StoreError):  # whoever looks at the runs gives up where it does not come back
-                async with self.stepping:
-                    await asyncio.to_thread(lambda: lead.step(self.store))
+            async with self.stepping:
+                await self._in_time(lambda: lead.step(self.store))
             await asyncio.sleep(STEP_S)
 
     @property
