@@ -86,6 +86,15 @@ def test_no_significant_difference_is_not_enough_to_take_the_cheaper_cell():
     assert comparison.grid.needed > 40
 
 
+def test_cells_that_are_equal_so_far_are_all_the_best():
+    cells = [cell("a", model, rates(0.9, n=40, shift=shift)) for model, shift in {"x": 0, "y": 10, "z": 20}.items()]
+    assert grid(*cells).sentence.endswith("The best so far are a@x, a@y, a@z (each 90.0 %).")
+    worse = cell("b", "x", rates(0.85, n=40))
+    assert "The best so far are a@x, a@y, a@z (each" in grid(worse, *cells).sentence
+    more = [cell("b", model, rates(0.9, n=40, shift=5)) for model in "xy"]
+    assert grid(*cells, *more).sentence.endswith("The best so far are 5 cells (each 90.0 %).")
+
+
 def test_the_number_of_samples_that_it_needs_is_about_enough():
     def pair(n):
         shifted = int(0.05 * n)

@@ -46,6 +46,8 @@ PROMPT: Final = "prompt"
 MODEL: Final = "model"
 """The two tags of a cell's target."""
 MARGIN: Final = 0.03
+_MOST_NAMED: Final = 3
+_ROUNDING: Final = 1e-9
 _GENERAL: Final = "general"
 """The suite of prompts x models; a single prompt need not be named there. Elsewhere a tag `model` may mean anything."""
 
@@ -207,7 +209,8 @@ def _choose(
     names = [cell.target for cell in cells]
     differences = joint.differences(names, level)
     states = {name: _state(name, differences, margin) for name in names}
-    at_best = int(joint.values.mean(axis=1).argmax())
+    means = joint.values.mean(axis=1)
+    at_best = int(means.argmax())
     of_best, best, rate = cells[at_best], names[at_best], rates[at_best]
     price = _prices(cells)
     within = [cell for cell in cells if states[cell.target] == "within"]
@@ -216,7 +219,10 @@ def _choose(
     if not within:
         needed = _needed(best, differences, margin)
         which = f"{n} do not show which cell is the best to within {width}; {_needs(needed)}."
-        return _Choice(f"{which} The best so far is {best} ({figures}).", best, "", needed, states)
+        equal = [name for name, mean in zip(names, means.tolist(), strict=True) if mean > means[at_best] - _ROUNDING]
+        several = ", ".join(equal) if len(equal) <= _MOST_NAMED else count_text(len(equal), "cell")
+        so_far = f"is {best} ({figures})" if len(equal) == 1 else f"are {several} (each {rate})"
+        return _Choice(f"{which} The best so far {so_far}.", best, "", needed, states)
     cheapest = min(within, key=lambda cell: price[cell.target] if price else cell is not of_best)
     sentence = f"{cheapest.target} is {'the cheapest' if price else 'one'} of {count_text(len(within), 'cell')}"
     sentence += f" shown to be within {width} of the best ({best}, {rate})"
