@@ -73,6 +73,8 @@ _FORMULA: Final = re.compile(r"\${1,2}\s?([^\s$][^$\n]{0,80}?)\s?\${1,2}|\\\(\s?
 """A short text as mathematics, `$B$` or `\\(B\\)`, which models write for emphasis."""
 _SMALL_LETTER: Final = re.compile(r"(?:(?<=[:=]\s)|(?<=\bis\s))[a-z](?=[.!]?\s*$)", re.MULTILINE)
 """Where a small letter that ends a line is given as an answer, and is no word."""
+_PLAIN_WITHIN: Final = 10_000
+"""Characters at the end of a reply in which both are looked for: it is where longer replies give their answer."""
 _MARKS: Final = re.compile(r"\[\[|【|boxed|<[a-z]|\[RESULT\]")
 _SUPPOSABLE: Final = frozenset({"labelled", "named", "sentence"})
 """Forms that a condition in front of them takes back."""
@@ -128,12 +130,14 @@ def read_label(text: str, labels: Sequence[str], *, finish: str = "stop") -> Ver
 
 
 def _plain(text: str, tokens: _Tokens, *, cut_off: bool) -> str:
-    """A reply without the signs of mathematics around short texts, and with its answer as a capital letter."""
+    """A reply whose end has no signs of mathematics around short texts, and its answer as a capital letter."""
+    begin = max(0, len(text) - _PLAIN_WITHIN)
+    end = text[begin:]
     if not tokens.have_signs:
-        text = _FORMULA.sub(lambda match: match[1] or match[2], text).replace("\\_", "_")
-    if not tokens.are_letters or cut_off:  # of a reply that was cut off, the last letter may begin a word
-        return text
-    return _SMALL_LETTER.sub(lambda match: match[0].upper(), text)
+        end = _FORMULA.sub(lambda match: match[1] or match[2], end).replace("\\_", "_")
+    if tokens.are_letters and not cut_off:  # of a reply that was cut off, the last letter may begin a word
+        end = _SMALL_LETTER.sub(lambda match: match[0].upper(), end)
+    return text[:begin] + end
 
 
 def plain_label(label: str) -> str:
