@@ -9,7 +9,8 @@ import pytest
 from steelyard import ExactMatch, Sample, evaluate
 from steelyard.errors import ConfigError
 from steelyard.store.database.address import locate
-from steelyard.workers.executors import ProcessWorkers, executor_of
+from steelyard.workers import ProcessWorkers
+from steelyard.workers.executors import executor_of
 from steelyard.workers.ray_cluster import RayWorkers, is_here
 from steelyard.workers.task import packed, unpacked
 

@@ -26,6 +26,8 @@ from steelyard.types import Label, Record, Reply, Sample, ScoreInfo
 
 TARGET: Final = "target"
 """The stage of the target's replies."""
+MARGIN: Final = 0.03
+"""How far below the best cell of a grid a cell may be and still count as good as it, unless the run says otherwise."""
 
 
 RecordPlace = tuple[str, int]

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from steelyard.analysis.comparison.grid import MARGIN
 from steelyard.analysis.gate.gate_rules import parse_gate
 from steelyard.analysis.intervals import Intervals
+from steelyard.analysis.run_data import MARGIN
 from steelyard.building.row_values import WithRowValues
 from steelyard.building.wrapped import rebound
 from steelyard.constraints import Seed, Share, Within, check_options

@@ -20,7 +20,7 @@ from typing import Any, Final
 from steelyard.normal_form import UNSPACED, WIDE, marks, nfkc, spaced_word
 
 _ASCII_WORD: Final = re.compile(r"[a-z0-9]+")
-_UNIT: Final = re.compile(rf"[{WIDE}]|[^\s{WIDE}]+")
+UNIT: Final = re.compile(rf"[{WIDE}]|[^\s{WIDE}]+")
 _ARTICLES: Final = frozenset({"a", "an", "the"})
 
 
@@ -76,7 +76,7 @@ def answer_words(text: str, *, articles: bool = False) -> list[str]:
     >>> answer_words("The U.S.A."), answer_words("北京，中国"), answer_words("A.")
     (['usa'], ['北', '京', '中', '国'], ['a'])
     """
-    words = _UNIT.findall(nfkc(text).lower().translate(_punctuation()))
+    words = UNIT.findall(nfkc(text).lower().translate(_punctuation()))
     significant = words if articles else [word for word in words if word not in _ARTICLES]
     return significant or words
 

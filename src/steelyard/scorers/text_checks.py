@@ -14,15 +14,14 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from steelyard.constraints import Amount, Positive, Share, Within
 from steelyard.errors import ConfigError
-from steelyard.normal_form import WIDE, nfkc
+from steelyard.normal_form import nfkc
 from steelyard.replies.answer_text import text_of
 from steelyard.replies.clean import fold
 from steelyard.replies.evidence import phrases
 from steelyard.scorers.lexical import best_overlap, references_of, share_info, unscored, which_reference
-from steelyard.scorers.overlap import Overlap, overlap_of, words_of
+from steelyard.scorers.overlap import UNIT, Overlap, overlap_of, words_of
 from steelyard.types import CALLS, INLINE, LACKS, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
 
-_WORD: Final = re.compile(rf"[{WIDE}]|[^\s{WIDE}]+")
 _STOPS: Final = "。．｡！？।॥؟۔։။።፧។"
 """What ends a sentence, with or without a blank behind: East Asia, India, Arabic, Armenian, Burmese, Amharic, Khmer."""
 _SENTENCE: Final = re.compile(
@@ -38,7 +37,7 @@ def count_words(text: str) -> int:
     >>> count_words("state-of-the-art, 3.5 %!"), count_words("《易经》有64卦")
     (2, 5)
     """
-    return sum(any(character.isalnum() for character in word) for word in _WORD.findall(text))
+    return sum(any(character.isalnum() for character in word) for word in UNIT.findall(text))
 
 
 def count_sentences(text: str) -> int:

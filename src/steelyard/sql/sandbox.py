@@ -10,12 +10,14 @@ import threading
 import weakref
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from steelyard.errors import expect_number
 from steelyard.sql.results import Database, EngineName, Execution, SqlLimits
 from steelyard.sql.server_address import Server
-from steelyard.sql.workers.pool import Call, Pool
+
+if TYPE_CHECKING:
+    from steelyard.sql.workers.pool import Pool
 
 Permit = Literal["commands", "code"]
 
@@ -95,14 +97,15 @@ class Sandbox:
             ConfigError: the file does not exist or is not a database, or the engine or the role is refused.
             ScorerError: the server cannot be reached any more.
         """
-        return self._opened().run(database, query, create, limits, Call())
+        pool = self._opened()
+        return pool.run(database, query, create, limits, pool.new_call())
 
     async def arun(
         self, database: Database, query: str, *, create: str = "", limits: SqlLimits = SqlLimits()
     ) -> Execution:
         """The same as `run`, without blocking the event loop. Cancelled, it ends the query's worker."""
-        call = Call()
         pool = self._opened()
+        call = pool.new_call()
         work = partial(pool.run, database, query, create, limits, call)
         try:
             return await asyncio.get_running_loop().run_in_executor(pool.executor, work)
@@ -125,6 +128,9 @@ class Sandbox:
         end()
 
     def _opened(self) -> Pool:
+        # 15 ms to import, and every run has a sandbox, while few execute anything.
+        from steelyard.sql.workers.pool import Pool
+
         with self._lock:
             # After a fork of the caller's process the workers are its parent's, which goes on using them.
             if self._pool is None or self._pool.owner != os.getpid():

@@ -12,9 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from steelyard.errors import ConfigError, ModelError, StoreError
+from steelyard.errors import ConfigError, ModelError, StoreError, expect_number
+from steelyard.evaluation import Suite
+from steelyard.evaluation.rescore import ScoredRecords, ScoringTask
 from steelyard.evaluation.running import RESUMABLE, BegunEvaluation, RunHandle
 from steelyard.models.budget import used_up
 from steelyard.store import Run, RunWriter, Store
@@ -33,8 +36,9 @@ from steelyard.store.leases import (
 from steelyard.store.store import new_id
 from steelyard.store.worker_rows import divide_equally, forget_plan, forget_workers, workers_of
 from steelyard.workers.leading import STEP_S, LedExecution, StoppingLead, last_error
-from steelyard.workers.local_process import StartedWorker, StartsWorkers
-from steelyard.workers.task import STORE_FAILED, WorkerTask, most_workers, packed, without_samples
+from steelyard.workers.local_process import StartedWorker, StartsProcesses, StartsWorkers
+from steelyard.workers.scoring import packed_task, scored_by_processes
+from steelyard.workers.task import STORE_FAILED, WorkerTask, check_shared, most_workers, packed, without_samples
 
 T = TypeVar("T")
 
@@ -434,3 +438,44 @@ class Leader:
 def _called(part: object) -> str:
     """The name of a scorer in the code that defines it."""
     return str(getattr(part, "__name__", type(part).__name__))
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessWorkers:
+    """Runs the samples of an evaluation in several processes on this machine; the store must be PostgreSQL.
+
+    Args:
+        n: how many processes.
+    """
+
+    n: int
+
+    def check(self, suite: Suite, where: str | Path | None) -> None:
+        """Refuse what several processes cannot run, before anything is stored.
+
+        Raises:
+            ConfigError: what is missing, and what to do.
+        """
+        check_shared(suite, where, self.n)
+
+    async def run(self, begun: BegunEvaluation, control: RunHandle) -> None:
+        """Run every target to its end; see `Executor`."""
+        await Leader(StartsProcesses(), self.n, begun, control).run()
+
+    def score(
+        self, where: str | Path | None, environment: Mapping[str, str], task: ScoringTask, ranges: Sequence[range]
+    ) -> list[ScoredRecords]:
+        """Score stored records again; the store may be a file, as its processes only read it.
+
+        Args:
+            where: the address of the store.
+            environment: values for `${NAME}` that this process's environment lacks.
+            task: what scores them.
+            ranges: places of samples.
+
+        Raises:
+            ConfigError: a scorer cannot be handed to another process.
+            ScorerError: a scorer failed, or ended its process.
+        """
+        expect_number("workers", self.n, 1, whole=True)
+        return scored_by_processes(packed_task(task, where), ranges, self.n, environment)

@@ -38,14 +38,13 @@ from steelyard.analysis.comparison.paired_scores import score_meaning
 from steelyard.analysis.comparison.sample_scores import RunBySample
 from steelyard.analysis.joint_values import JointDifference, JointValues, advantages, is_not_worse
 from steelyard.analysis.numbers import about_text, count_text, money_text, points_text, value_text
-from steelyard.analysis.run_data import TARGET
+from steelyard.analysis.run_data import MARGIN, TARGET
 from steelyard.analysis.scores.score_summary_values import Over
 from steelyard.stats.arrays import Array
 
 PROMPT: Final = "prompt"
 MODEL: Final = "model"
 """The two tags of a cell's target."""
-MARGIN: Final = 0.03
 _MOST_NAMED: Final = 3
 _ROUNDING: Final = 1e-9
 _GENERAL: Final = "general"

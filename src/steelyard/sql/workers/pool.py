@@ -153,6 +153,10 @@ class Pool:
             self._give_back(worker, kind, good=True)
         return self._products[kind]
 
+    def new_call(self) -> Call:
+        """What `run` takes to be cancelled by."""
+        return Call()
+
     def run(self, database: Database, query: str, create: str, limits: SqlLimits, call: Call) -> Execution:
         """Run a query when there is a free worker; see `Sandbox.run`. Closed meanwhile, it comes back as a failure."""
         check_options(limits)
