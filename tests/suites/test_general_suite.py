@@ -200,6 +200,12 @@ def test_a_table_in_which_nothing_can_be_scored_is_refused(configured, scorers):
         configured(f"models: a\n{ENDPOINT}{scorers}", [{"text": "a", "expected": " "}, {"text": "b"}], "rows.jsonl")
 
 
+def test_a_scorer_of_what_an_agent_does_stands_alone(configured):
+    """No row says whether a target keeps its messages, so that the scorer applies to none before the first answer."""
+    suite = configured(f"models: a\n{ENDPOINT}scorers: [{{forbidden_tools: {{tools: [rm]}}}}]\n")
+    assert [type(scorer).__name__ for scorer in suite.scorers] == ["ForbiddenTools"]
+
+
 def test_options_of_scorers_take_the_values_of_each_row(configured, tmp_path):
     rows = [{"source": "a", "must": "x", "expected": "e"}, {"source": "b", "must": "y", "expected": "f"}]
     suite = configured(

@@ -33,7 +33,7 @@ from steelyard.scorers.judges.judge import Judge, takes_model
 from steelyard.suites.general.checks import try_on_rows, with_columns, with_expected, with_kinds, with_names
 from steelyard.suites.general.rows import GeneralRows, load_general
 from steelyard.targets.prompt import Prompt
-from steelyard.types import INLINE, Output, Sample, Scorer, Target
+from steelyard.types import INLINE, LACKS, Output, Sample, Scorer, Target
 
 Prompts = Path | str | tuple[Path | str, ...] | Mapping[str, Path | str]
 """One prompt, several, or several by name; each is a text or a file."""
@@ -333,7 +333,8 @@ def _reason(scorer: Any, samples: Sequence[Sample]) -> str:
         except Exception:  # noqa: BLE001 - a run would say so; here nothing has been answered yet
             return ""
         scores = given if isinstance(given, list | tuple) else [given]
-        if any(score.outcome != "not_applicable" for score in scores):
+        # What an output lacks, such as the messages of an agent, a target may give: only the sample is known here.
+        if any(score.outcome != "not_applicable" or LACKS in score.detail for score in scores):
             return ""
         reason = reason or next((f"{score.name}: {score.reason}" for score in scores), "")
     return reason
