@@ -140,6 +140,16 @@ def test_a_terminal_names_the_run_of_each_state_of_samples_without_a_pair(capsys
     ]
 
 
+def test_a_page_names_the_first_samples_without_a_pair_and_says_where_all_are():
+    shown = section(compare(stored("a", s=[1] * 40), stored("b", s=[1] * 28)))
+    unpaired = part(shown, "Samples without a pair, by what each run has")
+    assert [cell.text for cell in unpaired.table.rows[0]] == [
+        *("scored", "no such sample", "12"),
+        "28, 29, 30, 31, 32, 33, 34, 35, 36, 37 and 2 more",
+    ]
+    assert [note.text for note in unpaired.notes] == ["compare --json names all."]
+
+
 @pytest.mark.parametrize(
     ("values", "rates", "method", "said"),
     [

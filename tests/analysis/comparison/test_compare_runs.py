@@ -194,9 +194,9 @@ def test_a_sample_with_a_record_and_no_score_at_all_is_not_told_as_absent():
     assert pair.overlap.unpaired == (("scored", "no_score", 1, ("2",)),)
 
 
-def test_of_many_samples_without_a_pair_the_first_are_named_and_all_counted():
+def test_every_sample_without_a_pair_is_named():
     pair = only(stored("a", [1] * 40), stored("b", [1] * 10))
-    assert pair.overlap.unpaired == (("scored", "absent", 30, tuple(map(str, range(10, 20)))),)
+    assert pair.overlap.unpaired == (("scored", "absent", 30, tuple(map(str, range(10, 40)))),)
 
 
 def test_equal_finished_runs_of_the_same_samples_warn_of_nothing():

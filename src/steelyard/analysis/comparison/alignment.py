@@ -37,8 +37,6 @@ ID: Final = "id"
 CONTENT: Final = "content"
 _HARDLY_ANY: Final = 0.1
 """Below this share of common ids (of the smaller run's), equal ids are not taken for the same sample."""
-_MOST_NAMED: Final = 10
-"""Samples without a pair that are named for each reason; the others are counted."""
 _LACKING: Final[frozenset[SampleState]] = frozenset({"absent", "no_score"})
 LEFT_OUT: Final = (
     *("only_in_baseline", "only_in_other"),
@@ -259,7 +257,7 @@ class UnpairedSamples(NamedTuple):
     Args:
         baseline: what the baseline has; likewise `other`.
         n: how many they are.
-        samples: ids of the first of them, in the baseline where it has them.
+        samples: their ids, in the baseline where it has them.
     """
 
     baseline: SampleState
@@ -362,7 +360,7 @@ def _alike(run: RunBySample, indices: Array, baseline: Array, other: Array) -> I
         states = SAMPLE_STATES[code // size], SAMPLE_STATES[code % size]
         if states != ("scored", "scored") and not {*states} <= {"no_score", "absent"}:
             alike = indices[both == code]
-            yield UnpairedSamples(*states, len(alike), tuple(run.ids(alike[:_MOST_NAMED])))
+            yield UnpairedSamples(*states, len(alike), tuple(run.ids(alike)))
 
 
 def _without_scores(run: RunBySample) -> frozenset[str]:

@@ -26,6 +26,7 @@ from steelyard.analysis.numbers import (
     value_text,
 )
 from steelyard.analysis.summary.run_summary_values import RunSummary
+from steelyard.errors import some_of
 from steelyard.report.charts.chart import RowChart, interval_point
 from steelyard.report.page_runs import run_labels
 from steelyard.report.run_texts import one_line, outcome_word, value_cell
@@ -229,6 +230,8 @@ def _differences(pair: PairComparison) -> Section:
 
 _LACKING: Final = {"absent": "no such sample", "no_score": "no such score", "changed": "other content"}
 """What a run has for a sample without an outcome, in words."""
+_MOST_UNPAIRED: Final = 10
+"""Samples without a pair that a page names for each reason; the others are counted, and in JSON."""
 
 
 def _unpaired(pair: PairComparison) -> Section:
@@ -237,12 +240,14 @@ def _unpaired(pair: PairComparison) -> Section:
         text_row(
             *(_LACKING.get(state) or outcome_word(state) for state in (part.baseline, part.other)),
             f"{part.n:,}",
-            f"{', '.join(part.samples)}{', …' if part.n > len(part.samples) else ''}",
+            some_of(part.samples, _MOST_UNPAIRED),
         )
         for part in pair.overlap.unpaired
     )
     columns = columns_of("baseline", TableColumn("other", "text"), "samples", TableColumn("which", "remark"))
-    return Section("Samples without a pair, by what each run has" if rows else "", SectionTable(columns, rows))
+    title = "Samples without a pair, by what each run has" if rows else ""
+    is_cut = any(part.n > _MOST_UNPAIRED for part in pair.overlap.unpaired)
+    return Section(title, SectionTable(columns, rows), notes=sentences(["compare --json names all." if is_cut else ""]))
 
 
 def _difference_row(name: str, difference: PairedDifference, *, strong: bool = False) -> tuple[TableCell, ...]:
