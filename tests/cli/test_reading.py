@@ -332,6 +332,7 @@ def test_show_lists_what_became_worse(steelyard, write, says):
         (["--where", "regression"], "name that run with --against"),
         (["--sort", "solve_rat"], "did you mean 'solve_rate'"),
         (["--where", "wrong", "--only", "damaged"], "--only damaged cannot be combined with --where"),
+        (["1", "--against", "a"], "cannot be combined with --where, --search, --sort, --against and"),
         (["--where", "wrong", "--with-labels"], "leave out --with-labels"),
     ],
 )

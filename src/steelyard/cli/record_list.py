@@ -56,6 +56,8 @@ PageOption = Annotated[int, typer.Option("--page", metavar="N", min=1, help="Whi
 
 KINDS: Final = ("wrong", "unparsed", "refused", "not-applicable", "errors", "damaged", "all")
 """Values of --only."""
+_OF_PAGES: Final = "--where, --search, --sort, --against and --page"
+"""The options that make a list one of pages, as messages name them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +133,11 @@ def show_records(store: Store, run: Run, request: ListRequest, *, as_json: bool)
 
 def _show_page(store: Store, run: Run, request: ListRequest, *, as_json: bool) -> None:
     if run.counts_labels:
-        raise ConfigError("--where, --search and --sort use the stored scores: leave out --with-labels")
+        raise ConfigError(f"{_OF_PAGES} use the stored scores: leave out --with-labels")
     if request.sample or "damaged" in request.kinds:
-        raise ConfigError(
-            "a sample's id and --only damaged cannot be combined with --where, --search, --sort and --page"
-        )
+        raise ConfigError(f"a sample's id and --only damaged cannot be combined with {_OF_PAGES}")
     if len(request.kinds) > 1:
-        raise ConfigError("--only takes one kind with --where, --search, --sort, --against and --page")
+        raise ConfigError(f"--only takes one kind with {_OF_PAGES}")
     against = named_run(store, request.against) if request.against else None
     skip = (request.page - 1) * request.most
 
