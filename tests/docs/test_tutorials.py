@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import _commands_are_built_once  # noqa: F401  # a fixture
-from tests.docs.tutorial_page import Walk, changed, matches, steps
+from tests.docs.tutorial_page import Walk, changed, matches, steps, written
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("docs/tutorials/*.md"), *ROOT.glob("docs/zh/tutorials/*.md")])
@@ -74,3 +74,9 @@ def test_an_id_of_the_page_stands_for_the_one_that_was_printed():
     for _, _, shown, printed in walk.follow("```console\n$ echo k7m2pq\nabc12d\n\n$ echo abc12d\nabc12d\n```\n"):
         assert walk.matches(shown, printed)
     assert walk.ids == {"abc12d": "k7m2pq"}
+
+
+def test_a_page_is_written_again_with_its_own_ids_and_without_the_lines_that_it_leaves_out():
+    page = "```console\n$ printf 'k7m2%s 20\\n1\\n2\\nk7m2%s  in 12 s\\nend\\n' pq pq\n{}\n```\n"
+    shown = page.format("abc12d 19\n...\nabc12d in 1.5 s\nnot the end")
+    assert written(shown) == page.format("abc12d 20\n...\nabc12d in 1.5 s\nend")

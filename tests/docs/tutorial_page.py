@@ -15,13 +15,15 @@ this process, everything else by a shell.
 What changes from run to run is not compared: ids of runs, durations, dates and checksums. An id that the page shows is
 replaced in later commands by the one that was printed in its place. The port 8765 stands for a free one.
 
-`python -m tests.docs.tutorial_page PAGE...` writes what the commands print into the pages; lines that a page leaves out
-by `...` must then be cut again by hand. `STEELYARD=path` names the program of another environment.
+`python -m tests.docs.tutorial_page docs/tutorials/PAGE.md...` writes what the commands print into the pages. Ids and
+durations stay those of the page, and `...` stays where the lines around it show its place; what stands there otherwise
+must be cut again by hand. `STEELYARD=path` names the program of another environment.
 """
 
 from __future__ import annotations
 
 import contextlib
+import difflib
 import os
 import re
 import socket
@@ -118,6 +120,25 @@ def _match(expected: list[str], actual: list[str], ids: dict[str, str]) -> bool:
         if token.lastgroup == "id":
             ids[token.group()] = printed
     return True
+
+
+def merged(shown: str, printed: str, ids: dict[str, str]) -> str:
+    """The lines that were printed, as the page shows those of them that it has; new ids are added to `ids`."""
+    expected, actual = ([line.rstrip() for line in text.strip("\n").splitlines()] for text in (shown, printed))
+    keys = [[re.sub(" +", " ", _TOKEN.sub("~", line)) for line in lines] for lines in (expected, actual)]
+    lines: list[str] = []
+    for tag, start, end, first, last in difflib.SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
+        part = expected[start:end]
+        if tag == "equal":
+            for pair in zip(part, actual[first:last], strict=True):
+                matches(*pair, ids)
+            lines += part
+        elif part.count("...") == 1 and last - first >= len(part) - 1:
+            at = part.index("...")
+            lines += [*actual[first : first + at], "...", *actual[last - (len(part) - 1 - at) : last]]
+        else:
+            lines += actual[first:last]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def run_in_process(words: str) -> tuple[int, str]:
@@ -231,11 +252,6 @@ class Walk:
             time.sleep(0.05)
 
 
-def _plain(printed: str) -> str:
-    lines = [line.rstrip() for line in printed.strip("\n").splitlines()]
-    return "".join(f"{line}\n" for line in lines)
-
-
 def written(page: str, steelyard: Callable[[str], tuple[int, str]] = run_in_process) -> str:
     """The page with what its commands print here and now in place of what it showed, where that differs."""
     walk = Walk(steelyard)
@@ -245,7 +261,7 @@ def written(page: str, steelyard: Callable[[str], tuple[int, str]] = run_in_proc
         os.chdir(empty)
         try:
             for step, command, shown, printed in walk.follow(page):
-                kept = shown if walk.matches(shown, printed) else _plain(printed)
+                kept = shown if walk.matches(shown, printed) else merged(shown, printed, walk.ids)
                 blank = "\n" if shown.endswith("\n\n") or (kept and not shown) else ""
                 kept = kept.rstrip("\n") + "\n" + blank if kept else kept
                 outputs[step.line] = outputs.get(step.line, "") + f"$ {command}\n{kept}"
@@ -260,7 +276,7 @@ def written(page: str, steelyard: Callable[[str], tuple[int, str]] = run_in_proc
 
     new = _BLOCK.sub(replaced, page)
     for shown, printed in walk.ids.items():
-        new = re.sub(rf"\b{shown}\b", printed, new)
+        new = re.sub(rf"\b{printed}\b", shown, new)
     for run in without_digit:
         new = re.sub(rf"\b{run}\b", f"{run[:5]}7", new)
     return new
