@@ -124,8 +124,8 @@ def test_a_redirect_names_where_it_leads():
 
 
 def test_only_what_is_sent_again_carries_a_wait():
-    assert fault_of(openai_error(503, retry_after="4")).retry_after_s == 4.0
-    assert fault_of(openai_error(401, retry_after="4")).retry_after_s is None
+    assert fault_of(openai_error(503, retry_after="4")).wait_asked_s == 4.0
+    assert fault_of(openai_error(401, retry_after="4")).wait_asked_s is None
 
 
 @pytest.mark.parametrize("body", [b"<html>please log in</html>", b'{"choices": [{"mess', b"", b"\xff", b"[" * 100_000])

@@ -262,7 +262,7 @@ def test_never_more_calls_are_in_flight_than_the_gate_allows():
 @given(st.integers(1, 5000), st.floats(0, 100), st.floats(0, 1000), st.none() | st.floats(0, 1000), st.integers())
 def test_a_back_off_keeps_its_bounds_and_what_the_endpoint_told(n, base_s, cap_s, told, seed):
     limits = Limits(Retry(base_s=base_s, cap_s=cap_s), 1, seed=seed)
-    waited = limits._back_off(n, Fault("server", "", retry_after_s=told))
+    waited = limits._back_off(n, Fault("server", "", wait_asked_s=told))
     highest = max(0.1, min(cap_s, base_s * 2.0 ** min(n - 1, 1000)))
     assert 0.1 <= waited <= max(highest, 0 if told is None else told + 0.03)
     assert told is None or waited >= told

@@ -95,7 +95,7 @@ class Limited(Scripted):
     def read(self, answer):
         count = COUNTS[answer.body] = COUNTS.get(answer.body, 0) + 1
         if count == 1:
-            raise Fault("rate_limit", "429", retry_after_s=0.0)
+            raise Fault("rate_limit", "429", wait_asked_s=0.0)
         if count == 2 and answer.body.endswith(b"0"):
             raise Fault("server", "503")
         return super().read(answer)

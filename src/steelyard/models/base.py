@@ -137,7 +137,7 @@ class Fault(Exception):
             `auth` or `unknown_model`.
         message: what went wrong, with at most 200 characters of the answer.
         retry: whether a later attempt may succeed.
-        retry_after_s: how long the endpoint told us to wait, None where it did not.
+        wait_asked_s: how long the endpoint told us to wait, by Retry-After or in another way; None where it did not.
         billed: whether the endpoint may have charged for it.
         ends_run: whether every other call to this endpoint must fail the same way.
 
@@ -156,7 +156,7 @@ class Fault(Exception):
         message: str,
         *,
         retry: bool = True,
-        retry_after_s: float | None = None,
+        wait_asked_s: float | None = None,
         billed: bool = False,
         ends_run: bool = False,
     ) -> None:
@@ -164,7 +164,7 @@ class Fault(Exception):
         self.kind = kind
         self.message = bounded(message)
         self.retry = retry
-        self.retry_after_s = retry_after_s
+        self.wait_asked_s = wait_asked_s
         self.billed = billed
         self.ends_run = ends_run
         self.refusal = ""

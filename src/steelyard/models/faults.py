@@ -165,7 +165,7 @@ def _fault_of(answer: Answer, error: ErrorBody, kind: str) -> Fault:
         kind,
         _message(answer, error),
         retry=_is_retried(kind, answer),
-        retry_after_s=wait_asked_s(answer) if kind in _RETRIED else None,
+        wait_asked_s=wait_asked_s(answer) if kind in _RETRIED else None,
         ends_run=kind in ENDING,
     )
     fault.refused = refused
@@ -205,7 +205,7 @@ def fault_in_body(error: ErrorBody, answer: Answer) -> Fault | None:
         kind,
         message,
         retry=kind in _RETRIED,
-        retry_after_s=wait_asked_s(answer) if kind in _RETRIED else None,
+        wait_asked_s=wait_asked_s(answer) if kind in _RETRIED else None,
         billed=kind == "server",
         ends_run=kind in ENDING,
     )

@@ -180,8 +180,8 @@ class Gate:
         if not self.proven:
             self._limit = max(1.0, self._limit - 1)
 
-    def reduce_concurrency(self, sent_at: float, retry_after_s: float | None) -> None:
-        """Lower the limit, once per round, after a call sent at `sent_at` was put off; close for `retry_after_s`."""
+    def reduce_concurrency(self, sent_at: float, wait_asked_s: float | None) -> None:
+        """Lower the limit, once per round, after a call sent at `sent_at` was put off; close for `wait_asked_s`."""
         now = asyncio.get_running_loop().time()
         self._eased = True
         # Calls sent before the last cut do not show that the lower limit is too high; eight of them would cut 16 to 1.
@@ -189,8 +189,8 @@ class Gate:
             # No call is in flight where another process was refused while this one had nothing to send.
             self._limit = max(self._least, min(self._limit, float(self._active) or self._limit) * _DECREASE)
             self._last_cut = now
-        if retry_after_s is not None:
-            self.close_for(retry_after_s + MARGIN_S)
+        if wait_asked_s is not None:
+            self.close_for(wait_asked_s + MARGIN_S)
 
     def close_for(self, seconds: float) -> None:
         """Keep the gate closed for at least this long."""
@@ -483,13 +483,13 @@ class Limits:
     def _heed(self, fault: Fault, gate: Gate, endpoint: str, sent_at: float) -> None:
         """Send fewer calls, and none for as long as the endpoint says, where the fault puts calls off."""
         if self._puts_off(fault):
-            gate.reduce_concurrency(sent_at, fault.retry_after_s)
-            wait_asked_s = fault.retry_after_s
+            gate.reduce_concurrency(sent_at, fault.wait_asked_s)
+            wait_asked_s = fault.wait_asked_s
             self.on_put_off(endpoint, sent_at, 0.0 if wait_asked_s is None else wait_asked_s + MARGIN_S)
 
     def _puts_off(self, fault: Fault) -> bool:
         """Whether the endpoint asks for fewer calls, with a wait that is within the time limit of a call."""
-        wait_asked_s = fault.retry_after_s
+        wait_asked_s = fault.wait_asked_s
         return fault.kind == "rate_limit" if wait_asked_s is None else wait_asked_s <= self._retry.total_s
 
     def _record_failure(self, fault: Fault, gate: Gate, progress: CallProgress, sent_at: float) -> None:
@@ -543,7 +543,7 @@ class Limits:
             progress.mismatches += 1
             return ends_run or (self.shared is not None and self.shared.came_elsewhere(progress.first, fault.likeness))
         certain = fault.ends_run and not (gate.proven and progress.sample)
-        waits_too_long = fault.retry_after_s is not None and fault.retry_after_s > self._retry.total_s
+        waits_too_long = fault.wait_asked_s is not None and fault.wait_asked_s > self._retry.total_s
         if certain or not (fault.refusal or fault.ends_run or waits_too_long):
             return certain
         gate.hold_back()
@@ -555,7 +555,7 @@ class Limits:
         bound_s = min(self._retry.cap_s, self._retry.base_s * 2.0 ** min(n - 1, _MOST_DOUBLINGS))
         # Full jitter: calls that failed together would otherwise come back together.
         back_off_s = max(_FLOOR_S, self._random.uniform(0.0, bound_s))
-        return back_off_s if fault.retry_after_s is None else max(back_off_s, fault.retry_after_s + MARGIN_S)
+        return back_off_s if fault.wait_asked_s is None else max(back_off_s, fault.wait_asked_s + MARGIN_S)
 
     def _final_message(self, fault: Fault, progress: CallProgress, *, refused: bool, unreached: bool) -> str:
         if unreached:
@@ -564,7 +564,7 @@ class Limits:
             return f"{fault.message}; {NEVER_READ}, and another sample is answered alike"
         if not fault.retry:
             return fault.message
-        attempts, wait_asked_s = len(progress.attempts), fault.retry_after_s
+        attempts, wait_asked_s = len(progress.attempts), fault.wait_asked_s
         if wait_asked_s is not None and wait_asked_s > self._retry.total_s:
             return f"{fault.message} (told to wait {wait_asked_s:g} s; retry.total_s allows {self._retry.total_s:g} s)"
         return f"{fault.message} (after {attempts} attempt{'s' if attempts > 1 else ''})"
