@@ -171,6 +171,7 @@ def _mean(values: Array) -> Array:
 
 
 def _by_formula(counts: Array, level: float) -> dict[str, Any]:
+    """For independent replies: Wilson's intervals, those of the means with the variance by the delta method."""
     right, support, read = np.diag(counts), counts.sum(axis=1), counts[:, :-1].sum(axis=0)
 
     def rates(of: Array) -> list[Interval | None]:
@@ -223,7 +224,10 @@ def _recall_gradient(p: Array) -> Array:
 
 
 def _by_bootstrap(clusters: Array, level: float, seed: int) -> dict[str, Any]:
-    """Percentile intervals over resamples of clusters; of equal clusters only their number is drawn."""
+    """By resampling clusters: percentiles for each class, and for the means Wilson's interval with their variance.
+
+    Of equal clusters only their number is drawn.
+    """
     g, k = clusters.shape[:2]
     alike, times = np.unique(clusters.reshape(g, -1), axis=0, return_counts=True)
     drawn = np.random.default_rng(seed).multinomial(g, times / g, size=_RESAMPLES)
