@@ -283,3 +283,12 @@ def test_a_limit_of_tokens_that_a_target_sets_is_renamed_and_keeps_its_value():
     run = asyncio.run(work())
     assert run.state == "finished"
     assert [body["max_completion_tokens"] for body in bodies if "max_tokens" not in body] == [50] * 6
+
+
+def test_a_limit_of_the_users_under_another_name_takes_the_place_of_the_scorers():
+    """OpenAI refuses both at once: "Setting 'max_tokens' and 'max_completion_tokens' at the same time"."""
+    limit = {"max_completion_tokens": 500}
+    of_model = Judge(OpenAICompatible("m", "http://127.0.0.1:1/v1", parameters=limit))
+    of_judge = Judge(OpenAICompatible("m", "http://127.0.0.1:1/v1"), parameters=limit)
+    assert "max_tokens" not in of_model.sent({"max_tokens": 12}) | of_judge.sent({"max_tokens": 12})
+    assert of_judge.sent({"max_tokens": 12})["max_completion_tokens"] == 500
