@@ -134,7 +134,7 @@ def test_a_hosted_eval_with_its_run_and_items_becomes_a_configuration(convert):
                     {"contains": "refund", "whole_words": False, "of": '"reason"', "name": "mentions"},
                     {"rouge_n": {"n": 2, "threshold": 0.6}, "value": "{{correct_label}}", "name": "near"},
                     {"guideline": kind, "name": "tone"},
-                    {"g_eval": "Rate it.", "threshold": 3.0, "name": "quality"},
+                    {"g_eval": "Rate it.", "threshold": 5.0, "low": 0, "high": 10, "name": "quality"},
                 ]
             }
         }
@@ -225,6 +225,10 @@ JUDGED = {"model": "m", "labels": ["a", "b"], "passing_labels": ["a"]}
             {"g_eval": "Rate (why[0] of the answer).", "threshold": 1.0},
         ),
         (
+            {"type": "score_model", "input": "Rate {{sample.output_text}}.", "pass_threshold": 5, "range": [1, 7]},
+            {"g_eval": "Rate (the answer).", "threshold": 5.0, "low": 1, "high": 7},
+        ),
+        (
             {"type": "text_similarity", "evaluation_metric": "rouge_l", "pass_threshold": 0.4, "reference": "x"},
             {"rouge_l": {"threshold": 0.4}, "value": "x"},
         ),
@@ -262,11 +266,39 @@ def test_a_criterion_is_read_whole(convert, criterion, becomes):
         ),
         ({"type": "string_check", "input": "Is {{sample.output_text}}", "reference": "x"}, "string_check of Is {{"),
         ({"type": "string_check", "input": "{{item.answer}}", "reference": "x"}, "Instead: the target replay"),
+        ({"type": "label_model", "input": "Is {{item.answer}} a?", **JUDGED}, "of items alone: .* target replay"),
+        ({"type": "label_model", "input": "Is {{sample.output_text}} a?"}, "it has no passing_labels"),
+        ({"type": "label_model", "input": [{"content": {"type": "input_image"}}], **JUDGED}, "with input_image"),
+        ({"type": "score_model", "input": "Rate it.", "name": "q", "range": [0, 1]}, "a pass_threshold of q"),
+        *(
+            ({"type": "score_model", "input": "Rate it.", "range": ends, "pass_threshold": least}, "two numbers, and")
+            for ends, least in (([0, 5, 10], 5), (["0", "10"], 5), ([5, 5], 5), ([10, 0], 5), ([0, 10], 70), (3, 2))
+        ),
     ],
 )
 def test_a_criterion_that_is_not_read_is_named(convert, criterion, note):
     _, _, notes = convert(eval__json={"testing_criteria": [criterion]}, items__jsonl=ITEMS)
     assert re.search(note.replace("{{", r"\{\{"), notes)
+
+
+def test_another_grader_is_named_and_the_first_is_sent_its_own_parameters(convert):
+    """A judge's temperature of 0 is over what its model sets, but not over the parameters of the judge."""
+    graders = [
+        {"type": "label_model", "input": "Is {{sample.output_text}} a?", **JUDGED, "sampling_params": sampling}
+        for sampling in ({"temperature": 0.7, "max_completions_tokens": 500}, {"seed": 1})
+    ]
+    new, _, notes = convert(eval__json={"testing_criteria": graders}, items__jsonl=ITEMS)
+    assert new["judge"]["parameters"] == {"temperature": 0.7, "max_completion_tokens": 500}
+    assert "parameters" not in new["judge"]["model"]["openai_compatible"]
+    assert "another grader" in notes
+
+
+def test_lists_of_the_api_are_read_and_further_runs_named(convert):
+    items = {"object": "list", "data": [{"datasource_item": one["item"]} for one in ITEMS]}
+    runs = {"object": "list", "data": [RUN, RUN | {"model": "other"}]}
+    new, rows, notes = convert(eval__json=EVAL, runs__json=runs, items__json=items)
+    assert ([*new["targets"]], rows) == (["gpt-4.1-mini"], [one["item"] for one in ITEMS])
+    assert "all runs but the first of 2" in notes
 
 
 def test_outputs_among_items_are_told_apart(convert):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from steelyard.building.nodes import Node, from_plain, plain
@@ -30,6 +30,8 @@ _OPERATIONS: Final = {"eq": "equals", "ne": "not-equals", "like": "contains", "i
 _MEASURES: Final = {"cosine": "similar", **{f"rouge_{n}": "rouge-n" for n in "12345l"}}
 _INSTEAD: Final = {
     "fuzzy_match": "levenshtein, with most_share",
+    "score_model": "g_eval; its range is two numbers, and pass_threshold is within it",
+    "label_model": "guideline; it has no passing_labels",
     "multi": "its graders, each as a scorer, with all_of or any_of",
     "sample.output_tools": "tool_calls",
     "item.": "the target replay, for outputs that stand in a column",
@@ -44,6 +46,8 @@ _CLASSES: Final = {
 }
 _GRADED: Final = {"fact": "correctness", "closedqa": {"guideline": "{{criteria}}"}}
 DEFAULT_MODEL: Final = "gpt-5"
+_MOST: Final = 100
+"""The widest range that a judge is asked to choose a whole number from."""
 
 
 def is_hosted(root: Node) -> bool:
@@ -63,9 +67,10 @@ def convert_hosted(root: Node, others: Sequence[Node], foreign: ForeignFiles) ->
         ConfigError: there are no items, or a part is malformed.
     """
     notes = Notes()
-    runs = [run for node in (root, *others) if isinstance(run := plain(node), Mapping) and "data_source" in run]
-    source = runs[0]["data_source"] if runs and isinstance(runs[0]["data_source"], Mapping) else {}
-    lists = [element for node in others if isinstance(node.value, tuple) for element in plain(node)]
+    parts = [plain(root), *(part for node in others for part in _parts(plain(node)))]
+    runs = [part for part in parts if isinstance(part, Mapping) and isinstance(part.get("data_source"), Mapping)]
+    source = runs[0]["data_source"] if runs else {}
+    lists = [part for part in parts[1:] if part not in runs]
     content = source.get("source", {}).get("content", []) if isinstance(source.get("source"), Mapping) else []
     items = [_item(node) for node in (lists or content)]
     if not items:
@@ -75,15 +80,11 @@ def convert_hosted(root: Node, others: Sequence[Node], foreign: ForeignFiles) ->
         )
     if any(isinstance(node, Mapping) and node.get("sample") for node in (lists or content)):
         notes.add("the items' outputs; stored outputs are read by the target replay", root)
-    if not runs:
-        notes.add(f"the prompt and the model, which are in a run: convert EVAL RUN ITEMS; here {DEFAULT_MODEL}", root)
-    elif not source.get("input_messages"):
-        notes.add("the prompt, which the run has not, as its outputs exist already. Instead: the target replay", root)
-    for kind in sorted(_kinds_left_out(source.get("input_messages"))):
-        notes.add(f"{kind} in the messages of the run", root)
-    criteria = plain(root).get("testing_criteria") or []
-    assertions = [_assertion(node) for node in criteria if isinstance(node, Mapping)]
-    graders = [node["model"] for node in criteria if isinstance(node, Mapping) and "model" in node]
+    given = plain(root).get("testing_criteria") or []
+    criteria = [criterion for criterion in given if isinstance(criterion, Mapping)] if isinstance(given, list) else []
+    for note in (*_notes_on_runs(runs), *_notes_on_thresholds(criteria)):
+        notes.add(note, root)
+    assertions = [_assertion(criterion) for criterion in criteria]
     prompt, messages = _prompt(source, items[0])
     if messages:  # a list as it stands in an item is a text in a cell
         items = [{**item, messages: json.dumps(item.get(messages), ensure_ascii=False)} for item in items]
@@ -91,7 +92,7 @@ def convert_hosted(root: Node, others: Sequence[Node], foreign: ForeignFiles) ->
         "description": str(plain(root).get("name") or ""),
         "prompts": [prompt],
         "providers": [_provider(str(source.get("model") or DEFAULT_MODEL), source.get("sampling_params"))],
-        "defaultTest": {"assert": assertions, **({"options": {"provider": _provider(graders[0])}} if graders else {})},
+        "defaultTest": {"assert": assertions},
         "tests": [{"vars": item} for item in items],
     }
     converted = convert_promptfoo(from_plain(shape, root.source.file), foreign, literal=True)
@@ -107,6 +108,32 @@ def _provider(model: str, sampling: Any = None) -> dict[str, Any]:
         "id": f"openai:chat:{model}",
         "config": {names.get(key, key): value for key, value in given.items() if value is not None},
     }
+
+
+def _notes_on_runs(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What the first run lacks, or has and is not taken over, and that there are others."""
+    if not runs:
+        yield f"the prompt and the model, which are in a run: convert EVAL RUN ITEMS; here {DEFAULT_MODEL}"
+        return
+    if len(runs) > 1:
+        yield f"all runs but the first of {len(runs)}; convert each to compare them"
+    messages = runs[0]["data_source"].get("input_messages")
+    if not messages:
+        yield "the prompt, which the run has not, as its outputs exist already. Instead: the target replay"
+    for kind in sorted(_kinds_left_out(messages)):
+        yield f"{kind} in the messages of the run"
+
+
+def _notes_on_thresholds(criteria: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for criterion in criteria:
+        if criterion.get("type") in {"score_model", "text_similarity"} and criterion.get("pass_threshold") is None:
+            yield f"a pass_threshold of {criterion.get('name')}, which has none; choose the threshold here"
+
+
+def _parts(content: Any) -> list[Any]:
+    """The lines of a file, or what a list of the API holds; a file of one run is that run."""
+    inner = content.get("data") if isinstance(content, Mapping) and content.get("object") == "list" else content
+    return inner if isinstance(inner, list) else [inner]
 
 
 def _item(line: Any) -> dict[str, Any]:
@@ -151,7 +178,7 @@ def _kinds_left_out(part: Any) -> set[str]:
 
 def _assertion(criterion: Mapping[str, Any]) -> dict[str, Any]:
     """A testing criterion as an assertion; what has none keeps its type, and is named as not converted."""
-    kind, name = str(criterion.get("type")), {"metric": str(criterion.get("name") or "")}
+    kind, name = str(criterion.get("type")), {"metric": " ".join(str(criterion.get("name") or "").split())}
     if kind in {"string_check", "text_similarity"}:
         given, reference = str(criterion.get("input", "")), str(criterion.get("reference", ""))
         if "sample." in reference and criterion.get("operation", "eq") in {"eq", "ne"}:
@@ -170,30 +197,49 @@ def _assertion(criterion: Mapping[str, Any]) -> dict[str, Any]:
         nearby = {"instead": _INSTEAD[measure]} if measure in _INSTEAD else {}
         value = _ITEM.sub("{{", reference)
         return {"type": type_, "value": value, **threshold, **transform, **size, **nearby, **name}
-    return {**(_judged(kind, criterion) or {"type": kind, "value": ""}), **name}
+    left = {"type": kind, "value": "", **({"instead": _INSTEAD[kind]} if kind in _INSTEAD else {})}
+    return {**(_judged(kind, criterion) or left), **name}
 
 
 def _judged(kind: str, criterion: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A criterion that asks a model; None for other kinds."""
-    if kind not in {"label_model", "score_model"}:
-        return {"type": kind, "instead": _INSTEAD[kind]} if kind in _INSTEAD else None
-    turns = criterion.get("input") or []
+    """A criterion that asks a model; None for other kinds, and where the part that decides is missing or malformed."""
+    turns, decides = criterion.get("input") or [], _decides(kind, criterion)
+    if decides is None:
+        return None
+    if media := sorted(_kinds_left_out(turns)):
+        return {"type": f"{kind} with {media[0]}"}
+    if _ITEM.search(str(turns)) and not _SAMPLE.search(str(turns)):
+        return {"type": f"{kind} of items alone", "instead": _INSTEAD["item."]}
     parts = turns if isinstance(turns, list) else [turns]
     words = "\n".join(_text(part.get("content") if isinstance(part, Mapping) else part) for part in parts)
     words = _OUTPUT.sub("(the answer)", words).strip()
     words = _OUTPUT_JSON.sub(lambda part: f"({part[1].removeprefix('.')} of the answer)", words)
     if (unread := _SAMPLE.search(words)) is not None:
         return {"type": f"{kind} with {unread[0]}"}
-    if kind == "label_model":
-        passing = ", ".join(map(str, criterion.get("passing_labels", [])))
-        return {
-            "type": "llm-rubric",
-            "value": f"By these instructions the answer gets a label of: {passing}.\n{words}",
-        }
-    low, high = criterion.get("range") or (0, 1)
-    least = criterion.get("pass_threshold")
-    reached = float(high if least is None else least) - low
-    return {"type": "g-eval", "value": words, "threshold": reached / ((high - low) or 1)}
+    provider = _provider(str(criterion.get("model") or DEFAULT_MODEL), criterion.get("sampling_params"))
+    return {**decides, "value": f"{decides.get('value', '')}{words}", "provider": provider}
+
+
+def _decides(kind: str, criterion: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The assertion without its instructions: the labels that pass, or scale and threshold."""
+    if kind == "score_model":
+        return {"type": "g-eval", **scale} if (scale := _scale(criterion)) else None
+    labels = criterion.get("passing_labels")
+    if kind != "label_model" or not isinstance(labels, list) or not labels:
+        return None
+    passing = ", ".join(map(str, labels))
+    return {"type": "llm-rubric", "value": f"By these instructions the answer gets a label of: {passing}.\n"}
+
+
+def _scale(criterion: Mapping[str, Any]) -> dict[str, Any]:
+    """The threshold as a share of the range, with a range that has whole numbers; {} if malformed."""
+    ends, least = criterion.get("range") or [0, 1], criterion.get("pass_threshold")
+    match [*ends, least] if isinstance(ends, list) else []:
+        case [int() | float() as low, int() | float() as high, int() | float() | None as least] if low < high:
+            least = high if least is None else least
+            whole = {"range": [int(low), int(high)]} if {low % 1, high % 1} == {0} and 1 < high - low <= _MOST else {}
+            return {"threshold": (least - low) / (high - low), **whole} if low <= least <= high else {}
+    return {}
 
 
 def is_registry(root: Node) -> bool:

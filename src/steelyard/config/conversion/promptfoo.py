@@ -83,7 +83,9 @@ _RESERVED: Final = frozenset(
     )
 )
 """Headers with a meaning of their own: a variable that a prompt shows takes another name in the dataset."""
-_ASSERTION: Final = frozenset(("type", "value", "threshold", "weight", "metric", "transform", "assert", "n", "instead"))
+_ASSERTION: Final = frozenset(
+    ("type", "value", "threshold", "weight", "metric", "transform", "assert", "n", "range", "instead")
+)
 _BY_ROW: Final = frozenset(("javascript", "word-count", "regex"))
 """Assertions whose value is read, so that a placeholder cannot stay in it."""
 _ANSWERED: Final = {"length": {"min": 1}, "name": "answered"}
@@ -429,10 +431,11 @@ class _Conversion:
             self.notes.add("rubricPrompt. Instead: a template of the judge", self.root)
         if grader is None or grader.kind == "http":
             self.notes.add(f"the tool's own choice of a grader; here {DEFAULT_JUDGE}", self.root)
-            model: Any = {"openai_compatible": {"name": DEFAULT_JUDGE, "api_key": "${OPENAI_API_KEY}"}}
-        else:
-            model = {grader.kind: dict(grader.keys)}
-        return {"judge": {"model": model}}
+            model = {"openai_compatible": {"name": DEFAULT_JUDGE, "api_key": "${OPENAI_API_KEY}"}}
+            return {"judge": {"model": model}}
+        keys = dict(grader.keys)
+        parameters = keys.pop("parameters", None)  # the judge's: what judges send of themselves is over the model's
+        return {"judge": {"model": {grader.kind: keys}, **({"parameters": parameters} if parameters else {})}}
 
 
 def _escaped(value: Any) -> Any:

@@ -349,12 +349,21 @@ def _by_table(rule: Mapping[str, Any], given: Mapping[str, Any], value: Any, at:
             )
         value = value.get(keys[0], value) if len(keys) == 1 else value
     scorer = _fill(rule["scorer"], value, threshold)
-    if "n" in given and "rouge_n" in scorer:  # as evals of OpenAI have it: 1 to 5, or l
-        options, others = scorer["rouge_n"], {key: part for key, part in scorer.items() if key != "rouge_n"}
-        if given["n"] == "l":
-            return {"rouge_l": {"threshold": options["threshold"]}, **others}
-        options["n"] = given["n"]
-    return scorer
+    return _as_openai(scorer, given, threshold)
+
+
+def _as_openai(scorer: Any, given: Mapping[str, Any], threshold: Any) -> Any:
+    """A scorer with what evals of OpenAI set and promptfoo cannot: ROUGE of 1 to 5 words or l, a range of ratings."""
+    match given:
+        case {"n": size} if "rouge_n" in scorer:
+            options, others = scorer["rouge_n"], {key: part for key, part in scorer.items() if key != "rouge_n"}
+            if size == "l":
+                return {"rouge_l": {"threshold": options["threshold"]}, **others}
+            return {"rouge_n": {**options, "n": size}, **others}
+        case {"range": [int(low), int(high)]} if "g_eval" in scorer:
+            return {**scorer, "low": low, "high": high, "threshold": round(low + (high - low) * threshold, 4)}
+        case _:
+            return scorer
 
 
 def _with_formats(schema: Any) -> Any:
