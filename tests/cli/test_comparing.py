@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from steelyard import Options, Prompt, Sample, Store, Suite, compare, evaluate_suite
@@ -94,10 +96,16 @@ def test_regressions_of_runs_with_other_ids_are_listed(steelyard, answered):
 
 def test_what_cannot_be_told_exits_with_0_and_says_what_could_have_been_shown(steelyard, answered):
     answered({"old": 10, "new": 12})
-    assert "? Not decided: +7 points (95 % CI " in steelyard("compare", "old", "new", code=0).out
+    short = steelyard("compare", "old", "new", code=0).out
+    assert "? Not decided: +7 points (95 % CI " in short
+    assert re.search(
+        r"^  30 samples find \d\d points in 80 % of cases; 7 points need about \d+\.$", short, re.MULTILINE
+    )
     out = " ".join(steelyard("compare", "old", "new", "--full", code=0).out.split())
     assert "No clear difference" in out
     assert "are found reliably" in out
+    answered({"third": 11})
+    assert "in 80 % of cases" not in steelyard("compare", "old", "new", "third", code=0).out
 
 
 def test_twelve_runs_and_five_scores_fit_80_columns_with_a_line_each(steelyard, answered):

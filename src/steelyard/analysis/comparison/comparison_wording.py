@@ -212,18 +212,18 @@ def _finds(difference: PairedDifference, unit: str) -> str:
         f" With {count_text(difference.n, 'sample')}, only differences of about {detectable}{unit} are found reliably "
         "(in 80 % of cases)."
     )
-    if (
-        not difference.needed
-        or difference.needed <= difference.n
-        or not float(figure_text(difference.difference or 0.0, share=difference.unit))
-    ):
+    if not (needed := needed_text(difference)):
         return shown
     seen = figure_text(abs(difference.difference or 0.0), share=difference.unit)
-    return f"{shown} To settle {seen}{unit}: {_needed(difference.needed)} samples."
+    return f"{shown} To settle {seen}{unit}: {needed} samples."
 
 
-def _needed(pairs: int) -> str:
-    return about_text(pairs) if pairs < _COUNTLESS else f"more than {_COUNTLESS:,}"
+def needed_text(difference: PairedDifference) -> str:
+    """How many samples would settle the difference that was seen; "" where it is 0 or has so many already."""
+    needed, seen = difference.needed, figure_text(difference.difference or 0.0, share=difference.unit)
+    if not needed or needed <= difference.n or not float(seen):
+        return ""
+    return about_text(needed) if needed < _COUNTLESS else f"more than {_COUNTLESS:,}"
 
 
 def _share(difference: PairedDifference, side: str) -> str:

@@ -9,7 +9,8 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison
+from steelyard.analysis.comparison.comparison_values import Comparison, PairComparison, PairedDifference
+from steelyard.analysis.comparison.comparison_wording import needed_text
 from steelyard.analysis.comparison.differences import all_pairs_note
 from steelyard.analysis.comparison.settings import without_digests
 from steelyard.analysis.judging_manifest import is_judging
@@ -205,7 +206,7 @@ def _labelled(label: str, text: str, width: int) -> Iterator[str]:
 
 
 def _verdict(pair: PairComparison, named: str, *, other: str) -> Iterator[Sentence]:
-    """The verdict on one difference; what the replies without a verdict leave open is a line of its own."""
+    """The verdict on one difference; in a line below what leaves it open, or of a single pair what could be found."""
     difference, missing = pair.headline, pair.headline.missing
     mark, tone = _MARKS.get(pair.verdict, _UNDECIDED)
     if difference.difference is None or difference.stopped is not None:
@@ -226,6 +227,17 @@ def _verdict(pair: PairComparison, named: str, *, other: str) -> Iterator[Senten
         bounds = _limits(missing.bounds, difference.unit, difference.n, sign=True)
         limits = f" from {bounds}{' points' if difference.unit else ''}" if bounds else ""
         yield Sentence(f"  {missing.n:,} {unreadable} could move it to anything{limits}.")
+    if pair.verdict == "no_evidence" and not named and difference.detectable is not None:
+        yield Sentence(f"  {_could_be_found(difference, difference.detectable)}")
+
+
+def _could_be_found(difference: PairedDifference, detectable: float) -> str:
+    """What a set like this finds, and how large a set the difference that was seen needs, in one line."""
+    points = " points" if difference.unit else ""
+    found = f"{_figure(detectable, difference.unit, difference.n)}{points}"
+    seen = f"{_figure(abs(difference.difference or 0.0), difference.unit, difference.n)}{points}"
+    needs = f"; {seen} need {needed}" if (needed := needed_text(difference)) else ""
+    return f"{count_text(difference.n, 'sample')} find {found} in 80 % of cases{needs}."
 
 
 def _cut_inputs(content: ReportContent) -> Iterator[Sentence]:
