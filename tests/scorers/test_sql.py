@@ -375,6 +375,12 @@ def test_the_manifest_changes_with_the_databases(folder):
     assert SqlResult().manifest() == {}
 
 
+def test_a_folder_is_the_same_however_its_path_is_written(folder, monkeypatch):
+    """`resume` knows the whole path of what a configuration calls `.`."""
+    monkeypatch.chdir(folder)
+    assert SqlResult(databases=".").manifest() == SqlResult(databases=folder).manifest()
+
+
 OLDEST = "SELECT name FROM staff ORDER BY age DESC LIMIT 1"
 TIED = f"SELECT name FROM staff WHERE age = (SELECT age FROM staff WHERE name = ({OLDEST}))"
 INNER_TIE = "SELECT upper(name) FROM (SELECT name FROM staff ORDER BY age DESC LIMIT 1)"

@@ -408,7 +408,8 @@ def databases_manifest(source: DatabaseSource | None) -> dict[str, Any]:
     if source is None or isinstance(source, Mapping) or is_address(source):
         return {}
     folder = Path(source)
-    return {"databases": {"folder": folder.name, "digest": digest_of_databases(folder)}}
+    # `.` has no name, and a run resumed from elsewhere knows the whole path.
+    return {"databases": {"folder": folder.resolve().name, "digest": digest_of_databases(folder)}}
 
 
 def digest_of_databases(folder: Path) -> str:
