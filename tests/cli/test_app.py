@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from steelyard.cli.app import build_app
+from steelyard.cli.app import build_app, run_app
 from steelyard.store import Store
 
 HEAVY = ("aiohttp", "numpy", "pydantic", "jinja2", "rich", "ruamel", "asyncio.base_events")
@@ -114,3 +114,29 @@ def test_a_list_of_commands_is_made_without_importing_them():
         name: command.get_short_help_str(60) for name, command in whole.commands.items()
     }
     assert [name for name, command in listed.commands.items() if command.params] == []
+
+
+def test_an_interruption_while_modules_are_imported_shows_no_traceback():
+    script = (
+        "import sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'steelyard.cli.app':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "from steelyard.cli import main\nmain()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
+def test_an_interruption_that_python_wraps_is_no_defect(monkeypatch, capsys):
+    """Python 3.11 raises RuntimeError from what comes while a class is made, as commands import their modules late."""
+
+    def interrupted(*_, **__):
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    monkeypatch.setattr("steelyard.cli.app.build_app", interrupted)
+    with pytest.raises(SystemExit) as left:
+        run_app(["runs"])
+    assert (left.value.code, capsys.readouterr().err) == (130, "interrupted\n")

@@ -7,11 +7,14 @@ def main() -> None:
     """Run the `steelyard` command: the entry point of the installed script."""
     import atexit
     import gc
+    import sys
 
     # Importing modules creates many objects and almost no garbage, so the collector may run less often; at exit a last
     # collection over all modules would free nothing that the end of the process does not.
     gc.set_threshold(20_000, 20, 20)
     atexit.register(gc.freeze)
-    from steelyard.cli.app import run_app
-
+    try:
+        from steelyard.cli.app import run_app
+    except KeyboardInterrupt:  # the imports take a moment, and Ctrl-C within it is no defect
+        sys.exit(130)
     run_app()

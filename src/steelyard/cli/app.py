@@ -151,16 +151,22 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
     except typer.Exit as stop:
         code = stop.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        code = INTERRUPTED
-        with while_read():
-            print("interrupted", file=sys.stderr)  # noqa: T201  # the last line of a command that was stopped
+        code = _interrupted()
     except Exception as error:  # noqa: BLE001  # the last line of the command line; a traceback with --debug alone
+        if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps one that comes while a class is made
+            sys.exit(_interrupted())
         # A usage error has a method `show`; it is recognised by that because its class differs between typer versions.
         show = getattr(error, "show", None) if hasattr(error, "exit_code") else None
         code = USER_MISTAKE if show or isinstance(error, ConfigError | DataError) else BROKEN
         with while_read():
             (show or functools.partial(_explain, error, debug=debug))()
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _interrupted() -> int:
+    with while_read():
+        print("interrupted", file=sys.stderr)  # noqa: T201  # the last line of a command that was stopped
+    return INTERRUPTED
 
 
 def _line_to_complete() -> list[str]:
