@@ -93,7 +93,8 @@ def test_a_sample_gives_options_with_letters_and_contexts_with_blank_lines():
     ("given", "question"),
     [
         ([{"role": "user", "content": "one"}, {"role": "user", "content": [{"type": "text", "text": "two"}]}], "two"),
-        ([{"role": "system", "content": "be brief"}], ""),
+        ([{"role": "system", "content": "be brief"}], "be brief"),
+        ([{"role": "assistant", "content": "Hello."}], ""),
         ({"q": "易"}, '{"q":"易"}'),
         (["a", "b"], '["a","b"]'),
     ],

@@ -142,13 +142,19 @@ def turns_of(messages: Sequence[Message]) -> list[MessageTurn]:
 def without_system(turns: Sequence[MessageTurn]) -> tuple[str, list[MessageTurn]]:
     """The instructions before the first turn, joined by blank lines, and the other turns.
 
+    Where there is no turn, the last of the instructions is the user's: the provider takes no call without one.
+
     Raises:
         ConfigError: instructions after a turn, for which the provider has no place.
     """
     first = next((at for at, turn in enumerate(turns) if turn.role != "system"), len(turns))
     if any(turn.role == "system" for turn in turns[first:]):
         raise ConfigError("a system message stands after other messages, where this provider takes none: put it first")
-    return "\n\n".join(turn.text for turn in turns[:first] if turn.text), list(turns[first:])
+    others = list(turns[first:])
+    if turns and not others:
+        first -= 1
+        others = [turns[first]._replace(role="user")]
+    return "\n\n".join(turn.text for turn in turns[:first] if turn.text), others
 
 
 def tools_of(tools: Any) -> tuple[list[OfferedTool], list[Any]]:

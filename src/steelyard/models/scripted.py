@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from steelyard.models.base import Answer, Fault, Request, Wire, as_messages
 from steelyard.plain_json import digest_of
-from steelyard.prompts.conversation import content_text, last_user_turn
+from steelyard.prompts.conversation import content_text, question_turn
 from steelyard.types import Message, Reply, Usage, estimate_tokens
 
 
@@ -52,7 +52,7 @@ class Scripted:
         if self.function:
             text = self.function(turns)
         else:
-            last_user = last_user_turn(turns)
+            last_user = question_turn(turns)
             text = self._look_up("" if last_user is None else content_text(turns[last_user].get("content")))
         if not isinstance(text, str):
             raise TypeError(f"a scripted reply is a text, not {text!r:.80}")

@@ -105,25 +105,34 @@ def _read(text: str) -> Any:
 def flaw_in(messages: Sequence[Message]) -> str:
     """The reason why messages have no question; "" if they have one.
 
-    >>> flaw_in([{"role": "system", "content": "Be brief."}])
+    >>> flaw_in([{"role": "assistant", "content": "Hello."}])
     'there is no message of the user'
     """
-    last = last_user_turn(messages)
+    last = question_turn(messages)
     if last is None:
         return "there is no message of the user"
-    return "" if shown_content(messages[last].get("content")).strip() else "the last message of the user is blank"
+    if shown_content(messages[last].get("content")).strip():
+        return ""
+    return f"the last message {'of the user ' if messages[last]['role'].lower() in _HUMAN else ''}is blank"
 
 
-def last_user_turn(messages: Sequence[Message]) -> int | None:
-    """The position of the user's last message; None if there is none."""
-    for index in range(len(messages) - 1, -1, -1):
-        if messages[index]["role"].lower() in _HUMAN:
-            return index
-    return None
+def question_turn(messages: Sequence[Message]) -> int | None:
+    """The position of the user's last message, of instructions alone that of the last one; None if there is neither.
+
+    Many datasets of OpenAI's Evals ask in a system message.
+
+    >>> question_turn([{"role": "system", "content": "Play chess."}, {"role": "system", "content": "1. e4"}])
+    1
+    """
+    roles = [message["role"].lower() for message in messages]
+    users = [index for index, role in enumerate(roles) if role in _HUMAN]
+    if users:
+        return users[-1]
+    return len(roles) - 1 if roles and _INSTRUCTS.issuperset(roles) else None
 
 
 def question_of(value: Any) -> str:
-    """The question in a sample's input; for a conversation, the text of the user's last message.
+    """The question in a sample's input; for a conversation, the text of the message that `question_turn` finds.
 
     >>> question_of([{"role": "user", "content": "first"}, {"role": "assistant", "content": "and?"}])
     'first'
@@ -131,7 +140,7 @@ def question_of(value: Any) -> str:
     if isinstance(value, str):
         return value
     if is_messages(value):
-        last = last_user_turn(value)
+        last = question_turn(value)
         return "" if last is None else content_text(value[last].get("content"))
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
@@ -199,7 +208,8 @@ def search_text(value: Any) -> str:
     """
     if not is_messages(value):
         return transcript_of(value)
-    texts = ("".join(_texts(turn.get("content"))) for turn in value if turn["role"].lower() not in _INSTRUCTS)
+    said = [turn for turn in value if turn["role"].lower() not in _INSTRUCTS]
+    texts = ("".join(_texts(turn.get("content"))) for turn in said or value[-1:])
     return "\n".join(text for text in texts if text)
 
 
@@ -211,7 +221,7 @@ def asked_with(value: Sequence[Message], text: str) -> list[Message]:
     >>> asked_with([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}], "Q: Why?")
     [{'role': 'system', 'content': 'Be brief.'}, {'role': 'user', 'content': 'Q: Why?'}]
     """
-    last = last_user_turn(value)
+    last = question_turn(value)
     if last is None:
         return [*value, {"role": "user", "content": text}]
     content = value[last].get("content")

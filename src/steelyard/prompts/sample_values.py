@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
-from steelyard.prompts.conversation import is_messages, last_user_turn, question_of, transcript_of
+from steelyard.prompts.conversation import is_messages, question_turn, question_of, transcript_of
 from steelyard.prompts.language import Language, language_of
 from steelyard.prompts.template import bare, check_names, placeholders
 from steelyard.replies.answer_key import alternatives
@@ -37,7 +37,7 @@ def with_passage(sample: Sample, passage: str) -> Sample:
     value = sample.input
     if is_messages(value):
         messages: list[Message] = list(value)
-        last = last_user_turn(messages)
+        last = question_turn(messages)
         if last is not None:
             messages[last] = {**messages[last], "content": _above(passage, messages[last].get("content"))}
         value = messages

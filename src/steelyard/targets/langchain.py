@@ -17,7 +17,7 @@ from steelyard.prompts.agent_messages import (
     tokens_in,
     tool_call,
 )
-from steelyard.prompts.conversation import content_text, is_messages, last_user_turn, question_of, transcript_of
+from steelyard.prompts.conversation import content_text, is_messages, question_turn, question_of, transcript_of
 from steelyard.prompts.message_parts import shown_content
 from steelyard.targets.adapters import check_there, name_of, page_of, passages_in, resolve, source
 from steelyard.types import Output, Sample
@@ -156,7 +156,7 @@ class LangChainRunnable:
         """Return the input of the runnable for a sample."""
         value = sample.input
         if self.history_key:
-            last = last_user_turn(value) if is_messages(value) else None
+            last = question_turn(value) if is_messages(value) else None
             before = [] if last is None else [*value[:last], *value[last + 1 :]]
             question = question_of(value) if last is None else shown_content(value[last].get("content"))
             return {self.input_key or "input": question, self.history_key: before}

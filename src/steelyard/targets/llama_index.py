@@ -23,7 +23,7 @@ from typing import Any, Final, Protocol
 
 from steelyard.errors import TargetError
 from steelyard.prompts.agent_messages import agent_metadata, plain_message, tokens_in
-from steelyard.prompts.conversation import is_messages, last_user_turn, question_of, transcript_of
+from steelyard.prompts.conversation import is_messages, question_turn, question_of, transcript_of
 from steelyard.prompts.message_parts import has_other_parts, is_text_part
 from steelyard.targets.adapters import check_there, name_of, page_of, passages_in, resolve, source
 from steelyard.types import Message, Output, Sample
@@ -206,7 +206,7 @@ def _agent_arguments(value: Any) -> dict[str, Any]:
     if not is_messages(value):
         return {"user_msg": question_of(value)}
     messages = [_chat_message(message) for message in value]
-    if last_user_turn(value) != len(value) - 1:
+    if question_turn(value) != len(value) - 1:
         return {"chat_history": messages}
     question = messages[-1] if has_other_parts(value[-1].get("content")) else question_of(value)
     return {"user_msg": question, **({"chat_history": messages[:-1]} if messages[1:] else {})}
@@ -259,7 +259,7 @@ def _block(part: Any, types: Any) -> Any:
 
 def _turns(value: Any) -> tuple[str, list[Any]]:
     """What a chat engine is given: the last question, and the turns before it, which replace what it remembers."""
-    last = last_user_turn(value) if is_messages(value) else None
+    last = question_turn(value) if is_messages(value) else None
     if last is None or last != len(value) - 1:
         return transcript_of(value), []
     return question_of(value), [_chat_message(message) for message in value[:-1]]

@@ -477,6 +477,8 @@ def expected_in(cell: Any) -> Any:
     ('Rome', ['Rome', 'Roma'], {'city': 'Rome'}, None)
     >>> expected_in(True), expected_in([1, 2]), expected_in([{"role": "assistant", "content": "Rome"}])
     ('true', ['1', '2'], 'Rome')
+    >>> expected_in("[42]"), expected_in("[[1, 2], [3]]")  # how the answer is to be written, not several answers
+    ('[42]', '[[1, 2], [3]]')
     >>> expected_in({"text": ["Rome", "Roma"], "answer_start": [5, 80]})
     ['Rome', 'Roma']
     """
@@ -488,7 +490,8 @@ def expected_in(cell: Any) -> Any:
         return expected_in(cell["text"])
     if isinstance(cell, str):
         value = list_in(cell) if cell.lstrip().startswith("[") else object_in(cell)
-        return cell.strip() if value is None else expected_in(value)
+        is_several = not isinstance(value, list) or is_messages(value) or any(isinstance(part, str) for part in value)
+        return cell.strip() if value is None or not is_several else expected_in(value)
     if isinstance(cell, list) and not any(isinstance(part, list | dict) or part is None for part in cell):
         return [_scalar(part) for part in cell]
     return cell if isinstance(cell, list | dict) else _scalar(cell)
