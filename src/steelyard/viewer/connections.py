@@ -14,6 +14,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Final
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from steelyard.posix import resource
@@ -92,6 +93,15 @@ class LimitedConnection(H11Protocol):
         """Read a part of a request."""
         super().data_received(data)
         self._await_request()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP; h11 takes no second answer, neither from here nor from who makes one for its head."""
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
