@@ -24,7 +24,7 @@ WAIT_S = 30
 
 
 async def answer(scope, receive, send):
-    """Answers /hold once it is let go, /large with 16 MB in two parts, all else at once; bodies are read but for /early."""
+    """Answers /hold once let go, /large with 16 MB in two parts, all else at once; bodies are read but for /early."""
     while scope["path"] != "/early" and (await receive()).get("more_body"):
         pass
     if scope["path"] == "/hold":
