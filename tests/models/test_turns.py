@@ -52,6 +52,8 @@ def test_a_result_has_the_name_of_the_tool_that_it_is_of():
 def test_instructions_come_first_and_a_later_one_is_refused():
     messages = [{"role": "developer", "content": "a"}, {"role": "system", "content": "b"}]
     assert without_system(turns_of([*messages, {"role": "user", "content": "q"}]))[0] == "a\n\nb"
+    system, turns = without_system(turns_of(messages))
+    assert (system, [(turn.role, turn.text) for turn in turns]) == ("a", [("user", "b")])
     with pytest.raises(ConfigError, match="put it first"):
         without_system(turns_of([{"role": "user", "content": "q"}, *messages]))
 

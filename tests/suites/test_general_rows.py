@@ -8,6 +8,7 @@ import pytest
 
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, DataError
+from steelyard.prompts.conversation import question_of
 from steelyard.suites.general.rows import load_general
 
 
@@ -128,6 +129,21 @@ def test_a_single_column_under_its_header_is_the_input(read):
 def test_expected_outputs_keep_their_structure_and_scalars_are_texts(read, expected, reference):
     rows = read([{"text": "t", "expected": expected}, {"text": "u", "expected": "x"}], name="r.jsonl")
     assert rows.data.samples[0].reference == reference
+
+
+@pytest.mark.parametrize("written", ["[42]", "[0.9130]", "[[5.96, -1.04], [11.63, -6.76]]", '[{"op": "remove"}]'])
+def test_a_text_in_brackets_is_how_the_answer_is_to_be_written(read, written):
+    as_json = read([{"input": "Sum?", "ideal": written}], name="r.jsonl")
+    as_cell = read(f'input,ideal\nSum?,"{written.replace(chr(34), 2 * chr(34))}"\n')
+    assert [rows.data.samples[0].reference for rows in (as_json, as_cell)] == [written, written]
+
+
+def test_instructions_alone_ask_as_in_datasets_of_openai_evals(read):
+    messages = [{"role": "system", "content": "You know ships."}, {"role": "system", "content": "Which sank?"}]
+    (sample,) = read([{"input": messages, "ideal": "Vasa"}], name="r.jsonl").data.samples
+    assert (sample.input, question_of(sample.input)) == (messages, "Which sank?")
+    with pytest.raises(DataError, match="line 1 key input: the last message is blank"):
+        read([{"input": [{"role": "system", "content": " "}], "ideal": "Vasa"}], name="r.jsonl")
 
 
 def test_inputs_are_texts_messages_or_any_json(read):
