@@ -85,6 +85,14 @@ def test_sectors_that_form_a_loop_are_refused(tmp_path):
         read_workbook(path)
 
 
+def test_an_old_workbook_whose_records_lead_beyond_their_end_is_refused(tmp_path):
+    """The rows after the damage were missing without a word."""
+    rows = [label(row, 0, f"Question {row}") for row in range(20)]
+    path = old_workbook(tmp_path / "a.xls", [*rows[:10], b"\xff\x0f\xea\x03", *rows[10:]])  # ends in the padding
+    with pytest.raises(DataError, match="do not come to an end"):
+        read_workbook(path)
+
+
 @pytest.mark.parametrize("size", [600, 1100, 2000, 4000])
 def test_a_truncated_old_workbook_is_refused(tmp_path, size):
     path = old_workbook(tmp_path / "a.xls", [label(0, 0, "x")])

@@ -136,13 +136,18 @@ def _pictures(cells: SheetCells, stream: bytes, offset: int) -> None:
 
 
 def records_of(stream: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
-    """Kind and body of the records from an offset to the end of their part."""
+    """Kind and body of the records from an offset to the end of their part.
+
+    Raises:
+        ValueError: the part has no end, as where damage leads beyond it; what was read is not all of it.
+    """
     while offset + 4 <= len(stream):
         kind, size = struct.unpack_from("<HH", stream, offset)
         if kind == _END:
             return
         yield kind, stream[offset + 4 : offset + 4 + size]
         offset += 4 + size
+    raise ValueError("its records do not come to an end")
 
 
 @dataclass(frozen=True, slots=True)
