@@ -13,11 +13,12 @@ option can tell, such as two that exclude each other, a class says in a method `
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-from steelyard.errors import ConfigError, did_you_mean, expect_number
+from steelyard.errors import ConfigError, did_you_mean, expect_number, limit_text
 
 Constraint = Callable[[str, Any], None]
 _SHOWN: Final = 80
@@ -42,7 +43,7 @@ def check_options(value: Any, *, within: str = "", but: Collection[str] = ()) ->
     >>> check_options(Chunks(9))
     Traceback (most recent call last):
         ...
-    steelyard.errors.ConfigError: tokens must be a whole number from 32 to 4000, not 9
+    steelyard.errors.ConfigError: tokens must be a whole number from 32 to 4,000, not 9
     """
     cls: type = type(value)
     for name, constraint in _constraints(cls) if hasattr(cls, "__dataclass_fields__") else ():
@@ -51,6 +52,22 @@ def check_options(value: Any, *, within: str = "", but: Collection[str] = ()) ->
     check = getattr(value, "check", None)
     if callable(check):
         check()
+
+
+def number_ranges(cls: type) -> Mapping[str, Within]:
+    """Option -> the range of its number, for those that have one.
+
+    >>> @dataclasses.dataclass
+    ... class Chunks:
+    ...     tokens: Annotated[int | None, Within(32, 4000)] = None
+    >>> str(number_ranges(Chunks)["tokens"])
+    '32 to 4,000'
+    """
+    constraints = [
+        (name, declared.constraint if isinstance(declared, _Unless) else declared)
+        for name, declared in _constraints(cls)
+    ]
+    return {name: constraint for name, constraint in constraints if isinstance(constraint, Within)}
 
 
 @cache
@@ -151,9 +168,16 @@ class Within:
     def __call__(self, name: str, value: Any) -> None:
         """Raise ConfigError if a value is not within the range."""
         if self.above and type(value) in {int, float} and value == self.least:
-            limit = f" and at most {self.most:g}" if self.most is not None else ""
-            raise ConfigError(f"{name} must be a number above {self.least:g}{limit}, not {value!r}")
+            limit = f" and at most {limit_text(self.most)}" if self.most is not None else ""
+            raise ConfigError(f"{name} must be a number above {limit_text(self.least)}{limit}, not {value!r}")
         expect_number(name, value, self.least, self.most, whole=self.whole)
+
+    def __str__(self) -> str:
+        least = "" if self.least == -math.inf else f"{'above ' if self.above else ''}{limit_text(self.least)}"
+        if self.most is None:
+            return least if self.above or not least else f"{least} or more"
+        joined = ", at most " if self.above else " to "
+        return f"{least}{joined}{limit_text(self.most)}" if least else f"at most {limit_text(self.most)}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -310,8 +310,18 @@ def expect_number(name: str, value: Any, least: float, most: float | None = None
     if isinstance(value, kind) and not isinstance(value, bool) and least <= value <= highest:
         return
     what = "a whole number" if whole else "a number"
-    limits = f"of {least:g} or more" if most is None else f"from {least:g} to {most:g}"
+    lowest = limit_text(least)
+    limits = f"of {lowest} or more" if most is None else f"from {lowest} to {limit_text(most)}"
     raise ConfigError(f"{name} must be {what} {limits}, not {value!r}")
+
+
+def limit_text(limit: float) -> str:
+    """A limit of an option as people write it.
+
+    >>> limit_text(1_000_000), limit_text(0.001)
+    ('1,000,000', '0.001')
+    """
+    return f"{limit:,.0f}" if float(limit).is_integer() else f"{limit:g}"
 
 
 def _around(line: str, at: int) -> tuple[str, str]:

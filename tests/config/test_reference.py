@@ -51,6 +51,6 @@ def test_every_suite_has_its_section():
 
 
 def test_types_are_named_as_in_a_schema():
-    assert "| `concurrency` | integer | `16` |" in PAGES["configuration/options.md"]
+    assert "| `concurrency` | integer (1 or more) | `16` |" in PAGES["configuration/options.md"]
     assert "| `samples` | [SampleFiles](samples.md#samplefiles) | **required** |" in PAGES["configuration/suites.md"]
     assert "| `targets` | mapping to ([target](targets.md)) | **required** |" in PAGES["configuration/suites.md"]

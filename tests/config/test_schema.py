@@ -78,6 +78,14 @@ def test_keys_carry_their_description_and_default(validator):
     assert "tags" not in validator.schema["properties"]
 
 
+def test_an_editor_is_told_the_limits_of_a_number(validator):
+    options = validator.schema["$defs"]["Options"]["properties"]
+    assert options["concurrency"]["anyOf"][0] == {"type": "integer", "minimum": 1}
+    assert (options["margin"]["anyOf"][0]["minimum"], options["margin"]["anyOf"][0]["maximum"]) == (0.0001, 1)
+    errors = list(validator.iter_errors({**GOOD, "options": {"concurrency": 0}}))
+    assert "0 is less than the minimum of 1" in "\n".join(nested.message for e in errors for nested in (e, *e.context))
+
+
 def test_a_description_may_run_over_lines():
     def function():
         """Do it.

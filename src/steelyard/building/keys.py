@@ -18,6 +18,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hi
 
 from steelyard.building.nodes import Node
 from steelyard.building.wrapped import WRAPPER_KEYS, Adapted
+from steelyard.constraints import Within, number_ranges
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.models.base import Model
 from steelyard.models.references import masked
@@ -43,12 +44,13 @@ _SHOWN: Final = 40
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Key:
-    """One configuration key, from a dataclass field; `default` is used unless `required`."""
+    """One configuration key, from a dataclass field; `default` is used unless `required`, `range` is of its number."""
 
     name: str
     hint: Any
     required: bool
     default: Any = None
+    range: Within | None = None
 
 
 @cache
@@ -62,14 +64,17 @@ def keys_of(cls: type) -> Mapping[str, Key]:
         hints = get_type_hints(cls)
     except (NameError, TypeError) as error:
         raise ConfigError(f"{cls.__module__}:{cls.__qualname__} cannot be configured: {error}") from error
-    keys = [_key(field, hints[field.name]) for field in settings_of(cls)]
+    ranges = number_ranges(cls)
+    keys = [_key(field, hints[field.name], ranges.get(field.name)) for field in settings_of(cls)]
     return {key.name: key for key in keys if key.required or is_writable(key.hint)}
 
 
-def _key(field: dataclasses.Field[Any], hint: Any) -> Key:
+def _key(field: dataclasses.Field[Any], hint: Any, within: Within | None) -> Key:
     if field.default_factory is not _MISSING:
-        return Key(field.name, hint, False, field.default_factory())
-    return Key(field.name, hint, field.default is _MISSING, None if field.default is _MISSING else field.default)
+        return Key(field.name, hint, False, field.default_factory(), within)
+    return Key(
+        field.name, hint, field.default is _MISSING, None if field.default is _MISSING else field.default, within
+    )
 
 
 def keys_of_kind(kind: Kind, registered: Any) -> Mapping[str, Key]:

@@ -126,7 +126,8 @@ def _table(cls: type, keys: Mapping[str, Key], nested: dict[str, type]) -> Itera
     descriptions = dict(arguments_of(cls))
     yield from ("| key | type | default | |", "|---|---|---|---|")
     for key in keys.values():
-        cells = [f"`{key.name}`", _linked(key.hint, nested), _default(key), descriptions.get(key.name, "")]
+        limits = f" ({key.range})" if key.range is not None and str(key.range) else ""
+        cells = [f"`{key.name}`", _linked(key.hint, nested) + limits, _default(key), descriptions.get(key.name, "")]
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

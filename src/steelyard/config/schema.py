@@ -6,6 +6,7 @@ references and combinations of keys are beyond a schema.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, get_args, get_origin
@@ -27,6 +28,7 @@ from steelyard.building.keys import (
     value_of,
 )
 from steelyard.building.wrapped import Adapted
+from steelyard.constraints import Within
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
 from steelyard.registry import DEFAULT_SUITE, Kind, describe, find, names
@@ -107,11 +109,29 @@ def _fields(cls: type, keys: Mapping[str, Key], definitions: Definitions) -> dic
 
 def _field(key: Key, description: str, definitions: Definitions) -> dict[str, Any]:
     field = {**of_hint(key.hint, definitions)}
+    if key.range is not None:
+        field = _ranged(field, _limits(key.range))
     if description:
         field["description"] = description
     if not key.required:
         field["default"] = describe(key.default)
     return field
+
+
+def _limits(within: Within) -> dict[str, float]:
+    least = "exclusiveMinimum" if within.above else "minimum"
+    limits = {least: within.least, "maximum": within.most}
+    return {name: limit for name, limit in limits.items() if limit is not None and math.isfinite(limit)}
+
+
+def _ranged(schema: Mapping[str, Any], limits: Mapping[str, float]) -> dict[str, Any]:
+    """The schema with limits of its number, which may be one of several alternatives."""
+    if schema.get("type") in {"integer", "number"}:
+        return {**schema, **limits}
+    return {
+        name: [_ranged(alternative, limits) for alternative in value] if name == "anyOf" else value
+        for name, value in schema.items()
+    }
 
 
 def of_hint(hint: Any, definitions: Definitions) -> dict[str, Any]:

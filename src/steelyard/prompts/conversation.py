@@ -124,11 +124,13 @@ def question_turn(messages: Sequence[Message]) -> int | None:
     >>> question_turn([{"role": "system", "content": "Play chess."}, {"role": "system", "content": "1. e4"}])
     1
     """
-    roles = [message["role"].lower() for message in messages]
-    users = [index for index, role in enumerate(roles) if role in _HUMAN]
-    if users:
-        return users[-1]
-    return len(roles) - 1 if roles and _INSTRUCTS.issuperset(roles) else None
+    instructs = True
+    for index in range(len(messages) - 1, -1, -1):
+        role = messages[index]["role"].lower()
+        if role in _HUMAN:
+            return index
+        instructs = instructs and role in _INSTRUCTS
+    return len(messages) - 1 if messages and instructs else None
 
 
 def question_of(value: Any) -> str:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
-from steelyard.prompts.conversation import is_messages, question_turn, question_of, transcript_of
+from steelyard.prompts.conversation import is_messages, question_of, question_turn, transcript_of
 from steelyard.prompts.language import Language, language_of
 from steelyard.prompts.template import bare, check_names, placeholders
 from steelyard.replies.answer_key import alternatives

@@ -17,7 +17,7 @@ from steelyard.prompts.agent_messages import (
     tokens_in,
     tool_call,
 )
-from steelyard.prompts.conversation import content_text, is_messages, question_turn, question_of, transcript_of
+from steelyard.prompts.conversation import content_text, is_messages, question_of, question_turn, transcript_of
 from steelyard.prompts.message_parts import shown_content
 from steelyard.targets.adapters import check_there, name_of, page_of, passages_in, resolve, source
 from steelyard.types import Output, Sample

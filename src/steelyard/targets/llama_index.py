@@ -23,7 +23,7 @@ from typing import Any, Final, Protocol
 
 from steelyard.errors import TargetError
 from steelyard.prompts.agent_messages import agent_metadata, plain_message, tokens_in
-from steelyard.prompts.conversation import is_messages, question_turn, question_of, transcript_of
+from steelyard.prompts.conversation import is_messages, question_of, question_turn, transcript_of
 from steelyard.prompts.message_parts import has_other_parts, is_text_part
 from steelyard.targets.adapters import check_there, name_of, page_of, passages_in, resolve, source
 from steelyard.types import Message, Output, Sample

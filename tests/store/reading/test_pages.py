@@ -438,7 +438,7 @@ def test_a_rescored_run_is_filtered_by_its_newest_scores(where):
         ({"after": "99999999999999999999"}, "is not a place"),
         ({"after": "4711"}, "no record at 4711"),
         ({"after": "1", "before": "2"}, "not both"),
-        ({"n": 0}, "n must be a whole number from 1 to 1000"),
+        ({"n": 0}, "n must be a whole number from 1 to 1,000"),
         ({"n": MOST_ON_PAGE + 1}, "not 1001"),
         ({"skip": -1}, "skip must be a whole number of 0 or more, not -1"),
     ],
