@@ -364,6 +364,10 @@ def test_a_graded_class_of_the_registry_is_converted_by_its_specification_or_nam
     new, _, notes = convert(x__yaml=text % "closedqa, modelgraded_spec_args: {criteria: Is it short?}")
     assert new["scorers"] == [{"guideline": "Is it short?"}]
     assert "modelgraded_spec_args" not in notes
+    assert new["samples"]["columns"] == {"input": "input"}  # such a file has no `ideal`
+    several = "closedqa, modelgraded_spec_args: {criteria: {short: Is it short?, polite: Is it polite?}}"
+    guidelines = [{"guideline": "Is it short?", "name": "short"}, {"guideline": "Is it polite?", "name": "polite"}]
+    assert convert(x__yaml=text % several)[0]["scorers"] == guidelines
     with pytest.raises(ConfigError, match=r"ModelBasedClassify battle: no scorer .*guideline") as raised:
         convert(x__yaml=text % "battle")
     assert raised.value.location.line == 2

@@ -270,22 +270,26 @@ def convert_registry(root: Node) -> Converted:
         )
     values = dict(arguments.get("modelgraded_spec_args") or {})
     criteria = values.pop("criteria", "")
-    if criteria and scorer == _GRADED["closedqa"]:
-        scorer = {"guideline": str(criteria)}
+    judges_alone = scorer == _GRADED["closedqa"]
+    scorers = [scorer]
+    if criteria and judges_alone:
+        several = criteria if isinstance(criteria, dict) else {}
+        scorers = [{"guideline": str(text), "name": name} for name, text in several.items()]
+        scorers = scorers or [{"guideline": str(criteria)}]
     known = {"samples_jsonl", "modelgraded_spec", "eval_type", "max_tokens"}
     if kind == "Includes" and arguments.get("ignore_case") is True:
         known.add("ignore_case")
-        scorer = {"contains": {"whole_words": False}}
+        scorers = [{"contains": {"whole_words": False}}]
     for key in sorted(arguments.keys() - known - ({"modelgraded_spec_args"} if not values else set())):
         notes.add(f"args.{key}", node)
     if kind == "FuzzyMatch":
         notes.add("that an expected answer which contains the output counts too", node)
     judge = {"judge": DEFAULT_MODEL} if kind == "ModelBasedClassify" else {}
     notes.add(f"a model, which the command line names there; here {DEFAULT_MODEL}", node)
-    columns = {"input": "input", **({} if kind == "JsonValidator" else {"expected": "ideal"})}
+    columns = {"input": "input", **({} if judges_alone or kind == "JsonValidator" else {"expected": "ideal"})}
     samples = {"file": str(arguments.get("samples_jsonl", "samples.jsonl")), "columns": columns}
     endpoint = {"base_url": "https://api.openai.com/v1", "api_key": "${OPENAI_API_KEY}"}
     return Converted(
-        {"name": name, "samples": samples, "models": DEFAULT_MODEL, "endpoint": endpoint, **judge, "scorers": [scorer]},
+        {"name": name, "samples": samples, "models": DEFAULT_MODEL, "endpoint": endpoint, **judge, "scorers": scorers},
         notes=notes,
     )
