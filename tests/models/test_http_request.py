@@ -47,6 +47,13 @@ def test_a_conversation_becomes_prompt_and_history():
     assert (sent["query"], sent["history"]) == ("three", turns[:2])
 
 
+def test_of_instructions_alone_the_last_is_the_prompt():
+    """As for Claude and Gemini: the prompt was sent blank."""
+    turns = [{"role": "system", "content": "You know ships."}, {"role": "system", "content": "Which sank?"}]
+    body = {"q": "{{prompt}}", "s": "{{system}}", "h": "{{history}}"}
+    assert payload(HttpModel("http://h/x", body=body), turns) == {"q": "Which sank?", "s": "You know ships.", "h": []}
+
+
 def test_a_message_without_a_place_is_refused_rather_than_left_out():
     system = [{"role": "system", "content": "be brief"}, {"role": "user", "content": "hi"}]
     with pytest.raises(ConfigError, match=r"no place for a system message: use \{\{system\}\}"):

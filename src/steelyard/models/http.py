@@ -24,7 +24,7 @@ from steelyard.models.faults import filtered_reply
 from steelyard.models.references import HTTP_TOKEN, check_secrets, check_sent, masked
 from steelyard.models.response import ResponseMap, reply_in, watch_for
 from steelyard.plain_json import plain, texts_in
-from steelyard.prompts.conversation import content_text
+from steelyard.prompts.conversation import content_text, question_turn
 from steelyard.prompts.message_parts import has_other_parts
 from steelyard.prompts.template import check_names, fill, names_in, render, value_at
 from steelyard.types import Json, Message, Reply, estimate_tokens
@@ -211,13 +211,13 @@ def _check_needs(model: HttpModel, preset: Preset) -> None:
 
 def _values_of(turns: list[Message]) -> dict[str, Any]:
     """The values of the placeholders in `MESSAGE_NAMES`."""
-    users = [no for no, turn in enumerate(turns) if turn.get("role") == "user"]
-    last_user = users[-1] if users else -1
-    content: Any = turns[last_user].get("content") if users else ""
+    asks = question_turn(turns)
+    content: Any = "" if asks is None else turns[asks].get("content")
+    others = [turn for no, turn in enumerate(turns) if no != asks]
     return {
         "prompt": list(content) if has_other_parts(content) else content_text(content),
-        "system": "\n\n".join(content_text(turn.get("content")) for turn in turns if turn.get("role") == "system"),
-        "history": [dict(turn) for no, turn in enumerate(turns) if no != last_user and turn.get("role") != "system"],
+        "system": "\n\n".join(content_text(turn.get("content")) for turn in others if turn.get("role") == "system"),
+        "history": [dict(turn) for turn in others if turn.get("role") != "system"],
         "messages": [dict(turn) for turn in turns],
     }
 
