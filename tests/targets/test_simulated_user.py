@@ -120,6 +120,18 @@ def test_each_turn_has_a_seed_of_its_own_that_depends_on_sample_and_repeat():
     assert seeds(None) == [None, None]
 
 
+def test_a_limit_of_the_users_under_another_name_takes_the_place_of_ours():
+    asked = []
+
+    class Noting(Scripted):
+        def request(self, messages, parameters):
+            asked.append(parameters)
+            return Scripted.request(self, messages, parameters)
+
+    held(SimulatedUser(APP, Noting(default='{"message": "", "done": true}'), parameters={"max_completion_tokens": 9}))
+    assert asked == [{"max_completion_tokens": 9, "seed": asked[0]["seed"]}]
+
+
 @pytest.mark.parametrize(
     ("text", "finish", "kind"),
     [

@@ -173,6 +173,18 @@ def _limit_change(name: str, refused: Refused, known: Mapping[str, str], optiona
     return {name: next((other for other in refused.names if other not in SAMPLING and other != name), partner)}
 
 
+def without_second_limit(parameters: Mapping[str, Any], own: Collection[str]) -> dict[str, Any]:
+    """Our parameters of a call, without `max_tokens` where the user's own limit has another name.
+
+    OpenAI refuses two limits in one call, and a limit of thinking and answer together must leave room to think.
+
+    >>> without_second_limit({"max_tokens": 12, "seed": 1}, ["max_completion_tokens"])
+    {'seed': 1}
+    """
+    limited = not LIMIT_NAMES.isdisjoint({*own} - {LIMITS[0]})
+    return {name: value for name, value in parameters.items() if not (limited and name == LIMITS[0])}
+
+
 def adjusted(
     model: Any, parameters: Mapping[str, Any], changes: Mapping[str, str], optional: Collection[str]
 ) -> tuple[Any, dict[str, Any]]:

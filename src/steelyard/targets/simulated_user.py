@@ -18,7 +18,8 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from steelyard.constraints import Seed, Within
 from steelyard.errors import ConfigError, DataError, ModelError
-from steelyard.models.base import AskedModel, CallParameters
+from steelyard.models.base import AskedModel, CallParameters, ModelInfo
+from steelyard.models.refused_parameters import without_second_limit
 from steelyard.prompts.agent_messages import (
     CONTEXTS,
     CONVERSATION,
@@ -218,7 +219,9 @@ class SimulatedUser:
             return None
         asking = ask_of_stage(ask, STAGE)
         messages = self._messages(sample, spoken)
-        merged = {"max_tokens": _REPLY_TOKENS, "seed": self._seed(sample, ask.repeat, turn), **self.parameters}
+        own = {**ModelInfo.of(self.model).parameters, **self.parameters}
+        ours = {"max_tokens": _REPLY_TOKENS, "seed": self._seed(sample, ask.repeat, turn)}
+        merged = {**without_second_limit(ours, own), **self.parameters}
         parameters = {name: value for name, value in merged.items() if value is not None}
         read = UserTurn()
         for _ in range(_TRIES):

@@ -19,7 +19,7 @@ from steelyard.constraints import Within
 from steelyard.errors import ConfigError
 from steelyard.models.base import AskedModel, CallParameters, ModelInfo, is_model
 from steelyard.models.decisions import DECISIONS
-from steelyard.models.refused_parameters import LIMIT_NAMES
+from steelyard.models.refused_parameters import without_second_limit
 from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.language import Language, LanguageSetting, prompt_language
 from steelyard.prompts.message_parts import images_in
@@ -201,10 +201,7 @@ class Judge:
     def sent(self, parameters: Mapping[str, Any] = _NO_SCHEMA) -> dict[str, Any]:
         """The parameters of a call, beside those of the model: the user's over the scorer's over `STEADY`."""
         own = {**ModelInfo.of(self.model).parameters, **self.parameters}
-        # OpenAI refuses two limits in one call, and a limit of thinking and answer together must leave room to think.
-        limited = not LIMIT_NAMES.isdisjoint(own.keys() - {"max_tokens"})
-        scorers = {name: value for name, value in parameters.items() if not (limited and name == "max_tokens")}
-        merged = {**STEADY, **scorers, **self.parameters}
+        merged = {**STEADY, **without_second_limit(parameters, own), **self.parameters}
         return {name: value for name, value in merged.items() if value is not None}
 
     async def verdicts(
