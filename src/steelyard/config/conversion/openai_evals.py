@@ -67,7 +67,8 @@ def convert_hosted(root: Node, others: Sequence[Node], foreign: ForeignFiles) ->
         ConfigError: there are no items, or a part is malformed.
     """
     notes = Notes()
-    parts = [plain(root), *(part for node in others for part in _parts(plain(node)))]
+    files = [plain(node) for node in others]
+    parts = [plain(root), *(part for content in files for part in _parts(content))]
     runs = [part for part in parts if isinstance(part, Mapping) and isinstance(part.get("data_source"), Mapping)]
     source = runs[0]["data_source"] if runs else {}
     lists = [part for part in parts[1:] if part not in runs]
@@ -80,6 +81,8 @@ def convert_hosted(root: Node, others: Sequence[Node], foreign: ForeignFiles) ->
         )
     if any(isinstance(node, Mapping) and node.get("sample") for node in (lists or content)):
         notes.add("the items' outputs; stored outputs are read by the target replay", root)
+    if any(isinstance(content, Mapping) and content.get("has_more") is True for content in files):
+        notes.add("the pages after a list of the API that has_more; name the file of each page too", root)
     given = plain(root).get("testing_criteria") or []
     criteria = [criterion for criterion in given if isinstance(criterion, Mapping)] if isinstance(given, list) else []
     for note in (*_notes_on_runs(runs), *_notes_on_thresholds(criteria)):
