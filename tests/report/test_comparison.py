@@ -14,6 +14,7 @@ from steelyard.analysis.scores.score_columns import ScoreRow
 from steelyard.analysis.summary.run_summary import summarize_run
 from steelyard.report.render.html import section_environment
 from steelyard.report.render.markdown import markdown_page
+from steelyard.report.render.short_result import _verdict
 from steelyard.report.render.terminal import console, print_sections
 from steelyard.report.sections.comparison import comparison_section, methods_section
 from steelyard.stats.intervals import Interval
@@ -148,6 +149,16 @@ def test_a_page_names_the_first_samples_without_a_pair_and_says_where_all_are():
         "28, 29, 30, 31, 32, 33, 34, 35, 36, 37 and 2 more",
     ]
     assert [note.text for note in unpaired.notes] == ["compare --json names all."]
+
+
+def test_no_number_of_samples_is_named_for_a_difference_that_is_shown_as_0():
+    before = [0.2, 0.8] * 15
+    after = [value + (-0.222 if at % 2 else 0.23) for at, value in enumerate(before)]
+    (pair,) = compare(stored("a", s=before), stored("b", s=after)).pairs
+    assert [line.text for line in _verdict(pair, "", other="b")] == [
+        "? Not decided: 0 points (95 % CI -7 to +8, p = 0.85)",
+        "  30 samples find 12 points in 80 % of cases.",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -236,7 +236,9 @@ def _could_be_found(difference: PairedDifference, detectable: float) -> str:
     points = " points" if difference.unit else ""
     found = f"{_figure(detectable, difference.unit, difference.n)}{points}"
     seen = f"{_figure(abs(difference.difference or 0.0), difference.unit, difference.n)}{points}"
-    needs = f"; {seen} need {needed}" if (needed := needed_text(difference)) else ""
+    # Of few samples whole points are shown, and how many samples settle 0 points says nothing.
+    needed = "" if seen.startswith("0 ") else needed_text(difference)
+    needs = f"; {seen} need {needed}" if needed else ""
     return f"{count_text(difference.n, 'sample')} find {found} in 80 % of cases{needs}."
 
 
