@@ -44,7 +44,7 @@ _SHOWN: Final = 40
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Key:
-    """One configuration key, from a dataclass field; `default` is used unless `required`, `range` is of its number."""
+    """One configuration key, from a dataclass field; `default` is used unless `required`; `range` limits its number."""
 
     name: str
     hint: Any

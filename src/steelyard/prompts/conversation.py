@@ -201,7 +201,7 @@ def input_text(value: Any) -> str:
 
 
 def search_text(value: Any) -> str:
-    """The query text for retrieval; for a conversation, the text of all turns except system instructions.
+    """The query text for retrieval: of a conversation its turns, without instructions where it has others.
 
     A last question such as "When?" does not name its subject; the turns before it do.
 
@@ -216,7 +216,7 @@ def search_text(value: Any) -> str:
 
 
 def asked_with(value: Sequence[Message], text: str) -> list[Message]:
-    """The messages of a conversation with `text` instead of the text of the user's last message.
+    """The messages of a conversation with `text` in place of the text of its question, see `question_turn`.
 
     Parts of that message that are not text are kept after the text.
 

@@ -29,7 +29,7 @@ _BETWEEN: Final = "\n\n"
 def with_passage(sample: Sample, passage: str) -> Sample:
     r"""The sample with a passage above its question, so that whatever reads the input is given it.
 
-    Of a conversation it stands in the user's last message, which asks the question.
+    Of a conversation it stands in the message that asks the question, see `question_turn`.
 
     >>> with_passage(Sample("1", "Why?"), "It rains.").input
     'It rains.\n\nWhy?'

@@ -154,7 +154,7 @@ class Pool:
         return self._products[kind]
 
     def new_call(self) -> Call:
-        """What `run` takes to be cancelled by."""
+        """A call for `run`, which may be cancelled by it."""
         return Call()
 
     def run(self, database: Database, query: str, create: str, limits: SqlLimits, call: Call) -> Execution:
