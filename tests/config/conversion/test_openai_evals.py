@@ -299,9 +299,9 @@ def test_lists_of_the_api_are_read_and_further_runs_named(convert):
     new, rows, notes = convert(eval__json=EVAL, runs__json=runs, items__json=items)
     assert ([*new["targets"]], rows) == (["gpt-4.1-mini"], [one["item"] for one in ITEMS])
     assert "all runs but the first of 2" in notes
-    assert "has_more" not in notes
-    *_, notes = convert(eval__json=EVAL, run__json=RUN, items__json={**items, "has_more": True})
-    assert "the pages after a list" in notes
+    page = items | {"has_more": True}
+    assert "further pages" in convert(eval__json=EVAL, runs__json=runs, items__json=page)[2]
+    assert "further pages" not in convert(eval__json=EVAL, runs__json=runs, page__json=page, items__json=items)[2]
 
 
 def test_outputs_among_items_are_told_apart(convert):

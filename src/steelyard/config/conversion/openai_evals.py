@@ -68,7 +68,7 @@ def convert_hosted(root: Node, others: Sequence[Node], foreign: ForeignFiles) ->
     """
     notes = Notes()
     files = [plain(node) for node in others]
-    parts = [plain(root), *(part for content in files for part in _parts(content))]
+    parts = [plain(root), *(part for file in files for part in _parts(file))]
     runs = [part for part in parts if isinstance(part, Mapping) and isinstance(part.get("data_source"), Mapping)]
     source = runs[0]["data_source"] if runs else {}
     lists = [part for part in parts[1:] if part not in runs]
@@ -81,8 +81,10 @@ def convert_hosted(root: Node, others: Sequence[Node], foreign: ForeignFiles) ->
         )
     if any(isinstance(node, Mapping) and node.get("sample") for node in (lists or content)):
         notes.add("the items' outputs; stored outputs are read by the target replay", root)
-    if any(isinstance(content, Mapping) and content.get("has_more") is True for content in files):
-        notes.add("the pages after a list of the API that has_more; name the file of each page too", root)
+    pages = [file for file in files if isinstance(file, Mapping) and file.get("object") == "list"]
+    items_end = [not page.get("has_more") for page in pages if not any(part in runs for part in _parts(page))]
+    if items_end and not any(items_end):
+        notes.add("the items of further pages, as the list says has_more; name the file of each page", root)
     given = plain(root).get("testing_criteria") or []
     criteria = [criterion for criterion in given if isinstance(criterion, Mapping)] if isinstance(given, list) else []
     for note in (*_notes_on_runs(runs), *_notes_on_thresholds(criteria)):
