@@ -95,7 +95,7 @@ class LimitedConnection(H11Protocol):
         self._await_request()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP; h11 takes no second answer, neither from here nor from who makes one for its head."""
+        """Refuse what is no HTTP. h11 takes one response to a request: the application must not send one too."""
         if self.cycle is not None:
             self.cycle.disconnected = True
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:

@@ -206,7 +206,7 @@ def _labelled(label: str, text: str, width: int) -> Iterator[str]:
 
 
 def _verdict(pair: PairComparison, named: str, *, other: str) -> Iterator[Sentence]:
-    """The verdict on one difference; in a line below what leaves it open, or of a single pair what could be found."""
+    """The verdict on one difference; a line below it says what leaves it open, or what a single pair could find."""
     difference, missing = pair.headline, pair.headline.missing
     mark, tone = _MARKS.get(pair.verdict, _UNDECIDED)
     if difference.difference is None or difference.stopped is not None:
