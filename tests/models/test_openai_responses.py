@@ -110,6 +110,8 @@ def test_what_is_alike_in_every_call_is_marked_for_the_cache():
     assert body["prompt_cache_options"] == {"mode": "explicit", "ttl": "12h"}
     assert body["input"][0]["content"][0]["prompt_cache_breakpoint"] == {"mode": "explicit"}
     assert "prompt_cache_breakpoint" not in json.dumps(body["input"][1])
+    alone = body_of(OpenAIResponses("gpt-x", cache="12h"), [{"role": "system", "content": "q"}])
+    assert "prompt_cache_breakpoint" not in json.dumps(alone["input"])  # it asks, and differs in every call
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,9 @@ def test_expected_outputs_keep_their_structure_and_scalars_are_texts(read, expec
     assert rows.data.samples[0].reference == reference
 
 
-@pytest.mark.parametrize("written", ["[42]", "[0.9130]", "[[5.96, -1.04], [11.63, -6.76]]", '[{"op": "remove"}]'])
+@pytest.mark.parametrize(
+    "written", ["[42]", "[0.9130]", '["a", 1]', "[[5.96, -1.04], [11.63, -6.76]]", '[{"op": "remove"}]']
+)
 def test_a_text_in_brackets_is_how_the_answer_is_to_be_written(read, written):
     as_json = read([{"input": "Sum?", "ideal": written}], name="r.jsonl")
     as_cell = read(f'input,ideal\nSum?,"{written.replace(chr(34), 2 * chr(34))}"\n')
@@ -142,6 +144,9 @@ def test_instructions_alone_ask_as_in_datasets_of_openai_evals(read):
     messages = [{"role": "system", "content": "You know ships."}, {"role": "system", "content": "Which sank?"}]
     (sample,) = read([{"input": messages, "ideal": "Vasa"}], name="r.jsonl").data.samples
     assert (sample.input, question_of(sample.input)) == (messages, "Which sank?")
+    answered = [*messages, {"role": "assistant", "content": "Vasa"}]
+    (sample,) = read([{"messages": answered}], name="r.jsonl").data.samples
+    assert (sample.input, sample.reference) == (messages, "Vasa")
     with pytest.raises(DataError, match="line 1 key input: the last message is blank"):
         read([{"input": [{"role": "system", "content": " "}], "ideal": "Vasa"}], name="r.jsonl")
 

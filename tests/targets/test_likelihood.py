@@ -195,6 +195,7 @@ def test_several_right_options_are_not_applicable():
         ({"by": "texts"}, "take the model completions"),
         ({"template": "{{question}}"}, "lacks {{options}}"),
         ({"parameters": {"max_tokens": 5}}, "must not contain 'max_tokens'"),
+        ({"parameters": {"max_completion_tokens": 5}}, "must not contain 'max_completion_tokens'"),
         ({"top_logprobs": 0}, "top_logprobs"),
     ],
 )

@@ -202,9 +202,9 @@ def _part(part: str | FilePart, kind: str) -> dict[str, Any]:
 
 
 def _mark(items: list[dict[str, Any]]) -> None:
-    """Mark the end of what is alike in every call: the last system message before the first turn."""
+    """Mark the end of what is alike in every call: the last system message before the first turn, or the question."""
     last = None
-    for item in items:
+    for item in items[:-1]:  # of instructions alone the last one asks
         if item.get("role") != "system":
             break
         last = item

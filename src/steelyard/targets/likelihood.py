@@ -29,6 +29,7 @@ from steelyard.constraints import Within
 from steelyard.errors import ConfigError, ModelError, TargetError
 from steelyard.models.base import AskedModel, CallParameters, ModelInfo
 from steelyard.models.openai_compatible import prompt_of, token_probabilities
+from steelyard.models.refused_parameters import LIMITS
 from steelyard.prompts.conversation import conversation_asked, question_of, with_system
 from steelyard.prompts.language import language_of
 from steelyard.prompts.sample_values import (
@@ -341,7 +342,7 @@ class Likelihood(TemplateTarget):
         for text in self._texts:
             check_placeholders(text)
         self._check_template()
-        for name in ("logprobs", "top_logprobs", "echo", "prompt_logprobs", "max_tokens", "n", "response_format"):
+        for name in ("logprobs", "top_logprobs", "echo", "prompt_logprobs", *LIMITS, "n", "response_format"):
             if name in {**ModelInfo.of(self.model).parameters, **self.parameters}:
                 raise ConfigError(f"parameters must not contain {name!r}: a likelihood target sets it")
 

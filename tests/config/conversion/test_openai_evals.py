@@ -229,6 +229,15 @@ JUDGED = {"model": "m", "labels": ["a", "b"], "passing_labels": ["a"]}
             {"g_eval": "Rate (the answer).", "threshold": 5.0, "low": 1, "high": 7},
         ),
         (
+            {
+                "type": "score_model",
+                "input": "Rate {{sample.output_text}}.",
+                "pass_threshold": 1025,
+                "range": [1e3, 1050],
+            },
+            {"g_eval": "Rate (the answer).", "threshold": 3.0},
+        ),
+        (
             {"type": "text_similarity", "evaluation_metric": "rouge_l", "pass_threshold": 0.4, "reference": "x"},
             {"rouge_l": {"threshold": 0.4}, "value": "x"},
         ),

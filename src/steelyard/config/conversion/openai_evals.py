@@ -19,6 +19,7 @@ from steelyard.config.conversion.foreign_files import ForeignFiles
 from steelyard.config.conversion.promptfoo import convert_promptfoo
 from steelyard.config.conversion.result import Converted, Notes
 from steelyard.errors import ConfigError
+from steelyard.scorers.judges.rating import MOST_VALUES
 
 _OUTPUT: Final = re.compile(r"\{\{\s*sample\.output_text\s*\}\}")
 _OUTPUT_JSON: Final = re.compile(
@@ -242,7 +243,8 @@ def _scale(criterion: Mapping[str, Any]) -> dict[str, Any]:
     match [*ends, least] if isinstance(ends, list) else []:
         case [int() | float() as low, int() | float() as high, int() | float() | None as least] if low < high:
             least = high if least is None else least
-            whole = {"range": [int(low), int(high)]} if {low % 1, high % 1} == {0} and 1 < high - low <= _MOST else {}
+            fits = {low % 1, high % 1} == {0} and 1 < high - low <= _MOST and abs(low) < MOST_VALUES
+            whole = {"range": [int(low), int(high)]} if fits else {}
             return {"threshold": (least - low) / (high - low), **whole} if low <= least <= high else {}
     return {}
 

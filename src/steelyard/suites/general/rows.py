@@ -430,7 +430,7 @@ def _asked(folder: Path | None, table: OpenTable, row: Row, defects: list[Defect
             messages = with_images(messages, folder)
         except ConfigError as error:
             defects.append(table.defect("bad image", row, "input", error.message))
-        if flaw := flaw_in(messages):
+        if flaw := flaw_in(messages[:-1] if messages[-1]["role"] == "assistant" else messages):
             defects.append(table.defect("blank input", row, "input", flaw))
         return messages
     if is_blank_cell(value):
@@ -477,8 +477,8 @@ def expected_in(cell: Any) -> Any:
     ('Rome', ['Rome', 'Roma'], {'city': 'Rome'}, None)
     >>> expected_in(True), expected_in([1, 2]), expected_in([{"role": "assistant", "content": "Rome"}])
     ('true', ['1', '2'], 'Rome')
-    >>> expected_in("[42]"), expected_in("[[1, 2], [3]]")  # how the answer is to be written, not several answers
-    ('[42]', '[[1, 2], [3]]')
+    >>> expected_in("[42]"), expected_in("[[1, 2], [3]]"), expected_in("[]")  # brackets of the answer; no answer
+    ('[42]', '[[1, 2], [3]]', None)
     >>> expected_in({"text": ["Rome", "Roma"], "answer_start": [5, 80]})
     ['Rome', 'Roma']
     """
@@ -489,12 +489,19 @@ def expected_in(cell: Any) -> Any:
     if isinstance(cell, dict) and cell.keys() == _SPANS:
         return expected_in(cell["text"])
     if isinstance(cell, str):
-        value = list_in(cell) if cell.lstrip().startswith("[") else object_in(cell)
-        is_several = not isinstance(value, list) or is_messages(value) or any(isinstance(part, str) for part in value)
-        return cell.strip() if value is None or not is_several else expected_in(value)
+        value = _several_in(cell) if cell.lstrip().startswith("[") else object_in(cell)
+        return cell.strip() if value is None else expected_in(value)
     if isinstance(cell, list) and not any(isinstance(part, list | dict) or part is None for part in cell):
         return [_scalar(part) for part in cell]
     return cell if isinstance(cell, list | dict) else _scalar(cell)
+
+
+def _several_in(cell: str) -> list[Any] | None:
+    """The right texts or the messages in a cell; None of any other list: its brackets are those of the answer."""
+    value = list_in(cell)
+    if value is None or is_messages(value) or all(isinstance(part, str) for part in value):
+        return value
+    return None
 
 
 def _scalar(value: Any) -> str:
