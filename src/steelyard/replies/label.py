@@ -42,7 +42,7 @@ _OPENING: Final = re.compile(
     r"(?:option |choice |class |category |level |grade |选项)?\Z",
     FLAGS,
 )
-_QUOTES: Final = str.maketrans("「」『』《》«»", '""""""""')
+_QUOTES: Final = "「」『』《》«»"
 _COPULA: Final = r"(?:です|である|だ|입니다|이다|이에요|예요)(?=[\s.。!]|\Z)"
 """Behind a label in Japanese and Korean, where a denial would stand: `肯定的です。`, not `肯定的ではない`."""
 _OPENING_ENDS: Final = re.compile(
@@ -116,7 +116,9 @@ def read_label(text: str, labels: Sequence[str], *, finish: str = "stop") -> Ver
     by_plain_label = _known(tuple(labels))
     tokens = _tokens(tuple(by_plain_label))
     plain = _plain(text, tokens, cut_off=finish == "length")
-    reply = open_judge_reply(plain.translate(_QUOTES), finish)
+    for sign in _QUOTES:  # `translate` takes forty times as long on a text that is not ASCII
+        plain = plain.replace(sign, '"')
+    reply = open_judge_reply(plain, finish)
     candidates = [*_in_objects(reply, tokens), *_in_text(reply, tokens)]
     if not candidates:
         return reply.nothing()
