@@ -52,8 +52,8 @@ class Scripted:
         if self.function:
             text = self.function(turns)
         else:
-            last_user = question_turn(turns)
-            text = self._look_up("" if last_user is None else content_text(turns[last_user].get("content")))
+            asks = question_turn(turns)
+            text = self._look_up("" if asks is None else content_text(turns[asks].get("content")))
         if not isinstance(text, str):
             raise TypeError(f"a scripted reply is a text, not {text!r:.80}")
         return Answer(200, {}, text.encode("utf-8", "surrogatepass"))
