@@ -74,7 +74,11 @@ def test_arguments_are_compared_by_equality_by_inclusion_or_by_a_schema():
     assert values(ToolCalls(tuple(equal), arguments="contain"), made)[0] == 1
     schema = {"type": "object", "properties": {"seats": {"maximum": 4}}, "required": ["seats"]}
     assert values(ToolCalls(({"name": "book", "schema": schema},)), made)[0] == 1
-    assert values(ToolCalls(({"name": "book", "schema": schema},)), agent(call("book", seats=9)))[0] == 0
+    verdict = scores(ToolCalls(({"name": "book", "schema": schema},)), agent(call("book", seats=9)))["tool_calls"]
+    assert (verdict.value, verdict.reason) == (
+        0,
+        "not called: book ($.seats: 9 is greater than the maximum of 4); also called: book",
+    )
 
 
 @pytest.mark.parametrize("rule", ["equal", "contain"])
