@@ -20,7 +20,7 @@ from steelyard.errors import ConfigError
 from steelyard.store import Store
 
 QUESTIONS = 150
-KILLS = times(2, 4)
+KILLS = times(1, 4)
 
 
 def write_duel(folder, url, concurrency):

@@ -245,6 +245,13 @@ def test_there_are_many_hostile_replies():
     assert len(HOSTILE) >= 60
 
 
+@pytest.fixture(scope="module")
+def _the_next_is_tested_as_before():
+    yield
+    assert outcome_of("def add(a, b):\n    return a + b").value == 1
+
+
+@pytest.mark.usefixtures("_the_next_is_tested_as_before")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_reply_does_not_pass_and_does_no_harm(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -258,7 +265,6 @@ def test_a_hostile_reply_does_not_pass_and_does_no_harm(name, tmp_path, monkeypa
     assert time.monotonic() - started < 20
     assert not mark.exists()
     assert marked.read_text() == "kept"
-    assert outcome_of("def add(a, b):\n    return a + b").value == 1, "the next reply is tested as before"
 
 
 @pytest.mark.parametrize("first", range(25, 33))
