@@ -55,10 +55,16 @@ def on_server(schema):
     return address_of(schema)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def where(request, tmp_path):
+@pytest.fixture
+def on_file(tmp_path):
+    """The same of a file, for what does not depend on the database."""
+    return tmp_path / "here" / "s.db"
+
+
+@pytest.fixture(params=["on_file", "on_server"], ids=["sqlite", "postgres"])
+def where(request):
     """The address of a store that is not there yet, once for each database."""
-    return tmp_path / "here" / "s.db" if request.param == "sqlite" else request.getfixturevalue("on_server")
+    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])

@@ -41,6 +41,15 @@ def answer(_):
 FILE = JudgesFile({"four": Correctness(scripted(4)), "five": Correctness(scripted(5))}, jury="majority")
 
 
+@pytest.fixture
+def where(request, on_file):
+    """A file, as a panel does not depend on the database; `ON_EACH` is for what is read of two runs."""
+    return request.getfixturevalue(request.param) if hasattr(request, "param") else on_file
+
+
+ON_EACH = pytest.mark.parametrize("where", ["on_file", "on_server"], indirect=True)
+
+
 def label_answers(where):
     (run,) = evaluate_suite(
         Suite("exam", "custom", SAMPLES, {"ours": answer}, (Correctness(scripted(3)),)), store=where
@@ -86,6 +95,7 @@ def juries(filled):
         return tuple(reversed(store.runs()))
 
 
+@ON_EACH
 def test_the_labels_of_a_judges_run_are_those_of_the_answers_that_it_judges(judged_again):
     store, run, judges, where = judged_again
     (canary,) = evaluate_suite(canary_suite(run, FILE, answered_samples(run), share=0.25, seed=1), store=where)
@@ -116,6 +126,7 @@ def test_a_comment_on_a_run_of_judges_begins_with_their_panel(judged_again):
     assert of_answers.index("targets") < of_answers.index("agreement") < of_answers.index("held_to_people")
 
 
+@ON_EACH
 def test_every_summary_of_judges_has_their_checks_and_those_of_their_own_canary(judged):
     store, run, where = judged
     other = JudgesFile({"four": Correctness(scripted(4)), "six": Correctness(scripted(6))})
@@ -198,6 +209,7 @@ def test_counting_labels_in_place_of_verdicts_leaves_what_is_said_of_the_judge(j
     assert counted.raters.checks == run.summary().raters.checks
 
 
+@ON_EACH
 def test_a_judges_run_outlives_the_run_that_it_judged(judged_again):
     store, run, judges, _ = judged_again
     delete_runs(store, [run])

@@ -98,19 +98,19 @@ def test_a_corrected_mapping_costs_no_call_and_changes_no_earlier_run(where):
 
 
 @pytest.mark.parametrize("wrong", ["nothing.here", "join('', nothing)"])
-def test_calls_that_found_out_a_wrong_mapping_are_not_made_again(where, wrong):
+def test_calls_that_found_out_a_wrong_mapping_are_not_made_again(on_file, wrong):
     with server() as (url, asked):
         with pytest.raises(SteelyardError, match="no reply could be read so far"):
-            run_of(endpoint(url, wrong), where, concurrency=1)
+            run_of(endpoint(url, wrong), on_file, concurrency=1)
         spent = len({asked_for["query"] for asked_for in asked})
         assert spent == 2
         before = len(asked)
-        right = run_of(endpoint(url, "text"), where)
+        right = run_of(endpoint(url, "text"), on_file)
         assert len(asked) == before + 12 - spent
         assert set(outputs(right)) == {"B"}
-        again = run_of(endpoint(url, "message_id"), where)
+        again = run_of(endpoint(url, "message_id"), on_file)
         assert (len(asked), set(outputs(again))) == (before + 12 - spent, {"1"})
-    with Store(where) as store:
+    with Store(on_file) as store:
         assert verify(store).is_sound
 
 
@@ -129,29 +129,29 @@ def test_a_mapping_that_fits_no_kept_reply_is_refused_before_a_run_begins(where)
             assert len(store.runs()) == 1
 
 
-def test_a_kept_reply_that_the_mapping_does_not_fit_is_an_error_of_its_sample_alone(where):
+def test_a_kept_reply_that_the_mapping_does_not_fit_is_an_error_of_its_sample_alone(on_file):
     def answer(asked):
         return json.dumps({"text": "B"} if "q" in asked["query"] and "3" in asked["query"] else body_of(asked)).encode()
 
     with server(answer) as (url, asked):
-        run_of(endpoint(url), where)
-        run = run_of(endpoint(url, "message_id"), where, max_errors=0.5)
+        run_of(endpoint(url), on_file)
+        run = run_of(endpoint(url, "message_id"), on_file, max_errors=0.5)
     assert len(asked) == 12
     failed = [record for record in run.records() if record.failure is not None]
     assert [record.sample.id for record in failed] == ["q3"]
     assert "--fresh" in failed[0].failure.message
 
 
-def test_every_part_of_a_mapping_is_read_again(where):
+def test_every_part_of_a_mapping_is_read_again(on_file):
     def answer(asked):
         return json.dumps({**body_of(asked), "finish_reason": "length"}).encode()
 
     with server(answer) as (url, asked):
-        run_of(endpoint(url), where)
+        run_of(endpoint(url), on_file)
         mapping = {"contexts": "docs[*].text", "sources": "docs[*].id", "usage": "tokens", "messages": "steps"}
-        run = run_of(endpoint(url, "echo", **mapping), where)
+        run = run_of(endpoint(url, "echo", **mapping), on_file)
         assert len(asked) == 12
-        again = run_of(endpoint(url, "echo", **mapping), where, fresh=True)
+        again = run_of(endpoint(url, "echo", **mapping), on_file, fresh=True)
         assert len(asked) == 24
     in_order = [sorted(each.records(), key=lambda record: record.sample.id) for each in (run, again)]
     for kept, new in zip(*in_order, strict=True):
@@ -162,51 +162,51 @@ def test_every_part_of_a_mapping_is_read_again(where):
     assert run.summary().counts.input_tokens == 12 * 7
 
 
-def test_a_stream_is_read_again(where):
+def test_a_stream_is_read_again(on_file):
     def answer(_):
         events = [{"piece": "A", "thought": "x"}, {"piece": "B", "thought": "y"}, {"end": True}]
         return "".join(f"data: {json.dumps(event)}\n\n" for event in events).encode()
 
     with server(answer) as (url, asked):
-        first = run_of(endpoint(url, "thought", framing="sse"), where)
-        second = run_of(endpoint(url, "piece", framing="sse"), where)
-        third = run_of(endpoint(url, "piece", join="last"), where)
+        first = run_of(endpoint(url, "thought", framing="sse"), on_file)
+        second = run_of(endpoint(url, "piece", framing="sse"), on_file)
+        third = run_of(endpoint(url, "piece", join="last"), on_file)
     assert len(asked) == 12
     assert [set(outputs(run)) for run in (first, second, third)] == [{"xy"}, {"AB"}, {"B"}]
     [reply] = next(iter(second.records())).replies["target"]
     assert reply.metadata["ttft"] > 0
 
 
-def test_a_body_that_is_too_long_to_be_kept_is_asked_for_again_once(where, monkeypatch):
+def test_a_body_that_is_too_long_to_be_kept_is_asked_for_again_once(on_file, monkeypatch):
     monkeypatch.setattr(http_models, "_MOST_KEPT", 20)
     with server() as (url, asked):
         for text, calls in (("text", 12), ("message_id", 24), ("message_id", 24), ("text", 24)):
-            run_of(endpoint(url, text), where)
+            run_of(endpoint(url, text), on_file)
             assert len(asked) == calls
 
 
-def test_a_key_is_not_in_what_is_kept(where):
+def test_a_key_is_not_in_what_is_kept(on_file):
     with server(lambda asked: json.dumps({"text": "B", "seen": asked["key"]}).encode()) as (url, asked):
         target = HttpEndpoint(
             url, headers={"X-Key": "${KB_KEY}"}, body={"query": "{{prompt}}"}, response=ResponseMap(text="text")
         )
         suite = Suite("s", "custom", SAMPLES, {"t": target}, (ExactMatch(),))
-        [run] = evaluate_suite(suite, how=RunConfig(store=where, environment={"KB_KEY": "sk-verysecret-77"}))
+        [run] = evaluate_suite(suite, how=RunConfig(store=on_file, environment={"KB_KEY": "sk-verysecret-77"}))
     assert asked[0]["key"] == "sk-verysecret-77"
-    with Store(where) as store:
+    with Store(on_file) as store:
         keys = [reply.key for record in run.records() for reply in record.replies["target"]]
         bodies = b"".join(find_body(store, bytes.fromhex(key)) for key in keys)
     assert b"KB_KEY" in bodies
     assert b"verysecret" not in bodies
 
 
-def test_no_body_is_kept_where_the_mapping_is_fixed(where):
+def test_no_body_is_kept_where_the_mapping_is_fixed(on_file):
     def answer(_):
         return json.dumps({"choices": [{"message": {"content": "B"}}], "id": "chatcmpl-9"}).encode()
 
     with server(answer) as (url, _):
-        run = run_of(Prompt(OpenAICompatible("m", url), "{{question}}"), where)
-    with Store(where) as store:
+        run = run_of(Prompt(OpenAICompatible("m", url), "{{question}}"), on_file)
+    with Store(on_file) as store:
         keys = [reply.key for record in run.records() for reply in record.replies["target"]]
         assert b"chatcmpl-9" not in b"".join(find_body(store, bytes.fromhex(key)) for key in keys)
 
