@@ -62,6 +62,16 @@ _TAKEN: Final = re.compile(
 """Behind a letter that may be what the reply gives; `B is too broad` only speaks of it."""
 
 
+_DENIED_ELSEWHERE: Final = re.compile(
+    r"(?:\b(?:non|niet|nie|inte|ikke|nem|není|nije|nu|bukan|không|не|ні|ليس\w?)|ไม่ใช่|नहीं)[\s—–-]{0,3}"
+    r"(?:[^\W\d]{1,5}\s){0,2}[\s(\"']{0,3}\Z",
+    re.IGNORECASE,
+)
+"""Before a letter: `non è B`, in languages of which no other phrases are known."""
+_SINGULAR: Final = re.compile(r"[)\]]?\s(?:is|was)\b", re.IGNORECASE)
+"""Behind the last of several letters: what is said there is said of that one alone."""
+
+
 def only_letter(page: ChoicePage) -> Candidate | None:
     """The one letter that is spoken of as an option, where nothing is said against it.
 
@@ -95,19 +105,26 @@ def _is_cut(page: ChoicePage, start: int, end: int) -> bool:
 
 def _lone_letters(page: ChoicePage) -> Iterator[tuple[int, int]]:
     """Where letters are spoken of as options; in a short reply any lone capital letter that is not a word."""
-    pattern_of = LONE if len(page.text) <= SHORT else NAMED
-    for match in islice(pattern_of.finditer(page.text), MOST_MENTIONS):
-        start, end = match.span(match.lastgroup or 0)
-        is_text = is_word(page.text, start, end) or is_range(page.text, start, end) or is_in_option(page, start)
-        if not (is_text or page.is_listed(start)):
-            yield start, end
+    is_short = len(page.text) <= SHORT
+    for match in islice((LONE if is_short else NAMED).finditer(page.text), MOST_MENTIONS):
+        named = match.span(match.lastgroup or 0)
+        joint = None if is_short else JOINT.match(page.text, named[0])  # `Options A, B and C`, where A alone is named
+        others = LONE.finditer(page.text, named[1], joint.end()) if joint else ()
+        for start, end in (named, *(other.span() for other in others)):
+            is_text = is_word(page.text, start, end) or is_range(page.text, start, end) or is_in_option(page, start)
+            if not (is_text or page.is_listed(start)):
+                yield start, end
 
 
 def _speaks_against(page: ChoicePage, start: int, end: int) -> bool:
     """Whether the words around a letter deny it, or call its option wrong."""
     if is_against(page.text, start) or is_named_wrong(page, start):
         return True
-    if page.is_rejected((page.text[start],), end):
+    if _DENIED_ELSEWHERE.search(page.text, max(0, start - 24), start):
+        return True
+    joint = JOINT.match(page.text, start)
+    behind = joint.end() if joint and not _SINGULAR.match(page.text, joint.end()) else end
+    if page.is_rejected((page.text[start],), end) or REJECTED.match(page.text, behind):
         return True
     return is_close_only(page.text, start, end)
 
@@ -407,6 +424,8 @@ def _final_text(page: ChoicePage) -> Candidate | None:
     if not page.quotes or page.text[-1] not in ".。":
         return None
     quote = page.quotes[-1]
+    if page.text[quote.start : quote.end].upper() in page.labels:
+        return None  # the letter C, and not the text of an option `c`
     before = _IS_BEFORE.search(page.text, max(0, quote.start - 20), quote.start)
     if not before or not _ENDS.match(page.text, quote.end) or is_against(page.text, quote.start):
         return None

@@ -54,7 +54,7 @@ _HEAD: Final = (
     r"[\s(\[{【\"'<$]{0,4}"
 )
 _NOT_A_SUBJECT: Final = (
-    r"(?!\s{0,2}(?:is\b|was\b|[:.)]\s{0,2}(?!(?:and|or|和|或)\b)[^\s,.)(\[{【]|错|不|的|中|虽|则|表))"
+    r"(?!\s{0,2}(?:is\b|was\b|[:.)]\s{0,2}(?!(?:and|or|are|were|和|或)\b)[^\s,.)(\[{【]|错|不|的|中|虽|则|表))"
 )
 _NOT_SPOKEN_OF: Final = r"(?!\s{0,2}(?:are\b|选项|项))"
 _CAPITALS: Final = r"(?-i:(?<![A-Za-z0-9])[A-Z]{2,10}(?![A-Za-z0-9]))"
@@ -139,6 +139,14 @@ _LEADING: Final = re.compile(
     rf"(?P<group>{_GROUP.pattern})",
     re.IGNORECASE,
 )
+_SUBJECT: Final = re.compile(
+    r"[)\]]{1,2}[ \t]{1,3}(?!is (?:the |my |most )+(?:correct|right|best|most|likely|answer)\b)"
+    r"(?P<verb>is|are|was|were|has|have|does|do|did|can|cannot|could|would|might|may|will|must|should|seems|appears|looks"
+    r"|refers|describes?|says|states|claims|suggests|implies|contradicts|lists|mentions|fails|shows|gives|contains"
+    r"|includes|represents|indicates|means|involves|relates|violates|ignores)\b"
+    r"|[)\]]\s?(?:选项|项)?(?P<behind>与|违背|违反|说的|讲的|指的|描述|表述|涉及|强调|虽|中|的说法|的内容)"
+)
+"""Behind a letter in brackets: a sentence on its option, as `(B) contradicts the text` is, and no answer yet."""
 _NEXT_SENTENCE: Final = re.compile(
     r"[ \t]{1,3}(?:The|This|That|It|In|Because|Since|Based|According|As|For|Explanation|Reason)\b"
 )
@@ -171,7 +179,7 @@ _WALKED: Final = re.compile(
 )
 """The first of several options that a reply goes through: `B: x is incorrect. C: y is incorrect.`"""
 _LINE_LABEL: Final = re.compile(
-    r"(?:\n\s{0,20}(?:[-•·]\s{0,3})?(?:选项|[Oo]ption\s)?|[。;.]\s{0,2}(?:选项|[Oo]ption\s))"
+    r"(?:\n\s{0,20}(?:[-•·]\s{0,3})?(?:选项|選択肢|선택지\s?|[Oo]p(?:tion|ción|ção)\s)?|[。;.]\s{0,2}(?:选项|[Oo]ption\s))"
     r"[(\[]?([A-Z])(?:选项|项)?\s?[.:)、\],]|[。\n]\s*([A-Z])(?:选项|项)"
 )
 _SUPPOSING: Final = Around("supposing", behind=r"[^.;!?。\n]*\Z")
@@ -425,6 +433,9 @@ def _closes(page: ChoicePage, letters: tuple[str, ...], start: int, end: int) ->
     restates = page.behind(letters[0], end) > end
     if page.text[start].islower():
         return restates or _WHOLE.match(page.text, end) is not None
+    subject = None if CONFIRMED.match(page.text, end) else _SUBJECT.match(page.text, end)
+    if subject and not restates:
+        return len(letters) == 1 and page.by_letter[letters[0]].startswith(subject["verb"] or subject["behind"])
     if len(letters) > 1:
         return _CLOSED.match(page.text, end) is not None
     if _INITIALS.match(page.text, end):
@@ -445,6 +456,8 @@ def _is_discussed(page: ChoicePage, letters: tuple[str, ...], end: int) -> bool:
     joined = _NEXT.match(page.text, end)
     if joined and (page.text.startswith("中", joined.end()) or REJECTED.match(page.text, joined.end())):
         return True  # the first of those that are called wrong, or are chosen from: `A、D不正确`
+    if joined and _SUBJECT.match(page.text, joined.end()):
+        return True  # `(A) and (B) describe cells`
     return page.behind(letters[0], end) == end and _JUDGED.match(page.text, end) is not None
 
 
@@ -553,6 +566,7 @@ def final_sentence(page: ChoicePage) -> Candidate | None:
         return None
     spans = {match.group(match.lastgroup or 0): match.span() for match in NAMED.finditer(page.text, start, end)}
     letters = tuple(letter for letter in spans if letter in page.labels)
-    if len(letters) != 1:
-        return None
+    groups = [letters_of(match.group()) for match in JOINT.finditer(page.text, start, end)]
+    if len(letters) != 1 or any(len(group) > 1 and letters[0] in group for group in groups):
+        return None  # `So options B and C are wrong`
     return Candidate(letters, *spans[letters[0]], Strength.CONCLUDED, "final_sentence")

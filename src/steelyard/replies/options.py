@@ -254,8 +254,9 @@ def option_list(text: str, options: Sequence[str]) -> tuple[tuple[int, int], ...
     least = max(2, len(options) - 1)
     for match in islice(_LABEL.finditer(text), _MOST_LABELS):
         number = ord(match.group(1)) - ord("A")
-        if number >= len(options) or _LED_TO.search(text, max(0, match.start(1) - 12), match.start(1)):
-            continue
+        led_to = _LED_TO.search(text, max(0, match.start(1) - 12), match.start(1))
+        if number >= len(options) or (led_to and not (run and "\n" in led_to.group())):
+            continue  # the text of an option, too, may end its line with one of these words
         if not (end := _labelled_end(text, match, options[number])):
             continue
         if number != len(run):
