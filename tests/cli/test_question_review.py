@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import sqlite3
 import sys
 
 import pytest
@@ -13,7 +12,6 @@ from tests.generate.exam_server import Exam, exam_server, numbered
 from steelyard.cli.question_review import DecisionLog
 from steelyard.errors import DataError
 from steelyard.generate.question_set import QaRow, read_rows
-from steelyard.store import Store
 
 STATION = (
     "# The station\n\n## Rain\n\nThe rim of the gauge stands 30 cm above the ground and is levelled each spring.\n\n"
@@ -122,22 +120,3 @@ def test_pages_and_headings_are_chosen_from_the_command_line(steelyard, server, 
     found = steelyard(*given, *model, "--keep-boilerplate", "--exclude-heading", "rain", "--json", code=0).json()
     assert (found["chunks"], found["left_out"]) == (1, {})
     assert "License" in server.asked[0]
-
-
-def test_a_run_of_a_version_that_knew_no_boilerplate_goes_on_with_all_its_chunks(steelyard, server, tmp_path):
-    (tmp_path / "station.md").write_text(STATION, encoding="utf-8")
-    given = ("--documents", tmp_path / "station.md", "--out", "q.jsonl", "--per-chunk", "4", "--chunk-tokens", "32")
-    model = ("--model", "exam", "--base-url", server.url, "--keep-boilerplate", "--budget-calls", "3")
-    steelyard("generate", "qa", *given, *model, code=130)
-    with Store(None) as store:
-        [run] = store.runs()
-        planned, identity = run.planned, run.id
-    with sqlite3.connect(tmp_path / ".steelyard" / "steelyard.db") as database:
-        ((number, manifest),) = database.execute("SELECT rowid, manifest FROM run")
-        plain = json.loads(manifest)
-        assert plain["config"]["generate"]["settings"].pop("keep_boilerplate") is True
-        database.execute("UPDATE run SET manifest = ? WHERE rowid = ?", (json.dumps(plain), number))
-    resumed = steelyard("resume", identity)
-    assert "changed since" not in resumed.err
-    with Store(None) as store:
-        assert store.run(identity).planned == planned

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, NoReturn
 
@@ -230,8 +230,6 @@ def resume_generate(
         why = f"the request of run {run.id} is not one that you gave to steelyard here"
         check_trusted(asked, why, "type the command generate again", trust_store=trust_store)
         no_env = True
-    # Versions before keep_boilerplate used boilerplate too, and a resumed run must have the chunks it started with.
-    request = replace(request, settings={"keep_boilerplate": True, **request.settings})
     suite, values = request.suite(no_env=no_env)
     _check_out(Path(request.out), run, suite, overwrite=False)
     run_options = {"store": store, "resume": run.id, "allow_changed": allow_changed, "environment": values}

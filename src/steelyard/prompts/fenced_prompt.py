@@ -25,8 +25,6 @@ from steelyard.prompts.template import check_names, load_template, load_words, p
 from steelyard.types import Message
 
 _MARK: Final = "mark"
-_UNMARKED: Final = frozenset({"existing_answer"})
-"""A value that prompts of stored runs did not have: it stays out of their marks, and so out of the keys of replies."""
 _OTHER_NAMES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
     {
         "judge_correctness": {
@@ -159,7 +157,7 @@ class FencedPrompt:
             language: of the packaged prompt.
             values: values for all names of `fenced` and `plain` that the prompt may have.
         """
-        mark = mark_for({name: text for name, text in values.items() if name not in _UNMARKED})
+        mark = mark_for(values)
         shown = {name: self._fenced(name, text, mark) for name, text in values.items()} | {_MARK: mark}
         shown |= {other: shown[name] for other, name in self._renamed.items() if name in shown}
         system: list[Message] = []

@@ -83,7 +83,6 @@ def html_report(
     comparison: Comparison | None = None,
     gate: GateVerdict | None = None,
     *,
-    title: str = "",
     pairwise: Pairwise = NO_PAIRS,
     size: PageSize = PAGE_SIZE,
 ) -> str:
@@ -94,7 +93,6 @@ def html_report(
         comparison: of those of these runs that judge no pairs, in this order; None leaves that section and the
             regressions out.
         gate: verdicts to show; None shows none.
-        title: the page's; "" is the suite's.
         pairwise: preferences of the judging runs among `runs`.
         size: how many samples the page holds, and by which seed they are drawn.
     """
@@ -114,7 +112,7 @@ def html_report(
         "report.html.j2",
         scripted=True,
         link_address=_sample_addresses([run.id for run in runs]),
-        title=title or content.title,
+        title=content.title,
         about=" · ".join(_about(content)),
         first=first,
         sections=further,

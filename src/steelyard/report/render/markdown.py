@@ -57,7 +57,6 @@ def markdown_report(
     comparison: Comparison | None = None,
     gate: GateVerdict | None = None,
     *,
-    title: str = "",
     pairwise: Pairwise = NO_PAIRS,
 ) -> str:
     """Verdict, gate, table of targets, the first regressions, details of the rate, and groups.
@@ -66,12 +65,11 @@ def markdown_report(
         runs: at least one; the first is the baseline where they are compared.
         comparison: of those of these runs that judge no pairs, in this order; None leaves the regressions out.
         gate: verdicts to show; None shows none.
-        title: of the page; "" is the suite's.
         pairwise: results of the judging runs among `runs`.
     """
     content = ReportContent.of(runs, comparison, gate, pairwise)
     ids = ", ".join(f"`{summary.run}`" for summary in content.summaries)
-    return markdown_page(title or content.title, report_sections(content, "markdown"), last=[f"Runs: {ids}"])
+    return markdown_page(content.title, report_sections(content, "markdown"), last=[f"Runs: {ids}"])
 
 
 def markdown_history(history: History) -> str:
