@@ -137,6 +137,27 @@ def test_forms_of_published_prompts_are_read(reply, sql):
     assert query(reply) == sql
 
 
+@pytest.mark.parametrize(("before", "behind"), [("", ""), ("Here it is:\n\n", "\n\nIt names the oldest."), ("`", "`")])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "WITH old\n     AS (SELECT name FROM t)\nSELECT name FROM old",
+        "WITH -- the oldest\nold (name, age)\nAS MATERIALIZED (SELECT name, age FROM t) SELECT name FROM old",
+        "SELECT name FROM t WHERE age > (SELECT avg(age) FROM t)",
+        "SELECT name FROM t WHERE age >= (\n  SELECT max(age) FROM t\n)",
+        "SELECT name, count(*) FROM t GROUP BY ALL",
+        "SELECT name FROM t /* all of them */",
+    ],
+)
+def test_a_query_is_read_from_its_first_word_to_its_last(statement, before, behind):
+    if before != "`" or "\n" not in statement:
+        assert query(before + statement + behind) == statement
+
+
+def test_no_subquery_is_read_out_of_a_sentence():
+    assert query("The query is SELECT name FROM t WHERE age > (SELECT avg(age) FROM t)") is None
+
+
 def test_a_sentence_behind_a_statement_does_not_go_on_with_it():
     for behind in ("In this query we take the names.", "With it you get all of them.", "As asked, all names."):
         assert query(f"SELECT a FROM t\n\n{behind}") == "SELECT a FROM t"

@@ -46,11 +46,13 @@ _ENGLISH: Final = (
     r"\s*+(?!from\b|as\b|is\b)[a-z]"
 )
 """`Select the rows from the table` is a sentence: no column is named by an article."""
-_READS: Final = (
-    rf"(?:\(\s*)*+(?:(?!{_ENGLISH})select(?=[\s*(\"'`\[\d:@-])|with\s++(?:recursive\s++)?[\w\"`\[][^\n]{{0,200}}?"
-    r"\bas\s*+(?:(?:not\s++)?materialized\s*+)?\(|values\s*+\()"
-)
 _NAME: Final = r"(?:[\w$.@]++|\"[^\"\n]++\"|'[^'\n]++'|`[^`\n]++`|\[[^\]\n]++\])++"
+_COMMENTS: Final = r"(?:\s++|--[^\n]*+(?:\n|\Z)|/\*(?s:.*?)(?:\*/|\Z))*+"
+_READS: Final = (
+    rf"(?:\(\s*)*+(?:(?!{_ENGLISH})select(?=[\s*(\"'`\[\d:@-])|values\s*+\("
+    rf"|with\b{_COMMENTS}(?:recursive\b{_COMMENTS})?{_NAME}{_COMMENTS}(?:\([^()]*+\){_COMMENTS})?"
+    rf"as\b{_COMMENTS}(?:(?:not\s++)?materialized\b{_COMMENTS})?\()"
+)
 _OBJECT: Final = (
     r"(?:table|view|index|trigger|database|schema|sequence|macro|function|procedure|event|user|role|type)\s++"
     rf"(?:concurrently\s++)?(?:if\s++(?:not\s++)?exists\s++)?(?:only\s++)?{_NAME}"
@@ -75,11 +77,12 @@ _WRITES: Final = (
     rf"{_CHANGES}|(?:from\s++[\w.\"]++\s++select|{_as_written('sql_statement')})\b"
     r"|(?-i:TABLE)\s++[^\W\d][\w.]*+(?=\s*+(?:;|\Z|order\s++by\b|limit\b))"
 )
-_COMMENTS: Final = r"(?:\s++|--[^\n]*+(?:\n|\Z)|/\*(?s:.*?)(?:\*/|\Z))*+"
 _ANY: Final = re.compile(rf"{_COMMENTS}(?:{_READS}|{_WRITES})", re.IGNORECASE)
 _QUERY: Final = re.compile(rf"{_COMMENTS}{_READS}", re.IGNORECASE)
 _LINE: Final = re.compile(
-    rf"^[ \t>#]*+(?P<item>(?:[*-]|\d{{1,2}}[.)、])[ \t]++)?+(?:[^\n]{{0,80}}?[:：\]>][ \t*]*+)?"
+    # A label, a tag or the prompt of a shell comes before it; the `>` of a comparison with a subquery is none of them.
+    rf"^[ \t>#]*+(?P<item>(?:[*-]|\d{{1,2}}[.)、])[ \t]++)?+"
+    rf"(?:(?:[^\n]{{0,80}}?[:：\]]|(?:(?!select\b)[^\n]){{0,80}}?>)[ \t*]*+)??"
     rf"(?P<sql>{_READS}|{_CHANGES})",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -103,7 +106,7 @@ _ROUTINE: Final = re.compile(
 )
 """What may have a body from BEGIN to END, with statements in it."""
 _UNFINISHED: Final = re.compile(
-    rf"(?:[,=<>+*/|%-]|\b(?:set|values|{'|'.join(words('sql_joining'))}))[ \t\r]*+\Z", re.IGNORECASE
+    rf"(?:[,=<>+*|%-]|(?<!\*)/|\b(?<!by )(?:set|values|{'|'.join(words('sql_joining'))}))[ \t\r]*+\Z", re.IGNORECASE
 )
 _CLAUSE: Final = re.compile(
     rf"(?:{_as_written('sql_joining')}|{_as_written('sql_clause')})\b|\((?![A-Z][a-z]*+\s[a-z])|[),;]|--|/\*"
