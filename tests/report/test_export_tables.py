@@ -83,19 +83,6 @@ def test_what_no_sheet_takes_is_escaped_and_what_is_too_long_is_cut(pair, tmp_pa
     assert (len(shown), shown[-5:]) == (32_767, "(cut)")
 
 
-def test_wrong_and_unread_rows_are_coloured(pair, tmp_path):
-    run = Kept(record(), record(value=0.0), record(value=None), of=pair[0])
-    write_workbook([run], tmp_path / "out.xlsx")
-    colours = [row[3].fill.fgColor.rgb for row in sheet_of(tmp_path / "out.xlsx", "glm")[1:]]
-    assert colours == ["00000000", "FFF4CCCC", "FFFFF2CC"]
-
-
-def test_a_low_value_without_a_verdict_has_no_colour(pair, tmp_path):
-    silent = Record(Sample("q1", "Which?"), Output("A"), (Score("solve_rate", 0.0),))
-    write_workbook([Kept(silent, of=pair[0])], tmp_path / "out.xlsx")
-    assert sheet_of(tmp_path / "out.xlsx", "glm")[1][3].fill.fgColor.rgb == "00000000"
-
-
 def test_two_targets_of_one_name_get_two_sheets(pair, tmp_path):
     runs = [Kept(record(), of=pair[0]) for _ in range(3)]
     runs[1].target, runs[2].target = "GLM", "a/b[c]:" + "x" * 40

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,16 +20,13 @@ _RESERVED: Final = "History"
 """Excel reserves this name and reports a workbook that uses it as damaged."""
 _NO_TITLE: Final = str.maketrans(dict.fromkeys("[]:*?/\\'", "_"))
 _CUT: Final = " ... (cut)"
-_WRONG: Final = "FFF4CCCC"
-_NO_VERDICT: Final = "FFFFF2CC"
 _WIDTHS: Final = {"question": 50, "options": 30, "output": 50}
 
 
 def write_workbook(runs: Sequence[Run], path: Path) -> None:
     """Write runs to an .xlsx file, a row at a time: memory stays flat.
 
-    Every text is stored as a text, so none of them is a formula. Rows that the headline score did not pass, and failed
-    ones, are coloured; those without a verdict, unparsed or refused, have another colour.
+    Every text is stored as a text, so none of them is a formula.
 
     Args:
         runs: at least one; each gets a sheet named after its target.
@@ -89,44 +86,23 @@ def _add_records(book: Any, title: str, run: Run) -> None:
         if name in _WIDTHS:
             sheet.column_dimensions[_letters(at)].width = _WIDTHS[name]
     _append(sheet, names)
-    primary = run.manifest.get("primary", "")
-    passed, outcome = (
-        next((at for at, name in enumerate(names) if name == f"{primary}_{field}"), -1)
-        for field in ("passed", "outcome")
-    )
     for cells in table.rows():
-        colour = _colour(cells[passed], cells[outcome]) if primary and passed >= 0 else ""
-        _append(sheet, cells, colour=colour)
+        _append(sheet, cells)
 
 
-def _colour(passed: Any, outcome: Any) -> str:
-    """The colour of a row that did not pass or failed, or of one without a verdict; "" for others."""
-    if outcome in {"unparsed", "refused"}:
-        return _NO_VERDICT
-    return _WRONG if passed == 0 or outcome is None else ""
+def _append(sheet: Any, cells: Sequence[Any]) -> None:
+    sheet.append([_typed(sheet, cell) for cell in cells])
 
 
-def _append(sheet: Any, cells: Sequence[Any], *, colour: str = "") -> None:
-    sheet.append(list(_typed(sheet, cells, colour)))
-
-
-def _typed(sheet: Any, cells: Sequence[Any], colour: str) -> Iterator[Any]:
+def _typed(sheet: Any, value: Any) -> Any:
     from openpyxl.cell import WriteOnlyCell
-    from openpyxl.styles import PatternFill
 
-    fill = PatternFill("solid", fgColor=colour) if colour else None
-    for value in cells:
-        if value is None and fill is None:
-            yield None
-            continue
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        cell = WriteOnlyCell(sheet, value if is_number or value is None else "")
-        if not is_number and value is not None:
-            # Set directly, as the cell would take a text that begins with "=" for a formula.
-            cell._value, cell.data_type = _text(value), "s"  # noqa: SLF001
-        if fill is not None:
-            cell.fill = fill
-        yield cell
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        return value
+    cell = WriteOnlyCell(sheet, "")
+    # Set directly, as the cell would take a text that begins with "=" for a formula.
+    cell._value, cell.data_type = _text(value), "s"  # noqa: SLF001
+    return cell
 
 
 def _text(value: Any) -> str:
