@@ -58,9 +58,14 @@ def endpoint():
         yield endpoint
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture
 def where(request, tmp_path):
-    return str(tmp_path / "shared.db") if request.param == "sqlite" else request.getfixturevalue("on_server")
+    """A file, as what a store names is looked at before its database matters; `ON_EACH` tries a server too."""
+    database = getattr(request, "param", "sqlite")
+    return str(tmp_path / "shared.db") if database == "sqlite" else request.getfixturevalue("on_server")
+
+
+ON_EACH = pytest.mark.parametrize("where", ["sqlite", "postgres"], indirect=True)
 
 
 @contextlib.contextmanager
@@ -138,6 +143,7 @@ def victim(tmp_path, monkeypatch):
     return folder
 
 
+@ON_EACH
 @pytest.mark.parametrize("planted", ["no file", "a file", "a file that was looked at"])
 def test_a_resume_sends_nothing_that_the_store_alone_names(steelyard, endpoint, attacked, victim, where, planted):
     attacked(victim / "c.json", headers={"X-Also": "${VICTIM_KEY}"})
@@ -294,6 +300,7 @@ def finished(steelyard, where, tmp_path, url="http://127.0.0.1:9/v1"):
         (tmp_path / "attacker" / name).unlink()
 
 
+@ON_EACH
 def test_a_strangers_exam_is_scored_again_without_any_of_its_files(steelyard, endpoint, where, tmp_path):
     finished(steelyard, where, tmp_path, endpoint.url)
     calls = len(endpoint.asked)
@@ -395,6 +402,7 @@ def test_what_the_store_names_is_shown_inert_and_short(steelyard, attacked, vict
     assert "\n--config" not in result.err
 
 
+@ON_EACH
 @pytest.mark.parametrize("column", ["calls", "millis"])
 def test_a_budget_is_not_raised_by_negative_spending_in_the_store(
     steelyard, endpoint, where, tmp_path, monkeypatch, column

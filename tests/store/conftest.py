@@ -61,10 +61,10 @@ def on_file(tmp_path):
     return tmp_path / "here" / "s.db"
 
 
-@pytest.fixture(params=["on_file", "on_server"], ids=["sqlite", "postgres"])
-def where(request):
+@pytest.fixture(params=["sqlite", "postgres"])
+def where(request, tmp_path):
     """The address of a store that is not there yet, once for each database."""
-    return request.getfixturevalue(request.param)
+    return tmp_path / "here" / "s.db" if request.param == "sqlite" else request.getfixturevalue("on_server")
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
