@@ -230,3 +230,47 @@ class TestMatch:
     def test_a_number_is_itself(self, number):
         assert score(str(number), f"so it is {number:,}").value == 1.0
         assert Decimal(score(str(number), str(number)).detail["numbers"][0]) == number
+
+
+class TestPowersAndFractions:
+    @pytest.mark.parametrize(
+        ("text", "numbers"),
+        [
+            ("3.2 \\times 10^{4} J", [32000]),
+            ("1.6 × 10⁻¹⁹ C", [1.6e-19]),
+            ("10^6", [1e6]),
+            ("2 * 10 = 20", [2, 10, 20]),
+            ("36 cm^2, $6\\text{ m}^{2}$", [36, 6]),
+            ("x^2 + 3", [2, 3]),
+            ("1½ cups, ¾", [1.5, 0.75]),
+        ],
+    )
+    def test_powers_of_ten_are_one_number_and_exponents_of_units_none(self, text, numbers):
+        assert read(text) == pytest.approx(numbers)
+
+    @pytest.mark.parametrize(
+        ("text", "numbers"),
+        [
+            ("1/2", [0.5]),
+            ("$-\\frac{2}{4}$", [-0.5]),
+            ("2\\dfrac{1}{2} or 3 1/4", [2.5, 3.25]),
+            ("on 3/4/2024, 1/0 and 3.5/7", [3, 4, 2024, 1, 0, 3.5, 7]),
+        ],
+    )
+    def test_fractions_are_one_number_where_the_caller_says_so(self, text, numbers):
+        assert read(text, fractions=True) == pytest.approx(numbers)
+
+    @pytest.mark.parametrize(
+        ("reference", "output", "mode", "right"),
+        [
+            ("1/2", "so it is 3/2", "final", False),
+            ("\\frac{1}{2}", "$\\boxed{\\frac{2}{4}}$", "final", True),
+            ("7", "The answer is 6/7.", "final", False),
+            ("3.2 × 10^4", "5.1 × 10^4", "final", False),
+            ("3/4", "it is 4/3", "all", False),
+            ("3/4", "3 out of 4", "all", True),
+            ("8", "I give it 8/10", "all", True),
+        ],
+    )
+    def test_a_fraction_is_not_right_by_its_parts_alone(self, reference, output, mode, right):
+        assert score(reference, output, mode=mode).passed is right

@@ -1,9 +1,10 @@
 """Scores whether an output contains the reference's numbers, in whatever notation they are written.
 
 Numbers are read in the ways that people and models write them, English and Chinese: 1,234.5 and, with a decimal
-comma, 1 234,5; 1.2e3, 12 %, 1.5 million, 5k, 2 Mio., 3 crore; 一百二十三, 二〇二四, 三点五, 百分之十二, 3万5千 and
-1.5亿. Not read are words ("twelve"), fractions ("1/2" is two numbers), and parts of a name or a version (GPT-4, H2O,
-1.2.3). A Chinese digit alone counts where it stands for a number, not in a word such as 统一.
+comma, 1 234,5; 1.2e3 and 1.2 x 10^3, 12 %, 1.5 million, 5k, 2 Mio., 3 crore; 一百二十三, 二〇二四, 三点五, 百分之十二,
+3万5千 and 1.5亿. Not read are words ("twelve"), parts of a name or a version (GPT-4, H2O, 1.2.3), and the exponent of a
+unit (cm^2). A fraction (1/2) is two numbers, or one where the caller says so. A Chinese digit alone counts where it
+stands for a number, not in a word such as 统一.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from functools import cache
 from types import MappingProxyType
 from typing import ClassVar, Final, Literal
+from unicodedata import normalize
 
 from steelyard.constraints import Share
 from steelyard.errors import ConfigError
@@ -34,9 +36,10 @@ class NumberMatch:
     """Whether the output contains the numbers of the reference.
 
     Numbers are compared by value: 1,234.5 is 1234.50, 12 % is 0.12 and 三万五千 is 35,000. Without units, 12 % is also
-    12. Citation marks ([2], 【4†source】, [^3]) are no numbers. Of several references the best counts. `final` compares
-    the last number of both, as GSM8K is scored (K. Cobbe et al., "Training verifiers to solve math word problems",
-    2021).
+    12. Fractions (3/4) are compared by value in mode `final`, and where the reference and the output both hold one,
+    else as two numbers. Citation marks ([2], 【4†source】, [^3]) are no numbers. Of several references the best counts.
+    `final` compares the last number of both, as GSM8K is scored (K. Cobbe et al., "Training verifiers to solve math
+    word problems", 2021).
 
     Args:
         mode: `all` numbers of the reference, `any` of them, the `share` that is found, or the `final` ones.
@@ -79,11 +82,13 @@ class NumberMatch:
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Look for the references' numbers in one output."""
         texts, problem = references_of(sample)
-        references = [numbers for text in texts if (numbers := self._numbers_in(text))]
+        answered = text_of(output)
+        fractions = self.mode == "final" or bool(_FRACTION.search(answered) and any(map(_FRACTION.search, texts)))
+        references = [numbers for text in texts if (numbers := self._numbers_in(text, fractions=fractions))]
         problem = problem or ("" if references else "the reference holds no number")
         if (score := unscored("number_match", problem, output)) is not None:
             return score
-        answer = self._numbers_in(text_of(output))
+        answer = self._numbers_in(answered, fractions=fractions)
         matches = [self._matches(numbers, answer) for numbers in references]
         values = [self._value(flags) for flags in matches]
         best = values.index(max(values))
@@ -92,8 +97,8 @@ class NumberMatch:
         detail = {"numbers": [_plain_decimal(number.value) for number in answer[-10:]], "reference": best}
         return Score("number_match", values[best], passed=passed, reason=reason, detail=detail)
 
-    def _numbers_in(self, text: str) -> list[WrittenNumber]:
-        return numbers_in(text, decimal_comma=self.decimal_comma)
+    def _numbers_in(self, text: str, *, fractions: bool) -> list[WrittenNumber]:
+        return numbers_in(text, decimal_comma=self.decimal_comma, fractions=fractions)
 
     def _matches(self, reference: Sequence[WrittenNumber], answer: Sequence[WrittenNumber]) -> list[bool]:
         """For each number of the reference, whether the answer holds it."""
@@ -192,6 +197,23 @@ _PERCENT: Final = r"(?P<percent> ?(?:%|(?:percent|per cent|prozent|por ciento|po
 _VERSION: Final = r"(?<![\d.])\d+(?:\.\d+){2,}"
 _GROUP_BLANK: Final = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 _LIST_MARK: Final = re.compile(r"^[ \t]*(\d{1,2})[.)；](?=[ \t]+\S)", re.MULTILINE)
+_TIMES_TEN: Final = re.compile(
+    r"(?:(?<=\d)\s?(?:[×x*·⋅]|\\times|\\cdot)\s?|(?P<alone>(?<![\w.,])))10\s?"
+    r"(?:\^\s?\{?\s?(?P<exponent>[-−]?\d{1,3})\s?\}?|(?P<raised>⁻?[⁰¹²³⁴-⁹]{1,3}))(?!\d)"
+)
+_RAISED: Final = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−", "-0123456789-")
+_UNIT_POWER: Final = re.compile(
+    r"(?<![A-Za-z])((?:[kcdm]?m|ft|feet|in|inch(?:es)?|yd|yards?|mi|miles?|(?:centi|kilo|milli)?met(?:er|re)s?|units?|s)"
+    r"\s?\}?)\^\s?\{?-?[23]\}?(?!\d)"
+)
+"""The exponent of a unit, as in cm^2, is no number of the text."""
+_FRACTION: Final = re.compile(
+    r"(?<![\d/.,])(?:(?P<whole>\d{1,4})(?:[ \u00a0]|(?=\\)))?"
+    r"(?:\\[dt]?frac\s?\{(?P<over>\d{1,15})\}\s?\{(?P<under>\d{1,15})\}|(?P<up>\d{1,15})\s?[/⁄]\s?(?P<down>\d{1,15}))"
+    r"(?![\d/⁄]|[.,]\d)"
+)
+_VULGAR: Final = re.compile(r"(?P<whole>\d{0,4})(?P<sign>[¼-¾⅐-⅞])")
+_QUOTIENT: Final = Context(prec=15)
 _FOLLOWING: Final = 24
 _LONGEST: Final = 64
 """Limit of characters of a number in Chinese: no real one is longer, and the reader recurses for each unit."""
@@ -214,22 +236,52 @@ class WrittenNumber:
     after: str = ""
 
 
-def numbers_in(text: str, *, decimal_comma: bool = False) -> list[WrittenNumber]:
-    """Find all numbers in a text, in order; list numerals such as 1., 2., 3. and citation marks are not counted.
+def numbers_in(text: str, *, decimal_comma: bool = False, fractions: bool = False) -> list[WrittenNumber]:
+    r"""Find all numbers in a text, in order; list numerals such as 1., 2., 3. and citation marks are not counted.
 
     Args:
         text: any text; a number may be any length.
         decimal_comma: read 1.234,5 and 1 234,5 as 1234.5. Else a comma before three digits groups them.
+        fractions: read 3/4 as 0.75, else as 3 and 4: it may also be a date or a rating.
 
     >>> [str(number.value) for number in numbers_in("1,234.5 km, 12 % and 3万5千, 一百二十三个")]
     ['1234.5', '0.12', '35000', '123']
+    >>> [str(number.value) for number in numbers_in(r"$2\frac{1}{2} \times 10^{3}$ cm^2", fractions=True)]
+    ['2.5E+3']
     """
     point = "," if decimal_comma else "."
     typeset = (
         without_citations(text).replace("٫", point).replace("{,}", ",").replace("\\,", "\u2009").replace("\\%", "%")
     )  # of LaTeX
+    typeset = _VULGAR.sub(lambda match: _mixed(match["whole"], *_parts_of(match["sign"]), point), typeset)
+    if fractions:
+        typeset = _FRACTION.sub(lambda match: _fraction(match, point), typeset)
+    typeset = _UNIT_POWER.sub(r"\1", _TIMES_TEN.sub(_power_of_ten, typeset))
     plain = _without_list_marks(fold(_GROUP_BLANK.sub("", typeset).translate(_WRITTEN)))
     return list(_numbers(plain, decimal_comma=decimal_comma))
+
+
+def _power_of_ten(match: re.Match[str]) -> str:
+    exponent = (match["exponent"] or match["raised"]).translate(_RAISED)
+    return f"{'' if match['alone'] is None else '1'}e{exponent}"
+
+
+def _fraction(match: re.Match[str], point: str) -> str:
+    return _mixed(match["whole"], match["over"] or match["up"], match["under"] or match["down"], point, match.group())
+
+
+def _parts_of(sign: str) -> tuple[str, str]:
+    """Numerator and denominator of ¾."""
+    over, _, under = normalize("NFKC", sign).partition("⁄")
+    return over, under
+
+
+def _mixed(whole: str | None, over: str, under: str, point: str, otherwise: str = "") -> str:
+    """A fraction behind a whole number, or alone, as a decimal number of 15 digits."""
+    if not int(under):
+        return otherwise
+    value = _QUOTIENT.add(Decimal(whole or 0), _QUOTIENT.divide(Decimal(over), Decimal(under)))
+    return f"{value:f}".replace(".", point)
 
 
 def _without_list_marks(text: str) -> str:
