@@ -146,12 +146,8 @@ def _settings(loaded: Loaded | None) -> dict[str, Any]:
     effective = settings(loaded.described, loaded.tree)
     return {
         "settings": [{"key": entry.key, "value": entry.value, "origin": entry.origin} for entry in effective],
-        "references": {name: _origin_of(name) for name in sorted(loaded.environment)},
+        "references": {name: "environment" if os.environ.get(name) else ".env" for name in sorted(loaded.environment)},
     }
-
-
-def _origin_of(name: str) -> str:
-    return "environment" if os.environ.get(name) else ".env"
 
 
 def _lines(loaded: Loaded | None, store: str | None) -> Iterator[str]:

@@ -70,7 +70,8 @@ def _suite(name: str, definitions: Definitions) -> dict[str, Any]:
     cls = find("suite", name)
     keys = suite_keys(cls)
     fields = _fields(cls, keys, definitions)
-    targets = {"targets": _with_tags(fields["targets"])} if "targets" in fields else {}
+    tagged = {"minProperties": 1, "additionalProperties": {"$ref": "#/$defs/target with tags"}}
+    targets = {"targets": {**fields["targets"], **tagged}} if "targets" in fields else {}
     about = {
         "$schema": {"type": "string", "description": "where an editor finds this schema"},
         "suite": {"const": name, "description": summary_of(cls)},
@@ -96,10 +97,6 @@ def _closed(properties: Mapping[str, Any], required: list[str]) -> dict[str, Any
         "additionalProperties": False,
         **({"required": required} if required else {}),
     }
-
-
-def _with_tags(targets: dict[str, Any]) -> dict[str, Any]:
-    return {**targets, "minProperties": 1, "additionalProperties": {"$ref": "#/$defs/target with tags"}}
 
 
 def _fields(cls: type, keys: Mapping[str, Key], definitions: Definitions) -> dict[str, dict[str, Any]]:

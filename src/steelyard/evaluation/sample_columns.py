@@ -32,7 +32,8 @@ class CheckedNames(NamedTuple):
 def check_filled_names(suite: Suite) -> CheckedNames:
     """Look up the placeholders of prompts in the samples, which are read only if a prompt names their metadata."""
     names = {name: _names_of(target) for name, target in suite.targets.items()}
-    wanted = {name for of_target in names.values() for name in of_target or () if _is_of_samples(name)}
+    every_name = {name for of_target in names.values() for name in of_target or ()}
+    wanted = {name for name in every_name if name == PASSAGE or name.startswith(_METADATA)}
     unasked = [target for target, shown in names.items() if shown is not None and not shown & _SHOW_PASSAGE]
     if isinstance(suite.samples, CommonSamples) or not (wanted or unasked):
         return CheckedNames(suite, ())
@@ -85,10 +86,6 @@ def _names_of(target: Any) -> frozenset[str] | None:
     """The placeholders of a target; None for one without templates."""
     names: frozenset[str] | None = getattr(system_under_test(target), "filled_names", None)
     return names
-
-
-def _is_of_samples(name: str) -> bool:
-    return name == PASSAGE or name.startswith(_METADATA)
 
 
 @dataclass(slots=True)

@@ -320,18 +320,15 @@ def _pair_columns(
             score = next((candidate for candidate in record.scores if candidate.name == name), None)
             pairs.append(pair_of(record, score, words.index, sides))
             kinds.append(words.index(preference_text(score, sides) if score else ""))
-            scores = (
-                replace(candidate, reason=preference_reason(candidate, sides)) if candidate is score else candidate
-                for candidate in record.scores
-            )
-            yield replace(record, output=None, scores=tuple(map(_without_shown, scores)))
+            scores = []
+            for candidate in record.scores:
+                detail = {key: value for key, value in candidate.detail.items() if key not in SHOWN_ELSEWHERE}
+                reason = preference_reason(candidate, sides) if candidate is score else candidate.reason
+                scores.append(replace(candidate, reason=reason, detail=detail))
+            yield replace(record, output=None, scores=tuple(scores))
 
     columns = _columns_of(records_without_output(), name, samples, words)
     return {**columns, "kind": kinds, "pair": pairs}
-
-
-def _without_shown(score: Score) -> Score:
-    return replace(score, detail={key: value for key, value in score.detail.items() if key not in SHOWN_ELSEWHERE})
 
 
 def _passed(score: Score | None) -> int:

@@ -187,7 +187,8 @@ class Contains:
         if self.closed or self.mode != "any":
             return self
         closed = closed_set(reference for _, reference in references)
-        return replace(self, closed=closed) if closed and all(map(_has_letter, closed)) else self
+        are_words = closed and all(any(map(str.isalpha, label)) for label in closed)
+        return replace(self, closed=closed) if are_words else self
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Look for the references in one output."""
@@ -226,10 +227,6 @@ class Contains:
     def _comparable(self, text: str) -> str:
         plain = " ".join(nfkc(text).split())
         return plain.casefold() if self.ignore_case else plain
-
-
-def _has_letter(text: str) -> bool:
-    return any(character.isalpha() for character in text)
 
 
 def stands_in(phrase: str, text: str, *, whole_words: bool = True) -> bool:

@@ -74,7 +74,8 @@ def _without_tail(values: list[Any]) -> list[Any]:
 def pack_record(record: Record) -> bytes | None:
     """The body of a record: only what its replies do not hold already; None if nothing is left."""
     body: dict[str, Any] = {}
-    if record.output is not None and not _is_reply(record.output, record.replies.get("target", ())):
+    replies = record.replies.get("target", ())
+    if record.output is not None and not (replies and record.output == _of_reply(replies[-1])):
         body["o"] = [record.output.value, record.output.contexts, record.output.metadata]
     if record.failure is not None:
         tried = [
@@ -112,10 +113,6 @@ def unpack_record(body: bytes | None, replies: Sequence[Reply]) -> tuple[Output 
 
 def _of_reply(reply: Reply) -> Output:
     return Output(reply.text, tuple(reply.metadata.get("contexts", ())), _finish(reply))
-
-
-def _is_reply(output: Output, replies: Sequence[Reply]) -> bool:
-    return bool(replies) and output == _of_reply(replies[-1])
 
 
 def _finish(reply: Reply) -> dict[str, Any]:

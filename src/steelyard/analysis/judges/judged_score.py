@@ -143,7 +143,7 @@ def _uncertainty(columns: ScoreColumns, infos: Mapping[str, ScoreInfo], thing: s
                 closeness.setdefault(record, []).append(1.0)
             elif info is not None and info.threshold is not None:
                 passed.setdefault(record, []).append(bool(info.passes(value)))
-                if not _is_binary(info):
+                if info.range != (0.0, 1.0) or info.threshold not in {0.0, 1.0}:
                     graded = True
                     closeness.setdefault(record, []).append(_closeness(value, info))
     if not graded and len(names) < 2:
@@ -152,10 +152,6 @@ def _uncertainty(columns: ScoreColumns, infos: Mapping[str, ScoreInfo], thing: s
         record: _joint_uncertainty(passed.get(record, []), closeness.get(record, []))
         for record in {**closeness, **passed}
     }
-
-
-def _is_binary(info: ScoreInfo) -> bool:
-    return info.range == (0.0, 1.0) and info.threshold in {0.0, 1.0}
 
 
 def _closeness(value: float, info: ScoreInfo) -> float:

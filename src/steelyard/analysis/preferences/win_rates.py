@@ -225,11 +225,8 @@ def preferences(run: RunData | HoldsRunData, *, score: str = "") -> Preferences:
         score=score,
         length=judged.lengths.settled(dict(zip(SIDES, names, strict=True)), stopped=stopping is not None),
     )
-    return _worded(result, _same_answers(data))
-
-
-def _worded(result: Preferences, same: Sequence[SameAnswers]) -> Preferences:
-    return replace(result, sentence=preference_sentence(result), warnings=preference_warnings(result, same))
+    warnings = preference_warnings(result, _same_answers(data))
+    return replace(result, sentence=preference_sentence(result), warnings=warnings)
 
 
 @dataclass(slots=True)

@@ -46,13 +46,9 @@ ROLES: Final = (
 _LINES: Final = (".sql", ".txt")
 
 
-def _is_lines(table: Table) -> bool:
-    """Whether a table is a file of SQL lines, which has no questions."""
-    return table.keyed and table.name.lower().endswith(_LINES)
-
-
 def _layout(table: Table, roles: Sequence[Role], files: SampleFiles) -> ColumnLayout:
-    lines = _is_lines(table)
+    # A file of SQL lines has no questions.
+    lines = table.keyed and table.name.lower().endswith(_LINES)
     roles = [replace(role, required=False) if lines and role.name == "question" else role for role in roles]
     return find_layout(_texts_of(table, files), roles, files)
 
