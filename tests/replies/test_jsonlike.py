@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.replies.jsonlike import json_objects, plain_key, said_in
+from steelyard.replies.jsonlike import json_objects, plain_key, read_json, said_in
 
 PLAIN = st.one_of(st.none(), st.booleans(), st.integers(-(10**9), 10**9), st.text(max_size=20))
 KEYS = st.text(st.characters(categories=["L", "Nd"], max_codepoint=0x4FF), min_size=1, max_size=8)
@@ -61,6 +61,31 @@ def test_a_verdict_is_taken_from_the_strongest_key_and_left_open_where_two_contr
     assert said_in({"result": {"Final_": "yes"}}, tiers, read) == ("final", "yes")
     assert said_in({"note": "none"}, tiers, read) is None
     assert plain_key("Final_Verdict ") == "finalverdict"
+
+
+@pytest.mark.parametrize("before", ["", "Here it is: "])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        '{"name": "Ann", "home": {"city": "Rome"},}',
+        '{\'name\': "Ann", \'home\': {"city": "Rome"}}',
+        '{"name": "Ann" // found\n, "home": {"city": "Rome"}}',
+        '{"people": [{"name": "Ann"}], "n": tru}',
+        '{"name": "Ann", "home": {"city": "Rome"}',
+        '[{"name": "Ann"},]',
+    ],
+)
+def test_a_part_of_broken_json_is_not_the_answer(before, broken):
+    assert read_json(before + broken)[0] is None
+
+
+@given(st.dictionaries(KEYS, VALUES, min_size=1, max_size=4), st.data())
+def test_json_without_one_of_its_characters_is_read_whole_or_not_at_all(value, data):
+    text = json.dumps(value)
+    at = data.draw(st.integers(text.index(":") + 1, len(text) - 1))
+    damaged = text[:at] + text[at + 1 :]
+    read, problem = read_json(damaged)
+    assert problem or read == json.loads(damaged)
 
 
 @given(st.text("{}[]\"':,ab1 \n\\", max_size=200))

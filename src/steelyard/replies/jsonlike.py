@@ -17,6 +17,7 @@ from typing import Any, Final
 from steelyard.replies.clean import unfenced, without_reasoning
 
 _OPENING: Final = re.compile(r"\{\s{0,40}(?:[\"'][^\"'\n]{1,80}[\"']|[A-Za-z_]\w{0,40})\s{0,40}:")
+_BEGUN: Final = re.compile(rf"(?:\[\s{{0,40}})?{_OPENING.pattern}")
 _TOKEN: Final = re.compile(
     r"\s*+(?:(?P<open>[{\[])|(?P<close>[}\]])|(?P<colon>:)|(?P<comma>,)"
     r"|\"(?P<double>(?:[^\"\\]++|\\.|\"(?!\s{0,9}[,:}\]]|\s{0,99}+\Z))*+)(?:\"|\Z)"
@@ -256,7 +257,11 @@ def read_plain_json(text: str) -> tuple[Any, str]:
 
 
 def values_in(text: str) -> list[Any]:
-    """The objects and lists that stand in a text, in order; what is inside of another one is not listed."""
+    """The objects and lists that stand in a text, in order; what is inside of another one, also a broken one, is not.
+
+    >>> values_in('{"person": {"name": "Ann"},} and {"name": "Bo"}')
+    [{'name': 'Bo'}]
+    """
     values: list[Any] = []
     at, tries = 0, 0
     while tries < _MOST_TRIES:
@@ -267,7 +272,7 @@ def values_in(text: str) -> list[Any]:
         try:
             value, at = _decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
-            at += 1
+            at = json_at(text, at).end if _BEGUN.match(text, at) else at + 1
             continue
         # A list without an object in it is more often a citation or an aside than an answer: `[1]`.
         if isinstance(value, dict) or any(isinstance(entry, dict) for entry in value):
