@@ -33,6 +33,7 @@ from steelyard.replies import (
     grammar,
     judge_reply,
     label,
+    only_letter,
     options,
     preference,
     rating,
@@ -45,7 +46,7 @@ from steelyard.replies.judge_reply import Scale
 OWN_REPLIES: Final = Path(__file__).with_name("choice_replies.jsonl")
 _LANGUAGES: Final = ("en", "zh", "ko", "pt", "es", "fr", "de", "ja")
 _SECTIONS: Final = ("choice", "page", "rating", "judge", "yes_no", "preference", "label")
-_CHOICE: Final = (evidence, options, choice_letters, choice_numbers, choice)
+_CHOICE: Final = (evidence, options, choice_letters, choice_numbers, only_letter, choice)
 _RATING: Final = (rating_numbers, rating_forms, rating)
 _JUDGES: Final = (judge_reply, yes_no, preference, label)
 _VERDICTS: Final = frozenset({"yes", "no", "A", "B", "tie"})

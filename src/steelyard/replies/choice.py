@@ -17,29 +17,21 @@ from typing import Any, Final, Literal
 
 from steelyard.replies.choice_letters import (
     JOINT,
-    LONE,
-    MOST_MENTIONS,
-    NAMED,
     asks_for_wrong,
     called_wrong,
     declared_letters,
     final_sentence,
-    is_close_only,
     is_elsewhere,
-    is_in_option,
-    is_named_wrong,
-    is_range,
-    is_word,
     judged,
     letters_of,
 )
 from steelyard.replies.choice_numbers import numbered
 from steelyard.replies.clean import clean, fold
 from steelyard.replies.evidence import DECLARES, REJECTED, SAYS, Candidate, Strength, decide, is_against, phrases
-from steelyard.replies.grammar import FLAGS, expanded, languages_in, pattern, source, words
+from steelyard.replies.grammar import FLAGS, expanded, pattern, source, words
 from steelyard.replies.jsonlike import JsonValue, json_objects, plain_key
+from steelyard.replies.only_letter import only_letter
 from steelyard.replies.options import (
-    SENTENCE_END,
     SHORT,
     ChoicePage,
     ChoiceReading,
@@ -51,84 +43,7 @@ from steelyard.replies.options import (
     quotes,
 )
 
-_FEW_DENIALS: Final = frozenset({"es", "fr", "de", "ja"})
-"""Of 255 sentences that give no single answer, 75 were read by it; Korean and Portuguese are measured with it."""
-_TAKEN: Final = re.compile(
-    r"(?:选项|项)?[)\]\"'}>$]{0,3}(?:\s{0,2}(?:[.,;:!\n。，、(<\-–—]|\Z)|\s(?:because|since|as|due"
-    r"|is (?:the|my|what|where|how|correct|right|true|best|better|most)"
-    r"|seems|would|fits|matches|describes|and|but|given|for|in|on|here)\b|[一-鿿])",
-    re.IGNORECASE,
-)
-"""Behind a letter that may be what the reply gives; `B is too broad` only speaks of it."""
-
-
-_DENIED_ELSEWHERE: Final = re.compile(
-    r"(?:\b(?:non|niet|nie|inte|ikke|nem|není|nije|nu|bukan|không|не|ні|ليس\w?)|ไม่ใช่|नहीं)[\s—–-]{0,3}"
-    r"(?:[^\W\d]{1,5}\s){0,2}[\s(\"']{0,3}\Z",
-    re.IGNORECASE,
-)
-"""Before a letter: `non è B`, in languages of which no other phrases are known."""
-_SINGULAR: Final = re.compile(r"[)\]]?\s(?:is|was)\b", re.IGNORECASE)
-"""Behind the last of several letters: what is said there is said of that one alone."""
-
-
-def only_letter(page: ChoicePage) -> Candidate | None:
-    """The one letter that is spoken of as an option, where nothing is said against it.
-
-    Not in a language whose denials are known only next to a declared answer.
-    """
-    if not _FEW_DENIALS.isdisjoint(languages_in(page.text)):
-        return None
-    spans = list(_lone_letters(page))
-    if any(page.text[start] not in page.labels for start, _ in spans):
-        return None  # a symbol is among them, and so may be the others
-    if any(DECLARES.is_conditional(page.text, start) for start, _ in spans):
-        return None
-    against = {page.text[start] for start, end in spans if _speaks_against(page, start, end)}
-    letters = {page.text[start] for start, _ in spans}
-    if len(page.text) <= SHORT:
-        letters -= against
-    if len(letters) != 1 or letters & against:
-        return None
-    for start, end in reversed(spans):
-        if page.text[start] in letters and _TAKEN.match(page.text, end) and not _is_cut(page, start, end):
-            return Candidate((page.text[start],), start, end, Strength.MENTIONED, "only_letter")
-    return None
-
-
-def _is_cut(page: ChoicePage, start: int, end: int) -> bool:
-    """Whether the reply breaks off at the letter, in a sentence that another one precedes on its line."""
-    line = page.text.rfind("\n", 0, start) + 1
-    at_end = not page.text[end:].strip(")]\"' ")
-    return page.breaks_off(start) or (at_end and SENTENCE_END.search(page.text, line, start) is not None)
-
-
-def _lone_letters(page: ChoicePage) -> Iterator[tuple[int, int]]:
-    """Where letters are spoken of as options; in a short reply any lone capital letter that is not a word."""
-    is_short = len(page.text) <= SHORT
-    for match in islice((LONE if is_short else NAMED).finditer(page.text), MOST_MENTIONS):
-        named = match.span(match.lastgroup or 0)
-        joint = None if is_short else JOINT.match(page.text, named[0])  # `Options A, B and C`, where A alone is named
-        others = LONE.finditer(page.text, named[1], joint.end()) if joint else ()
-        for start, end in (named, *(other.span() for other in others)):
-            is_text = is_word(page.text, start, end) or is_range(page.text, start, end) or is_in_option(page, start)
-            if not (is_text or page.is_listed(start)):
-                yield start, end
-
-
-def _speaks_against(page: ChoicePage, start: int, end: int) -> bool:
-    """Whether the words around a letter deny it, or call its option wrong."""
-    if is_against(page.text, start) or is_named_wrong(page, start):
-        return True
-    if _DENIED_ELSEWHERE.search(page.text, max(0, start - 24), start):
-        return True
-    joint = JOINT.match(page.text, start)
-    behind = joint.end() if joint and not _SINGULAR.match(page.text, joint.end()) else end
-    if page.is_rejected((page.text[start],), end) or REJECTED.match(page.text, behind):
-        return True
-    return is_close_only(page.text, start, end)
-
-
+_IN_BRACKETS: Final = re.compile(r"\((?P<letter>[A-Z])\)")
 _MIN_OPTIONS: Final = 2
 _MAX_OPTIONS: Final = 26
 _FINAL_KEYS: Final = frozenset(map(plain_key, words("final_key")))
@@ -300,7 +215,8 @@ def _json_value(page: ChoicePage, key: str, value: Any) -> tuple[str, ...]:
     text = fold(str(value)).strip()
     condensed = condense(text, signs=True).text
     forms = [condense(fold(option), signs=True).text for option in page.options]
-    if condensed and forms.count(condensed) == 1:
+    is_label = text in page.labels and text not in page.options  # where one option is the text `c`, too
+    if condensed and forms.count(condensed) == 1 and not is_label:
         return (page.labels[forms.index(condensed)],)
     if (match := _JSON_LETTERS.match(text)) is not None:
         letters = tuple(dict.fromkeys(map(str.upper, re.findall(r"(?<![a-z])[a-z](?![a-z])|[A-Z]", match["letters"]))))
@@ -462,6 +378,7 @@ def _only_text(page: ChoicePage) -> Candidate | None:
     if len(quoted) > 2 * _MOST_EXAMINED and len({quote.option for quote in quoted}) > 1:
         return None
     wrong = called_wrong(page)
+    named = {match["letter"] for match in _IN_BRACKETS.finditer(page.text) if not page.is_listed(match.start())}
     standing = [
         quote
         for quote in (*quoted[:_MOST_EXAMINED], *quoted[_MOST_EXAMINED:][-_MOST_EXAMINED:])
@@ -470,9 +387,9 @@ def _only_text(page: ChoicePage) -> Candidate | None:
         and not REJECTED.match(page.text, quote.end)
         and page.labels[quote.option] not in wrong
     ]
-    if len({quote.option for quote in standing}) != 1 or page.breaks_off(standing[0].start):
-        return None
-    quote = standing[0]
+    quote = standing[0] if len({quote.option for quote in standing}) == 1 else None
+    if quote is None or page.breaks_off(quote.start) or (named and page.labels[quote.option] not in named):
+        return None  # also where others are spoken of by their letters
     if _DENIES.search(page.text) and not any(_TEXT_CLOSED.match(page.text, candidate.end) for candidate in standing):
         return None
     others = [option for number, option in enumerate(page.options) if number != quote.option]

@@ -54,7 +54,8 @@ _HEAD: Final = (
     r"[\s(\[{【\"'<$]{0,4}"
 )
 _NOT_A_SUBJECT: Final = (
-    r"(?!\s{0,2}(?:is\b|was\b|[:.)]\s{0,2}(?!(?:and|or|are|were|和|或)\b)[^\s,.)(\[{【]|错|不|的|中|虽|则|表))"
+    r"(?!\s{0,2}(?:is\b|was\b|[:.)]\s{0,2}(?!(?:and|or|are|were|和|或)\b|[都均也皆])[^\s,.)(\[{【]"
+    r"|错|不|的|中|虽|则|表))"
 )
 _NOT_SPOKEN_OF: Final = r"(?!\s{0,2}(?:are\b|选项|项))"
 _CAPITALS: Final = r"(?-i:(?<![A-Za-z0-9])[A-Z]{2,10}(?![A-Za-z0-9]))"
@@ -168,6 +169,11 @@ _EMPTY_OR_CROSSED: Final = re.compile(
     re.MULTILINE,
 )
 """In front of a letter: an empty box, or the mark of what is wrong. Brackets in a line may be a blank to fill in."""
+_LEFT_OUT: Final = re.compile(
+    r"exclud|ruled out|eliminat|discard|dismiss|reject|discount|crossed|\banswer\b"
+    r"|排除|淘汰|剔除|不选|不当选|(?<!符合)题[意干]",
+    re.IGNORECASE,
+)
 _TICKED: Final = re.compile(r"\([xX✓√]\)")
 _MAY_ASK_FOR_WRONG: Final = re.compile(
     r"[错误不非除否]|않|아닌|틀린|잘못|n't\b|\b(?:not|except|lie|never|false|untrue|incorrect|wrong|least)\b",
@@ -289,6 +295,9 @@ def _stands(page: ChoicePage, strength: Strength, letters: tuple[str, ...], star
         return False
     if strength > Strength.CONCLUDED:
         return True
+    joint = JOINT.match(page.text, start)
+    if joint and "," not in page.text[end : joint.end()] and REJECTED.match(page.text, joint.end()):
+        return False  # `因此选项B、C错误`
     return bool(_CLOSED.match(page.text, end) or CONFIRMED.match(page.text, end))
 
 
@@ -516,6 +525,10 @@ def asks_for_wrong(page: ChoicePage) -> bool:
     return pattern("choice", "asks_for_wrong").search(fold(page.question)) is not None
 
 
+def _asks_for_right(page: ChoicePage) -> bool:
+    return bool(page.question.strip()) and _MAY_ASK_FOR_WRONG.search(page.question) is None
+
+
 def is_named_wrong(page: ChoicePage, start: int) -> bool:
     """Whether the letter at `start` has an empty box, or is named as wrong and none was asked for: `错误的是D`."""
     before = max(0, start - _NAMED_WRONG_WITHIN)
@@ -550,7 +563,10 @@ def _verdicts(page: ChoicePage) -> tuple[_Spans, _Spans]:
             continue
         behind = page.behind(letters[-1], match.end())
         mark = _MARKED.search(page.text, max(0, match.start() - 12), match.start())
-        rejected = mark["wrong"] is not None if mark else REJECTED.match(page.text, behind) is not None
+        rejection = REJECTED.match(page.text, behind)
+        if rejection and not mark and _LEFT_OUT.search(rejection.group()) and asks_for_wrong(page):
+            continue  # it is not the answer, and so no wrong statement
+        rejected = mark["wrong"] is not None if mark else rejection is not None
         right_or_wrong = mark or rejected or CONFIRMED.match(page.text, behind)
         if right_or_wrong and not is_against(page.text, match.start()):
             (wrong if rejected else right).update(dict.fromkeys(letters, match.span()))
@@ -569,4 +585,7 @@ def final_sentence(page: ChoicePage) -> Candidate | None:
     groups = [letters_of(match.group()) for match in JOINT.finditer(page.text, start, end)]
     if len(letters) != 1 or any(len(group) > 1 and letters[0] in group for group in groups):
         return None  # `So options B and C are wrong`
+    rejection = REJECTED.match(page.text, spans[letters[0]][1])
+    if rejection and (_asks_for_right(page) or _LEFT_OUT.search(page.text, rejection.start(), end)):
+        return None
     return Candidate(letters, *spans[letters[0]], Strength.CONCLUDED, "final_sentence")
