@@ -32,6 +32,12 @@ PUBLISHED = [
     ("AlpacaEval, annotators", "Therefore, Output (b) is better.", "B"),
     ("AlpacaEval, ranks", "[\n{'model': 'model_1', 'rank': 2},\n{'model': 'model_2', 'rank': 1}\n]", "B"),
     ("AlpacaEval, ranks", '[{"model": "model_1", "rank": 1}, {"model": "model_2", "rank": 2}]', "A"),
+    ("AlpacaEval, equal ranks", '[{"model": "model_1", "rank": 1}, {"model": "model_2", "rank": 1}]', "tie"),
+    (
+        "AlpacaEval, ranks of a function call",
+        '{"ordered_models": [{"rank": 1, "model": "model_2"}, {"rank": 2, "model": "model_1"}]}',
+        "B",
+    ),
     ("PandaLM", "2\n\n### Reason: Response 1 is wrong.", "B"),
     ("PandaLM", "Tie", "tie"),
     ("Auto-J", "So, the final decision is Response 2.", "B"),

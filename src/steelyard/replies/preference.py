@@ -179,9 +179,14 @@ def _mentions(text: str, called: PairNames) -> list[_Mention]:
 def _in_objects(reply: JudgeReply, names: tuple[str, str]) -> Iterator[Candidate]:
     """The winners that JSON objects name; of ranked models the one on the first place."""
     read = partial(_said_by, names=names)
-    ranked = [json_object for json_object in reply.objects if {"model", "rank"} <= json_object.keyed().keys()]
+    lists = [item for json_object in reply.objects for _, item in json_object.items if item.kind == "list"]
+    members = [item for json_list in lists for _, item in json_list.items if item.kind == "object"]
+    ranked = [each for each in (*reply.objects, *members) if {"model", "rank"} <= each.keyed().keys()]
     if ranked:
         first = [json_object for json_object in ranked if json_object.keyed()["rank"] == 1]
+        if len(first) > 1:
+            start, end = first[0].start - reply.page.offset, first[-1].end - reply.page.offset
+            return iter([Candidate("tie", start, end, Strength.DECLARED, "json")])
         return replace(reply, objects=tuple(first)).in_objects((("model",),), read)
     return reply.in_objects(_TIERS, read)
 
