@@ -42,6 +42,8 @@ def test_errors_come_before_warnings():
         ([{"doc": {}, "target": "A", "arguments": [["Which?", " A"]]}], "general"),
         ([{"question": "Who?", "answer": "Ann", "source": "Ann came."}], "rag"),
         ([{"source": "Hello", "reference": "Hallo"}], "general"),
+        ([{"inputs": {"q": "Who?"}, "expectations": {"expected_response": "Ann"}, "source": {}}], "general"),
+        ("input,output,label,score,explanation\nWho?,Ann,correct,1,so\nWhy?,So,incorrect,0,so\n", "general"),
     ],
 )
 def test_the_columns_of_a_dataset_tell_its_suite(tmp_path, content, suite):

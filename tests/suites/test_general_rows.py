@@ -218,6 +218,40 @@ def test_examples_of_langsmith_have_their_expected_output(tmp_path, inputs, outp
         assert (sample.input, sample.reference) == (asked, expected), name
 
 
+@pytest.mark.parametrize(
+    ("row", "expected", "unused"),
+    [
+        (
+            {"inputs": {"question": "2?"}, "expectations": {"expected_response": "4"}, "outputs": {"answer": "5"}},
+            "4",
+            1,
+        ),
+        (
+            {"inputs": {"question": "2?"}, "expectations": {"expected_facts": ["4"]}, "outputs": {"answer": "5"}},
+            None,
+            2,
+        ),
+        ({"inputs": {"question": "2?"}, "outputs": {"answer": "5"}, "run_type": "chain"}, None, 2),
+    ],
+)
+def test_answers_of_an_application_are_not_the_expected_output(tmp_path, row, expected, unused):
+    """Records of MLflow's datasets, and runs of LangSmith, hold what an application said as `outputs`."""
+    row = {"inputs": {"question": "2?"}, "outputs": {"answer": "5"}, **row}
+    (tmp_path / "a.jsonl").write_text(json.dumps(row))
+    (sample,) = load_general(SampleFiles(tmp_path / "a.jsonl")).data.samples
+    assert (sample.input, sample.reference) == ("2?", expected)
+    assert len(sample.metadata.keys() & row.keys()) == unused
+
+
+def test_turns_of_mt_bench_are_messages_of_the_user_and_the_last_reference_is_expected(read):
+    rows = [{"question_id": 81, "turns": ["2 + 2?", "Twice that?"], "reference": ["4", "8"]}]
+    (sample,) = read(rows, name="r.jsonl").data.samples
+    asked = [{"role": "user", "content": "2 + 2?"}, {"role": "user", "content": "Twice that?"}]
+    assert (sample.input, sample.reference) == (asked, "8")
+    (sample,) = read([{"turns": ["2 + 2?"], "reference": ["4", "four"]}], name="s.jsonl").data.samples
+    assert (sample.input, sample.reference) == (asked[:1], ["4", "four"])
+
+
 def test_texts_of_langfuse_are_read_without_the_quotes_of_json(read):
     cells = [["input", "expectedOutput", "note"], ['"Say \\"hi\\""', '"hi"', '"a" or b'], ['"Why?"', '""', '"c"']]
     data = read("\n".join(",".join('"{}"'.format(cell.replace('"', '""')) for cell in row) for row in cells)).data

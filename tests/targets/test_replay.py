@@ -44,6 +44,14 @@ def test_a_line_separator_of_unicode_inside_a_text_ends_no_line(tmp_path):
     assert outputs(Replay(path), "a") == [text]
 
 
+def test_outputs_beside_inputs_are_read_as_those_that_langsmith_and_mlflow_expect(tmp_path):
+    rows = [{"inputs": {"question": "q1"}, "outputs": {"answer": "A"}}, {"inputs": "q2", "outputs": {"a": "1", "b": 2}}]
+    path = written(tmp_path, "o.jsonl", "\n".join(map(json.dumps, rows)))
+    assert outputs(Replay(path, id="inputs", output="outputs"), "q1", "q2") == ["A", {"a": "1", "b": 2}]
+    path = written(tmp_path, "p.jsonl", json.dumps({"id": 1, "outputs": {"answer": "A"}}))
+    assert outputs(Replay(path, output="outputs"), "1") == [{"answer": "A"}]
+
+
 def test_csv_columns_are_named(tmp_path):
     path = written(tmp_path, "o.csv", 'nr,answer\n1,"A, or\nB"\n2,\n')
     assert outputs(Replay(path, id="nr", output="answer"), "1", "2") == ["A, or\nB", ""]

@@ -59,8 +59,10 @@ def suite_of(files: SampleFiles) -> str:
         return "choice" if tables and _is_exam_by_position(tables[0], files) else DEFAULT_SUITE
     headers_found = next(filter(None, headers))
     roles = {name: by_header(headers_found, ROLES[name], {}) for name in _TOLD_APART}
+    named = set(headers_found.values())
+    has_verdicts = {"label", "score", "explanation"} <= named  # of an evaluator, as Phoenix exports them
     if {"question", "options"} <= roles["choice"].keys() or (
-        {"question", "answer"} <= roles["choice"].keys() and _is_exam(files)
+        {"question", "answer"} <= roles["choice"].keys() and not has_verdicts and _is_exam(files)
     ):
         return "choice"
     words = " ".join(map(normalized, headers_found.values()))
@@ -73,7 +75,7 @@ def suite_of(files: SampleFiles) -> str:
     has_rows = any(isinstance(cell, list) and cell and isinstance(cell[0], list) for cell in targets)
     if "target" in roles["tables"] and (has_rows or "table" in words or "db_id" in roles["tables"]):
         return "tables"
-    has_source = {"source", "chunk"} & roles["rag"].keys()
+    has_source = {"source", "chunk"} & roles["rag"].keys() and "expectations" not in named  # a record of MLflow
     return "rag" if "question" in roles["rag"] and has_source else DEFAULT_SUITE
 
 

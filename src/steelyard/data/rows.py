@@ -184,18 +184,16 @@ class OpenTable:
         """The value of an example of LangSmith, whose `inputs` are `{"question": "Why?"}`; any other cell unchanged.
 
         That is its only text, message or list of messages; an object where there are several values. A CSV has it as
-        JSON.
+        JSON. Of the `expectations` of MLflow it is the expected response.
         """
         column = self.layout.column(role)
-        if column is None or self.layout.headers.get(column, column) not in {"inputs", "outputs"}:
+        header = "" if column is None else self.layout.headers.get(column, column)
+        if header not in {"inputs", "outputs", "expectations"}:
             return cell
-        value = object_in(cell) if isinstance(cell, str) else cell
-        parts = list(value.values()) if isinstance(value, Mapping) else ()
-        only = parts[0] if len(parts) == 1 else None
-        if isinstance(only, str):
-            return only.strip()
-        messages = messages_in([only] if isinstance(only, Mapping) else only)
-        return value or cell if messages is None else messages
+        if header == "expectations":
+            value = object_in(cell) if isinstance(cell, str) else cell
+            return value.get(EXPECTED_RESPONSE, "") if isinstance(value, Mapping) else cell
+        return only_value(cell)
 
     def faults(self, row: Row) -> list[Defect]:
         """Errors that the spreadsheet itself shows in the cells that are read, and cells after the last column."""
@@ -403,6 +401,23 @@ class RowDataset:
         return len(self.samples)
 
 
+def only_value(cell: Any) -> Any:
+    """The only text, message or list of messages in an object; the object where it holds several values.
+
+    >>> only_value({"answer": "Paris"}), only_value('{"sum": 4, "of": 2}'), only_value("Paris")
+    ('Paris', {'sum': 4, 'of': 2}, 'Paris')
+    """
+    value = object_in(cell) if isinstance(cell, str) else cell
+    parts = list(value.values()) if isinstance(value, Mapping) else ()
+    only = parts[0] if len(parts) == 1 else None
+    if isinstance(only, str):
+        return only.strip()
+    messages = messages_in([only] if isinstance(only, Mapping) else only)
+    return value or cell if messages is None else messages
+
+
+EXPECTED_RESPONSE: Final = "expected_response"
+"""The key of the expected output in the `expectations` of MLflow's datasets."""
 LEFT_OUT: Final = "left out (skip_bad)"
 """The end of the note on rows that were left out for a defect."""
 

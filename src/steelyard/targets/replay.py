@@ -20,6 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, NamedTuple
 
+from steelyard.data.rows import only_value
 from steelyard.data.table import list_in, render
 from steelyard.data.text_tables import SqlLine, split_line
 from steelyard.data.workbook import read_workbook
@@ -178,8 +179,9 @@ def _by_id(file: Path, rows: Sequence[tuple[str, Mapping[str, Any]]], names: tup
             stored = _output_of(row, names)
         except ValueError as error:
             raise DataError(f"{file.name} {place}: {error}") from error
-        if outputs.setdefault(str(row[ident]), stored) != stored:
-            raise DataError(f"{file.name} {place}: a second output for sample {row[ident]!r}")
+        key = str(only_value(row[ident]) if ident == "inputs" else row[ident])
+        if outputs.setdefault(key, stored) != stored:
+            raise DataError(f"{file.name} {place}: a second output for sample {key!r}")
     return _Outputs(MappingProxyType(outputs))
 
 
@@ -197,6 +199,8 @@ def _output_of(row: Mapping[str, Any], names: tuple[str, ...]) -> Output:
     passages = [_source(entry, sources) for entry in _listed(row.get(sources), sources)]
     if texts and passages and len(texts) != len(passages):
         raise ValueError(f"{len(texts)} {contexts} and {len(passages)} {sources}: expected one for each")
+    if output == "outputs" and {"inputs", output} <= row.keys():  # of LangSmith, read as its expected outputs are
+        row = {**row, output: only_value(row[output])}
     agent = _conversation(row, output)
     metadata = {**(agent.metadata if agent else {}), **({"sources": passages} if passages else {})}
     metadata |= _confidence(row.get(confidence), confidence)

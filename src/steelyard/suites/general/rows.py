@@ -21,7 +21,7 @@ from typing import Any, Final
 from steelyard.building.row_values import values_of_row
 from steelyard.data.columns import HEAD_ROWS, ColumnLayout, find_layout
 from steelyard.data.headers import Role, fitting, normalized
-from steelyard.data.rows import OpenTable, RowDataset, open_tables, read_rows
+from steelyard.data.rows import EXPECTED_RESPONSE, OpenTable, RowDataset, open_tables, read_rows
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import (
     Column,
@@ -244,11 +244,25 @@ def _expected(table: Table, free: Mapping[Column, str], named: Collection[Column
     unnamed = [column for column in fits if column not in named]
     if len(unnamed) > 1:
         raise _two(table, "expected", [free[column] for column in unnamed])
-    if not fits and "inputs" in free.values():  # an export of LangSmith
-        fits = tuple(column for column, header in free.items() if header == "outputs")
+    if not fits and "inputs" in free.values():
+        fits = _expected_of_examples(table, free)
         unnamed = [column for column in fits if column not in named]
     # One that a prompt names stays the expected output, so that the prompt is refused.
     return next(iter(unnamed or fits), None)
+
+
+def _expected_of_examples(table: Table, free: Mapping[Column, str]) -> tuple[Column, ...]:
+    """The column of expected outputs beside `inputs`: `outputs` of LangSmith's examples, `expectations` of MLflow.
+
+    Beside `expectations`, and in LangSmith's runs, `outputs` are what an application answered.
+    """
+    columns = {header: column for column, header in free.items()}
+    if "expectations" in columns:
+        cells = (cell_at(row.cells, columns["expectations"]) for row in islice(table, HEAD_ROWS))
+        values = (object_in(cell) if isinstance(cell, str) else cell for cell in cells)
+        has_answers = any(isinstance(value, Mapping) and EXPECTED_RESPONSE in value for value in values)
+        return (columns["expectations"],) if has_answers else ()
+    return (columns["outputs"],) if "outputs" in columns and "run_type" not in columns else ()
 
 
 def _columns_named(headers: Mapping[Column, str], names: Iterable[str]) -> tuple[Column, ...]:
@@ -425,6 +439,8 @@ def scorer_names(tables: Iterable[OpenTable]) -> dict[str, str]:
 def _asked(folder: Path | None, table: OpenTable, row: Row, defects: list[Defect]) -> Any:
     """The input of a row: messages with their images, a text, or any other JSON value as it is."""
     value = table.example(table.cell(row, "input"), "input")
+    if turns := _user_turns(table, row):
+        value = [{"role": "user", "content": turn} for turn in turns]
     if (messages := messages_in(value)) is not None:
         try:
             messages = with_images(messages, folder)
@@ -440,6 +456,13 @@ def _asked(folder: Path | None, table: OpenTable, row: Row, defects: list[Defect
     return value if is_exact or isinstance(value, list | dict) else render(value)
 
 
+def _user_turns(table: OpenTable, row: Row) -> list[str]:
+    """The texts of a column `turns`, as in MT-bench: what a user says one after the other; [] of any other input."""
+    column = table.layout.column("input")
+    value = None if column is None or table.layout.headers.get(column) != "turns" else table.cell(row, "input")
+    return value if isinstance(value, list) and all(isinstance(turn, str) for turn in value) else []
+
+
 def _sample(folders: Mapping[str, Path], table: OpenTable, row: Row, sample: Sample, defects: list[Defect]) -> Sample:
     asked = _asked(folders.get(table.table.name), table, row, defects)
     texts = _texts(table.cell(row, "contexts"))
@@ -449,6 +472,9 @@ def _sample(folders: Mapping[str, Path], table: OpenTable, row: Row, sample: Sam
     if sample.cluster:
         metadata[table.layout.headers[table.layout.columns["cluster"][0]]] = sample.cluster
     reference = expected_in(table.example(table.cell(row, "expected"), "expected"))
+    turns = _user_turns(table, row)
+    if len(turns) > 1 and isinstance(reference, list) and len(reference) == len(turns):
+        reference = reference[-1]  # one for each turn, and the output is the reply to the last
     sample = replace(sample, input=asked, reference=reference, contexts=texts or (), metadata=metadata)
     return _with_checks(table, row, sample, defects)
 
