@@ -43,7 +43,7 @@ from steelyard.replies.options import (
     quotes,
 )
 
-_IN_BRACKETS: Final = re.compile(r"\((?P<letter>[A-Z])\)")
+_IN_BRACKETS: Final = re.compile(r"(?<![A-Za-z0-9_])\((?P<letter>[A-Z])\)")
 _MIN_OPTIONS: Final = 2
 _MAX_OPTIONS: Final = 26
 _FINAL_KEYS: Final = frozenset(map(plain_key, words("final_key")))
@@ -272,7 +272,7 @@ def _text_candidates(page: ChoicePage) -> Iterator[Candidate]:
     """The texts of options that a phrase gives as the answer, or with which the reply opens."""
     line = len(page.text.split("\n", 1)[0])
     for quote in (*page.quotes[:_MOST_QUOTES], *page.quotes[_MOST_QUOTES:][-_MOST_QUOTES:]):
-        if REJECTED.match(page.text, quote.end):
+        if REJECTED.match(page.text, quote.end) or page.text.startswith("?", quote.end):
             continue
         texts = _texts_from(page, quote)
         end = texts[-1]

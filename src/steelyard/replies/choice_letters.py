@@ -491,7 +491,7 @@ def judged(page: ChoicePage) -> Candidate | None:
     if right.keys() & wrong.keys():
         return None
     asked_for_wrong = asks_for_wrong(page)
-    all_others = len(wrong) == 1 and len(right) == len(page.labels) - 1 and not page.several
+    all_others = len(wrong) == 1 < len(right) == len(page.labels) - 1 and not (page.several or _asks_for_right(page))
     chosen = wrong if (len(wrong) == 1 or page.several) and (asked_for_wrong or all_others) else right
     named = {match[match.lastgroup or 0] for match in NAMED.finditer(page.text)} & set(page.labels)
     if page.several and not {label for label, _, _ in labelled_lines(page, 0)} | named <= right.keys() | wrong.keys():

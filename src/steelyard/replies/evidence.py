@@ -62,6 +62,7 @@ def _around(words: Around, languages: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(f"{words.before}{source('choice', words.kind, languages)}{words.behind}", FLAGS)
 
 
+_OPENING_SIGNS: Final = "$€£¥₹\"'“‘~"
 _DENIED: Final = Around("denied", behind=r"[ \t]*\Z")
 _JOINED: Final = r"[\s\"'(]{0,3}(?:选项|options?\s)?(?:\(?(?-i:[A-Z])\)?(?:、|和|或|及|\s?(?:and|or|&)\s)){0,5}\(?\Z"
 """Between such words and a letter: others that are joined to it."""
@@ -223,5 +224,7 @@ def phrases(section: str, kind: str, text: str, end: int | None = None) -> Itera
 
 def is_against(text: str, start: int) -> bool:
     """Whether the words before `start` deny what follows, or the model does not claim it."""
+    while start and text[start - 1] in _OPENING_SIGNS:
+        start -= 1
     before = max(0, start - _AGAINST_WITHIN)
     return _DENIED.search(text, before, start) is not None or _AGAINST.search(text, before, start) is not None

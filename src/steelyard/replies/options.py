@@ -177,8 +177,10 @@ def quotes(text: str, options: Sequence[str], question: str = "") -> tuple[Quote
         repeated = []
     condensed = {signs: _condensed_reply(text, signs) for signs in {signs for signs, _ in forms}}
     matches: list[Quote] = []
+    alike = [form for form in set(plain) if plain.count(form) > 1]
     for number, option_text in enumerate(plain):
-        if option_text and plain.count(option_text) == 1 and number not in repeated:
+        # `I, II` is in `III, II` too, which cannot be told from `II, III`.
+        if option_text and not any(option_text in form for form in alike) and number not in repeated:
             matches += _quotes_of(number, option_text, condensed[forms[number][0]], text)
     longest: list[Quote] = []
     for quote in sorted(matches, key=lambda match: (match.start, -match.end)):
@@ -224,7 +226,8 @@ def _joined(outside: str, inside: str) -> bool:
 
 def restated(text: str, start: int, option: str) -> int:
     """The end of the text of `option`, or of its first 60 letters, at `start`; `start` if it is not there."""
-    beginning = _beginning(option)
+    whole = _condensed_option(option)
+    beginning = whole[:_COMPARED]
     first = _LETTER_OR_DIGIT.search(text, start, start + 12)
     if not first or first.group().lower() != beginning[:1]:
         return start
@@ -233,12 +236,16 @@ def restated(text: str, start: int, option: str) -> int:
     condensed = condense(text[start : start + 20 + 4 * len(beginning)])
     if not condensed.text.startswith(beginning):
         return start
+    if len(whole) > len(beginning):  # what is said of the option stands behind all of it
+        longer = condense(text[start : start + 20 + 4 * len(whole)])
+        if longer.text.startswith(whole):
+            return start + longer.origin(len(whole) - 1) + 1
     return start + condensed.origin(len(beginning) - 1) + 1
 
 
 @lru_cache(maxsize=4096)
-def _beginning(option: str) -> str:
-    return condense(fold(option)).text[:_COMPARED]
+def _condensed_option(option: str) -> str:
+    return condense(fold(option)).text
 
 
 def option_list(text: str, options: Sequence[str]) -> tuple[tuple[int, int], ...]:
