@@ -420,3 +420,19 @@ def test_the_code_is_the_longest_block_that_can_be_parsed():
     assert code_in("So:\n\n    import os\n    def f(): return 1\n") == "import os\ndef f(): return 1"
     score = PythonTest("assert True")(Sample("1", "?"), Output("Add them up."), Sandbox())
     assert (score.outcome, score.detail) == ("unparsed", {"kind": "none"})
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "class Stack(\n    Base, Sized\n):\n    def push(self): pass",
+        "class Stack (Base):\n    depth = 3\n\n    def push(self): pass",
+        "MOD = 10**9 + 7\nLIMIT: int = 5\n\ndef f(x): return x % MOD",
+    ],
+)
+def test_code_without_a_fence_begins_with_its_first_line(code):
+    assert code_in(f"Here it is:\n\n{code}\n\nIt uses x = 5 as a limit.") == code
+
+
+def test_a_sentence_like_an_assignment_hides_no_code():
+    assert code_in("size = 3 apples\n\ndef f(): return 1") == "def f(): return 1"

@@ -22,6 +22,7 @@ import sys
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from textwrap import dedent, indent
 from typing import Annotated, ClassVar, Final, TypeGuard
@@ -42,8 +43,10 @@ _MOST_RESULT: Final = 4096
 _MOST_ENDS: Final = 50
 """Blank lines, from the end of a reply without fences, at which its code may end."""
 _CODE_LINE: Final = re.compile(
-    r"^[ \t]*(?:(?:async )?def \w+\(|class \w+.*:|import \w|from [\w.]+ import|@\w)", re.MULTILINE
+    r"^[ \t]*(?:(?:async )?def \w+ ?\(|class \w+ ?[(:]|import \w|from [\w.]+ import|@\w)", re.MULTILINE
 )
+_ASSIGNMENT: Final = re.compile(r"^[ \t]*\w+(?:: ?[^=\n]+)? = \S", re.MULTILINE)
+"""A constant may stand before the first function; a line of prose too, so that it is tried first and may be none."""
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _ONLY_DEFINE: Final = (*_DEFINITIONS, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 _SKIPS: Final = re.compile(r"(?:unittest\.)?(?:skip(?:\(|\Z)|expectedFailure\Z)")
@@ -225,11 +228,17 @@ def _unfenced_code(text: str) -> str:
     whole = text.strip().strip("`").strip()
     if not whole or _parses(whole):
         return whole
-    first = _CODE_LINE.search(text)
-    lines = dedent(text[first.start() :]).split("\n") if first else []
-    ends = [end for end in range(len(lines), 0, -1) if end == len(lines) or not lines[end].strip()][:_MOST_ENDS]
-    parts = ("\n".join(lines[:end]).strip() for end in ends)
-    return next((part for part in parts if _parses(part)), "")
+    line = _CODE_LINE.search(text)
+    assignment = _ASSIGNMENT.search(text, 0, line.start() if line else len(text))
+    starts = (first.start() for first in (assignment, line) if first)
+    return next((part for start in starts for part in _ending(dedent(text[start:])) if _parses(part)), "")
+
+
+def _ending(text: str) -> Iterator[str]:
+    """The text up to its end, and to each blank line before it."""
+    lines = text.split("\n")
+    ends = (end for end in range(len(lines), 0, -1) if end == len(lines) or not lines[end].strip())
+    yield from ("\n".join(lines[:end]).strip() for end in islice(ends, _MOST_ENDS))
 
 
 def _defined_in(code: str) -> set[str]:
