@@ -230,6 +230,45 @@ def test_placeholder_of_a_view_gives_way_to_the_view(sandbox, engine):
         assert rows(sandbox, engine, VIEWS_OF_MYSQL, f"SELECT a FROM {view} ORDER BY a") == [("1",), ("2",)]
 
 
+VIEWS_OF_POSTGRES = """
+CREATE TABLE public.staff (key integer NOT NULL, pay integer, PRIMARY KEY (key));
+CREATE VIEW public.paid AS
+SELECT
+    NULL::integer AS key,
+    NULL::integer AS pay;
+CREATE VIEW public.best AS
+ SELECT staff.key FROM public.staff ORDER BY staff.pay FETCH FIRST 1 ROWS WITH TIES;
+CREATE VIEW public.drawn AS
+ SELECT staff.key FROM public.staff TABLESAMPLE system (50);
+COPY public.staff (key, pay) FROM stdin;
+1	5
+2	5
+\\.
+CREATE OR REPLACE VIEW public.paid AS
+ SELECT staff.key,
+    sum(staff.pay) AS pay
+   FROM public.staff
+  GROUP BY staff.key;
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_view_of_postgres_is_the_last_one_or_none(sandbox, engine):
+    assert rows(sandbox, engine, VIEWS_OF_POSTGRES, "SELECT key, pay FROM paid ORDER BY key") == [
+        ("1", "5"),
+        ("2", "5"),
+    ]
+    for view in ("best", "drawn"):
+        assert "it draws rows at random" in rows(sandbox, engine, VIEWS_OF_POSTGRES, f"SELECT key FROM {view}")
+
+
+def test_a_dump_that_is_too_long_is_told(sandbox):
+    script = f"{VIEWS_OF_POSTGRES}-- {'x' * 5_000_000}"
+    assert rows(sandbox, "sqlite", script, "SELECT 1") == (
+        "no table of the dump: all tables: it has more than 5,000,000 characters"
+    )
+
+
 INSERTS_OF_POSTGRES = """
 CREATE TABLE public.orders (id bigint NOT NULL, total numeric(12,2), paid money,
     tax numeric GENERATED ALWAYS AS ((total * 2)) STORED);

@@ -41,7 +41,7 @@ _MONTHS: Final = tuple(
         "september septembre septiembre settembre setembro eylul wrzesnia сентября",
         "october oktober octobre octubre ottobre outubro ekim pazdziernika октября",
         "november novembre noviembre novembro kasim listopada ноября",
-        "december dezember decembre diciembre dicembre dezembro aralik grudnia декабря",
+        "december dezember decembre diciembre dicembre dezembro desember aralik grudnia декабря",
     )
 )
 """English, German, French, Spanish, Italian, Portuguese, Dutch, Scandinavian, Turkish, Polish and Russian, without

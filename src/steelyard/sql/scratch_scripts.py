@@ -93,7 +93,9 @@ class ScratchScripts:
             seconds: after which no further table is tried.
         """
         built = BuiltScript(engine, "")
-        if len(script) <= _LONGEST:
+        if len(script) > _LONGEST and vendor_of(script) is not None:
+            built = BuiltScript(engine, "", {"all tables": f"it has more than {_LONGEST:,} characters"})
+        elif len(script) <= _LONGEST:
             # With sqlglot, which no worker needs for a script that builds as it is.
             from steelyard.sql.vendor_tables import sort_statements, translate_dump
 

@@ -191,7 +191,7 @@ class _Translator:
         if not (is_table or first in _DATA or (first == "ALTER" and _ADDS_KEY.search(statement.text))):
             return
         name = _named_in(statement.text)
-        if self._vendor == "mysql" and _CREATES_VIEW.match(statement.text):
+        if _CREATES_VIEW.match(statement.text):
             self._forget_placeholder(name.casefold())
         try:
             tree = self._parsed(statement)
@@ -201,7 +201,7 @@ class _Translator:
             self._refuse(name, first, str(error))
 
     def _forget_placeholder(self, name: str) -> None:
-        """Drop what mysqldump writes in place of a view until all tables are there: an empty table, a row of NULLs."""
+        """Drop what a dump writes in place of a view until all tables are there: an empty table, a row of NULLs."""
         self._others[:] = [other for other in self._others if not other.creates or other.name.casefold() != name]
         if name in self._tables and not self._tables[name].rows:
             del self._tables[name]
@@ -257,7 +257,10 @@ class _Translator:
 
     def _plain(self, tree: exp.Expr) -> str:
         """A statement as sqlglot writes it for the engine, without options and schemas."""
+        if tree.find(exp.TableSample) or any(part.args.get("with_ties") for part in tree.find_all(exp.LimitOptions)):
+            raise Untranslatable("it draws rows at random, or takes tied ones, which sqlglot would leave out")
         tree.set("properties", None)
+        tree.set("replace", None)
         for text in list(tree.find_all(exp.National)):
             text.replace(exp.Literal.string(text.this))
         for table in tree.find_all(exp.Table):
