@@ -65,7 +65,7 @@ _GROUP: Final = re.compile(
     rf"|{_LINK}\s{{0,2}}{_HEAD}{_LETTER}{_NOT_SPOKEN_OF}){_NOT_A_SUBJECT}){{0,25}}"
     r"|(?-i:[A-Z]{2,10}(?![A-Za-z0-9]))"
     r"|(?-i:[a-z](?![A-Za-z0-9])(?:\)?\s{0,2}(?:,|、|;|/|&|and\b|和|与)\s{0,2}\(?[a-z](?![A-Za-z0-9])){0,9})"
-    r"(?=\s{0,2}(?:[).:\]},\"'<。]|\n|$)|\s(?:because|since|due\sto)\b))",
+    r"(?=\s{0,2}(?:[).:\]},\"'。]|<[/a-z]{2}|\n|$)|\s(?:because|since|due\sto)\b))",
     re.IGNORECASE,
 )
 """One answer's letters: `B`, `A, C and D`, `ABD`, `A.B.D`, `b)`, `a, c`."""
@@ -93,12 +93,12 @@ _BETWEEN_BOXES: Final = re.compile(r"[}$)\s]{0,8}(?:,|、|;|and|和)?[\s$(]{0,8}
 _TEXT_BEGINS: Final = re.compile(r"\W*[A-Z](?:\.?[ \t]\w|-?[一-鿿])")
 
 _FORMULA_BEHIND: Final = re.compile(
-    r"\s?[=^×≈{]|\$?\s?\\(?!\))|\s?\+\s?[\w(]|_|['’](?:s|m|d|ll|ve|re)\b|-[a-z]{2}|[+#]|\.(?:[A-Za-z]\b\.?|\d)"
+    r"\s?[=^×≈{]|\s?[<>≤≥]\s?-?\w(?!\w)|\$?\s?\\(?!\))|\s?\+\s?[\w(]|_|['’](?:s|m|d|ll|ve|re)\b|-[a-z]{2}|[+#]|\.(?:[A-Za-z]\b\.?|\d)"
     r"|\([A-Za-z0-9_]{1,2}\)|°|&\w|(?<=[CDJLMNSTcdjlmnst])'[a-zà-ÿœ]|\.\s?[a-z]\.(?=\s|$)|-\d|\.\s?[A-Z]\.\s?[A-Z][a-z]"
     rf"|{source('choice', 'names_behind')}"
 )
 _FORMULA_BEFORE: Final = re.compile(
-    r"(?:(?<![A-Za-z])[A-Za-z]\s?=|[\^×+\d_\\°]|\w['’]|[a-zA-Z0-9_]\()\s?$|-$|(?<![A-Za-z])(?:z\.\s?|[A-Z]\.)$"
+    r"(?:(?<![A-Za-z])[A-Za-z]\s?[=<>≤≥]|[\^×+\d_\\°]|\w['’]|[a-zA-Z0-9_]\()\s?$|-$|(?<![A-Za-z])(?:z\.\s?|[A-Z]\.)$"
 )
 _NAMES_BEFORE: Final = words("name_before")
 _NAMES_WITHIN: Final = 16
