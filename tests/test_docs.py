@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 import typer
+from tools.command_reference import commands_by_name, page
 
 import steelyard.stats
 from steelyard import Output, Record, Sample
 from steelyard.cli.app import build_app
-from steelyard.cli.reference import commands_by_name, page
 from steelyard.config.conversion.exam_script import convert
 from steelyard.config.load import load
 from steelyard.registry import built_in_classes, names
@@ -77,7 +77,7 @@ def commands():
 
 def test_the_page_of_the_command_line_is_what_the_commands_say():
     written = text_of(REFERENCE / "command-line.md")
-    assert written == page(), "python -m steelyard.cli.reference > docs/reference/command-line.md"
+    assert written == page(), "python -m tools.command_reference > docs/reference/command-line.md"
 
 
 def test_the_page_on_promptfoo_says_what_becomes_of_each_assertion():

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+from tools.configuration_reference import _linked, pages
 
 from steelyard.building.keys import arguments_of, is_class, keys_of
-from steelyard.config.reference import _linked, pages
 from steelyard.config.schema import KINDS, suite_keys
 from steelyard.registry import find, names
 
@@ -20,7 +20,7 @@ def headings(text):
 
 @pytest.mark.parametrize("name", list(PAGES))
 def test_the_committed_page_is_what_the_classes_say(name):
-    assert (FOLDER / name).read_text(encoding="utf-8") == PAGES[name], "run: python -m steelyard.config.reference"
+    assert (FOLDER / name).read_text(encoding="utf-8") == PAGES[name], "run: python -m tools.configuration_reference"
 
 
 def test_there_is_no_page_that_is_no_longer_written():

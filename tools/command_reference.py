@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -14,7 +14,7 @@ from steelyard.cli.app import build_app
 
 def page() -> str:
     """The whole page."""
-    intro = files("steelyard.cli").joinpath("reference_intro.md").read_text(encoding="utf-8")
+    intro = Path(__file__).with_name("command_intro.md").read_text(encoding="utf-8")
     group: Any = typer.main.get_command(build_app())
     lines = [intro.rstrip(), "", "## Options of every command", "", *_table(group.params)]
     lines += ["| `--help`, `-h` | | Show the help of a command. |"]

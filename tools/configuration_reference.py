@@ -1,7 +1,7 @@
 """Writes the configuration reference, a page per kind, from the same classes that build a configuration.
 
-python -m steelyard.config.reference            # configuration.md and configuration/*.md in docs/reference
-python -m steelyard.config.reference FOLDER     # the same in another folder
+python -m tools.configuration_reference            # configuration.md and configuration/*.md in docs/reference
+python -m tools.configuration_reference FOLDER     # the same in another folder
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -55,7 +54,9 @@ _PAGE_OF_GROUP: Final[Mapping[str, str]] = {
     "SqlLimits": "scorers",
 }
 """Page of each group of keys that belongs to one kind; every other group is on the page of the options."""
-_GENERATED: Final = "<!-- Generated from the classes' fields and docstrings: python -m steelyard.config.reference -->"
+_GENERATED: Final = (
+    "<!-- Generated from the classes' fields and docstrings: python -m tools.configuration_reference -->"
+)
 _TYPES: Final[Mapping[Any, str]] = {
     str: "string",
     int: "integer",
@@ -83,7 +84,7 @@ def pages() -> dict[str, str]:
         done.add(name)
         cls = nested[name]
         lines[_page_of(cls)] += ["", f"## {name}", "", summary_of(cls), "", *_table(cls, keys_of(cls), nested)]
-    intro = files("steelyard.config").joinpath("reference_intro.md").read_text(encoding="utf-8")
+    intro = Path(__file__).with_name("configuration_intro.md").read_text(encoding="utf-8")
     pages_by_path = {"configuration.md": intro}
     for page, body in lines.items():
         text = "\n".join([f"# {_TITLES[page]}", "", _GENERATED, *body]) + "\n"
