@@ -91,6 +91,10 @@ def left_out_text(score: ScoreSummary) -> str:
     return ", ".join([f"n {score.headline.n:,}", *parts])
 
 
+SAME_QUESTION: Final = frozenset({"result", "ex_bird", "ex_qatch", "ex_spider", "ex_spider_keep_distinct"})
+"""Scores that check the result by different rules: where they agree, they are shown once."""
+
+
 def one_line(text: str, most: int) -> str:
     """A text on one line, cut at its end to `most` characters."""
     # Only the start is split into words: all of a 1 MB output takes 20 ms, and a page shows 50 outputs.

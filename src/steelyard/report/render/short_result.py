@@ -31,7 +31,7 @@ from steelyard.analysis.summary.run_summary_values import RunSummary
 from steelyard.report.page import ReportContent
 from steelyard.report.page_runs import PageRuns
 from steelyard.report.render.terminal import aligned, lines_of_text, print_sections, say
-from steelyard.report.run_texts import applies, one_line, passed_count
+from steelyard.report.run_texts import SAME_QUESTION, applies, one_line, passed_count
 from steelyard.report.section import Section, Sentence, Tone, sentences
 from steelyard.report.sections.changed_scores import labels_section
 from steelyard.report.sections.comparison import signed_cost
@@ -189,10 +189,12 @@ def _counted(counts: dict[str, int]) -> str:
 
 def _also(summary: RunSummary) -> str:
     """The further scores of a run that is shown alone; "" where it has none."""
+    primary = summary.score()
+    further = [score for score in summary.own_scores if score.name != summary.primary and applies(score)]
     return " · ".join(
         f"{score_title(score.name)} {value_text(score.headline.value, share=score.is_share)}"
-        for score in summary.own_scores
-        if score.name != summary.primary and applies(score)
+        for score in further
+        if score.name not in SAME_QUESTION or primary is None or score.headline.value != primary.headline.value
     )
 
 

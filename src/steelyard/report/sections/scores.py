@@ -16,6 +16,7 @@ from steelyard.data.table import origin_keys
 from steelyard.report.charts.chart import ChartPoint, ConditionLink, RowChart
 from steelyard.report.page_runs import PageRuns, run_labels
 from steelyard.report.run_texts import (
+    SAME_QUESTION,
     bounds_text,
     count_cell,
     is_rate,
@@ -79,13 +80,35 @@ def _overview(runs: PageRuns) -> Section:
     notes = sentences([f"not applicable to any record: {', '.join(not_applicable)}"] if not_applicable else [])
     if len(runs) == 1:
         scores = [score for score in runs.summaries[0].own_scores if score.name in names]
-        return Section("Every score", _counts_table("score", scores, named=True), notes=notes)
+        table = _merged_rows(_counts_table("score", scores, named=True), [score.name for score in scores])
+        return Section("Every score", table, notes=notes)
     rows = tuple((TableCell(score_title(name)), *_mean_cells(runs, name)) for name in names)
     caption = "Means with 95 % CI; n is the number of records in each"
-    table = SectionTable(runs.columns("score"), rows, caption)
+    table = _merged_rows(SectionTable(runs.columns("score"), rows, caption), names)
     # People compare scores whose verdicts have names; for others a chart would add nothing.
     chart = score_chart(runs.summaries) if any(summary.details.labels for summary in runs.summaries) else None
     return Section("Scores by run", table, chart, tuple(notes))
+
+
+def _merged_rows(table: SectionTable, names: Sequence[str]) -> SectionTable:
+    """The table with one row for all scores of `SAME_QUESTION` that have the same figures.
+
+    Args:
+        table: a row per score.
+        names: of the scores.
+    """
+    rows: list[tuple[TableCell, ...]] = []
+    first_rows: dict[tuple[TableCell, ...], int] = {}
+    for name, row in zip(names, table.rows, strict=True):
+        at = first_rows.get(row[1:]) if name in SAME_QUESTION else None
+        if at is None:
+            rows.append(row)
+        else:
+            head = rows[at][0]
+            rows[at] = (replace(head, text=f"{head.text}, {score_phrase(name)}"), *row[1:])
+        if name in SAME_QUESTION:
+            first_rows.setdefault(row[1:], len(rows) - 1)
+    return replace(table, rows=tuple(rows))
 
 
 def _scale_charts(runs: PageRuns) -> list[Section]:
@@ -341,12 +364,18 @@ def further_groups_section(runs: PageRuns, score: str, *, on_terminal: Collectio
         on_terminal: the scores that a terminal shows too.
     """
     names = dict.fromkeys(name for summary in runs.summaries for name in summary.groups)
-    parts = [
-        replace(_groups_of(runs, name), folded=True, level="essential" if name in on_terminal else "page")
-        for name in names
-        if name != score and runs.applies(name)
-    ]
-    return Section("Further scores per group", parts=parts, key="further_groups")
+    own = _groups_of(runs, score).table if score in SAME_QUESTION else None
+    shown, same = [], []
+    for name in names:
+        if name == score or not runs.applies(name):
+            continue
+        part = _groups_of(runs, name)
+        if own is not None and name in SAME_QUESTION and part.table is not None and part.table.rows == own.rows:
+            same.append(score_phrase(name))
+        else:
+            shown.append(replace(part, folded=True, level="essential" if name in on_terminal else "page"))
+    notes = sentences([f"As {score_phrase(score)}, in every group: {', '.join(same)}"] if same else [], level="page")
+    return Section("Further scores per group", notes=notes, parts=shown, key="further_groups")
 
 
 def _groups_of(runs: PageRuns, score: str) -> Section:
