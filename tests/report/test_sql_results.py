@@ -38,6 +38,14 @@ def lines(run, sample):
     return list(sample_lines(record))
 
 
+def test_definitions_of_execution_accuracy_that_agree_are_one_row_and_a_sentence(run):
+    text = markdown_report([run])
+    sentence = "the same as result correct: execution accuracy (Spider), execution accuracy (Spider, keep distinct), "
+    assert f"{sentence}execution accuracy (BIRD), execution accuracy (QATCH)" in text
+    assert "| Result correct | **33.3 %** |" in text
+    assert "| Execution accuracy" not in text
+
+
 def test_a_terminal_shows_the_queries_as_a_diff_and_both_results(run):
     shown = lines(run, "age")
     start = shown.index("  SQL (- expected, + returned by the target):")

@@ -77,38 +77,36 @@ def _overview(runs: PageRuns) -> Section:
         return Section("")
     names = [name for name in all_names if runs.applies(name)]
     not_applicable = [score_phrase(name) for name in all_names if name not in names]
-    notes = sentences([f"not applicable to any record: {', '.join(not_applicable)}"] if not_applicable else [])
+    missing = [f"not applicable to any record: {', '.join(not_applicable)}"] if not_applicable else []
     if len(runs) == 1:
         scores = [score for score in runs.summaries[0].own_scores if score.name in names]
-        table = _merged_rows(_counts_table("score", scores, named=True), [score.name for score in scores])
-        return Section("Every score", table, notes=notes)
+        table, same = _shown_once(_counts_table("score", scores, named=True), [score.name for score in scores])
+        return Section("Every score", table, notes=sentences([*same, *missing]))
     rows = tuple((TableCell(score_title(name)), *_mean_cells(runs, name)) for name in names)
     caption = "Means with 95 % CI; n is the number of records in each"
-    table = _merged_rows(SectionTable(runs.columns("score"), rows, caption), names)
+    table, same = _shown_once(SectionTable(runs.columns("score"), rows, caption), names)
     # People compare scores whose verdicts have names; for others a chart would add nothing.
     chart = score_chart(runs.summaries) if any(summary.details.labels for summary in runs.summaries) else None
-    return Section("Scores by run", table, chart, tuple(notes))
+    return Section("Scores by run", table, chart, sentences([*same, *missing]))
 
 
-def _merged_rows(table: SectionTable, names: Sequence[str]) -> SectionTable:
-    """The table with one row for all scores of `SAME_QUESTION` that have the same figures.
+def _shown_once(table: SectionTable, names: Sequence[str]) -> tuple[SectionTable, list[str]]:
+    """The table without scores of `SAME_QUESTION` that have the figures of an earlier one, and a sentence on them.
 
     Args:
         table: a row per score.
         names: of the scores.
     """
     rows: list[tuple[TableCell, ...]] = []
-    first_rows: dict[tuple[TableCell, ...], int] = {}
+    first: dict[tuple[TableCell, ...], str] = {}
+    same: dict[str, list[str]] = {}
     for name, row in zip(names, table.rows, strict=True):
-        at = first_rows.get(row[1:]) if name in SAME_QUESTION else None
-        if at is None:
-            rows.append(row)
+        if name in SAME_QUESTION and (shown := first.setdefault(row[1:], name)) != name:
+            same.setdefault(shown, []).append(score_phrase(name))
         else:
-            head = rows[at][0]
-            rows[at] = (replace(head, text=f"{head.text}, {score_phrase(name)}"), *row[1:])
-        if name in SAME_QUESTION:
-            first_rows.setdefault(row[1:], len(rows) - 1)
-    return replace(table, rows=tuple(rows))
+            rows.append(row)
+    told = [f"the same as {score_phrase(shown)}: {', '.join(others)}" for shown, others in same.items()]
+    return replace(table, rows=tuple(rows)), told
 
 
 def _scale_charts(runs: PageRuns) -> list[Section]:
