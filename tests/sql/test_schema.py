@@ -212,3 +212,50 @@ def test_comments_in_the_catalogue_of_duckdb_are_read():
     with Sandbox(workers=1) as sandbox:
         ddl = ddl_of(sandbox, Database("duckdb", script=script))
     assert describe(parse_schema(ddl)) == "a b(x.y INTEGER /* net */) -- it's; all\nv(one) -- seen"
+
+
+KEYS_OF_POSTGRES = """
+ALTER TABLE ONLY public.a
+    ADD CONSTRAINT a_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.a
+    ADD CONSTRAINT a_fkey FOREIGN KEY (b_id) REFERENCES public.b(id) ON DELETE CASCADE;
+"""
+KEYS_OF_MYSQL = """
+ALTER TABLE `a`
+  ADD PRIMARY KEY (`id`),
+  ADD KEY `b_id` (`b_id`);
+ALTER TABLE `a`
+  MODIFY `id` int(11);
+ALTER TABLE `a`
+  ADD CONSTRAINT `a_1` FOREIGN KEY (`b_id`) REFERENCES `b` (`id`);
+"""
+KEYS_OF_SQL_SERVER = """
+GO
+ALTER TABLE [dbo].[a] ADD CONSTRAINT [PK_a] PRIMARY KEY CLUSTERED ([id] ASC)
+GO
+ALTER TABLE [dbo].[a] WITH CHECK ADD CONSTRAINT [FK_a] FOREIGN KEY([b_id])
+REFERENCES [dbo].[b] ([id])
+GO
+ALTER TABLE [dbo].[a] CHECK CONSTRAINT [FK_a]
+GO
+"""
+
+
+@pytest.mark.parametrize("keys", [KEYS_OF_POSTGRES, KEYS_OF_MYSQL, KEYS_OF_SQL_SERVER])
+def test_keys_that_are_added_behind_the_tables_are_those_of_the_tables(keys):
+    script = f"CREATE TABLE a (id int NOT NULL, b_id int);\nCREATE TABLE b (id int);\n{keys}"
+    schema = parse_schema(script)
+    a, b = schema.tables
+    assert (a.primary_key, b.primary_key) == (("id",), ())
+    assert a.foreign_keys == (ForeignKey(("b_id",), "b", ("id",)),)
+    assert not schema.skipped
+    (table, text), _ = table_statements(script)
+    assert table == a
+    assert "FOREIGN KEY" in text
+
+
+def test_a_table_that_is_altered_otherwise_stays_as_it_is():
+    made = "CREATE TABLE a (id int PRIMARY KEY);"
+    assert parse_schema(f"{made} ALTER TABLE a ADD CHECK (id > 0); ALTER TABLE c ADD PRIMARY KEY (x); ALTER") == (
+        parse_schema(made)
+    )

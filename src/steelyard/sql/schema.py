@@ -14,9 +14,9 @@ possessive or stops at its own opening, so that time is linear in the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -32,6 +32,7 @@ _AFTER_TYPE: Final = frozenset({
 _BEFORE_NAME: Final = frozenset({
     "CREATE", "OR", "REPLACE", "TEMP", "TEMPORARY", "GLOBAL", "LOCAL", "UNLOGGED", "EXTERNAL", "FOREIGN",
 })  # fmt: skip
+_BEFORE_ALTERED: Final = frozenset({"IF", "EXISTS", "ONLY"})
 _DATA: Final = frozenset({
     "INSERT", "UPDATE", "DELETE", "SELECT", "WITH", "DROP", "ALTER", "PRAGMA", "SET", "USE", "BEGIN", "COMMIT",
     "END", "START", "LOCK", "UNLOCK", "COMMENT", "GRANT", "ANALYZE", "VACUUM", "COPY", "REPLACE", "ROLLBACK",
@@ -59,7 +60,7 @@ def parse_schema(ddl: str, *, dialect: str = "sqlite") -> Schema:
     for number, (tokens, outcome) in enumerate(_outcomes(ddl, dialect), start=1):
         if isinstance(outcome, SchemaTable):
             tables.setdefault(outcome.name.casefold(), outcome)
-        elif (note := _comment_on(tokens)) and (about := tables.get(note.table.casefold())):
+        elif (note := _addition(tokens)) and (about := tables.get(note.table.casefold())):
             tables[note.table.casefold()] = note.added_to(about)
         elif outcome and len(skipped) < MAX_SKIPPED:
             start = tokens[0].start
@@ -73,7 +74,7 @@ def _outcomes(ddl: str, dialect: str) -> Iterator[tuple[list[DdlToken], SchemaTa
 
 
 def table_statements(ddl: str, *, dialect: str = "sqlite") -> list[tuple[SchemaTable | None, str]]:
-    r"""The CREATE statements of tables, views and types, each as it is written with the comments on it.
+    r"""The CREATE statements of tables, views and types, each as it is written with later comments and keys of it.
 
     Args:
         ddl: as of `parse_schema`, as is its dialect.
@@ -93,7 +94,7 @@ def table_statements(ddl: str, *, dialect: str = "sqlite") -> list[tuple[SchemaT
     seen: dict[str, int] = {}
     for (tokens, outcome), end in zip(outcomes, ends, strict=False):
         text = ddl[tokens[0].start : end].strip()
-        if (note := _comment_on(tokens)) and (at := seen.get(note.table.casefold())) is not None:
+        if (note := _addition(tokens)) and (at := seen.get(note.table.casefold())) is not None:
             table, before = texts[at]
             texts[at] = (table and note.added_to(table), f"{before}\n{text}")
         elif isinstance(outcome, SchemaTable) and outcome.name.casefold() not in seen:
@@ -123,10 +124,42 @@ class _CommentOn(NamedTuple):
         return replace(table, columns=tuple(columns))
 
 
+class _KeysAdded(NamedTuple):
+    """A statement ALTER TABLE that adds keys, as dumps have it behind the tables."""
+
+    table: str
+    primary_key: tuple[str, ...]
+    foreign_keys: tuple[ForeignKey, ...]
+
+    def added_to(self, table: SchemaTable) -> SchemaTable:
+        """The table with the keys."""
+        links = (*table.foreign_keys, *self.foreign_keys)
+        return replace(table, primary_key=table.primary_key or self.primary_key, foreign_keys=links)
+
+
+def _addition(tokens: Sequence[DdlToken]) -> _CommentOn | _KeysAdded | None:
+    """What a statement says of a table that is there already; None where it says nothing that is read."""
+    return _comment_on(tokens) if tokens[0].word == "COMMENT" else _keys_added(tokens)
+
+
+def _keys_added(tokens: Sequence[DdlToken]) -> _KeysAdded | None:
+    if [token.word for token in tokens[:2]] != ["ALTER", "TABLE"]:
+        return None
+    at = next(at for at in range(2, len(tokens) + 1) if at == len(tokens) or tokens[at].word not in _BEFORE_ALTERED)
+    name, at = _name(tokens, at)
+    keys: list[str] = []
+    links: list[ForeignKey] = []
+    for part in _split(tokens[at:]):
+        key, link = _constraint(part)
+        keys += key
+        links += link
+    return _KeysAdded(name, tuple(keys), tuple(links)) if keys or links else None
+
+
 def _comment_on(tokens: Sequence[DdlToken]) -> _CommentOn | None:
-    """What a COMMENT statement says; None for another one, or one that says nothing of a table."""
+    """What a COMMENT statement says; None for one that says nothing of a table."""
     kind = tokens[2].word if len(tokens) > 4 else ""
-    if tokens[0].word != "COMMENT" or kind not in {"TABLE", "VIEW", "COLUMN"} or tokens[-1].kind != "string":
+    if kind not in {"TABLE", "VIEW", "COLUMN"} or tokens[-1].kind != "string":
         return None
     names = [token.name for token in tokens[3:-2] if token.text != "."]
     text = _one_line(tokens[-1].text[1:-1].replace("''", "'"))
@@ -313,14 +346,17 @@ def _name(tokens: Sequence[DdlToken], at: int) -> tuple[str, int]:
 
 def _parts(tokens: Sequence[DdlToken]) -> list[list[DdlToken]]:
     """The parts between the commas of the first bracket; their tokens count their depth from there."""
+    return _split([token.lifted() for token in takewhile(lambda token: token.depth > 0, tokens[1:])])
+
+
+def _split(tokens: Iterable[DdlToken]) -> list[list[DdlToken]]:
+    """The parts between the commas outside of brackets."""
     parts: list[list[DdlToken]] = [[]]
-    for token in tokens[1:]:
-        if token.depth < 1:
-            break
-        if token.text == "," and token.depth == 1:
+    for token in tokens:
+        if token.text == "," and token.depth == 0:
             parts.append([])
         else:
-            parts[-1].append(token.lifted())
+            parts[-1].append(token)
     return [part for part in parts if part]
 
 
@@ -368,7 +404,7 @@ _MYSQL: Final = re.compile(
 _BACKSLASHES: Final = frozenset({"mysql", "mariadb", "doris", "starrocks", "singlestore", "bigquery"})
 
 
-_KEPT: Final = frozenset({"CREATE", "COMMENT"})
+_KEPT: Final = frozenset({"CREATE", "COMMENT", "ALTER"})
 MAX_TOKENS: Final = 50_000
 """Tokens of a statement that are kept; a table of 2,000 columns has about 20,000."""
 
@@ -415,7 +451,7 @@ class DdlToken(NamedTuple):
 
 
 def statements(text: str, *, dialect: str = "sqlite") -> Iterator[list[DdlToken]]:
-    """Every statement that is not blank; of those that do not begin with CREATE or COMMENT the first token alone.
+    """Every statement that is not blank; where it begins with neither CREATE, COMMENT nor ALTER its first token alone.
 
     Of one of these at most `MAX_TOKENS` are kept, and one more where there are more.
 
@@ -438,7 +474,9 @@ def statements(text: str, *, dialect: str = "sqlite") -> Iterator[list[DdlToken]
             same_line &= "\n" not in piece
             continue
         same_line = True
-        again = kind == "word" and depth == 0 and piece.upper() == "CREATE"
+        word = piece.upper() if kind == "word" and depth == 0 else ""
+        # SQL Server's scripts end a statement with a line GO.
+        again = word == "CREATE" or (word == "ALTER" and bool(statement) and statement[-1].word == "GO")
         if statement and (ended or again):
             yield statement
             statement, depth = [], 0
