@@ -137,7 +137,10 @@ def test_forms_of_published_prompts_are_read(reply, sql):
     assert query(reply) == sql
 
 
-@pytest.mark.parametrize(("before", "behind"), [("", ""), ("Here it is:\n\n", "\n\nIt names the oldest."), ("`", "`")])
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [("", ""), ("Here it is:\n\n", "\n\nIt names the oldest."), ("`", "`"), ("SELECT query:\n", "")],
+)
 @pytest.mark.parametrize(
     "statement",
     [
@@ -156,6 +159,7 @@ def test_a_query_is_read_from_its_first_word_to_its_last(statement, before, behi
 
 def test_no_subquery_is_read_out_of_a_sentence():
     assert query("The query is SELECT name FROM t WHERE age > (SELECT avg(age) FROM t)") is None
+    assert query("Delete all of t where its age <> (SELECT avg(age) FROM t)") is None
 
 
 def test_a_sentence_behind_a_statement_does_not_go_on_with_it():
@@ -216,6 +220,8 @@ def test_an_empty_block_is_named_where_a_block_was_asked_for_or_there_is_no_othe
         "Update users set is what you need, but I can't.",
         "Create view is not allowed here.",
         "Alter table commands are not supported.",
+        "Update users join is what you need; then set a limit.",
+        "Delete rows from users left over from last year.",
     ],
 )
 def test_a_sentence_about_a_change_is_no_statement(reply):
@@ -235,6 +241,10 @@ def test_a_sentence_about_a_change_is_no_statement(reply):
         "ALTER TABLE t RENAME TO u",
         "TRUNCATE t",
         "CREATE USER 'a'@'b' IDENTIFIED BY 'x'",
+        "INSERT IGNORE INTO t (a) VALUES (1)",
+        "UPDATE t JOIN u ON u.id = t.id SET t.a = u.a",
+        "UPDATE t AS x LEFT JOIN u y ON y.id = x.id SET x.a = 1 WHERE y.id IS NULL",
+        "DELETE x FROM t AS x INNER JOIN u ON u.id = x.id",
     ],
 )
 def test_a_change_without_a_fence_is_read_whole(statement):

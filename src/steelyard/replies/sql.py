@@ -42,10 +42,10 @@ _MOST_SIGNS: Final = 1_000
 """Quotations, brackets and blank lines of one bare statement; what comes behind so many belongs to it."""
 _LONGEST_COMPARED: Final = 10_000
 _ENGLISH: Final = (
-    r"(?-i:[Ss]elect\s++(?:the|an|your|these|those|each|one of|all (?:the|of))\s|Select\s++(?:a|one|this|any|some)\s)"
-    r"\s*+(?!from\b|as\b|is\b)[a-z]"
+    r"(?:(?-i:[Ss]elect\s++(?:the|an|your|these|those|each|one of|all (?:the|of))\s"
+    r"|Select\s++(?:a|one|this|any|some)\s)\s*+(?!from\b|as\b|is\b)[a-z]|select\b[^\n:：]{0,60}[:：][ \t*]*+(?:\n|\Z))"
 )
-"""`Select the rows from the table` is a sentence: no column is named by an article."""
+"""`Select the rows from the table` is a sentence: no column is named by an article. `SELECT query:` is a heading."""
 _NAME: Final = r"(?:[\w$.@]++|\"[^\"\n]++\"|'[^'\n]++'|`[^`\n]++`|\[[^\]\n]++\])++"
 _COMMENTS: Final = r"(?:\s++|--[^\n]*+(?:\n|\Z)|/\*(?s:.*?)(?:\*/|\Z))*+"
 _READS: Final = (
@@ -61,10 +61,12 @@ _ENDS: Final = (
     r"(?=[ \t]*+(?:[;,(`<；。]|\n|--|/\*|\Z)"
     r"|\s*+\b(?:cascade|restrict|restart|on|where|using|returning|limit|order)\b)"
 )
+_JOIN: Final = r"\s++(?:inner\s++|cross\s++|(?:left|right)\s++(?:outer\s++)?)?join\b"
 _CHANGES: Final = (
-    rf"(?:(?:insert\s++(?:or\s++\w++\s++)?|replace\s++)into\s++{_NAME}(?:\s++as\s++\w++)?"
+    rf"(?:(?:insert\s++(?:or\s++\w++\s++|ignore\s++)?|replace\s++)into\s++{_NAME}(?:\s++as\s++\w++)?"
     r"\s*+(?:\(|(?:values?|select|with|default|set|overriding)\b)"
-    rf"|update\s++(?:or\s++\w++\s++)?{_NAME}(?:\s++(?:as\s++)?\w++)?\s++set\s++(?:{_NAME}\s*+=|\()"
+    rf"|update\s++(?:or\s++\w++\s++)?{_NAME}(?:\s++(?:as\s++)?\w++)??(?:{_JOIN}[^;]{{0,400}}?)?\s++set\s++(?:{_NAME}\s*+=|\()"
+    rf"|delete\s++{_NAME}\s++from\s++{_NAME}(?:\s++(?:as\s++)?\w++)??{_JOIN}"
     rf"|delete\s++from\s++{_NAME}(?:\s++(?:as\s++)?\w++)??{_ENDS}"
     rf"|drop\s++(?:\w++\s++)??{_OBJECT}{_ENDS}|truncate\s++(?:table\s++)?{_NAME}{_ENDS}"
     rf"|create\s++(?:(?:or|replace|definer\s*+=\s*+\S++|\w++)\s++){{0,4}}?"
@@ -82,7 +84,7 @@ _QUERY: Final = re.compile(rf"{_COMMENTS}{_READS}", re.IGNORECASE)
 _LINE: Final = re.compile(
     # A label, a tag or the prompt of a shell comes before it; the `>` of a comparison with a subquery is none of them.
     rf"^[ \t>#]*+(?P<item>(?:[*-]|\d{{1,2}}[.)、])[ \t]++)?+"
-    rf"(?:(?:[^\n]{{0,80}}?[:：\]]|(?:(?!select\b)[^\n]){{0,80}}?>)[ \t*]*+)??"
+    rf"(?:(?:[^\n]{{0,80}}?[:：\]]|(?:(?!select\b)[^\n]){{0,80}}?(?<![<=\s])>)[ \t*]*+)??"
     rf"(?P<sql>{_READS}|{_CHANGES})",
     re.IGNORECASE | re.MULTILINE,
 )
