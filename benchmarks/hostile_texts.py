@@ -181,7 +181,7 @@ UNITS = [
         "</",
         "| a | YES |\n",
     ),
-    *("select 1;", "SELECT a FROM b ", "with a as (", "/*", "--", "SQL: ", "\n\n, b", "Select the "),
+    *("select 1;", "SELECT a FROM b ", "with a as (", "\nwith/*", "/*", "--", "SQL: ", "\n\n, b", "Select the "),
     *(
         "1.",
         "1. a\n",

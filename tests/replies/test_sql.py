@@ -1,6 +1,7 @@
 """SQL in replies: JSON, fences, bare statements; what is not said clearly is not read."""
 
 import json
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -138,14 +139,14 @@ def test_forms_of_published_prompts_are_read(reply, sql):
 
 
 @pytest.mark.parametrize(
-    ("before", "behind"),
-    [("", ""), ("Here it is:\n\n", "\n\nIt names the oldest."), ("`", "`"), ("SELECT query:\n", "")],
+    ("before", "behind"), [("", ""), ("Here it is:\n\n", "\n\nIt names the oldest."), ("SELECT query:\n", "")]
 )
 @pytest.mark.parametrize(
     "statement",
     [
         "WITH old\n     AS (SELECT name FROM t)\nSELECT name FROM old",
         "WITH -- the oldest\nold (name, age)\nAS MATERIALIZED (SELECT name, age FROM t) SELECT name FROM old",
+        "WITH\n  -- one\n  -- two\n  -- three\n  /* four */ old AS (SELECT name FROM t) SELECT name FROM old",
         "SELECT name FROM t WHERE age > (SELECT avg(age) FROM t)",
         "SELECT name FROM t WHERE age >= (\n  SELECT max(age) FROM t\n)",
         "SELECT name, count(*) FROM t GROUP BY ALL",
@@ -153,8 +154,14 @@ def test_forms_of_published_prompts_are_read(reply, sql):
     ],
 )
 def test_a_query_is_read_from_its_first_word_to_its_last(statement, before, behind):
-    if before != "`" or "\n" not in statement:
-        assert query(before + statement + behind) == statement
+    assert query(before + statement + behind) == statement
+
+
+@pytest.mark.parametrize("unit", ["\nwith/*", "\nwith a as/*", "\nwith/*\nwith/**//*", "--:with\n", "(\n"])
+def test_lines_that_all_begin_a_query_and_a_comment_are_read_in_linear_time(unit):
+    started = process_time()
+    assert read_sql(unit * (100_000 // len(unit))).status == "incorrect"
+    assert process_time() - started < 5  # 0.2 s; reading each comment to its end takes 10 s and more
 
 
 def test_no_subquery_is_read_out_of_a_sentence():

@@ -48,10 +48,12 @@ _ENGLISH: Final = (
 """`Select the rows from the table` is a sentence: no column is named by an article. `SELECT query:` is a heading."""
 _NAME: Final = r"(?:[\w$.@]++|\"[^\"\n]++\"|'[^'\n]++'|`[^`\n]++`|\[[^\]\n]++\])++"
 _COMMENTS: Final = r"(?:\s++|--[^\n]*+(?:\n|\Z)|/\*(?s:.*?)(?:\*/|\Z))*+"
+_GAP: Final = r"(?:\s++|--[^\n]*+\n|/\*(?s:.{0,200}?)\*/){0,16}+"
+"""Blanks and comments within the head of a WITH. The limits bound the time for lines that all begin a comment."""
 _READS: Final = (
-    rf"(?:\(\s*)*+(?:(?!{_ENGLISH})select(?=[\s*(\"'`\[\d:@-])|values\s*+\("
-    rf"|with\b{_COMMENTS}(?:recursive\b{_COMMENTS})?{_NAME}{_COMMENTS}(?:\([^()]*+\){_COMMENTS})?"
-    rf"as\b{_COMMENTS}(?:(?:not\s++)?materialized\b{_COMMENTS})?\()"
+    rf"(?:\(\s*){{0,40}}+(?:(?!{_ENGLISH})select(?=[\s*(\"'`\[\d:@-])|values\s*+\("
+    rf"|with\b{_GAP}(?:recursive\b{_GAP})?{_NAME}{_GAP}(?:\([^()]*+\){_GAP})?"
+    rf"as\b{_GAP}(?:(?:not\s++)?materialized\b{_GAP})?\()"
 )
 _OBJECT: Final = (
     r"(?:table|view|index|trigger|database|schema|sequence|macro|function|procedure|event|user|role|type)\s++"
