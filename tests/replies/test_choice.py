@@ -97,10 +97,26 @@ def test_two_answers_are_several_and_never_the_first(reply, letters):
         "B. hydrogen is not the answer, as it burns.",
         "Option B, while tempting, is incorrect.",
         "B: what it says is incorrect. C: the same is wrong.",
+        "B (hydrogen) is incorrect.",
+        "B(氢气)与题意不符。",
     ],
 )
 def test_an_option_that_the_opening_sentence_rejects_is_no_answer(reply):
     assert read_choice(reply, GASES).letters == ()
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        ("B (the second) does burn, but it is a gas. The answer is C.", "C"),
+        ("B (the second) has one proton. The answer is C.", "C"),
+        ("B（第二个）错误。故选C。", "C"),
+        ("B (hydrogen) is correct.", "B"),
+        ("B (the lightest), as its atoms have one proton.", "B"),
+    ],
+)
+def test_a_letter_with_its_text_in_brackets_is_the_answer_or_begins_a_sentence(reply, letter):
+    assert read_choice(reply, GASES).letters == (letter,)
 
 
 @pytest.mark.parametrize(

@@ -442,7 +442,9 @@ def _closes(page: ChoicePage, letters: tuple[str, ...], start: int, end: int) ->
     restates = page.behind(letters[0], end) > end
     if page.text[start].islower():
         return restates or _WHOLE.match(page.text, end) is not None
-    subject = None if CONFIRMED.match(page.text, end) else _SUBJECT.match(page.text, end)
+    bracket = _BRACKET.match(page.text, end)
+    closing = bracket.end() - 1 if bracket else end  # `A (iron) is`, as `(A) is`
+    subject = None if CONFIRMED.match(page.text, closing) else _SUBJECT.match(page.text, closing)
     if subject and not restates:
         return len(letters) == 1 and page.by_letter[letters[0]].startswith(subject["verb"] or subject["behind"])
     if len(letters) > 1:

@@ -21,7 +21,7 @@ from steelyard.replies.grammar import FLAGS, pattern, source
 Status = Literal["answered", "several", "none_of_these", "refused", "unparsed", "empty"]
 SHORT: Final = 160
 """Characters: in a shorter reply any lone letter or common word may be the answer, in a longer one what is named."""
-_ASIDE: Final = re.compile(r"[)\]]?,[^,.;:\n]{1,60},")
+_ASIDE: Final = re.compile(r"[)\]]?(?:,[^,.;:\n]{1,60},|\s?\([^)\n]{1,80}\))")
 _LABEL_BEFORE: Final = re.compile(r"[A-Z][).:、]\s{0,3}[(\"']?\Z")
 _LABEL_BEHIND: Final = re.compile(r"[A-Z](?:[).:]\s{0,2}\S|\s[a-z]+\s\S)")
 SENTENCE_END: Final = re.compile(r"[.!?]\s|[。！？\n]")
