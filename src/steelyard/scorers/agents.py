@@ -219,7 +219,9 @@ class ToolCalls:
         pairs = longest_in_order(fits) if in_order else largest_matching(fits)
         matched = set(pairs.values())
         others_made = [call for at, call in enumerate(calls) if at not in matched]
-        missing = [_missing(expected_call, others_made) for no, expected_call in enumerate(expected) if no not in pairs]
+        missing = [
+            _missing(expected_call, others_made, steps) for no, expected_call in enumerate(expected) if no not in pairs
+        ]
         others = Counter(call.shown_name for call in others_made)
         no_json = dict.fromkeys(call.shown_name for call in calls if isinstance(call.arguments, str))
         passed = not missing and (self.match in {"contains", "in_order"} or not others)
@@ -280,13 +282,13 @@ def _follows(schema: Mapping[str, Any], arguments: Any, steps: CheckSteps) -> bo
         return False
 
 
-def _missing(expected: ExpectedCall, others_made: Sequence[ToolUse]) -> str:
+def _missing(expected: ExpectedCall, others_made: Sequence[ToolUse], steps: CheckSteps) -> str:
     """What was not called, with what the first other call of that tool violates of the schema."""
     call = next((call for call in others_made if call.name == expected.name), None)
     if call is None or expected.schema is None:
         return expected.shown
     try:
-        violation = first_error(expected.schema, call.arguments)
+        violation = first_error(expected.schema, call.arguments, steps)
     except (RecursionError, OverflowError, TimeoutError):
         violation = ""
     return f"{expected.shown} ({violation})" if violation else expected.shown
