@@ -236,7 +236,6 @@ def test_examples_of_langsmith_have_their_expected_output(tmp_path, inputs, outp
 )
 def test_answers_of_an_application_are_not_the_expected_output(tmp_path, row, expected, unused):
     """Records of MLflow's datasets, and runs of LangSmith, hold what an application said as `outputs`."""
-    row = {"inputs": {"question": "2?"}, "outputs": {"answer": "5"}, **row}
     (tmp_path / "a.jsonl").write_text(json.dumps(row))
     (sample,) = load_general(SampleFiles(tmp_path / "a.jsonl")).data.samples
     assert (sample.input, sample.reference) == ("2?", expected)
