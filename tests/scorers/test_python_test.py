@@ -436,3 +436,4 @@ def test_code_without_a_fence_begins_with_its_first_line(code):
 
 def test_a_sentence_like_an_assignment_hides_no_code():
     assert code_in("size = 3 apples\n\ndef f(): return 1") == "def f(): return 1"
+    assert code_in("N = 10\n\nThe function:\n\ndef f(): return 1") == "def f(): return 1"

@@ -231,7 +231,8 @@ def _unfenced_code(text: str) -> str:
     line = _CODE_LINE.search(text)
     assignment = _ASSIGNMENT.search(text, 0, line.start() if line else len(text))
     starts = (first.start() for first in (assignment, line) if first)
-    return next((part for start in starts for part in _ending(dedent(text[start:])) if _parses(part)), "")
+    parts = (part for start in starts for part in _ending(dedent(text[start:])) if _parses(part))
+    return next((part for part in parts if line is None or _CODE_LINE.search(part)), "")
 
 
 def _ending(text: str) -> Iterator[str]:
