@@ -157,6 +157,14 @@ def test_a_query_is_read_from_its_first_word_to_its_last(statement, before, behi
     assert query(before + statement + behind) == statement
 
 
+@pytest.mark.parametrize(
+    "statement",
+    ["SELECT name FROM t WHERE age > (SELECT avg(age) FROM t)", "SELECT name, count(*) FROM t GROUP BY ALL"],
+)
+def test_a_query_in_backticks_is_read_from_its_first_word_to_its_last(statement):
+    assert query(f"Use `{statement}` here.") == statement
+
+
 @pytest.mark.parametrize("unit", ["\nwith/*", "\nwith a as/*", "\nwith/*\nwith/**//*", "--:with\n", "(\n"])
 def test_lines_that_all_begin_a_query_and_a_comment_are_read_in_linear_time(unit):
     started = process_time()
