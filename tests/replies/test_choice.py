@@ -170,6 +170,7 @@ def test_the_sentence_that_concludes_may_name_the_wrong_statement():
 def test_a_number_that_equals_an_option_is_that_option():
     assert read_choice("The answer is 1.", ["0.5", "1.0", "2.0"]).letters == ("B",)
     assert read_choice("The answer is 1.", ["0.5", "1.0", "1"]).letters == ("C",)
+    assert read_choice("The answer is 1? No, 2.", ["0.5", "1.0", "2.0"]).letters != ("B",)
 
 
 @pytest.mark.parametrize("reply", ["The", "It", "I think", "The answer", "Based on"])

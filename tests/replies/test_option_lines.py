@@ -180,7 +180,9 @@ def test_what_denies_that_all_are_right_does_not_give_all(reply):
 
 def test_all_of_the_above_is_the_option_that_says_so_or_what_is_named_besides():
     options = ["Copper", "Silver", "Gold", "All of the above"]
-    assert read_choice("All of the above", options, several=True).letters == ("D",)
+    for reply in ("All of the above", "All of the above are correct.", "All four options are true."):
+        assert read_choice(reply, options, several=True).letters == ("D",)
+    assert read_choice("All of the options are correct except copper.", options).status == "several"
     assert read_choice("以上都对，除了B。", METALS, several=True).letters != ("A", "B", "C", "D")
     assert read_choice("以上说法都正确。", METALS, question="下列说法错误的是", several=True).letters == ()
 

@@ -235,23 +235,29 @@ def _none_of_them(page: ChoicePage) -> Candidate | None:
     for match in phrases("choice", "none", page.text):
         if page.is_listed(match.start()) or is_elsewhere(page.text, match):
             continue
-        says_none = pattern("choice", "none_option")
-        saying = [
-            label for label, option in zip(page.labels, page.options, strict=True) if says_none.search(fold(option))
-        ]
-        value = (saying[0],) if len(saying) == 1 else "none_of_these"
+        saying = _that_say(page, "none_option")
+        value = saying if len(saying) == 1 else "none_of_these"
         return Candidate(value, *match.span(), Strength.MENTIONED, "none_of_these")
     return None
 
 
 def _all_of_them(page: ChoicePage) -> Candidate | None:
-    """The reply says that all options are right: `全选`, `All of the above`, where no option says so itself."""
+    """The reply says that all options are right: `全选`, `All of the above`; where an option says so, that one."""
     for match in phrases("choice", "all", page.text):
         if page.is_listed(match.start()) or is_against(page.text, match.start()) or asks_for_wrong(page):
             continue
         if not page.names_options(0):
-            return Candidate(page.labels, *match.span(), Strength.MENTIONED, "all_of_them")
+            saying = _that_say(page, "all")
+            quoted = {page.labels[quote.option] for quote in page.quotes}  # `All options are correct except copper`
+            value = saying if len(saying) == 1 and quoted <= {*saying} else page.labels
+            return Candidate(value, *match.span(), Strength.MENTIONED, "all_of_them")
     return None
+
+
+def _that_say(page: ChoicePage, kind: str) -> tuple[str, ...]:
+    """The labels of the options whose text is such a phrase: `None of the above`."""
+    says = pattern("choice", kind)
+    return tuple(label for label, option in zip(page.labels, page.options, strict=True) if says.search(fold(option)))
 
 
 def _refused(page: ChoicePage) -> Candidate | None:
@@ -304,7 +310,8 @@ def _value_candidates(page: ChoicePage) -> Iterator[Candidate]:
         return
     for match in list(_FIGURE.finditer(page.text))[-_MOST_EXAMINED:]:
         value = _value(match.group())
-        if values.count(value) == 1 and DECLARES.before(page.text, match.start()):
+        is_asked = page.text.startswith("?", match.end())
+        if not is_asked and values.count(value) == 1 and DECLARES.before(page.text, match.start()):
             letters = (page.labels[values.index(value)],)
             yield Candidate(letters, *match.span(), Strength.DECLARED, "declared_text")
 
