@@ -243,6 +243,8 @@ class TestPowersAndFractions:
             ("36 cm^2, $6\\text{ m}^{2}$", [36, 6]),
             ("x^2 + 3", [2, 3]),
             ("1½ cups, ¾", [1.5, 0.75]),
+            ("2 ½ cups of 100001½", [2.5, 100001.5]),
+            ("1,000½ and 1.5½", [1000, 1.5]),
         ],
     )
     def test_powers_of_ten_are_one_number_and_exponents_of_units_none(self, text, numbers):

@@ -212,7 +212,7 @@ _FRACTION: Final = re.compile(
     r"(?:\\[dt]?frac\s?\{(?P<over>\d{1,15})\}\s?\{(?P<under>\d{1,15})\}|(?P<up>\d{1,15})\s?[/⁄]\s?(?P<down>\d{1,15}))"
     r"(?![\d/⁄]|[.,]\d)"
 )
-_VULGAR: Final = re.compile(r"(?P<whole>\d{0,4})(?P<sign>[¼-¾⅐-⅞])")
+_VULGAR: Final = re.compile(r"(?:(?<![\d.,])(?P<whole>\d{1,12})[ \u00a0]?|(?<!\d)(?<!\d[ \u00a0]))(?P<sign>[¼-¾⅐-⅞])")
 _QUOTIENT: Final = Context(prec=15)
 _FOLLOWING: Final = 24
 _LONGEST: Final = 64
