@@ -106,6 +106,20 @@ def test_an_option_that_the_opening_sentence_rejects_is_no_answer(reply):
 
 
 @pytest.mark.parametrize(
+    "reply",
+    [
+        "(B) appears to be the correct answer.",
+        "(B) has to be the answer",
+        "(B) should be selected.",
+        "(B) looks right to me",
+        "(B)与题意相符",
+    ],
+)
+def test_a_letter_in_brackets_that_is_called_right_is_the_answer(reply):
+    assert read_choice(reply, GASES).letters == ("B",)
+
+
+@pytest.mark.parametrize(
     ("reply", "letter"),
     [
         ("B (the second) does burn, but it is a gas. The answer is C.", "C"),

@@ -141,11 +141,14 @@ _LEADING: Final = re.compile(
     re.IGNORECASE,
 )
 _SUBJECT: Final = re.compile(
-    r"[)\]]{1,2}[ \t]{1,3}(?!is (?:the |my |most )+(?:correct|right|best|most|likely|answer)\b)"
+    r"[)\]]{1,2}[ \t]{1,3}(?!is (?:the |my |most )+(?:correct|right|best|most|likely|answer)\b"
+    r"|(?:appears|seems|looks|has|must|should)(?: to)?(?: be)? (?:the |my |most )?"
+    r"(?:correct|right|best|answer|selected|chosen)(?: (?:answer|option|choice|one|to me))?\.?(?:\n|\Z))"
     r"(?P<verb>is|are|was|were|has|have|does|do|did|can|cannot|could|would|might|may|will|must|should|seems|appears|looks"
     r"|refers|describes?|says|states|claims|suggests|implies|contradicts|lists|mentions|fails|shows|gives|contains"
     r"|includes|represents|indicates|means|involves|relates|violates|ignores)\b"
-    r"|[)\]]\s?(?:选项|项)?(?P<behind>与|违背|违反|说的|讲的|指的|描述|表述|涉及|强调|虽|中|的说法|的内容)"
+    r"|[)\]]\s?(?:选项|项)?(?P<behind>与(?!题[意干目](?:要求)?(?:相符|符合|一致))"
+    r"|违背|违反|说的|讲的|指的|描述|表述|涉及|强调|虽|中|的说法|的内容)"
 )
 """Behind a letter in brackets: a sentence on its option, as `(B) contradicts the text` is, and no answer yet."""
 _NEXT_SENTENCE: Final = re.compile(
