@@ -180,11 +180,12 @@ def test_a_limit_below_one_is_refused(folder):
         load(written(folder, TEXT), environ={}, limit=0)
 
 
-def test_another_kind_of_file_is_refused_by_its_name():
+def test_another_kind_of_file_is_refused_by_its_name(folder):
+    (folder / "exam.xlsx").touch()
     with pytest.raises(ConfigError, match=r"ends in \.json, \.toml, \.yaml, \.yml"):
-        load(Path("exam.xlsx"), environ={})
+        load(folder / "exam.xlsx", environ={})
     with pytest.raises(ConfigError, match="For a dataset: steelyard check checks it, and steelyard init writes"):
-        load(Path("exam.xlsx"), environ={})
+        load(folder / "exam.xlsx", environ={})
 
 
 def test_a_missing_configuration_is_answered_with_those_that_stand_beside_it(folder):

@@ -88,15 +88,15 @@ def load(
         DataError: the dataset cannot be read as requested.
     """
     path = Path(path)  # a text is what a person types
+    if not path.exists():
+        neighbours = [entry.name for entry in path.parent.glob("*") if entry.suffix.lower() in SUFFIXES]
+        raise ConfigError(f"there is no such file{did_you_mean(path.name, neighbours)}", Location(str(path)))
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(
             f"a configuration ends in {', '.join(sorted(SUFFIXES))}. For a dataset: steelyard check checks it, and "
             "steelyard init writes a configuration that can name it",
             Location(str(path)),
         )
-    if not path.exists():
-        neighbours = [entry.name for entry in path.parent.glob("*") if entry.suffix.lower() in SUFFIXES]
-        raise ConfigError(f"there is no such file{did_you_mean(path.name, neighbours)}", Location(str(path)))
     text, root = read(path)
     root = limited(with_sample_file(root), limit)
     if skip_bad:
