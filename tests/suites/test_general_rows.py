@@ -242,6 +242,13 @@ def test_answers_of_an_application_are_not_the_expected_output(tmp_path, row, ex
     assert len(sample.metadata.keys() & row.keys()) == unused
 
 
+def test_other_expectations_of_mlflow_are_kept_with_the_sample(read):
+    expectations = {"expected_response": "4", "guidelines": ["be short"], "expected_facts": []}
+    (sample,) = read([{"inputs": {"question": "2?"}, "expectations": expectations}], name="m.jsonl").data.samples
+    assert sample.reference == "4"
+    assert sample.metadata["expectations"] == {"guidelines": ["be short"], "expected_facts": []}
+
+
 def test_turns_of_mt_bench_are_messages_of_the_user_and_the_last_reference_is_expected(read):
     rows = [{"question_id": 81, "turns": ["2 + 2?", "Twice that?"], "reference": ["4", "8"]}]
     (sample,) = read(rows, name="r.jsonl").data.samples

@@ -186,14 +186,18 @@ class OpenTable:
         That is its only text, message or list of messages; an object where there are several values. A CSV has it as
         JSON. Of the `expectations` of MLflow it is the expected response.
         """
-        column = self.layout.column(role)
-        header = "" if column is None else self.layout.headers.get(column, column)
-        if header not in {"inputs", "outputs", "expectations"}:
+        header = self.header(role)
+        if header not in {"inputs", "outputs", EXPECTATIONS}:
             return cell
-        if header == "expectations":
+        if header == EXPECTATIONS:
             value = object_in(cell) if isinstance(cell, str) else cell
             return value.get(EXPECTED_RESPONSE, "") if isinstance(value, Mapping) else cell
         return only_value(cell)
+
+    def header(self, role: str) -> str:
+        """The header of a role's first column; "" where it has none."""
+        column = self.layout.column(role)
+        return "" if column is None else str(self.layout.headers.get(column, column))
 
     def faults(self, row: Row) -> list[Defect]:
         """Errors that the spreadsheet itself shows in the cells that are read, and cells after the last column."""
@@ -416,6 +420,7 @@ def only_value(cell: Any) -> Any:
     return value or cell if messages is None else messages
 
 
+EXPECTATIONS: Final = "expectations"
 EXPECTED_RESPONSE: Final = "expected_response"
 """The key of the expected output in the `expectations` of MLflow's datasets."""
 LEFT_OUT: Final = "left out (skip_bad)"

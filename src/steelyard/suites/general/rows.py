@@ -21,7 +21,7 @@ from typing import Any, Final
 from steelyard.building.row_values import values_of_row
 from steelyard.data.columns import HEAD_ROWS, ColumnLayout, find_layout
 from steelyard.data.headers import Role, fitting, normalized
-from steelyard.data.rows import EXPECTED_RESPONSE, OpenTable, RowDataset, open_tables, read_rows
+from steelyard.data.rows import EXPECTATIONS, EXPECTED_RESPONSE, OpenTable, RowDataset, open_tables, read_rows
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import (
     Column,
@@ -257,11 +257,11 @@ def _expected_of_examples(table: Table, free: Mapping[Column, str]) -> tuple[Col
     Beside `expectations`, and in LangSmith's runs, `outputs` are what an application answered.
     """
     columns = {header: column for column, header in free.items()}
-    if "expectations" in columns:
-        cells = (cell_at(row.cells, columns["expectations"]) for row in islice(table, HEAD_ROWS))
+    if EXPECTATIONS in columns:
+        cells = (cell_at(row.cells, columns[EXPECTATIONS]) for row in islice(table, HEAD_ROWS))
         values = (object_in(cell) if isinstance(cell, str) else cell for cell in cells)
         has_answers = any(isinstance(value, Mapping) and EXPECTED_RESPONSE in value for value in values)
-        return (columns["expectations"],) if has_answers else ()
+        return (columns[EXPECTATIONS],) if has_answers else ()
     return (columns["outputs"],) if "outputs" in columns and "run_type" not in columns else ()
 
 
@@ -471,12 +471,22 @@ def _sample(folders: Mapping[str, Path], table: OpenTable, row: Row, sample: Sam
     metadata = {**sample.metadata}
     if sample.cluster:
         metadata[table.layout.headers[table.layout.columns["cluster"][0]]] = sample.cluster
-    reference = expected_in(table.example(table.cell(row, "expected"), "expected"))
+    cell = table.cell(row, "expected")
+    expected = table.example(cell, "expected")
+    if table.header("expected") == EXPECTATIONS and (rest := _other_expectations(cell)):
+        metadata[EXPECTATIONS] = rest
+    reference = expected_in(expected)
     turns = _user_turns(table, row)
     if len(turns) > 1 and isinstance(reference, list) and len(reference) == len(turns):
         reference = reference[-1]  # one for each turn, and the output is the reply to the last
     sample = replace(sample, input=asked, reference=reference, contexts=texts or (), metadata=metadata)
     return _with_checks(table, row, sample, defects)
+
+
+def _other_expectations(cell: Any) -> dict[str, Any]:
+    """What MLflow's `expectations` hold beside the expected response: guidelines, facts ..."""
+    value = object_in(cell) if isinstance(cell, str) else cell
+    return {key: part for key, part in value.items() if key != EXPECTED_RESPONSE} if isinstance(value, Mapping) else {}
 
 
 def _with_checks(table: OpenTable, row: Row, sample: Sample, defects: list[Defect]) -> Sample:
