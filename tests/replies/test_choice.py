@@ -618,3 +618,17 @@ def test_a_letter_named_as_wrong_is_the_answer_where_that_is_asked_for():
 def test_the_first_letter_of_a_name_that_an_option_gives_in_full_is_no_option(reply, letters):
     options = ["Staphylococcus aureus", "Klebsiella", "Proteus", "Escherichia coli", "Pseudomonas"]
     assert read_choice(reply, options).letters == letters
+
+
+@pytest.mark.parametrize(
+    ("reply", "letters"),
+    [
+        ("(A) seems right at first, but (C) is the answer.", ("C",)),
+        ("A seems right, but C is the answer.", ("C",)),
+        ("A看似正确，但C才是答案。", ("C",)),
+        ("(A) 看似正确，但 (C) 才是答案。", ()),
+        ("(A) seems right, but I am not sure.", ("A",)),
+    ],
+)
+def test_a_letter_that_only_seems_right_is_not_the_answer(reply, letters):
+    assert read_choice(reply, ("a nucleus", "a ribosome", "a membrane", "a vacuole")).letters == letters
