@@ -258,7 +258,7 @@ class _Translator:
     def _plain(self, tree: exp.Expr) -> str:
         """A statement as sqlglot writes it for the engine, without options and schemas."""
         if tree.find(exp.TableSample) or any(part.args.get("with_ties") for part in tree.find_all(exp.LimitOptions)):
-            raise Untranslatable("it draws rows at random, or takes tied ones, which sqlglot would leave out")
+            raise Untranslatable("it draws rows at random or takes tied ones, which is not translated")
         tree.set("properties", None)
         tree.set("replace", None)
         for text in list(tree.find_all(exp.National)):
