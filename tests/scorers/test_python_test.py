@@ -437,3 +437,27 @@ def test_code_without_a_fence_begins_with_its_first_line(code):
 def test_a_sentence_like_an_assignment_hides_no_code():
     assert code_in("size = 3 apples\n\ndef f(): return 1") == "def f(): return 1"
     assert code_in("N = 10\n\nThe function:\n\ndef f(): return 1") == "def f(): return 1"
+
+
+BEGUN = 'def add(a, b):\n    """Add two numbers."""\n'
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("    total = a + b\n    return total\n", 1),
+        ("total = a + b\n    return total", 1),
+        ("```python\n    return a + b\n```", 1),
+        ("    return a + b\n\nThis adds them.", 1),
+        ("    return a - b\n", 0),
+        ("def add(a, b):\n    return a + b", 1),
+    ],
+)
+def test_a_completion_goes_on_with_the_code_of_the_input(reply, value):
+    score = PythonTest("assert add(1, 2) == 3")(Sample("1", BEGUN), Output(reply), Sandbox())
+    assert (score.outcome, score.value) == ("scored", value)
+
+
+def test_what_is_no_code_goes_on_with_nothing():
+    score = PythonTest("assert add(1, 2) == 3")(Sample("1", BEGUN), Output("I cannot do that."), Sandbox())
+    assert score.outcome == "unparsed"

@@ -70,10 +70,12 @@ class PythonTest:
     """Whether the code of the output passes the row's own test: 1 if the test runs to its end, else 0.
 
     The code is that of the fenced block, of several the last that defines what the test uses, with the definitions
-    before it, else the whole output. It runs in a process of its own, with the standard library alone, without network,
-    environment, home and files. The test runs in another one and gets plain data from it, so a reply passes only by
-    returning what is expected. Objects of the reply's own classes are used by attributes, methods, operators, items and
-    text; the test cannot hand over functions. Linux only; elsewhere it is refused without `--unsafe-code`.
+    before it, else the whole output. Where that defines nothing that the test uses and goes on with the code of the
+    input, as completions of HumanEval do, the code is both. It runs in a process of its own, with the standard library
+    alone, without network, environment, home and files. The test runs in another one and gets plain data from it, so a
+    reply passes only by returning what is expected. Objects of the reply's own classes are used by attributes, methods,
+    operators, items and text; the test cannot hand over functions. Linux only; elsewhere it is refused without
+    `--unsafe-code`.
 
     Args:
         test: Python code with assertions, or an interactive session as doctest reads it: `{{test}}` for a column
@@ -122,10 +124,12 @@ class PythonTest:
             DataError: the test hands a function to the code, or skips itself.
             ScorerError: the processes could not be confined.
         """
-        del sample
         if (score := unscored(_NAME, "", output)) is not None:
             return score
-        code = code_in(text_of(output), code_worker.wanted_by(f"{_as_module(self.test)}\n{self.call}"))
+        wanted = code_worker.wanted_by(f"{_as_module(self.test)}\n{self.call}")
+        code = code_in(text_of(output), wanted)
+        if isinstance(sample.input, str) and not (_parses(code) and _defined_in(code) & wanted):
+            code = _continued(sample.input, text_of(output)) or code
         if not code:
             return Score(
                 _NAME, None, outcome="unparsed", reason="the output holds no Python code", detail={"kind": "none"}
@@ -221,6 +225,15 @@ def code_in(text: str, names: Collection[str] = ()) -> str:
     last = defining[-1]
     before = [block for block in parsed[:last] if all(isinstance(node, _ONLY_DEFINE) for node in ast.parse(block).body)]
     return "\n\n".join([*before, parsed[last]])
+
+
+def _continued(begun: str, text: str) -> str:
+    """The code of an input and of the reply that goes on with it; "" where they are no code together."""
+    block = next(iter(blocks_of(text, 0, len(text))), None)
+    rest = text if block is None else text[block.start : block.end]
+    joined = (begun + rest, f"{begun.rstrip()}\n    {rest.lstrip()}")  # some servers strip the first indentation
+    parts = (part for whole in joined for part in _ending(whole) if len(part) > len(begun.strip()))
+    return next(filter(_parses, parts), "")
 
 
 def _unfenced_code(text: str) -> str:
