@@ -461,3 +461,10 @@ def test_a_completion_goes_on_with_the_code_of_the_input(reply, value):
 def test_what_is_no_code_goes_on_with_nothing():
     score = PythonTest("assert add(1, 2) == 3")(Sample("1", BEGUN), Output("I cannot do that."), Sandbox())
     assert score.outcome == "unparsed"
+
+
+@pytest.mark.parametrize(("reply", "value"), [("def add(a, b): return a + b", 1), ("def add(a, b): return 3", 0)])
+def test_the_test_may_be_a_list_of_assertions(reply, value):
+    rows = [{"text": "Add two numbers.", "test_list": ["assert add(1, 2) == 3", "assert add(0, 0) == 0"]}]
+    run = evaluate(lambda _: reply, rows, [{"python_test": {"test": "{{test_list}}"}}])
+    assert run.summary().score("python_test").headline.value == value

@@ -27,7 +27,7 @@ from pathlib import Path
 from textwrap import dedent, indent
 from typing import Annotated, ClassVar, Final, TypeGuard
 
-from steelyard.constraints import Within
+from steelyard.constraints import TextList, Within
 from steelyard.errors import ConfigError, DataError, ScorerError
 from steelyard.replies.answer_text import text_of
 from steelyard.replies.clean import blocks_of, without_reasoning
@@ -78,9 +78,10 @@ class PythonTest:
     `--unsafe-code`.
 
     Args:
-        test: Python code with assertions, or an interactive session as doctest reads it: `{{test}}` for a column
-            that holds it. Functions `test...` that nothing calls and classes of unittest are run after it; one that
-            skips itself is an error. It imports the standard library alone, so no pytest.
+        test: Python code with assertions, a list of them (`{{test_list}}` of MBPP), or an interactive session as
+            doctest reads it: `{{test}}` for a column that holds it. Functions `test...` that nothing calls and classes
+            of unittest are run after it; one that skips itself is an error. It imports the standard library alone, so
+            no pytest.
         call: a line that is run after it: `check({{entry_point}})`.
         timeout_s: seconds for the test, all its calls included.
         memory_mib: MiB that each of the two processes may take.
@@ -89,7 +90,7 @@ class PythonTest:
     runs_code: ClassVar[bool] = True
     fixed_options: ClassVar[tuple[str, ...]] = ()
 
-    test: str
+    test: Annotated[str | tuple[str, ...], TextList(most=1_000, or_text=True)]
     call: str = ""
     timeout_s: Annotated[float, Within(0.1, 600)] = 5.0
     memory_mib: Annotated[int, Within(64, 65_536)] = 512
@@ -99,6 +100,11 @@ class PythonTest:
         """It passes or fails."""
         return (share_info(_NAME, 1.0, labels=("passes", "fails")),)
 
+    @property
+    def _module(self) -> str:
+        """The test as a module."""
+        return _as_module(self.test if isinstance(self.test, str) else "\n".join(self.test))
+
     def check(self) -> None:
         """Validate the options.
 
@@ -106,7 +112,7 @@ class PythonTest:
             ConfigError: a test that cannot be parsed, imports other packages, asserts nothing, or calls nothing that
                 asserts.
         """
-        _checked_test(_as_module(self.test), self.call)
+        _checked_test(self._module, self.call)
 
     def prepare(self, sandbox: Sandbox) -> None:
         """Refuse to run code where it cannot be confined.
@@ -126,7 +132,7 @@ class PythonTest:
         """
         if (score := unscored(_NAME, "", output)) is not None:
             return score
-        wanted = code_worker.wanted_by(f"{_as_module(self.test)}\n{self.call}")
+        wanted = code_worker.wanted_by(f"{self._module}\n{self.call}")
         code = code_in(text_of(output), wanted)
         if isinstance(sample.input, str) and not (_parses(code) and _defined_in(code) & wanted):
             code = _continued(sample.input, text_of(output)) or code
@@ -143,7 +149,7 @@ class PythonTest:
         return Score(_NAME, float(passed), passed=passed, reason=reason)
 
     def _run(self, code: str, *, unsafe: bool) -> tuple[str, str]:
-        test = _as_module(self.test)
+        test = self._module
         test = f"{test}\n{self.call}\n{_own_calls(test, self.call)}\n"
         ours, theirs = socket.socketpair()
         read_end, write_end = os.pipe()
