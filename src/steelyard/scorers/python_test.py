@@ -42,6 +42,8 @@ _START_S: Final = 20.0
 _MOST_RESULT: Final = 4096
 _MOST_ENDS: Final = 50
 """Blank lines, from the end of a reply without fences, at which its code may end."""
+_LONGEST_COMPLETION: Final = 50_000
+"""Characters of a reply that may go on with the code of the input."""
 _CODE_LINE: Final = re.compile(
     r"^[ \t]*(?:(?:async )?def \w+ ?\(|class \w+ ?[(:]|import \w|from [\w.]+ import|@\w)", re.MULTILINE
 )
@@ -235,6 +237,8 @@ def code_in(text: str, names: Collection[str] = ()) -> str:
 
 def _continued(begun: str, text: str) -> str:
     """The code of an input and of the reply that goes on with it; "" where they are no code together."""
+    if len(text) > _LONGEST_COMPLETION:
+        return ""
     block = next(iter(blocks_of(text, 0, len(text))), None)
     rest = text if block is None else text[block.start : block.end]
     joined = (begun + rest, f"{begun.rstrip()}\n    {rest.lstrip()}")  # some servers strip the first indentation
