@@ -138,7 +138,7 @@ def _media(content: bytes) -> str | None:
 
 _SPANS: Final = frozenset({"text", "answer_start"})
 """The keys of the right answers of a question in SQuAD, where each of them begins in the passage included."""
-_NAMED: Final = frozenset({"value", "aliases"})
+_NAMED: Final = frozenset({"value", "normalized_value", "aliases"})
 """The keys, among others, of the answer to a question of TriviaQA and its other names."""
 _PRINTED: Final = re.compile(r"\{'\w+': |\[(?:\{'\w+': |None|True|False)")
 INPUT: Final = Role("input", required=False, words="general_input", by_position=False, joins=True)
@@ -519,7 +519,7 @@ def expected_in(cell: Any) -> Any:
     ('[42]', '[[1, 2], [3]]', None)
     >>> expected_in({"text": ["Rome", "Roma"], "answer_start": [5, 80]})
     ['Rome', 'Roma']
-    >>> expected_in({"value": "Rome", "aliases": ["Roma", "Rome"], "type": "WikipediaEntity"})
+    >>> expected_in({"value": "Rome", "normalized_value": "rome", "aliases": ["Roma", "Rome"]})
     ['Rome', 'Roma']
     """
     if is_blank_cell(cell):
