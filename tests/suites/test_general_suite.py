@@ -167,6 +167,16 @@ def test_a_mistake_is_told_at_its_place_with_what_to_write(configured, text, pla
     assert f"general.yaml{place}" in str(caught.value)
 
 
+def test_a_placeholder_of_a_blank_column_is_told_as_such(tmp_path):
+    (tmp_path / "blank.csv").write_text("text,extra,label\nHello,,a\nBye,,b\n")
+    file = tmp_path / "suite.yaml"
+    file.write_text(
+        f"samples: {{file: blank.csv}}\nprompts: '{{{{text}}}} {{{{extra}}}}'\nmodels: a\n{ENDPOINT}{EXACT}"
+    )
+    with pytest.raises(ConfigError, match=r"\{\{extra\}\}: blank\.csv has no filled column of that name"):
+        load(file, environ={})
+
+
 def test_a_mistake_in_a_prompt_file_is_told_at_its_place_in_that_file(configured, tmp_path):
     path = tmp_path / "sort.txt"
     path.write_text("Sort this:\n\nText: {{txet}}\n", encoding="utf-8")

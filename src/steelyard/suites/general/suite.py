@@ -221,8 +221,8 @@ def _columns(prompt: str, template: Path | str, places: Mapping[str, str], sourc
         place = place_of(name, places)
         if place is None:
             raise ConfigError(
-                f"{_key(prompt)}: {{{{{name}}}}}: {source} has no column of that name{did_you_mean(name, places)} (for "
-                f"the braces themselves write {{{{{{{{{name}}}}}}}}})",
+                f"{_key(prompt)}: {{{{{name}}}}}: {source} has no filled column of that name"
+                f"{did_you_mean(name, places)} (for the braces themselves write {{{{{{{{{name}}}}}}}}})",
                 _location(template, text, name),
             )
         if place != name:
