@@ -474,10 +474,9 @@ def _sample(folders: Mapping[str, Path], table: OpenTable, row: Row, sample: Sam
     if sample.cluster:
         metadata[table.layout.headers[table.layout.columns["cluster"][0]]] = sample.cluster
     cell = table.cell(row, "expected")
-    expected = table.example(cell, "expected")
-    if table.header("expected") == EXPECTATIONS and (rest := _other_expectations(cell)):
-        metadata[EXPECTATIONS] = rest
-    reference = expected_in(expected)
+    if table.header("expected") == EXPECTATIONS and (others := _other_expectations(cell)):
+        metadata[EXPECTATIONS] = others
+    reference = expected_in(table.example(cell, "expected"))
     turns = _user_turns(table, row)
     if len(turns) > 1 and isinstance(reference, list) and len(reference) == len(turns):
         reference = reference[-1]  # one for each turn, and the output is the reply to the last
