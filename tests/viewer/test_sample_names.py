@@ -203,7 +203,7 @@ def test_a_person_clicks_through_all_samples_in_a_browser(named, browse):
             await page.run(f"document.querySelectorAll('[data-row] th a')[{no}].click()")
             await page.until(f"document.readyState === 'complete' && /Question \\d+/.test({question})")
             seen.append(await page.run(question))
-            await page.run("history.back()")
+            await page.tab.go_back()
         return seen, page.complaints
 
     seen, complaints = browse(address(named, f"/run/{run.id}"), visit)
