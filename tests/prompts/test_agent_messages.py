@@ -173,6 +173,18 @@ def test_a_forbidden_tool_is_found_in_the_parts_of_a_message():
         (SimpleNamespace(usage_metadata={"input_tokens": 3, "output_tokens": 0}), (3, 0, None)),
         ({"response_metadata": {"token_usage": {"prompt_tokens": 3, "completion_tokens": 1}}}, (3, 1, None)),
         (SimpleNamespace(raw=SimpleNamespace(usage=SimpleNamespace(input_tokens=3, output_tokens=1))), (3, 1, None)),
+        ({"input_tokens": 3, "output_tokens": 1, "input_tokens_details": {"cached_tokens": 2}}, (3, 1, 2)),
+        # What these providers count beside the input and the output is in neither.
+        (
+            {"input_tokens": 3, "cache_read_input_tokens": 9, "cache_creation_input_tokens": 5, "output_tokens": 1},
+            (17, 1, 9),
+        ),
+        (
+            {"prompt_token_count": 3, "tool_use_prompt_token_count": 4, "cached_content_token_count": 2}
+            | {"candidates_token_count": 1, "thoughts_token_count": 8},
+            (7, 9, 2),
+        ),
+        ({"prompt_tokens": 12, "cache_read_input_tokens": 9, "completion_tokens": 1}, (12, 1, 9)),
         (SimpleNamespace(raw=None, additional_kwargs={"prompt_tokens": 3, "completion_tokens": 1}), (3, 1, None)),
         ({"usage": {"total_tokens": 4}}, None),
         ({"usage": {"prompt_tokens": -1, "completion_tokens": 1}}, None),

@@ -287,6 +287,27 @@ def test_a_log_of_inspect_gives_each_sample_its_output_by_its_input_or_id(tmp_pa
         target(Sample("4", "Capital of Peru?"))
 
 
+def test_an_agent_in_a_log_of_inspect_has_the_tokens_of_all_its_calls_and_its_failed_ones(tmp_path):
+    call = {"id": "c1", "function": "add", "arguments": {"a": 1}}
+    result = {"role": "tool", "content": "", "tool_call_id": "c1", "error": {"type": "unknown", "message": "no b"}}
+    steps = [{"role": "assistant", "content": "", "tool_calls": [call]}, result, {"role": "assistant", "content": "2"}]
+    usages = [
+        {"input_tokens": 10, "output_tokens": 3, "input_tokens_cache_read": 40, "input_tokens_cache_write": 2},
+        {"input_tokens": 60, "output_tokens": 1},
+    ]
+    asked = [{"event": "model", "output": {"usage": usage}} for usage in usages]
+    kept = {"event": "model", "cache": "read", "output": {"usage": usages[0]}}
+    judged = [{"event": "span_begin", "type": "scorers"}, asked[0]]
+    sample = logged(1, "1+1?", "2", messages=steps, events=[*asked, kept, *judged])
+    broken = logged(2, "2+2?", "Let me see.", error={"message": "boom"})
+    path = written(tmp_path, "log.json", json.dumps({"eval": {}, "plan": {}, "samples": [sample, broken]}))
+    metadata = Replay(path)(Sample("x", "1+1?")).metadata
+    assert metadata["usage"] == {"input_tokens": 112, "output_tokens": 4, "cached_input_tokens": 40, "calls": 2}
+    assert metadata["messages"][1] == {"role": "tool", "content": "no b", "tool_call_id": "c1", "status": "error"}
+    with pytest.raises(LookupError, match="no output for sample"):
+        Replay(path)(Sample("2", "2+2?"))
+
+
 @pytest.mark.parametrize(
     ("name", "samples", "message"),
     [

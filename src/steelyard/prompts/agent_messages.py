@@ -40,9 +40,19 @@ _UNSHOWN_PARTS: Final = _CALL_PARTS | {"reasoning", "thinking"}
 _INPUT: Final = ("input_tokens", "prompt_tokens", "prompt_token_count")
 _OUTPUT: Final = ("output_tokens", "completion_tokens", "candidates_token_count")
 _CACHED: Final = (
-    ("input_token_details", "cache_read"), ("prompt_tokens_details", "cached_tokens"), ("cache_read_input_tokens",),
-    ("cached_input_tokens",),
+    ("input_token_details", "cache_read"), ("prompt_tokens_details", "cached_tokens"),
+    ("input_tokens_details", "cached_tokens"), ("cache_read_input_tokens",), ("input_tokens_cache_read",),
+    ("cached_content_token_count",), ("cached_input_tokens",),
 )  # fmt: skip
+_BESIDE: Final[Mapping[str, tuple[str, ...]]] = {
+    "input_tokens": (
+        "cache_read_input_tokens", "cache_creation_input_tokens",  # Anthropic
+        "input_tokens_cache_read", "input_tokens_cache_write",  # Inspect
+    ),
+    "prompt_token_count": ("tool_use_prompt_token_count",),
+    "candidates_token_count": ("thoughts_token_count",),
+}  # fmt: skip
+"""Counts that providers give beside another, which does not include them."""
 
 
 def conversation_output(value: Any, question: Any = None) -> Output | None:
@@ -295,6 +305,8 @@ def tokens_in(value: Any) -> dict[str, int] | None:
 
     >>> tokens_in({"usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}})
     {'input_tokens': 9, 'output_tokens': 2}
+    >>> tokens_in({"usage": {"input_tokens": 9, "cache_read_input_tokens": 90, "output_tokens": 2}})
+    {'input_tokens': 99, 'output_tokens': 2, 'cached_input_tokens': 90}
     """
     about = _field(value, "response_metadata")
     raw = _field(value, "raw")
@@ -308,7 +320,8 @@ def tokens_in(value: Any) -> dict[str, int] | None:
 
 def _counts(usage: Any) -> dict[str, int] | None:
     input_tokens, output_tokens = (
-        next((n for key in keys if _is_count(n := _field(usage, key))), None) for keys in (_INPUT, _OUTPUT)
+        next((_whole(usage, key, n) for key in keys if _is_count(n := _field(usage, key))), None)
+        for keys in (_INPUT, _OUTPUT)
     )
     if input_tokens is None or output_tokens is None:
         return None
@@ -322,6 +335,11 @@ def _counts(usage: Any) -> dict[str, int] | None:
             break
     more = {key: n for key in ("calls", "calls_without_tokens") if _is_count(n := _field(usage, key))}
     return counts | more
+
+
+def _whole(usage: Any, key: str, count: int) -> int:
+    """A count with those that the provider gives beside it."""
+    return count + sum(n for other in _BESIDE.get(key, ()) if _is_count(n := _field(usage, other)))
 
 
 def _is_count(value: Any) -> bool:

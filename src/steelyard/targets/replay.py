@@ -27,7 +27,7 @@ from steelyard.data.workbook import read_workbook
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
 from steelyard.files import read_regular_text
 from steelyard.plain_json import distinct_keys
-from steelyard.prompts.agent_messages import LEFT_OUT, MESSAGES, USAGE, conversation_output
+from steelyard.prompts.agent_messages import LEFT_OUT, MESSAGES, USAGE, conversation_output, summed_usage, tokens_in
 from steelyard.prompts.sample_values import own_question
 from steelyard.replies.answer_text import answer_of
 from steelyard.session.replies import refused_before
@@ -35,6 +35,8 @@ from steelyard.types import INLINE, Asks, Output, Record, Sample, StageInfo
 
 _LINES: Final = frozenset({".sql", ".txt"})
 _INSPECT: Final = ("id", "output")
+_INSPECT_SCORING: Final = frozenset({"scorers", "scorer"})
+"""Types of the event with which scoring begins, the second of Inspect before spans."""
 _HARNESS: Final = frozenset({"doc_id", "doc", "resps", "filtered_resps"})
 """Keys of a sample of lm-evaluation-harness, as `--log_samples` writes it."""
 _HARNESS_QUESTIONS: Final = ("question", "input", "problem", "prompt", "query", "text", "instruction")
@@ -291,7 +293,8 @@ def _of_mapping(mapping: Mapping[str, Any], name: str) -> _Outputs:
 def _inspect_rows(log: Mapping[str, Any], name: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
     """The outputs of a log of Inspect, each by its input if that is a text of its own, else by its id.
 
-    An id may be the place in another order or excerpt of the dataset. A sample that failed has no output.
+    An id may be the place in another order or excerpt of the dataset. A sample that failed has no output, whatever it
+    had answered before.
     """
     samples = log.get("samples")
     if not isinstance(samples, list) or not samples or not all(isinstance(sample, dict) for sample in samples):
@@ -305,13 +308,36 @@ def _inspect_rows(log: Mapping[str, Any], name: str) -> Sequence[tuple[str, Mapp
         output, messages = sample.get("output") or {}, sample.get("messages") or []
         if not isinstance(output, dict) or not isinstance(messages, list):
             raise DataError(f"{name} sample {number}: expected an object as output and a list of messages")
-        if output.get("choices"):
+        if output.get("choices") and not sample.get("error"):
             called = any(isinstance(message, dict) and message.get("tool_calls") for message in messages)
             text = sample.get("input")
             ident = text if isinstance(text, str) and texts[text] == 1 else sample.get("id")
             row = {"id": ident, "output": output.get("completion", "")}
-            rows.append((f"sample {number}", row | ({MESSAGES: messages, USAGE: output.get(USAGE)} if called else {})))
+            steps = {MESSAGES: [*map(_inspect_message, messages)], USAGE: _inspect_usage(sample)} if called else {}
+            rows.append((f"sample {number}", row | steps))
     return rows
+
+
+def _inspect_message(message: Any) -> Any:
+    """A message of Inspect; a tool's error, which stands beside an empty content there, as the content."""
+    error = message.get("error") if isinstance(message, dict) else None
+    if not isinstance(error, dict):
+        return message
+    return {**message, "status": "error", "content": message.get("content") or error.get("message")}
+
+
+def _inspect_usage(sample: Mapping[str, Any]) -> dict[str, int] | None:
+    """The tokens of all calls of a sample, but those of its scorers; None where the log does not have them.
+
+    The sample's own output has those of the last call alone.
+    """
+    usages = []
+    for event in sample.get("events") or []:
+        if not isinstance(event, dict) or event.get("type") in _INSPECT_SCORING:
+            break
+        if event.get("event") == "model" and event.get("cache") != "read":
+            usages.append(tokens_in(event.get("output")))
+    return summed_usage(usages)
 
 
 def _harness_rows(
