@@ -103,6 +103,11 @@ def test_messages_are_found_in_cells(cell):
     assert messages_in(cell) == [USER]
 
 
+def test_messages_without_commas_between_them_as_numpy_prints_them_are_found():
+    turns = [{"role": "user", "content": "a} {b"}, {"role": "assistant", "content": "it's } {"}]
+    assert messages_in("[" + "\n ".join(map(str, turns)) + "]") == turns
+
+
 @pytest.mark.parametrize(
     "cell",
     [

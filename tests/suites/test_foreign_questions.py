@@ -200,8 +200,11 @@ def test_ids_of_ragas_belong_to_its_texts_one_to_one(tmp_path):
         load_rag(SampleFiles(path))
 
 
-def test_passages_as_numpy_prints_them_are_refused(tmp_path):
+def test_passages_as_numpy_prints_them_are_read_unless_some_are_left_out(tmp_path):
     path = tmp_path / "set.csv"
     path.write_text("question,reference_contexts\nWho?,\"['one'\n 'two']\"\n", encoding="utf-8")
+    (sample,) = load_rag(SampleFiles(path)).samples
+    assert sample.metadata["sources"] == [{"text": "one"}, {"text": "two"}]
+    path.write_text("question,reference_contexts\nWho?,\"['one' 'two' ... 'nine']\"\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"source is a list as numpy prints it, .*: write it as JSON"):
         load_rag(SampleFiles(path))

@@ -316,10 +316,12 @@ def test_rows_of_ragas_have_their_input_and_contexts(read):
     assert (sample.input, sample.contexts, sample.reference) == ("Why?", ("It rains.",), "So.")
 
 
-def test_expected_outputs_as_python_prints_objects_are_said_to_be_texts(read):
-    data = read([{"input": "a", "expected": "{'city': None}"}, {"input": "b", "expected": "x"}], name="r.jsonl").data
-    assert data.samples[0].reference == "{'city': None}"
+def test_objects_as_python_prints_them_are_said_to_be_texts(read):
+    rows = [{"input": "[{'role': None}]", "expected": "{'city': None}"}, {"input": "b", "expected": "x"}]
+    data = read(rows, name="r.jsonl").data
+    assert (data.samples[0].input, data.samples[0].reference) == ("[{'role': None}]", "{'city': None}")
     assert data.notes == (
+        "inputs as Python prints objects are read as texts (1 rows); write objects as JSON",
         "expected outputs as Python prints objects are read as texts (1 rows); write objects as JSON",
     )
 

@@ -31,8 +31,8 @@ SOURCE: Final = "source"
 SHEET: Final = "sheet"
 """The key of a sample's metadata that names its sheet, if a dataset has several sheets."""
 _PRINTED_TEXT: Final = r"""(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")"""
-_PRINTED_LIST: Final = re.compile(rf"\[{_PRINTED_TEXT}(?:, {_PRINTED_TEXT})*\]")
-"""A flat list of texts as Python prints it; no other Python expression matches."""
+_PRINTED_LIST: Final = re.compile(rf"\[{_PRINTED_TEXT}(?:(?:, |\s++){_PRINTED_TEXT})*\]")
+"""A flat list of texts as Python prints it, or numpy, which writes no commas; no other Python expression matches."""
 FAR_CELL: Final = "One filled cell far from the others is enough for that; Ctrl+End finds it in a spreadsheet program"
 """Advice about a workbook whose grid, from the first to the last filled cell, is too large for its reader."""
 
@@ -239,12 +239,12 @@ def render(value: Any) -> str:
 
 
 def list_in(cell: str) -> list[Any] | None:
-    """The list in a cell, written as JSON or as Python prints a list of texts; None if it is not a list.
+    """The list in a cell, written as JSON or as Python or numpy prints a list of texts; None if it is not a list.
 
-    pandas writes the second form into CSV files, so it occurs in datasets of most Python tools.
+    pandas and `datasets` write the last two into CSV files, so they occur in datasets of most Python tools.
 
-    >>> list_in('["Ann", 1]'), list_in("['Ann', 'Bob']"), list_in("[sic] Ann")
-    (['Ann', 1], ['Ann', 'Bob'], None)
+    >>> list_in('["Ann", 1]'), list_in("['Ann', 'Bob']"), list_in("['Ann' 'Bob']"), list_in("[sic] Ann")
+    (['Ann', 1], ['Ann', 'Bob'], ['Ann', 'Bob'], None)
     """
     text = cell.strip()
     if not text.startswith("["):
@@ -255,7 +255,7 @@ def list_in(cell: str) -> list[Any] | None:
         if not _PRINTED_LIST.fullmatch(text):
             return None
         try:
-            value = ast.literal_eval(text)
+            value = ast.literal_eval(f"[{', '.join(re.findall(_PRINTED_TEXT, text))}]")
         except (ValueError, SyntaxError):  # for example an unknown escape
             return None
     return value if isinstance(value, list) else None

@@ -140,7 +140,8 @@ def read_json_list(path: Path) -> Table:
     if not isinstance(value, list):
         kind = _kind(value) + (f"; {_FRAME_ADVICE}" if _is_frame(value) else "")
         names = [repr(key) for key, rows in value.items() if isinstance(rows, list)] if isinstance(value, dict) else []
-        several = f" with the lists {', '.join(names[:5])}; save one of them as a file" if len(names) > 1 else ""
+        is_several = len(names) > 1 and not _is_frame(value)
+        several = f" with the lists {', '.join(names[:5])}; save one of them as a file" if is_several else ""
         raise DataError(f"{path.name}: expected a list of objects, but it holds {kind}{several}")
     rows = []
     for number, entry in enumerate(value, start=1):

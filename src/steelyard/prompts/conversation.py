@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeGuard
 
@@ -40,6 +41,8 @@ _TYPES: Final = frozenset({"human", "ai", "system", "tool"})
 _INSTRUCTS: Final = frozenset({"system", "developer"})
 _MOST_PRINTED: Final = 1_000_000
 """Maximum characters of a list in Python syntax; a longer one is not read."""
+_APART: Final = re.compile(r"""('(?:[^'\\]|\\.)*+(?:'|\\?\Z)|"(?:[^"\\]|\\.)*+(?:"|\\?\Z))|\}\s++\{""", re.DOTALL)
+"""A text in Python syntax, closed or not, or the place between two objects that numpy prints."""
 _MOST_NESTED: Final = 2_000
 """Maximum number of its opening brackets, which limits the time and memory for reading it."""
 
@@ -88,7 +91,10 @@ def _is_typed(value: Any) -> bool:
 
 
 def _read(text: str) -> Any:
-    """Parse a text as a list or object, in JSON or in Python syntax, which pandas writes to files; None if neither."""
+    """Parse a text as a list or object, in JSON or in Python syntax, which pandas writes to files; None if neither.
+
+    numpy, whose lists `datasets` writes, puts no commas between objects.
+    """
     if not text.startswith(("[", "{")) or not any(f"{mark}{key}{mark}" in text for mark in "\"'" for key in _NAMES):
         return None
     try:
@@ -97,7 +103,7 @@ def _read(text: str) -> Any:
         if len(text) > _MOST_PRINTED or sum(map(text.count, "([{")) > _MOST_NESTED:
             return None
     try:
-        return ast.literal_eval(text)
+        return ast.literal_eval(_APART.sub(lambda match: match[1] or "}, {", text))
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
 

@@ -568,8 +568,10 @@ def _notes_on(samples: tuple[Sample, ...]) -> Iterator[str]:
     missing = sum(sample.reference is None for sample in samples)
     if samples and all(isinstance(sample.metadata.get("choices"), list) for sample in samples):
         yield "each row has a list of choices: the suite choice reads exams; here they are only a value"
-    printed = sum(isinstance(sample.reference, str) and bool(_PRINTED.match(sample.reference)) for sample in samples)
-    if printed:
-        yield f"expected outputs as Python prints objects are read as texts ({printed} rows); write objects as JSON"
+    for what, name in (("inputs", "input"), ("expected outputs", "reference")):
+        values = (getattr(sample, name) for sample in samples)
+        printed = sum(isinstance(value, str) and bool(_PRINTED.match(value)) for value in values)
+        if printed:
+            yield f"{what} as Python prints objects are read as texts ({printed} rows); write objects as JSON"
     if 0 < missing < len(samples):
         yield f"{missing} of {len(samples)} rows have no expected output"
