@@ -83,7 +83,7 @@ class NumberMatch:
         """Look for the references' numbers in one output."""
         texts, problem = references_of(sample)
         answered = text_of(output)
-        fractions = self.mode == "final" or bool(_FRACTION.search(answered) and any(map(_FRACTION.search, texts)))
+        fractions = self.mode == "final" or (_has_fraction(answered) and any(map(_has_fraction, texts)))
         references = [numbers for text in texts if (numbers := self._numbers_in(text, fractions=fractions))]
         problem = problem or ("" if references else "the reference holds no number")
         if (score := unscored("number_match", problem, output)) is not None:
@@ -173,7 +173,7 @@ _SCALES: Final[Mapping[str, Decimal]] = MappingProxyType(
     }
 )  # fmt: skip
 _WRITTEN: Final = str.maketrans(
-    "，、،؛٬٪−壹贰叁肆伍陆柒捌玖拾佰仟萬億兩負负點", "；；；；'%-一二三四五六七八九十百千万亿两--点"
+    "，、،؛٬٪−–壹贰叁肆伍陆柒捌玖拾佰仟萬億兩負负點", "；；；；'%--一二三四五六七八九十百千万亿两--点"
 )
 _MEASURES: Final = frozenset(
     "个個只隻人名位元块本年月日天周岁歲次种類类件条條张張章卦爻层米公厘毫千克斤吨度秒小时倍页頁行列点题步组"
@@ -183,7 +183,7 @@ _BEFORE_LONE: Final = frozenset("是为有共得于约达到等剩余")
 _HAN: Final = "".join(_DIGITS)
 _GROUPED: Final = r"\d{1,3}(?:[,']\d{3})+(?!\d)(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?!\d)(?:\.\d+)?"
 _GROUPED_COMMA: Final = r"\d{1,3}(?:[. ']\d{3})+(?!\d)(?:,\d+)?"
-_PLAIN: Final = r"\d+(?:\.\d+)?|(?<![A-Za-z\d_.])\.\d+"
+_PLAIN: Final = r"(?<!\d\.)\d+(?:\.\d+)?|(?<![A-Za-z\d_.])\.\d+"
 _PLAIN_COMMA: Final = r"\d+(?:[.,]\d+)?"
 _SCALE: Final = (
     r"(?P<scale>(?:k|(?-i:M))(?![A-Za-z])|[ -]?(?:hundred|thousand|million(?:en)?|millones|milhões|milioni"
@@ -193,7 +193,7 @@ _SCALE: Final = (
 _UNIT: Final = r" ?(?:千(?![克米瓦卡焦帕伏安])|百(?![分度帕])|万|亿)"
 _MIXED: Final = rf"(?P<mixed>(?:(?:{_UNIT})+(?:[零〇]?(?:\d+(?:\.\d+)?|[{_HAN}](?![{_HAN}])))?)+)"
 _CHINESE: Final = rf"(?<![几数])(?P<han>[{_HAN}十][{_HAN}十百千万亿]*+(?:点[{_HAN}]+[万亿]?)?)"
-_PERCENT: Final = r"(?P<percent> ?(?:%|(?:percent|per cent|prozent|por ciento|por cento|pour cent)\b))?"
+_PERCENT: Final = r"(?P<percent>[ \u202f]?(?:%|(?:percent|per cent|prozent|por ciento|por cento|pour cent)\b))?"
 _VERSION: Final = r"(?<![\d.])\d+(?:\.\d+){2,}"
 _GROUP_BLANK: Final = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 _LIST_MARK: Final = re.compile(r"^[ \t]*(\d{1,2})[.)；](?=[ \t]+\S)", re.MULTILINE)
@@ -207,9 +207,23 @@ _UNIT_POWER: Final = re.compile(
     r"\s?\}?)\^\s?\{?-?[23]\}?(?!\d)"
 )
 """The exponent of a unit, as in cm^2, is no number of the text."""
+_FRAC: Final = re.compile(
+    r"\\[dtc]?frac\s?(?:\{\s?(?P<sign>[-−+]?)(?P<over>\d{1,15})\s?\}|(?P<one>\d))"
+    r"\s?(?:\{\s?(?P<under>\d{1,15})\s?\}|(?P<other>\d))"
+)
+"""A fraction of TeX, which takes a digit without braces for a whole part: \\frac34 is 3/4, \\frac1{72} is 1/72."""
+_ESCAPED: Final = re.compile(r"\\([%$])|\\!")
+_COMMAND: Final = re.compile(r"\\[A-Za-z]++(?=[\d.])")
+_EMPHASIS: Final = re.compile(r"(?<![\w\\)\]}])_{1,3}(?=[-−$€£¥.\d])")
+_NEGATIVE: Final = re.compile(
+    r"((?:^|[=:(]|\b(?:is|are|was|be|equals?|gives?|get|at|to|of)\b)[ *$]{0,4}(?=[mn])|[=({] ?(?=[-−–]))"
+    r"(?:minus|negative|[-−–]) (?=[$€£¥]?\.?\d|\\[dtc]?frac)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A sign apart from its number: `is negative 7`, `x = - 7`."""
 _FRACTION: Final = re.compile(
     r"(?<![\d/.,])(?:(?P<whole>\d{1,4})(?:[ \u00a0]|(?=\\)))?"
-    r"(?:\\[dt]?frac\s?\{(?P<over>\d{1,15})\}\s?\{(?P<under>\d{1,15})\}|(?P<up>\d{1,15})\s?[/⁄]\s?(?P<down>\d{1,15}))"
+    r"(?:\\frac\{(?P<over>\d{1,15})\}\{(?P<under>\d{1,15})\}|(?P<up>\d{1,15})\s?[/⁄]\s?(?P<down>\d{1,15}))"
     r"(?![\d/⁄]|[.,]\d)"
 )
 _VULGAR: Final = re.compile(r"(?:(?<![\d.,])(?P<whole>\d{1,12})[ \u00a0]?|(?<!\d)(?<!\d[ \u00a0]))(?P<sign>[¼-¾⅐-⅞])")
@@ -250,12 +264,14 @@ def numbers_in(text: str, *, decimal_comma: bool = False, fractions: bool = Fals
     ['2.5E+3']
     """
     point = "," if decimal_comma else "."
-    typeset = (
-        without_citations(text).replace("٫", point).replace("{,}", ",").replace("\\,", "\u2009").replace("\\%", "%")
-    )  # of LaTeX
+    typeset = without_citations(text).replace("٫", point).replace("{,}", ",").replace("\\,", "\u2009")
+    typeset = _ESCAPED.sub(r"\1", typeset)
+    typeset = _NEGATIVE.sub(r"\1-", _EMPHASIS.sub(" ", typeset))
+    typeset = _FRAC.sub(_braced, typeset)
     typeset = _VULGAR.sub(lambda match: _mixed(match["whole"], *_parts_of(match["sign"]), point), typeset)
     if fractions:
         typeset = _FRACTION.sub(lambda match: _fraction(match, point), typeset)
+    typeset = _COMMAND.sub(r"\g<0> ", typeset)
     typeset = _UNIT_POWER.sub(r"\1", _TIMES_TEN.sub(_power_of_ten, typeset))
     plain = _without_list_marks(fold(_GROUP_BLANK.sub("", typeset).translate(_WRITTEN)))
     return list(_numbers(plain, decimal_comma=decimal_comma))
@@ -264,6 +280,15 @@ def numbers_in(text: str, *, decimal_comma: bool = False, fractions: bool = Fals
 def _power_of_ten(match: re.Match[str]) -> str:
     exponent = (match["exponent"] or match["raised"]).translate(_RAISED)
     return f"{'' if match['alone'] is None else '1'}e{exponent}"
+
+
+def _has_fraction(text: str) -> bool:
+    return _FRACTION.search(_FRAC.sub(_braced, text)) is not None
+
+
+def _braced(match: re.Match[str]) -> str:
+    sign = match["sign"] or ""
+    return f"{sign}\\frac{{{match['over'] or match['one']}}}{{{match['under'] or match['other']}}}"
 
 
 def _fraction(match: re.Match[str], point: str) -> str:
