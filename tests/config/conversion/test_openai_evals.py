@@ -467,6 +467,14 @@ evaluators:
     assert "cases[0]: evaluator Contains of a list" in notes
 
 
+def test_values_of_pydantic_evals_in_yaml_are_those_of_version_1_1(convert):
+    written = ("1e3", "1.5e3", "-12e-2", "0o17", "1.5e+3", "0x1e", "12")
+    _, rows, _ = convert(cases__yaml="cases:\n" + "\n".join(f"- {{inputs: q, metadata: {{v: {n}}}}}" for n in written))
+    assert [row["v"] for row in rows] == ["1e3", "1.5e3", "-12e-2", "0o17", 1500, 30, 12]
+    _, rows, _ = convert(cases__json='{"cases": [{"inputs": "q", "metadata": {"v": 1e3}}]}')
+    assert rows[0]["v"] == 1000
+
+
 def test_texts_of_pydantic_evals_are_no_templates_and_no_files(convert, tmp_path):
     """As pydantic-evals 2.62 judges them: every one of these outputs is as expected."""
     expected = ["Hello {{name}}", "file://x", "{% if x %}", "a {{b.c}} {# d #}\n", "{{expected}}", {"x": "{{y}}"}]

@@ -6,10 +6,11 @@ Source: the dataset files of pydantic-evals 2.62 (MIT): `cases` with inputs, exp
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from steelyard.building.nodes import Node, from_plain, plain
+from steelyard.building.nodes import Node, from_plain
 from steelyard.config.conversion.foreign_files import ForeignFiles
 from steelyard.config.conversion.openai_evals import DEFAULT_MODEL
 from steelyard.config.conversion.promptfoo import convert_promptfoo
@@ -28,6 +29,8 @@ _FIRST: Final = {
 _PROVIDERS: Final = {"google-gla": "google", "google-vertex": "vertex", "openai-chat": "openai"}
 """What promptfoo calls a provider of pydantic-ai."""
 _EXPECTED: Final = "EqualsExpected"
+_TEXT_OF_YAML_1_1: Final = re.compile(r"0o[0-7]+|[-+]?(?:[0-9]+[eE][-+]?|(?:[0-9]+\.[0-9]*|\.[0-9]+)[eE])[0-9]+")
+"""Texts without quotes in version 1.1, numbers in 1.2: without a point, or without a sign of the exponent."""
 
 
 def _equal(value: Any) -> dict[str, Any]:
@@ -67,7 +70,7 @@ def convert_pydantic_evals(root: Node, foreign: ForeignFiles) -> Converted:
     Raises:
         ConfigError: it has no cases, or one is malformed.
     """
-    given = plain(root)
+    given = _values(root)
     cases = given.get("cases")
     if (
         not isinstance(cases, list)
@@ -105,6 +108,16 @@ def convert_pydantic_evals(root: Node, foreign: ForeignFiles) -> Converted:
     for key in sorted(key for key in given.keys() - {"name", "cases", "evaluators", "$schema"} if given[key]):
         converted.notes.add(key, root.entries[key].key)
     return converted
+
+
+def _values(node: Node) -> Any:
+    """The plain values; of YAML by the rules of version 1.1, by which pydantic-evals writes and reads its files."""
+    if isinstance(node.value, Mapping):
+        return {key: _values(entry.node) for key, entry in node.value.items()}
+    if isinstance(node.value, tuple):
+        return [_values(element) for element in node.value]
+    is_text = _TEXT_OF_YAML_1_1.fullmatch(node.raw) and not str(node.source.file).endswith(".json")
+    return node.raw if is_text else node.value
 
 
 def _own(cases: Sequence[Mapping[str, Any]]) -> list[Any]:
