@@ -459,7 +459,7 @@ evaluators:
     new, rows, notes = convert(cases__yaml=text)
     assert [row["input"] for row in rows] == ['[{"role": "user", "content": "hi"}]', '["1", "2"]']
     same = {"json_schema": {"schema": {"const": {"a": 1, "b": [1, 2]}}, "embedded": True}, "name": "same"}
-    part = {"required": ["a"], "properties": {"a": {"const": 1}}}
+    part = {"type": "object", "required": ["a"], "properties": {"a": {"const": 1}}}  # no list and no number has it
     assert rows[0]["checks"] == [same, {"json_schema": {"schema": part, "embedded": True}}]
     assert rows[1]["checks"] == [{"json_schema": {"schema": {"const": True}, "embedded": True}, "name": "same"}]
     assert new["scorers"] == [{"checks": {"every": [{"guideline": "polite", "name": "manners"}]}}]

@@ -49,7 +49,7 @@ def _contained(given: Mapping[str, Any]) -> dict[str, Any]:
     value = given.get("value")
     if isinstance(value, Mapping):
         members = {key: {"const": member} for key, member in value.items()}
-        return {"type": "contains-json", "value": {"required": [*members], "properties": members}}
+        return {"type": "contains-json", "value": {"type": "object", "required": [*members], "properties": members}}
     if isinstance(value, list):
         return {"type": "evaluator Contains of a list"}
     return {"type": "contains" if given.get("case_sensitive", True) else "icontains", "value": _raw(value)}
