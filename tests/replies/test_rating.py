@@ -190,6 +190,9 @@ def test_a_number_with_its_level_or_scale_closes_an_analysis(text, value):
         "Let me evaluate the coherence (1-5) of this summary.",
         "Response #2 is shorter.",
         "Response 3 is the longest.",
+        "It names the sum: 2 + 2 equals 4.",
+        "Well done! 🌟",
+        "⭐ It covers the text.",
     ],
 )
 def test_what_is_only_supposed_or_names_a_thing_is_no_rating(text):

@@ -44,6 +44,8 @@ _NO_KEY: Final = re.compile(
     r"max|min|scale|outof|range|totalpossible|满分|reason|explanation|threshold|confidence|id$|index|count|number|year"
     r"|reference"
 )
+_PLACED: Final = frozenset({"counted", "leading", "last"})
+"""Forms in which one star is an ornament: `Great answer! 🌟`."""
 _LABEL_WITHIN: Final = 40
 _JOINED: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
 _BESIDE: Final = re.compile(r"[\s\])}*_.\d•-]{0,9}(?:or|/|to)?[\s\[({*_•-]{0,9}", re.IGNORECASE)
@@ -167,7 +169,8 @@ def _in_text(reply: JudgeReply, page: RatingPage) -> Iterator[Candidate]:
             continue
         if number.bounds and sorted(number.bounds) == [page.scale.low, page.scale.high]:
             continue  # the scale itself
-        if candidate := rating_of(page, number, lone=len(stated) == 1):
+        candidate = rating_of(page, number, lone=len(stated) == 1)
+        if candidate and not (number.is_one_star and candidate.source in _PLACED):
             yield candidate
 
 

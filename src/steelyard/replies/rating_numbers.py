@@ -52,7 +52,7 @@ _BODY: Final = (
     rf"(?P<unit2>{_UNIT})?(?:之间)?(?:{_OVER.replace('<top>', '<top2>')})?)?"
     rf"|(?P<stars>(?:[{_STARS}]\ufe0f?\s?){{1,12}})(?P<half_star>½|✬|⯨)?(?P<empty>(?:[☆✩]\ufe0f?\s?){{0,12}}))"
 )
-_SUM: Final = re.compile(r"\s?(?:points?\s|分)?(?:[-+*×÷−]|minus|plus|减|加)\s?\d[^\n=]{0,40}=")
+_SUM: Final = re.compile(r"\s?(?:points?\s|分)?(?:[-+*×÷−]|minus|plus|减|加)\s?\d[^\n=]{0,40}?(?:=|\bequals\b)")
 
 
 class RatingNumber(NamedTuple):
@@ -82,6 +82,11 @@ class RatingNumber(NamedTuple):
     def is_vague(self) -> bool:
         """Whether it is a word that could as well count something."""
         return self.written == "word" and self.top is None and not self.unit
+
+    @property
+    def is_one_star(self) -> bool:
+        """Whether it is drawn as one star, with no empty ones beside it."""
+        return self.written == "stars" and self.value == 1 and self.top is None
 
 
 _NUMBER: Final = re.compile(_BODY, re.IGNORECASE | re.MULTILINE)
