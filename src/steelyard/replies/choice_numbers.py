@@ -14,7 +14,7 @@ _STEM: Final = "[甲乙丙丁戊己]"
 """A heavenly stem, by which Chinese lists number their entries."""
 _STEMS_BEHIND: Final = rf"(?:(?:[、,;]|和|与|及)?{_STEM}){{0,5}}"
 _NUMBER: Final = re.compile(
-    r"[1-9](?!\d|\s?[%°a-zA-Z]|[.,/:]\d)|[①-⑨]"
+    r"[1-9](?!\d|\s?[%°a-zA-Z]|[.,/:]\d|\s?[-+*×÷/=]\s?\d)|[①-⑨]"
     rf"|{_STEM}(?={_STEMS_BEHIND}\s*(?:[。.,;:)、\n<]|选项|项|$))"
 )
 _NUMBER_ROWS: Final = ("123456789", "①②③④⑤⑥⑦⑧⑨", "甲乙丙丁戊己")
@@ -30,7 +30,7 @@ _NUMBER_LABEL: Final = re.compile(rf"^[ \t]{{0,4}}(?P<number>[1-9]){_COUNTER}[ \
 """A counted number at the beginning of a line: `3번: ...`."""
 _NUMBER_ALONE: Final = re.compile(rf"(?:{_COUNTER})?[ ).。、\n]*\Z")
 _TEXT_BEHIND_NUMBER: Final = re.compile(
-    rf"\s?[.、)][ \t]{{0,2}}(?![①-⑨]|{_STEM}{_STEMS_BEHIND}(?:\W|\Z)|[1-9]\s*(?:[、,;。.]|\Z|\n))(\w+)"
+    rf"\s?[.、)][ \t]{{0,8}}(?![①-⑨]|{_STEM}{_STEMS_BEHIND}(?:\W|\Z)|[1-9]\s*(?:[、,;。.]|\Z|\n))(\w+)"
 )
 
 
