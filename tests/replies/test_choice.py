@@ -148,6 +148,8 @@ def test_the_whole_list_behind_an_answer_mark_is_no_answer(reply):
 def test_a_numbered_reference_answer_names_no_option_by_its_number():
     assert read_choice("参考答案：1. 氖气是惰性气体", GASES).letters == ()
     assert read_choice("答案：3. neon", GASES).letters == ("C",)
+    assert read_choice("Here are the usual answers:\n1.  **Air**\n2.  **Smoke**", GASES).letters == ()
+    assert read_choice("**Answer:** 2 + 1 = 3", GASES).letters == ()
 
 
 @pytest.mark.parametrize(
@@ -397,6 +399,8 @@ def test_a_reply_that_was_cut_off_gives_only_what_it_declares():
     assert read_choice("Option A is too small. Option B", MOVE).status == "unparsed"
     assert read_choice("The pump is named in option B", MOVE).letters == ("B",)
     assert read_choice("The pump is named in option B", MOVE, finish="length").status == "unparsed"
+    assert read_choice(f"The ions are carried uphill.\n\nB. {MOVE[1]}", MOVE).status == "unparsed"
+    assert read_choice(f"The ions are carried uphill.\n\nB. {MOVE[1]}", MOVE, finish="stop").letters == ("B",)
     assert read_choice("So (B). Let us see whether", MOVE, finish="length").status == "unparsed"
     assert read_choice("The answer is B, because the", MOVE, finish="length").letters == ("B",)
 
@@ -494,6 +498,8 @@ def test_every_rule_has_its_name_in_the_documentation():
             ("C",),
         ),
         ("If the force were 5 N, then the answer would be B.", ()),
+        ("I can't say that it's (A), so (B).", ("B",)),
+        ("I don't think it's (A), so (B).", ("B",)),
         ("The process is not osmosis but rather a", ()),
         ("The answer is a", ("A",)),
         ("If I had to choose, I would say the answer would be C.", ("C",)),

@@ -109,7 +109,8 @@ def read_choice(
         question: its text, where known: tells a question for the wrong statement, and what is merely repeated.
         several: whether more than one option may be right.
         finish: why the model stopped, where known. Of a reply that was cut off (`length`) only letters that it declares
-            or announces are read: reasoning that breaks off may have come to another option.
+            or announces are read: reasoning that breaks off may have come to another option; one that ended itself
+            (`stop`) may end with an option and its text.
 
     Raises:
         TypeError: `options` is a text.
@@ -127,7 +128,7 @@ def read_choice(
     if not cleaned.text.strip():
         reason = "the reply broke off inside its reasoning" if cleaned.unfinished else "the reply is empty"
         return ChoiceReading((), "empty", reason=reason)
-    page = ChoicePage(cleaned, lettered, question, several=several)
+    page = ChoicePage(cleaned, lettered, question, several=several, complete=finish == "stop")
     cut_off = finish == "length" or _CUT_OFF.search(page.text) is not None
     for rule in RULES:
         candidate = rule(page)

@@ -347,10 +347,17 @@ class ChoicePage:
         options: the texts of the options by their letters.
         question: the question's text, "" where it is not known.
         several: whether more than one option may be right.
+        complete: whether the model is known to have ended its reply itself.
     """
 
     def __init__(
-        self, cleaned: CleanedReply, options: Mapping[str, str], question: str = "", *, several: bool = False
+        self,
+        cleaned: CleanedReply,
+        options: Mapping[str, str],
+        question: str = "",
+        *,
+        several: bool = False,
+        complete: bool = False,
     ) -> None:
         self.cleaned = cleaned
         self.text = _without_abbreviations(_with_capital_labels(cleaned.text, options), options)
@@ -359,6 +366,7 @@ class ChoicePage:
         self.options = tuple(options.values())
         self.question = question
         self.several = several
+        self.complete = complete
         folded = zip(self.labels, map(fold, self.options), strict=True)
         # Those that hold a letter behind their first character (`维生素B`): a reply that quotes one names no option.
         self.with_letters = [(label, text.lower()) for label, text in folded if _LETTER_WITHIN.search(text, 1)]
@@ -420,7 +428,7 @@ class ChoicePage:
 
     def breaks_off(self, start: int) -> bool:
         """Whether the reply breaks off in the sentence that speaks of the option whose label or text is at `start`."""
-        if self.text[-1] in ".!?。)\"'" or SENTENCE_END.search(self.text, start + 3):
+        if self.complete or self.text[-1] in ".!?。)\"'" or SENTENCE_END.search(self.text, start + 3):
             return False
         label = _LABEL_BEFORE.search(self.text, max(0, start - 6), start) or _LABEL_BEHIND.match(self.text, start)
         return label is not None
