@@ -192,6 +192,8 @@ def test_a_number_with_its_level_or_scale_closes_an_analysis(text, value):
         "Response 3 is the longest.",
         "It names the sum: 2 + 2 equals 4.",
         "Well done! 🌟",
+        "Scores: 4, 5, 3",
+        "Points covered: 2, 3 and 5.",
         "⭐ It covers the text.",
     ],
 )

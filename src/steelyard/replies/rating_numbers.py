@@ -179,8 +179,10 @@ _LABEL_BEFORE: Final = re.compile(r"[A-Za-z)]:\s?\Z")
 """Only a first entry follows a colon: "3. It is short. Rating: 4." has three entries."""
 _LAST_LINE: Final = re.compile(r"\n[ \t]{0,8}(?P<digits>\d{1,2})\s{0,9}\Z")
 _LEVEL: Final = re.compile(r"\s?=\s?[A-Za-z\u4e00-\u9fff]")
-_CHOICES: Final = re.compile(r"\s?([|/,])\s?\d{1,2}\s?\1\s?\d")
-"""The numbers of a form among which a judge should have chosen: "1|2|3"."""
+_SERIES: Final = re.compile(
+    r"(?<![\d.,/|])\d{1,2}\s?([|/,])\s?\d{1,2}(?:(?:\s?\1\s?|,?\s(?:and|or)\s)\d{1,2}(?![\d.]\d))+"
+)
+"""The numbers of a form among which a judge should have chosen ("1|2|3"), or those of a list ("steps 2, 3 and 5")."""
 
 
 def unmarked(text: str, *, cut: bool) -> list[RatingNumber]:
@@ -188,13 +190,14 @@ def unmarked(text: str, *, cut: bool) -> list[RatingNumber]:
     all_numbers = numbers(text)
     marks = list_marks(text, cut=cut)
     levels = {number.start for number in all_numbers if _LEVEL.match(text, number.end)}
+    series = [match.span() for match in _SERIES.finditer(text)] if len(all_numbers) > 2 else []
     return [
         number
         for number in all_numbers
         if (number.top or number.start not in marks)
         and not (number.start in levels and len(levels) > 1)
         and not text.startswith("]_", number.end)
-        and not _CHOICES.match(text, number.end)
+        and not any(start <= number.start < end for start, end in series)
     ]
 
 
