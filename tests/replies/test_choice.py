@@ -149,6 +149,7 @@ def test_a_numbered_reference_answer_names_no_option_by_its_number():
     assert read_choice("参考答案：1. 氖气是惰性气体", GASES).letters == ()
     assert read_choice("答案：3. neon", GASES).letters == ("C",)
     assert read_choice("Here are the usual answers:\n1.  **Air**\n2.  **Smoke**", GASES).letters == ()
+    assert read_choice('Final Answer: \n1. "smoke.png": a photo', GASES).letters == ()
     assert read_choice("**Answer:** 2 + 1 = 3", GASES).letters == ()
 
 

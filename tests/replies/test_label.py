@@ -38,6 +38,12 @@ def test_a_label_before_a_mark_of_arabic_or_of_india_is_read(text):
     assert read_label(text, ("हाँ", "नहीं")).label == "नहीं"
 
 
+@pytest.mark.parametrize("text", ["Mood: Sad 😢", "😢 sad", "**Sad** 🌧️", "The mood is sad 😢."])
+def test_a_picture_beside_a_label_is_an_ornament(text):
+    assert read_label(text, ("glad", "sad")).label == "sad"
+    assert read_label("Mood: 😢", ("😀", "😢")).label == "😢"
+
+
 @pytest.mark.parametrize(
     "text", ["Answer: $B$", r"Answer: \(B\)", "$$B$$", "ANSWER: b", "answer: b.", "The answer is b."]
 )

@@ -30,7 +30,7 @@ _NUMBER_LABEL: Final = re.compile(rf"^[ \t]{{0,4}}(?P<number>[1-9]){_COUNTER}[ \
 """A counted number at the beginning of a line: `3번: ...`."""
 _NUMBER_ALONE: Final = re.compile(rf"(?:{_COUNTER})?[ ).。、\n]*\Z")
 _TEXT_BEHIND_NUMBER: Final = re.compile(
-    rf"\s?[.、)][ \t]{{0,8}}(?![①-⑨]|{_STEM}{_STEMS_BEHIND}(?:\W|\Z)|[1-9]\s*(?:[、,;。.]|\Z|\n))(\w+)"
+    rf"\s?[.、)][ \t]{{0,8}}(?![①-⑨]|{_STEM}{_STEMS_BEHIND}(?:\W|\Z)|[1-9]\s*(?:[、,;。.]|\Z|\n))[\"'“‘(\[]{{0,3}}(\w+)"
 )
 
 

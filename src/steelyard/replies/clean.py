@@ -23,6 +23,11 @@ _INVISIBLE: Final = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00a0\u300
 _UNSEEN: Final = "\ufeff\u200b\u200c\u200d\u2060"
 """Marks of width zero: readers of a reply do not see them around it, and SQL engines refuse them."""
 _QUOTES: Final = MappingProxyType({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "『": '"', "』": '"', "İ": "i"})
+PICTURES: Final = re.compile(
+    "[✨\U0001f300-\U0001f31e\U0001f320-\U0001f44c\U0001f44f-\U0001f644\U0001f646-\U0001f6aa"
+    "\U0001f6ac-\U0001f6d0\U0001f6d2-\U0001faff]\ufe0f?"
+)
+"""Pictures that say nothing of an answer: no star, no thumb, no sign of a ban."""
 _MARKS: Final = MappingProxyType({"،": ",", "؛": ";", "؟": "?", "۔": ".", "।": ".", "॥": "."})
 """Marks of Arabic, Urdu and the scripts of India."""
 _COMPATIBLE: Final = ((0xFF01, 0xFF5F), (0x24B6, 0x24EA), (0x1D400, 0x1D800))
@@ -133,8 +138,13 @@ class CleanedReply:
         return offset + self.offset + (self.gap if self.gap and offset >= _HEAD else 0)
 
 
-def clean(reply: str) -> CleanedReply:
-    """Fold `reply`, blank its reasoning, markup and copied example, and keep its beginning and end."""
+def clean(reply: str, *, pictures: bool = False) -> CleanedReply:
+    """Fold `reply`, blank its reasoning, markup and copied example, and keep its beginning and end.
+
+    Args:
+        reply: any text.
+        pictures: keep pictures such as 🎉, which else are ornaments.
+    """
     visible, unfinished = without_reasoning(reply)
     begun = _without_heading(_without_turn_begin(visible.lstrip())).lstrip()
     offset = len(visible) - len(begun)
@@ -143,6 +153,8 @@ def clean(reply: str) -> CleanedReply:
     if gap:  # folding costs more than all else on a long reply, so only the window is folded
         text = text[:_HEAD] + text[_HEAD + gap :]
     text = fold(text)
+    if not pictures and not text.isascii():
+        text = PICTURES.sub(blanked, text)
     if "~~" in text or "</" in text:
         text = pattern("page", "struck").sub(blanked, text)
     if any(sign in text for sign in "<\\_[【"):

@@ -219,13 +219,14 @@ class JudgeReply:
         return "\n".join(part for part in (before, after) if part.strip(_EDGES))
 
 
-def open_judge_reply(reply: str, finish: str, *, quoted: int = 40) -> JudgeReply:
+def open_judge_reply(reply: str, finish: str, *, quoted: int = 40, pictures: bool = False) -> JudgeReply:
     """Prepare `reply` for reading; quoted pieces that may hold the verdict itself are left where they are.
 
     Args:
         reply: any text.
         finish: why the model stopped.
         quoted: the most characters of a quotation that may be the judge's own words, with its marks.
+        pictures: keep pictures such as 🎉, which else are ornaments.
     """
     visible, unfinished = without_reasoning(reply)
     gap = max(0, len(visible) - _HEAD - _TAIL)
@@ -234,7 +235,8 @@ def open_judge_reply(reply: str, finish: str, *, quoted: int = 40) -> JudgeReply
     for json_object in objects:
         blank = "\n".join(" " * len(line) for line in shown[json_object.start : json_object.end].split("\n"))
         shown = shown[: json_object.start] + blank + shown[json_object.end :]
-    page = clean(_QUOTATION.sub(partial(_without_quotation, quoted), _without_blocks(shown), _MOST_QUOTATIONS))
+    own_words = _QUOTATION.sub(partial(_without_quotation, quoted), _without_blocks(shown), _MOST_QUOTATIONS)
+    page = clean(own_words, pictures=pictures)
     lead = len(page.text) - len(page.text.lstrip())  # markup became blanks, which must not part it from the beginning
     page = replace(page, text=page.text.strip(), offset=page.offset + lead)
     objects = tuple(json_object for json_object in objects if json_object.start not in _offered(objects, shown))

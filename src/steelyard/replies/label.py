@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from steelyard.replies.clean import fold
+from steelyard.replies.clean import PICTURES, fold
 from steelyard.replies.evidence import Candidate, Strength
 from steelyard.replies.grammar import FLAGS, pattern, source, words
 from steelyard.replies.jsonlike import plain_key
@@ -118,7 +118,7 @@ def read_label(text: str, labels: Sequence[str], *, finish: str = "stop") -> Ver
     plain = _plain(text, tokens, cut_off=finish == "length")
     for sign in _QUOTES:  # `translate` takes forty times as long on a text that is not ASCII
         plain = plain.replace(sign, '"')
-    reply = open_judge_reply(plain, finish)
+    reply = open_judge_reply(plain, finish, pictures=any(map(PICTURES.search, labels)))
     candidates = [*_in_objects(reply, tokens), *_in_text(reply, tokens)]
     if not candidates:
         return reply.nothing()
