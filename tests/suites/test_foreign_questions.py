@@ -42,6 +42,29 @@ def test_messages_of_langsmith_have_the_last_one_as_the_answer(tmp_path, role):
     assert (sample.input, sample.reference) == (chat["messages"], "Fourteen days.")
 
 
+def test_messages_of_langchain_are_sent_with_their_pictures_and_calls(tmp_path):
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAEC"}}
+    parts = ["What is it?", picture]
+    use = [{"type": "text", "text": "Let me see."}, {"type": "tool_use", "id": "c1", "name": "f", "input": {"a": 1}}]
+    messages = [
+        {"type": "human", "content": parts},
+        {"type": "ai", "content": use, "tool_calls": [{"id": "c1", "name": "f", "args": {"a": 1}}]},
+        {"type": "tool", "content": "no", "tool_call_id": "c1", "status": "error"},
+        {"type": "human", "content": "So?"},
+    ]
+    dumped = [{"lc": 1, "type": "constructor", "id": ["langchain"], "kwargs": message} for message in messages]
+    rows = [{"inputs": {"messages": messages}}, {"inputs": {"messages": [dumped]}, "run_type": "llm"}]
+    (tmp_path / "chat.json").write_text(json.dumps(rows), encoding="utf-8")
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
+    for sample in load_general(SampleFiles(tmp_path / "chat.json")).data.samples:
+        assert sample.input == [
+            {"role": "user", "content": [{"type": "text", "text": "What is it?"}, picture]},
+            {"role": "assistant", "content": "Let me see.", "tool_calls": [call]},
+            {"role": "tool", "content": "no", "tool_call_id": "c1"},
+            {"role": "user", "content": "So?"},
+        ]
+
+
 def test_a_set_of_llama_index_has_its_queries_with_their_passages():
     first, second = loaded("llama_index.json")
     assert (first.id, first.input) == ("q1", "How long is a loan?")
@@ -70,7 +93,9 @@ def test_single_turns_of_ragas_have_passages_to_find_and_a_reference():
 def test_several_turns_of_ragas_are_a_conversation_with_roles():
     (sample,) = loaded("ragas_multi.jsonl")
     assert [message["role"] for message in sample.input] == ["user", "assistant", "tool", "user"]
-    assert sample.input[1]["tool_calls"] == [{"id": "", "name": "find", "arguments": {"title": "Emma"}}]
+    function = {"name": "find", "arguments": '{"title": "Emma"}'}
+    assert sample.input[1]["tool_calls"] == [{"id": "call_1", "type": "function", "function": function}]
+    assert sample.input[2] == {"role": "tool", "content": "on shelf 3", "tool_call_id": "call_1"}
     assert sample.input[-1]["content"] == "How long is a loan?"
     assert sample.reference == "Fourteen days."
 

@@ -48,6 +48,12 @@ def test_outputs_beside_inputs_are_read_as_those_that_langsmith_and_mlflow_expec
     rows = [{"inputs": {"question": "q1"}, "outputs": {"answer": "A"}}, {"inputs": "q2", "outputs": {"a": "1", "b": 2}}]
     path = written(tmp_path, "o.jsonl", "\n".join(map(json.dumps, rows)))
     assert outputs(Replay(path, id="inputs", output="outputs"), "q1", "q2") == ["A", {"a": "1", "b": 2}]
+    failed = [{**rows[0], "run_type": "chain", "error": error} for error in (None, "boom")]
+    path = written(tmp_path, "f.json", json.dumps([failed[0], {**failed[1], "inputs": "q2"}]))
+    target = Replay(path, id="inputs", output="outputs")
+    assert target(Sample("q1", "q")).value == "A"
+    with pytest.raises(LookupError, match="no output for sample 'q2'"):
+        target(Sample("q2", "q"))
     path = written(tmp_path, "p.jsonl", json.dumps({"id": 1, "outputs": {"answer": "A"}}))
     assert outputs(Replay(path, output="outputs"), "1") == [{"answer": "A"}]
 

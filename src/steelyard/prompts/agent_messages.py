@@ -375,10 +375,18 @@ def _plain_part(part: Any) -> Any:
     text = part if isinstance(part, str) else _field(part, "text")
     if isinstance(text, str):
         return text
-    kind = str(_field(part, "type") or _field(part, "block_type") or "part")  # LlamaIndex has the latter
-    if kind in _UNSHOWN_PARTS:
+    if is_call_part(part):
         return None
-    return part if isinstance(part, Mapping) else f"[{kind}]"
+    return part if isinstance(part, Mapping) else f"[{_kind(part)}]"
+
+
+def is_call_part(part: Any) -> bool:
+    """Whether a part of a content is a call of a tool, or reasoning, which stand elsewhere or are not kept."""
+    return _kind(part) in _UNSHOWN_PARTS
+
+
+def _kind(part: Any) -> str:
+    return str(_field(part, "type") or _field(part, "block_type") or "part")  # LlamaIndex has the latter
 
 
 def _bounded(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

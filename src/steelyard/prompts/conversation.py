@@ -14,10 +14,12 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any, Final, TypeGuard
 
 from steelyard.escaping import cell_text
-from steelyard.prompts.agent_messages import plain_message, tool_call
+from steelyard.plain_json import described
+from steelyard.prompts.agent_messages import is_call_part, plain_message, tool_call
 from steelyard.prompts.language import language_of
 from steelyard.prompts.message_parts import is_text_part, is_typed_text, shown_content, without_files
 from steelyard.types import Message
@@ -70,17 +72,54 @@ def messages_in(cell: Any) -> list[Message] | None:
         value = value.get("messages")
     if isinstance(value, list) and all(isinstance(turn, Mapping) and turn.keys() >= _SHARED for turn in value):
         value = [{"role": _SPEAKERS.get(str(turn["from"])), "content": turn["value"]} for turn in value]
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):  # a batch of one in LangSmith's runs
+        value = value[0]
     if isinstance(value, list) and all(isinstance(turn, Mapping) and _is_stored(turn) for turn in value):
-        value = [{**turn["data"], "type": turn["type"]} for turn in value]
+        value = [turn["kwargs"] if "lc" in turn else {**turn["data"], "type": turn["type"]} for turn in value]
     if _is_typed(value):
-        return [plain_message(message) for message in value]
+        return _as_sent(value)
     if not is_messages(value):
         return None
     return [{key: part for key, part in message.items() if part is not None or key == "content"} for message in value]
 
 
+def _as_sent(turns: Sequence[Mapping[str, Any]]) -> list[Message]:
+    """Messages of LangChain and Ragas as endpoints take them: with parts that are no text, and calls with an id.
+
+    Ragas keeps no ids, and the results of tools follow their calls.
+    """
+    sent: list[Message] = []
+    unanswered: list[str] = []
+    numbers = count(1)
+    for turn in turns:
+        message = plain_message(turn)
+        message.pop("status", None)
+        content = turn["content"] if isinstance(turn["content"], list) else ()
+        parts = [{"type": "text", "text": part} if isinstance(part, str) else part for part in content]
+        parts = [part for part in parts if not is_call_part(part)]
+        if not all(map(is_text_part, parts)):
+            message["content"] = parts
+        if calls := message.get("tool_calls"):
+            ids = [call["id"] or f"call_{next(numbers)}" for call in calls]
+            message["tool_calls"] = [_wire_call(ident, call) for ident, call in zip(ids, calls, strict=True)]
+            unanswered = ids
+        if message["role"] == "tool":
+            ident = message.setdefault("tool_call_id", unanswered[0] if unanswered else "")
+            unanswered = [other for other in unanswered if other != ident]
+        sent.append(message)
+    return sent
+
+
+def _wire_call(ident: str, call: Mapping[str, Any]) -> dict[str, Any]:
+    given = call["arguments"]
+    arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=described)
+    return {"id": ident, "type": "function", "function": {"name": call["name"], "arguments": arguments}}
+
+
 def _is_stored(turn: Mapping[str, Any]) -> bool:
-    """Whether a message is written as LangChain stores it, `{"type": "ai", "data": {"content": "Yes."}}`."""
+    """Whether a message is written as LangChain does: `{"type": "ai", "data": {"content": "Yes."}}`, or by `dumps`."""
+    if {"lc", "id", "kwargs"} <= turn.keys():
+        return turn.get("type") == "constructor" and isinstance(turn["kwargs"], Mapping)
     return turn.keys() == {"type", "data"} and isinstance(turn["data"], Mapping)
 
 

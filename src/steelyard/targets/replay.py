@@ -393,13 +393,18 @@ def _json_rows(text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
 
 
 def _of_export(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """A row as `export` writes it, with the keys that are looked for by default; None where a record has no output."""
+    """A row as `export` writes it, with the keys that are looked for by default; None where a record has no output.
+
+    A run of LangSmith that failed has none either, whatever it had answered before.
+    """
     sample, output = row.get("sample"), row.get("output")
     if {"run", "target", "scores", "sample"} <= row.keys() and isinstance(sample, Mapping):
         if not isinstance(output, Mapping):
             return None
         found = {"id": sample.get("id"), "output": output.get("value"), "contexts": output.get("contexts", ())}
         return {**output.get("metadata", {}), **found}
+    if "run_type" in row and row.get("error"):
+        return None
     if {"question", "kb_answer", "correct_answer"} <= row.keys():  # a row of --json-dir
         return {"id": row["question"], "output": row["kb_answer"], **row}
     return row
