@@ -484,7 +484,7 @@ def test_every_rule_has_its_name_in_the_documentation():
         "all_but",
     }
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []
-    assert len(RULES) == 16
+    assert len(RULES) == 17
 
 
 @pytest.mark.parametrize(
@@ -639,3 +639,26 @@ def test_the_first_letter_of_a_name_that_an_option_gives_in_full_is_no_option(re
 )
 def test_a_letter_that_only_seems_right_is_not_the_answer(reply, letters):
     assert read_choice(reply, ("a nucleus", "a ribosome", "a membrane", "a vacuole")).letters == letters
+
+
+@pytest.mark.parametrize(
+    ("reply", "letters"),
+    [
+        ("Клетка тратит энергию.\n\nОтвет - (B).", ("B",)),
+        ("Таким образом, правильный ответ: **B**", ("B",)),
+        (f"Правильна відповідь: (B) {MOVE[1]}.", ("B",)),
+        ("A sejt energiát használ. A válasz (B)", ("B",)),
+        ("La cellula consuma energia. Quindi la risposta è (B).", ("B",)),
+        ("เซลล์ใช้พลังงาน\nคำตอบคือ (B)", ("B",)),
+        ("कोशिका ऊर्जा लेती है। उत्तर (B) है।", ("B",)),
+        ("الخلية تستهلك طاقة. الإجابة هي (B)", ("B",)),
+        ("Неправильный ответ: B", ()),
+        ("Если ответ: B, то ошибки нет.", ()),
+        ("Ответ B неверен.", ()),
+        ("O B está errado? Risposta sbagliata: B", ()),
+        ("Odpověď je B?", ()),
+        ("**Odpověď A**\nNe.\n**Odpověď B**\nMožná.", ()),
+    ],
+)
+def test_a_closing_sentence_is_read_in_languages_of_which_nothing_else_is_known(reply, letters):
+    assert read_choice(reply, MOVE).letters == letters

@@ -27,6 +27,7 @@ from steelyard.replies.choice_letters import (
 )
 from steelyard.replies.choice_numbers import numbered
 from steelyard.replies.clean import clean, fold
+from steelyard.replies.closings import closing_letters
 from steelyard.replies.evidence import DECLARES, REJECTED, SAYS, Candidate, Strength, decide, is_against, phrases
 from steelyard.replies.grammar import FLAGS, expanded, pattern, source, words
 from steelyard.replies.jsonlike import JsonValue, json_objects, plain_key
@@ -508,6 +509,7 @@ RULES: Final[tuple[Callable[[ChoicePage], Candidate | None], ...]] = (
     _json,
     _sorted_options,
     declared_letters,
+    closing_letters,
     _declared_text,
     _shown,
     numbered,

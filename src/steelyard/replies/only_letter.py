@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import islice
 from typing import Final
 
@@ -19,7 +20,7 @@ from steelyard.replies.choice_letters import (
     is_word,
 )
 from steelyard.replies.evidence import DECLARES, REJECTED, Candidate, Strength, is_against
-from steelyard.replies.grammar import languages_in
+from steelyard.replies.grammar import FLAGS, any_of, languages_in, lexicon
 from steelyard.replies.options import SENTENCE_END, SHORT, ChoicePage
 
 _FEW_DENIALS: Final = frozenset({"es", "fr", "de", "ja"})
@@ -41,12 +42,17 @@ _SINGULAR: Final = re.compile(r"[)\]]?\s(?:is|was)\b", re.IGNORECASE)
 """Behind the last of several letters: what is said there is said of that one alone."""
 
 
+@cache
+def _against_elsewhere() -> re.Pattern[str]:
+    return re.compile(any_of(lexicon("closings")["against"]), FLAGS)
+
+
 def only_letter(page: ChoicePage) -> Candidate | None:
     """The one letter that is spoken of as an option, where nothing is said against it.
 
     Not in a language whose denials are known only next to a declared answer.
     """
-    if not _FEW_DENIALS.isdisjoint(languages_in(page.text)):
+    if not _FEW_DENIALS.isdisjoint(languages_in(page.text)) or _against_elsewhere().search(page.text):
         return None
     spans = list(_lone_letters(page))
     if any(page.text[start] not in page.labels for start, _ in spans):
