@@ -305,9 +305,33 @@ def test_of_two_columns_that_a_prompt_names_the_one_without_blanks_is_the_input(
     assert read_rows.places["input"] == "metadata.input"
 
 
-def test_a_list_of_choices_is_said_to_be_read_by_the_suite_choice(read):
-    data = read([{"question": "q", "choices": ["a", "b"], "answer": 1}], name="r.jsonl").data
-    assert data.notes[-1].startswith("each row has a list of choices: the suite choice reads exams")
+@pytest.mark.parametrize(
+    ("name", "options"), [("choices", ["a", "b"]), ("options", {"text": ["a", "b"], "label": ["A", "B"]})]
+)
+def test_choices_are_said_to_be_read_by_the_suite_choice(read, name, options):
+    data = read([{"question": "q", name: options, "answer": 1}], name="r.jsonl").data
+    assert data.notes[-1].startswith(f"each row has {name}: the suite choice reads exams")
+
+
+@pytest.mark.parametrize(
+    ("context", "texts"),
+    [
+        ({"title": ["Ems", "Elz"], "sentences": [["A river.", " It is long."], ["A brook."]]}, 2),
+        ([["Ems", ["A river.", " It is long."]]], 1),
+        ({"contexts": ["Ems\nA river. It is long.", "b"], "labels": ["AIM", "RESULTS"]}, 2),
+    ],
+)
+def test_passages_of_hotpotqa_and_pubmedqa_are_contexts(read, context, texts):
+    (sample,) = read([{"question": "q", "context": context, "answer": "a"}], name="r.jsonl").data.samples
+    assert (sample.contexts[0], len(sample.contexts)) == ("Ems\nA river. It is long.", texts)
+
+
+def test_a_problem_is_the_input_where_nothing_else_is_and_an_answer_is_not_proposed(read):
+    row = {"problem": "1 + 1?", "solution": "It is two, as we know."}
+    assert read([row], name="r.jsonl").data.samples[0].input == "1 + 1?"
+    assert read([{**row, "text": "t"}], name="r.jsonl").data.samples[0].input == "t"
+    with pytest.raises(ConfigError, match=r"columns: \{input: goal\}"):
+        read([{"goal": "Boil it", "solution": row["solution"], "steps": ["heat the water", "wait"]}], name="r.jsonl")
 
 
 def test_rows_of_ragas_have_their_input_and_contexts(read):

@@ -195,6 +195,17 @@ def test_the_prompt_may_name_the_input_by_the_words_of_other_suites(configured):
     ("rows", "scorer", "note"),
     [
         ([{"text": "a", "expected": "Rome"}], "ExactMatch", "exact_match, since rows have an expected output"),
+        (
+            [{"text": "a", "expected": "2 + 3 = 5\n#### 5"}, {"text": "b", "expected": "9,000\n#### 9,000"}],
+            "NumberMatch",
+            "number_match, since the expected outputs end with #### and a number; the last number of a reply counts",
+        ),
+        (
+            [{"text": "a", "expected": [{"add": {"x": 1}}]}, {"text": "b", "expected": "Rome"}],
+            "ExactMatch",
+            "exact_match, since rows have an expected output, but in 1 of 2 it is an object or a list of such, "
+            "which no text equals",
+        ),
         ([{"text": "a", "checks": [{"contains": ["x"]}]}], "Checks", "checks, since rows have checks of their own"),
     ],
 )

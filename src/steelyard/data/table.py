@@ -261,6 +261,31 @@ def list_in(cell: str) -> list[Any] | None:
     return value if isinstance(value, list) else None
 
 
+def passages_in(value: Any) -> Any:
+    r"""The texts of HotpotQA's passages (titles, and the sentences of each) and PubMedQA's; another value as it is.
+
+    >>> passages_in({"title": ["Ems", "Elz"], "sentences": [["A river.", " It is long."], ["A brook."]]})
+    ['Ems\nA river. It is long.', 'Elz\nA brook.']
+    >>> passages_in([["Ems", ["A river."]]]), passages_in({"contexts": ["a"], "labels": ["AIM"]}), passages_in({"a": 1})
+    (['Ems\nA river.'], ['a'], {'a': 1})
+    """
+    pairs: Any = value
+    if isinstance(value, dict):
+        titles, sentences = value.get("title"), value.get("sentences")
+        if not (isinstance(titles, list) and isinstance(sentences, list) and len(titles) == len(sentences)):
+            return value["contexts"] if isinstance(value.get("contexts"), list) else value
+        pairs = [list(pair) for pair in zip(titles, sentences, strict=True)]
+    is_titled = isinstance(pairs, list) and all(
+        isinstance(pair, list)
+        and len(pair) == 2
+        and isinstance(pair[0], str)
+        and isinstance(pair[1], list)
+        and all(isinstance(sentence, str) for sentence in pair[1])
+        for pair in pairs
+    )
+    return [f"{title}\n{''.join(sentences)}" for title, sentences in pairs] if is_titled else value
+
+
 def object_in(cell: str) -> dict[str, Any] | None:
     """The object in a cell that holds JSON; None for any other text."""
     if not cell.lstrip().startswith("{"):

@@ -16,7 +16,7 @@ from steelyard.data.headers import Role
 from steelyard.data.parquet import ClassName
 from steelyard.data.rows import OpenTable, cluster_of, joined_cells, open_table, with_merged
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Column, Defect, Row, Table, cell_at, column_letter, is_blank, render
+from steelyard.data.table import Column, Defect, Row, Table, cell_at, column_letter, is_blank, passages_in, render
 from steelyard.data.unread import UnusedColumns
 from steelyard.normal_form import nfkc
 from steelyard.prompts.conversation import flaw_in, messages_in, transcript_of
@@ -251,7 +251,7 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
 def _passage(reading: ChoiceTable, row: Row, defects: list[Defect]) -> str:
     """The passage of a row; a list of texts is joined with blank lines between."""
     columns = reading.layout.columns.get("passage", ())
-    value = joined_cells(row, columns)
+    value = passages_in(joined_cells(row, columns))
     if isinstance(value, list) and all(isinstance(text, str) for text in value):
         return "\n\n".join(filter(None, map(str.strip, value)))
     if isinstance(value, list | dict):

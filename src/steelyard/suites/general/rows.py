@@ -33,6 +33,7 @@ from steelyard.data.table import (
     is_blank_cell,
     list_in,
     object_in,
+    passages_in,
     render,
 )
 from steelyard.data.text_tables import SqlLine
@@ -142,6 +143,9 @@ _NAMED: Final = frozenset({"value", "normalized_value", "aliases"})
 """The keys, among others, of the answer to a question of TriviaQA and its other names."""
 _PRINTED: Final = re.compile(r"\{'\w+': |\[(?:\{'\w+': |None|True|False)")
 INPUT: Final = Role("input", required=False, words="general_input", by_position=False, joins=True)
+_LIKELY: Final = Role("input", words="general_likely_input")
+"""Headers of an input in a table that has no other."""
+_ANSWER: Final = Role("answer", words="answer")
 EXPECTED: Final = Role("expected", required=False, words="general_expected", by_position=False)
 _ID: Final = Role("id", required=False, words="general_id", by_position=False)
 ROLES: Final = (
@@ -218,8 +222,8 @@ class Roles:
             free = _free(headers, columns, (*files.columns, *_SECRET))
             asked = _columns_named(free, (name for name in self.named if not name.startswith(_METADATA)))
             by_role = any(name in _BY_ROLE and column_named(headers, name) is None for name in self.named)
-            decided_by_header = by_role and fitting(free, INPUT)
-            if not (asked or fitting(free, INPUT)):
+            decided_by_header = by_role and _inputs(free)
+            if not (asked or _inputs(free)):
                 asked = _only_one_left(headers, columns)
             columns["input"] = (_input(table, headers, free, () if decided_by_header else asked),)
             # A column that a prompt made the input has no other role, whatever its header says.
@@ -239,6 +243,10 @@ def _free(
     """The columns that have none of these roles."""
     given = {column for role in roles for column in columns.get(role, ())}
     return {column: header for column, header in headers.items() if column not in given}
+
+
+def _inputs(free: Mapping[Column, str]) -> tuple[Column, ...]:
+    return fitting(free, INPUT) or fitting(free, _LIKELY)
 
 
 def _expected(table: Table, free: Mapping[Column, str], named: Collection[Column]) -> Column | None:
@@ -279,7 +287,7 @@ def _only_one_left(headers: Mapping[Column, str], columns: Mapping[str, tuple[Co
 
 
 def _input(table: Table, headers: Mapping[Column, str], free: Mapping[Column, str], asked: Sequence[Column]) -> Column:
-    fits = fitting(free, INPUT)
+    fits = _inputs(free)
     if asked:
         likely = [*(column for column in fits if column in asked), asked[0]]
         # Beside the instructions of Alpaca, `input` is blank where there is none.
@@ -307,11 +315,14 @@ def _is_filled(table: Table, column: Column) -> bool:
 
 
 def _longest(table: Table, free: Mapping[Column, str]) -> str:
-    """The header of the column with the longest cells in the first rows, most likely what is asked; never an id."""
-    free = {column: header for column, header in free.items() if column not in fitting(free, _ID)}
+    """The header of the column with the longest texts in the first rows, most likely what is asked; no id or answer."""
+    known = {*fitting(free, _ID), *fitting(free, _ANSWER)}
+    free = {column: header for column, header in free.items() if column not in known} or free
     rows = list(islice(table, HEAD_ROWS))  # the header is among them in a sheet
+    cells = {column: [cell_at(row.cells, column) for row in rows] for column in free}
     lengths = {
-        column: sum(len(render(cell_at(row.cells, column))) for row in rows) - len(header) * (not table.keyed)
+        column: sum(len(render(cell)) for cell in cells[column] if not isinstance(cell, list | dict))
+        - len(header) * (not table.keyed)
         for column, header in free.items()
     }
     return free[max(lengths, key=lambda column: lengths[column])] if free else "COLUMN"
@@ -469,7 +480,11 @@ def _sample(folders: Mapping[str, Path], table: OpenTable, row: Row, sample: Sam
     asked = _asked(folders.get(table.table.name), table, row, defects)
     texts = _texts(table.cell(row, "contexts"))
     if texts is None:
-        defects.append(table.defect("bad contexts", row, "contexts", "contexts is neither a text nor a list of texts"))
+        defects.append(
+            table.defect(
+                "bad contexts", row, "contexts", "contexts is neither a text nor a list of texts; write a list"
+            )
+        )
     metadata = {**sample.metadata}
     if sample.cluster:
         metadata[table.layout.headers[table.layout.columns["cluster"][0]]] = sample.cluster
@@ -558,7 +573,7 @@ def _scalar(value: Any) -> str:
 
 def _texts(cell: Any) -> tuple[str, ...] | None:
     """The passages in a cell; None where they are no texts."""
-    value = list_in(cell) if isinstance(cell, str) else cell
+    value = passages_in(list_in(cell) if isinstance(cell, str) else cell)
     if isinstance(value, list):
         return tuple(value) if all(isinstance(text, str) for text in value) else None
     return () if is_blank_cell(cell) else None if isinstance(cell, dict) else (render(cell),)
@@ -566,8 +581,9 @@ def _texts(cell: Any) -> tuple[str, ...] | None:
 
 def _notes_on(samples: tuple[Sample, ...]) -> Iterator[str]:
     missing = sum(sample.reference is None for sample in samples)
-    if samples and all(isinstance(sample.metadata.get("choices"), list) for sample in samples):
-        yield "each row has a list of choices: the suite choice reads exams; here they are only a value"
+    for name in ("choices", "options"):
+        if samples and all(isinstance(sample.metadata.get(name), list | dict) for sample in samples):
+            yield f"each row has {name}: the suite choice reads exams; here they are only a value"
     for what, name in (("inputs", "input"), ("expected outputs", "reference")):
         values = (getattr(sample, name) for sample in samples)
         printed = sum(isinstance(value, str) and bool(_PRINTED.match(value)) for value in values)

@@ -7,6 +7,7 @@ names no scorer is decided by what the rows expect, and always said.
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -262,6 +263,9 @@ _MOST_LABELS: Final = 20
 _ROWS_EACH: Final = 3
 _ANSWERS: Final = ("output", "response", "completion", "solution", "canonical_solution", "chosen")
 """Headers of answers that other tools write, which may as well be those of a system: never taken unasked."""
+_FINAL_NUMBER: Final = re.compile(r"####[ \t]*[-$]{0,2}\d[\d,.]*\s*\Z")
+"""The end of a solution in GSM8K."""
+_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {"number_match": {"mode": "final"}}
 _LONGEST_LABEL: Final = 40
 """Characters; a longer answer is a text and no label."""
 
@@ -282,7 +286,7 @@ def default_scorers(samples: Sequence[Sample]) -> tuple[tuple[Scorer, ...], tupl
             "scorers: there is nothing to score: no row has an expected output or checks, and no scorer is named. "
             f"{column}, or name scorers, as scorers: [{{contains: [...]}}]"
         )
-    scorer: Scorer = find("scorer", name)()
+    scorer: Scorer = find("scorer", name)(**_OPTIONS.get(name, {}))
     return (scorer,), (f"no scorer is named: {name}, since {reason}",)
 
 
@@ -306,7 +310,15 @@ def default_name(samples: Sequence[Sample]) -> tuple[str, str]:
     counts = Counter(map(plain_label, texts))
     if is_short and 2 <= len(counts) <= _MOST_LABELS and min(counts.values()) >= _ROWS_EACH:
         return "label", f"the expected outputs are {len(counts)} short texts, each of {_ROWS_EACH} rows or more"
-    return "exact_match", "rows have an expected output"
+    if all(map(_FINAL_NUMBER.search, texts)):
+        return "number_match", "the expected outputs end with #### and a number; the last number of a reply counts"
+    unequal = sum(isinstance(reference, dict) or not _is_of_scalars(reference) for reference in expected)
+    others = f", but in {unequal} of {len(expected)} it is an object or a list of such, which no text equals"
+    return "exact_match", f"rows have an expected output{others if unequal else ''}"
+
+
+def _is_of_scalars(reference: Any) -> bool:
+    return not isinstance(reference, list) or not any(isinstance(part, list | dict) for part in reference)
 
 
 def refuse_nothing(scorers: Sequence[Scorer], samples: Sequence[Sample]) -> None:
