@@ -92,6 +92,16 @@ def test_texts_and_labels_of_arc_are_options_and_keys():
     assert keys(rows) == ["C", "B", "B", "A"]
 
 
+@pytest.mark.parametrize("options", ["true:false 2", ["false 1", "true", "false 2"]])
+def test_the_column_of_the_right_option_may_be_the_key(options):
+    row = {"question": "Prime?", "true": "3", "false 1": "1", "false 2": "4"}
+    columns = {"options": options, "answer": "true"}
+    wanted = "A" if isinstance(options, str) else "B"
+    assert keys([row, {**row, "question": "Odd?", "true": "A"}], columns=columns) == [wanted, wanted]
+    with pytest.raises(ConfigError, match="column false 1 is used for options and question"):
+        keys([row], columns={**columns, "question": "false 1"})
+
+
 @pytest.mark.parametrize("labels", [["0", "1", "2"], ["3", "4", "5"]])
 def test_under_labels_a_number_is_never_a_place(labels):
     with pytest.raises(ValueError, match="neither a label"):
@@ -128,6 +138,7 @@ def test_numbers_count_from_one_unless_the_whole_table_counts_from_zero(tmp_path
 
     assert keys(rows(1, 2, 3)) == ["A", "B", "C"]
     assert keys(rows(0, 1, 2, 0)) == ["A", "B", "C", "A"]
+    assert keys(rows([0], [1], [2], [0, 1])) == ["A", "B", "C", "AB"]
     assert "the numbers of the keys count from 0, so 0 is A" in str(load_choice(SampleFiles.of(rows(0, 1, 0))).notes)
     assert "numbers count from 1" in defects_of(SampleFiles.of(rows(0, 0, 3)))[0]
     assert "numbers count from 1" in defects_of(SampleFiles.of(rows(0, 1, 2)))[0]

@@ -100,7 +100,7 @@ def find_layout(table: Table, roles: Sequence[Role], files: SampleFiles) -> Colu
     layout = _keyed(table, roles, files) if table.keyed else _grid(table, list(islice(table, HEAD_ROWS)), roles, files)
     _refuse_missing(table, layout, roles)
     _refuse_several(layout, roles)
-    _refuse_shared(table, layout)
+    _refuse_shared(table, layout, roles)
     return layout
 
 
@@ -328,13 +328,14 @@ def _example(roles: Sequence[Role]) -> str:
     return ", ".join(examples)
 
 
-def _refuse_shared(table: Table, layout: ColumnLayout) -> None:
+def _refuse_shared(table: Table, layout: ColumnLayout, known: Sequence[Role]) -> None:
+    among = [{role.name, role.among} for role in known if len(layout.columns.get(role.among, ())) > 1]
     roles: Mapping[Column, list[str]] = {column: [] for columns in layout.columns.values() for column in columns}
     for role, columns in layout.columns.items():
         for column in columns:
             roles[column].append(role)
     for column, users in roles.items():
-        if len(users) > 1:
+        if len(users) > 1 and set(users) not in among:
             name = column if isinstance(column, str) else column_letter(column)
             raise ConfigError(
                 f"columns: {table.title}: column {name} is used for {' and '.join(users)}; if all names are letters, "

@@ -58,6 +58,7 @@ class Role:
             of another.
         likeness: how much a cell looks like this role, in [0, 1]; decides the arrangement of columns without a header.
         joins: whether the user may name several columns, whose texts are joined in that order.
+        among: another role that has several columns, of which this one may be one: the right option among the options.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Role:
     likeness: Callable[[str], float] | None = None
     unless: str = ""
     joins: bool = False
+    among: str = ""
 
 
 def normalized(text: str) -> str:

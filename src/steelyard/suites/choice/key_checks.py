@@ -121,12 +121,16 @@ def counts_from_zero(reading: ChoiceTable) -> bool:
     rows = zeros = 0
     for row in reading.rows():
         value = cell_at(row.cells, reading.answer)
-        key = "" if isinstance(value, list | Mapping) else render(value)
-        if not key:
+        parts = value if isinstance(value, list) else [value]
+        keys = [key for part in parts if not isinstance(part, Mapping) and (key := render(part))]
+        if not keys:
             continue
-        if isinstance(value, ClassName) or not (key.isascii() and key.isdigit()) or int(key[:9]) >= _most(reading, row):
+        if isinstance(value, ClassName) or not all(key.isascii() and key.isdigit() for key in keys):
             return False
-        rows, zeros = rows + 1, zeros + (int(key[:9]) == 0)
+        numbers = {int(key[:9]) for key in keys}
+        if max(numbers) >= _most(reading, row):
+            return False
+        rows, zeros = rows + 1, zeros + (0 in numbers)
     return zeros >= _LEAST_ROWS and zeros >= _LEAST_SHARE * rows
 
 

@@ -16,7 +16,18 @@ from steelyard.data.headers import Role
 from steelyard.data.parquet import ClassName
 from steelyard.data.rows import OpenTable, cluster_of, joined_cells, open_table, with_merged
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Column, Defect, Row, Table, cell_at, column_letter, is_blank, passages_in, render
+from steelyard.data.table import (
+    Column,
+    Defect,
+    Row,
+    Table,
+    cell_at,
+    column_letter,
+    is_blank,
+    is_blank_cell,
+    passages_in,
+    render,
+)
 from steelyard.data.unread import UnusedColumns
 from steelyard.normal_form import nfkc
 from steelyard.prompts.conversation import flaw_in, messages_in, transcript_of
@@ -87,7 +98,7 @@ def _key_likeness(text: str) -> float:
 ROLES: Final = (
     Role("question", joins=True),
     Role("options", several=True, unless="kind"),
-    Role("answer", likeness=_key_likeness),
+    Role("answer", likeness=_key_likeness, among="options"),
     Role("passage", required=False, by_position=False, joins=True),
     Role("kind", required=False, by_position=False),
     Role("group", required=False),
@@ -420,6 +431,8 @@ def _option_defect(kind: str, reading: ChoiceTable, row: Row, at: int, message: 
 
 def _key(reading: ChoiceTable, row: Row, options: tuple[Sequence[str], OptionTexts], defects: list[Defect]) -> str:
     value = cell_at(row.cells, reading.answer)
+    if reading.answer in reading.options and not is_blank_cell(value):
+        return LETTERS[reading.options.index(reading.answer)]
     try:
         if isinstance(value, list) and value:
             return "".join(sorted({letter for part in value for letter in _letters(reading, part, *options)}))
