@@ -203,8 +203,7 @@ def test_the_prompt_may_name_the_input_by_the_words_of_other_suites(configured):
         (
             [{"text": "a", "expected": [{"add": {"x": 1}}]}, {"text": "b", "expected": "Rome"}],
             "ExactMatch",
-            "exact_match, since rows have an expected output, "
-            + "but in 1 of 2 it is an object or a list of such, which no text equals",
+            "exact_match, since rows have an expected output, in 1 of 2 an object or several, which no text equals",
         ),
         ([{"text": "a", "checks": [{"contains": ["x"]}]}], "Checks", "checks, since rows have checks of their own"),
     ],

@@ -313,7 +313,7 @@ def default_name(samples: Sequence[Sample]) -> tuple[str, str]:
     if all(map(_FINAL_NUMBER.search, texts)):
         return "number_match", "the expected outputs end with #### and a number; the last number of a reply counts"
     unequal = sum(isinstance(reference, dict) or not _is_of_scalars(reference) for reference in expected)
-    others = f", but in {unequal} of {len(expected)} it is an object or a list of such, which no text equals"
+    others = f", in {unequal} of {len(expected)} an object or several, which no text equals"
     return "exact_match", f"rows have an expected output{others if unequal else ''}"
 
 
