@@ -414,6 +414,11 @@ def test_the_code_is_the_block_that_defines_what_the_test_uses():
 
 def test_the_code_is_the_longest_block_that_can_be_parsed():
     assert code_in("```\npip install x y\n```\n```python\nx = 1\n```") == "x = 1"
+
+
+def test_fences_in_a_docstring_end_no_block():
+    code = 'def f():\n    """As in:\n\n    ```python\n    f()\n    ```\n    """\n    return 1'
+    assert code_in(f"So:\n```python\n{code}\n```\nUse it:\n```\nf()\n```", {"f"}) == code
     assert code_in("def f(): return 1") == "def f(): return 1"
     assert code_in("Add them up.") == ""
     assert code_in("Here it is:\n\ndef f():\n    return 1\n\nThat is all.") == "def f():\n    return 1"

@@ -44,6 +44,8 @@ _MOST_ENDS: Final = 50
 """Blank lines, from the end of a reply without fences, at which its code may end."""
 _LONGEST_COMPLETION: Final = 50_000
 """Characters of a reply that may go on with the code of the input."""
+_MOST_INNER_FENCES: Final = 6
+"""Pairs of fences in the docstrings of one block."""
 _CODE_LINE: Final = re.compile(
     r"^[ \t]*(?:(?:async )?def \w+ ?\(|class \w+ ?[(:]|import \w|from [\w.]+ import|@\w)", re.MULTILINE
 )
@@ -223,7 +225,7 @@ def code_in(text: str, names: Collection[str] = ()) -> str:
     'def f(): return 1'
     """
     text = without_reasoning(text)[0]
-    blocks = [dedent(text[block.start : block.end]).strip() for block in blocks_of(text, 0, len(text))]
+    blocks = list(_blocks(text))
     parsed = [block for block in blocks if block and _parses(block)]
     if not parsed:
         return max(blocks, key=len, default="") or _unfenced_code(text)
@@ -233,6 +235,17 @@ def code_in(text: str, names: Collection[str] = ()) -> str:
     last = defining[-1]
     before = [block for block in parsed[:last] if all(isinstance(node, _ONLY_DEFINE) for node in ast.parse(block).body)]
     return "\n\n".join([*before, parsed[last]])
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """The fenced blocks; one that cannot be parsed goes on behind fences that stand in its own docstrings."""
+    spans = list(blocks_of(text, 0, len(text)))
+    end = 0
+    for place, block in enumerate(spans):
+        if block.start >= end:
+            ends = (later.end for later in spans[place : place + 1 + _MOST_INNER_FENCES])
+            end = next((stop for stop in ends if _parses(dedent(text[block.start : stop]).strip())), block.end)
+            yield dedent(text[block.start : end]).strip()
 
 
 def _continued(begun: str, text: str) -> str:
