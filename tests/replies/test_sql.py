@@ -68,6 +68,8 @@ def test_replies_of_a_family_are_read_as_meant():
         "REPLACE INTO t VALUES (1, 2)",
         "CALL pragma_version()",
         "TRUNCATE TABLE t;",
+        "UPDATE tools, crates AS c SET tools.weight = c.weight WHERE tools.crate = c.id;",
+        "DELETE t, c FROM tools t INNER JOIN crates c ON c.id = t.crate;",
         "VALUES (1, 2), (3, 4)",
         "FROM t",
     ],

@@ -64,11 +64,13 @@ _ENDS: Final = (
     r"|\s*+\b(?:cascade|restrict|restart|on|where|using|returning|limit|order)\b)"
 )
 _JOIN: Final = r"\s++(?:inner\s++|cross\s++|(?:left|right)\s++(?:outer\s++)?)?join\b"
+_MORE: Final = rf"(?:\s*+,\s*+{_NAME}(?:\s++(?:as\s++)?\w++)??){{0,8}}?"
+"""Further tables of MySQL's UPDATE and DELETE."""
 _CHANGES: Final = (
     rf"(?:(?:insert\s++(?:or\s++\w++\s++|ignore\s++)?|replace\s++)into\s++{_NAME}(?:\s++as\s++\w++)?"
     r"\s*+(?:\(|(?:values?|select|with|default|set|overriding)\b)"
-    rf"|update\s++(?:or\s++\w++\s++)?{_NAME}(?:\s++(?:as\s++)?\w++)??(?:{_JOIN}[^;]{{0,400}}?)?\s++set\s++(?:{_NAME}\s*+=|\()"
-    rf"|delete\s++{_NAME}\s++from\s++{_NAME}(?:\s++(?:as\s++)?\w++)??{_JOIN}"
+    rf"|update\s++(?:or\s++\w++\s++)?{_NAME}(?:\s++(?:as\s++)?\w++)??{_MORE}(?:{_JOIN}[^;]{{0,400}}?)?\s++set\s++(?:{_NAME}\s*+=|\()"
+    rf"|delete\s++{_NAME}{_MORE}\s++from\s++{_NAME}(?:\s++(?:as\s++)?\w++)??{_MORE}{_JOIN}"
     rf"|delete\s++from\s++{_NAME}(?:\s++(?:as\s++)?\w++)??{_ENDS}"
     rf"|drop\s++(?:\w++\s++)??{_OBJECT}{_ENDS}|truncate\s++(?:table\s++)?{_NAME}{_ENDS}"
     rf"|create\s++(?:(?:or|replace|definer\s*+=\s*+\S++|\w++)\s++){{0,4}}?"
