@@ -103,6 +103,11 @@ def test_the_label_is_written_as_it_was_given():
     assert read_label("EXCELLENT", ["Excellent", "Poor"]).label == "Excellent"
 
 
+@pytest.mark.parametrize("text", ['{"label": " (B) "}', "The answer is (B)."])
+def test_brackets_may_be_part_of_a_label(text):
+    assert read_label(text, ["(A)", "(B)"]).label == "(B)"
+
+
 def test_a_cut_off_reply_without_a_label_is_truncated():
     assert read_label("The answer names the", TWO, finish="length").kind == "truncated"
 

@@ -210,8 +210,8 @@ def _in_objects(reply: JudgeReply, tokens: _Tokens) -> Iterator[Candidate]:
     def said(_key: str, value: Any) -> str:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             return ""
-        text = fold(str(value)).strip(" \n\t\"'([.!。])")
-        match = tokens.loose.fullmatch(text)
+        text = fold(str(value)).strip()
+        match = tokens.loose.fullmatch(text) or tokens.loose.fullmatch(text.strip(" \n\t\"'([.!。])"))
         return plain_label(match["label"]) if match else ""
 
     return reply.in_objects(_TIERS, said)
