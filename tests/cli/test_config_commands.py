@@ -179,9 +179,17 @@ def test_check_of_an_unknown_suite_or_of_databases_without_a_use_is_refused(comm
 def test_a_json_array_is_a_dataset_and_a_json_object_a_configuration(tmp_path):
     (tmp_path / "a.json").write_text("\ufeff [{}]", encoding="utf-8")
     (tmp_path / "b.json").write_text('{"suite": "choice"}', encoding="utf-8")
-    assert [config_commands.is_configuration(tmp_path / one) for one in ("a.json", "b.json", "c.yml", "d.csv")] == [
-        False, True, True, False,
-    ]  # fmt: skip
+    (tmp_path / "lines.json").write_text('{"id": 1}\n{"id": 2}\n')
+    (tmp_path / "torn.json").write_text('{\n"suite": "choice"\n')
+    files = ("a.json", "b.json", "c.yml", "d.csv", "lines.json", "torn.json")
+    assert [config_commands.is_configuration(tmp_path / one) for one in files] == [
+        False,
+        True,
+        True,
+        False,
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from steelyard.config.given import note_given
 from steelyard.config.load import SUFFIXES, Loaded
 from steelyard.config.schema import json_schema
 from steelyard.data.sample_files import SampleFiles
+from steelyard.data.table import object_in
 from steelyard.errors import ConfigError, SteelyardError, bounded, did_you_mean
 from steelyard.escaping import visible
 from steelyard.evaluation.scorer_infos import prompt_hints
@@ -273,17 +274,22 @@ def _header(text: str) -> Literal["auto", "none"] | int:
 
 
 def is_configuration(file: Path) -> bool:
-    """Whether `file` is a configuration and not a dataset: by its suffix; a JSON file by its outermost keys."""
+    """Whether `file` is a configuration and not a dataset: by its suffix; a JSON file by its outermost keys.
+
+    One with an object on its first line and more behind it is JSON lines.
+    """
     suffix = file.suffix.lower()
     if suffix != ".json" or not file.is_file():
         return suffix in SUFFIXES
     if file.stat().st_size > _LONGEST_CONFIGURATION:
         return False
-    content = file.read_bytes()
+    content = file.read_bytes().removeprefix(b"\xef\xbb\xbf").lstrip()
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
-        return not content.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
+        return (
+            not content.startswith(b"[") and object_in(content.partition(b"\n")[0].decode("utf-8", "replace")) is None
+        )
     return isinstance(value, dict) and (not value or not _CONFIGURATION_KEYS.isdisjoint(value))
 
 
