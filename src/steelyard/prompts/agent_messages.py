@@ -339,7 +339,7 @@ def _counts(usage: Any) -> dict[str, int] | None:
 
 def _whole(usage: Any, key: str, count: int) -> int:
     """A count with those that the provider gives beside it."""
-    return count + sum(n for other in _BESIDE.get(key, ()) if _is_count(n := _field(usage, other)))
+    return count + sum(int(n) for other in _BESIDE.get(key, ()) if _is_count(n := _field(usage, other)))
 
 
 def _is_count(value: Any) -> bool:
