@@ -206,6 +206,8 @@ def test_a_data_frame_that_is_written_by_columns_is_named_as_one(command, tmp_pa
     error = str(command("check", tmp_path / "frame.json").exception)
     assert "looks like a data frame of pandas" in error
     assert error.endswith('orient="records", lines=True)')
+    (tmp_path / "nested.json").write_text('{"data": {"version": "1", "examples": []}}', encoding="utf-8")
+    assert "data frame" not in str(command("check", tmp_path / "nested.json").exception)
 
 
 def test_a_json_object_that_holds_rows_is_checked_as_a_dataset(command, tmp_path):

@@ -19,9 +19,11 @@ from steelyard.prompts.agent_messages import (
     plain_message,
     summed_usage,
     tokens_in,
+    tool_call,
 )
 from steelyard.prompts.trajectory import read_trajectory
 from steelyard.scorers import ForbiddenTools
+from steelyard.session.replies import refused_before
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q": "red"}'}}
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAECAwQF"}}
@@ -42,6 +44,19 @@ OWN = [
 
 def records_of(function, *samples):
     return list(evaluate(function, list(samples) or [Sample("1", "What colour?")], []).records())
+
+
+def test_an_answer_that_openais_model_refuses_has_its_words_and_is_refused():
+    messages = [{"role": "user", "content": "?"}, {"role": "assistant", "content": None, "refusal": "I cannot."}]
+    output = conversation_output(messages)
+    assert (output.value, output.metadata["finish"], refused_before(output)) == ("I cannot.", "refusal", True)
+    answered = conversation_output([*messages, {"role": "assistant", "content": "So.", "refusal": None}])
+    assert (answered.value, "finish" in answered.metadata) == ("So.", False)
+
+
+def test_a_call_of_a_custom_tool_of_openai_has_its_name_and_text():
+    call = {"id": "c1", "type": "custom", "custom": {"name": "run", "input": "print(1)"}}
+    assert tool_call(call) == {"id": "c1", "name": "run", "arguments": "print(1)"}
 
 
 @pytest.mark.parametrize(

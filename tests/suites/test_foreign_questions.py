@@ -72,6 +72,13 @@ def test_a_set_of_llama_index_has_its_queries_with_their_passages():
     assert [source["id"] for source in second.metadata["sources"]] == ["n2", "n1"]
 
 
+def test_the_true_answer_beside_one_to_judge_is_the_reference(tmp_path):
+    row = {"query": "Who?", "answer": "Bob", "ground_truth_answer": "Ann", "contexts": ["It is Ann."]}
+    (tmp_path / "judged.json").write_text(json.dumps({"examples": [row]}), encoding="utf-8")
+    (sample,) = load_rag(SampleFiles(tmp_path / "judged.json")).samples
+    assert (sample.reference, sample.metadata["answer"]) == ("Ann", "Bob")
+
+
 def test_a_judgement_of_llama_index_on_an_unknown_passage_is_named(tmp_path):
     value = json.loads((FOREIGN / "llama_index.json").read_text(encoding="utf-8"))
     value["relevant_docs"]["q2"] = ["n3"]

@@ -166,7 +166,9 @@ def _is_frame(value: Any) -> bool:
     if {"columns", "data"} <= value.keys():
         return True
     keys = [entry.keys() if isinstance(entry, dict) else None for entry in value.values()]
-    return bool(keys[0]) and all(each == keys[0] for each in keys)
+    # One object in another may be anything, but for the numbers of rows.
+    is_frame = len(keys) > 1 or any(str(key).isdecimal() for key in (*value, *(keys[0] or ())))
+    return is_frame and bool(keys[0]) and all(each == keys[0] for each in keys)
 
 
 def _is_finetune_set(value: Any) -> bool:

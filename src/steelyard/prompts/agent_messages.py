@@ -81,6 +81,8 @@ def conversation_output(value: Any, question: Any = None) -> Output | None:
     others = {key: item for key, item in returned.items() if key not in {MESSAGES, USAGE, "contexts", *_ANSWERS}}
     metadata = others | agent_metadata(plain, [usage] if usage else answers_among(messages, len(plain)))
     contexts = returned.get("contexts") or ()
+    if answer is None and (refusal := _refusal(messages)):
+        return Output(refusal, contexts, {**metadata, "finish": "refusal"})
     return Output(last_answer(messages) if answer is None else answer, contexts, metadata)
 
 
@@ -194,6 +196,13 @@ def last_answer(messages: Sequence[Any]) -> str:
     return next(_text(_field(message, "content")) for message in reversed(messages) if _role(message) == "assistant")
 
 
+def _refusal(messages: Sequence[Any]) -> str:
+    """The words with which OpenAI's model refuses in place of its last answer; "" where it answers."""
+    last = next(message for message in reversed(messages) if _role(message) == "assistant")
+    refusal = _field(last, "refusal")
+    return refusal if isinstance(refusal, str) and not _text(_field(last, "content")) else ""
+
+
 def own_messages(messages: Sequence[Any], question: Any = None) -> list[dict[str, Any]]:
     """The messages in the common form, without those that repeat the input.
 
@@ -245,7 +254,7 @@ def _calls_in(content: Any) -> list[Any]:
 
 def tool_call(call: Any) -> dict[str, Any]:
     """A tool call in the common form: `id`, `name` and `arguments`, which are a mapping if they can be read as one."""
-    function = _field(call, "function") or call
+    function = _field(call, "function") or _field(call, "custom") or call
     function = {"name": function, **call} if isinstance(function, str) and isinstance(call, Mapping) else function
     arguments: Any = next((value for key in _ARGUMENTS if (value := _field(function, key))), {})
     if isinstance(arguments, str):
