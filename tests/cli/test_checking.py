@@ -206,6 +206,12 @@ def test_a_dataset_without_a_sound_row_names_what_is_wrong_with_its_rows(steelya
 SCHEMA = "CREATE TABLE staff (name TEXT, age INT); INSERT INTO staff VALUES ('Ada', 36), ('Bo', 41), ('Cy', 41);"
 
 
+def test_a_file_of_text_is_said_to_be_read_as_statements(steelyard, tmp_path):
+    (tmp_path / "prompt.txt").write_text("Answer in one word.\n", encoding="utf-8")
+    error = steelyard("check", tmp_path / "prompt.txt", code=2).err
+    assert "It was read as a dataset of tables, one SQL statement a line; errors for other suites: --suite" in error
+
+
 @pytest.mark.parametrize("configured", [True, False])
 def test_references_without_a_unique_result_are_listed_with_their_place(steelyard, tmp_path, configured):
     queries = ["SELECT name FROM staff ORDER BY age DESC LIMIT 1", "SELECT name FROM staff ORDER BY age LIMIT 1"]

@@ -83,8 +83,10 @@ def test_init_overwrites_nothing(command, tmp_path):
 
 def test_init_refuses_an_unknown_suite_and_a_folder_that_is_a_file(command, tmp_path):
     assert "did you mean 'choice'?" in str(command("init", tmp_path, "--suite", "choise").exception)
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    assert isinstance(command("init", tmp_path / "file").exception, ConfigError)
+    (tmp_path / "rows.csv").write_text("", encoding="utf-8")
+    result = command("init", tmp_path / "rows.csv")
+    assert isinstance(result.exception, ConfigError)
+    assert f"a dataset is named by --samples {tmp_path / 'rows.csv'}" in str(result.exception)
 
 
 @pytest.mark.parametrize("suite", ["general", "choice", "text2sql", "tables", "rag", "pairwise"])

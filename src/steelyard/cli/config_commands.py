@@ -131,6 +131,8 @@ def _write_new(folder: Path, files: Mapping[str, bytes]) -> None:
     Raises:
         ConfigError: one exists, or the folder cannot be written.
     """
+    if folder.is_file():
+        raise ConfigError(f"{folder} is a file, not a folder to write to; a dataset is named by --samples {folder}")
     try:
         existing = sorted(name for name in files if os.path.lexists(folder / name))
         if existing:

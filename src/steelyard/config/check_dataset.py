@@ -19,7 +19,7 @@ from steelyard.data.load import read_tables
 from steelyard.data.rows import LEFT_OUT, RowDataset
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Defect, Row, Table, render
-from steelyard.errors import ConfigError, bounded, did_you_mean
+from steelyard.errors import ConfigError, DataError, bounded, did_you_mean
 from steelyard.evaluation.objects import Suite
 from steelyard.registry import DEFAULT_SUITE, describe
 from steelyard.scorers.reference_checks import ERRORS, TITLES, ReferenceFinding, ReferenceMemory
@@ -44,6 +44,8 @@ from steelyard.types import Sample
 
 _LEAST: Final = 2
 """Known columns that make a row a header."""
+_WRONG_SUITE: Final = ("no column for", "there is no role", "there is no valid row")
+"""What is said of a dataset that was taken for another suite's."""
 
 
 def suite_of(files: SampleFiles) -> str:
@@ -335,7 +337,7 @@ def check_dataset(suite: str, files: SampleFiles, databases: Path | None, *, ref
 
     Raises:
         ConfigError: there is no such suite, or it has no databases.
-        DataError: the file cannot be read.
+        DataError: the file cannot be read, or no row of it.
     """
     name = suite or suite_of(files)
     suites = sorted({*_READERS, *_SQL_READERS})
@@ -348,11 +350,13 @@ def check_dataset(suite: str, files: SampleFiles, databases: Path | None, *, ref
             checked = _SQL_READERS[name](files, databases, references=references)
         else:
             checked = _READERS[name](files)
-    except ConfigError as error:
-        if suite or not any(words in str(error) for words in ("no column for", "there is no role")):
+    except (ConfigError, DataError) as error:
+        if suite or not any(words in str(error) for words in _WRONG_SUITE):
             raise
+        lines = ", one SQL statement a line" if all(path.suffix in {".sql", ".txt"} for path in files.paths) else ""
         others = ", ".join(f"--suite {other}" for other in suites if other != name)
-        raise ConfigError(f"{error}. It was read as a dataset of {name}; errors for other suites: {others}") from error
+        read_as = f"It was read as a dataset of {name}{lines}; errors for other suites: {others}"
+        raise type(error)(f"{error}. {read_as}") from error
     return replace(checked, suite=name)
 
 
