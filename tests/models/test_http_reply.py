@@ -1,6 +1,8 @@
 """Any JSON endpoint as a model: what is read out of an answer."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -114,3 +116,45 @@ def test_a_stream_that_was_closed_between_two_values_is_asked_for_again_where_it
 
 def test_one_value_is_no_stream_and_needs_no_end():
     assert read({"answer": "Paris"}, complete="choices[0].finish_reason").text == "Paris"
+
+
+def documented(column):
+    """key -> expression, in a column of the table of streams."""
+    page = (Path(__file__).parents[2] / "docs/how-to/http-endpoints.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(text|complete|error)` \| (.+) \| (.+) \|$", page, re.MULTILINE)
+    assert len(rows) == 3
+    return {row[0]: row[column].strip("`").strip() for row in rows}
+
+
+# As pydantic-ai's adapters write them, shortened.
+STREAMS = {
+    1: (
+        '{"type": "RUN_STARTED", "runId": "r"}',
+        '{"type": "REASONING_MESSAGE_CONTENT", "delta": "They want a city."}',
+        '{"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": "{}"}',
+        '{"type": "TEXT_MESSAGE_CONTENT", "delta": "Par"}',
+        '{"type": "TEXT_MESSAGE_CONTENT", "delta": "is"}',
+        '{"type": "RUN_FINISHED", "outcome": {"type": "success"}}',
+        '{"type": "RUN_ERROR", "message": "the model is overloaded"}',
+    ),
+    2: (
+        '{"type": "start"}',
+        '{"type": "reasoning-delta", "id": "1", "delta": "They want a city."}',
+        '{"type": "tool-input-delta", "toolCallId": "c", "inputTextDelta": "{}"}',
+        '{"type": "text-delta", "id": "2", "delta": "Par"}',
+        '{"type": "text-delta", "id": "2", "delta": "is"}',
+        '{"type": "finish"}',
+        '{"type": "error", "errorText": "the model is overloaded"}',
+    ),
+}
+
+
+@pytest.mark.parametrize("column", STREAMS)
+def test_documented_mappings_read_the_streams_of_agents(column):
+    *parts, end, error = ("data: " + event + "\n\n" for event in STREAMS[column])
+    mapping = documented(column)
+    assert read("".join([*parts, end]).encode(), **mapping).text == "Paris"
+    with pytest.raises(Fault, match="the stream ended"):
+        read("".join(parts).encode(), **mapping)
+    with pytest.raises(Fault, match="the model is overloaded"):
+        read("".join([*parts, error]).encode(), **mapping)
