@@ -142,6 +142,8 @@ class TestContains:
             ("3", "第3章", True, True),
             ("foo", "foo_bar", False, True),
             ("-1", "x=-1", True, True),
+            ("1", "x=-1", False, True),
+            ("1", "5-1, A-1, (b)-1", True, True),
             ("C++", "C++17", True, True),
             ("dog", "cat", False, False),
             ("का", "यह काम है", False, True),
@@ -160,6 +162,12 @@ class TestContains:
     def test_case_width_and_line_ends_make_no_difference(self):
         assert score(Contains(), "Yellow River", "the ＹＥＬＬＯＷ\n river").value == 1.0
         assert score(Contains(ignore_case=False), "Yellow River", "the yellow river").value == 0.0
+
+    @pytest.mark.parametrize(("wanted", "text"), [("O'Hara", "O’Hara"), ("4-in-1", "a 4‑in‑1"), ("7–9", "7-9 h")])
+    def test_typographic_quotes_and_hyphens_are_plain_ones_in_words(self, wanted, text):
+        assert score(Contains(), wanted, text).value == 1.0
+        assert score(Contains(whole_words=False), wanted, text).value == 0.0
+        assert score(Contains(), "’", "it's").value == 0.0
 
     def test_of_several_references_any_all_or_a_share_is_needed(self):
         several, text = ["黄河", "长江", "珠江", "淮河"], "黄河和长江"

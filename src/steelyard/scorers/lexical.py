@@ -27,6 +27,9 @@ from steelyard.types import INLINE, STOPPED, Outcome, Output, Sample, Score, Sco
 
 _UNSPACED: Final = re.compile(f"[{UNSPACED}]")
 
+_PLAIN: Final = str.maketrans("‘’‚‛ʼ“”„‟‐‑‒–−", "'''''\"\"\"\"-----")
+"""Quotes and hyphens that models write where people type others; an em dash is none of them."""
+
 _SENTENCE: Final = re.compile(r"[.!?;\n。！？；]+")
 _DENIED: Final = re.compile(
     r"(?:\b(?:not|never|rather than|instead of)|n't|不是|而非|并非)\s?(?:an?\s|the\s)?[\"']?\w+", re.IGNORECASE
@@ -140,7 +143,8 @@ class ChrF:
 class Contains:
     """Whether the output contains the reference.
 
-    Character width and runs of blanks make no difference. Chinese does not separate words, so whole words are required
+    Character width and runs of blanks make no difference, nor does, with `whole_words`, whether quotes and hyphens are
+    typographic. Chinese does not separate words, so whole words are required
     only where the reference begins or ends with a letter of an alphabet or a digit: "cat" is not in "concatenate", and
     "3" is neither in "13" nor in "3.5".
 
@@ -195,8 +199,8 @@ class Contains:
         texts, problem = references_of(sample)
         if (score := unscored("contains", problem, output)) is not None:
             return score
-        answer = self._comparable(text_of(output))
-        contained = [stands_in(self._comparable(text), answer, whole_words=self.whole_words) for text in texts]
+        forms = self._forms(text_of(output))
+        contained = [self._finds(text, forms) for text in texts]
         missing = [text for text, is_contained in zip(texts, contained, strict=True) if not is_contained]
         value = {"any": float(any(contained)), "all": float(all(contained)), "share": sum(contained) / len(contained)}[
             self.mode
@@ -222,7 +226,16 @@ class Contains:
         return next(said, "" if read else named[0])
 
     def _names(self, phrase: str, text: str) -> bool:
-        return stands_in(self._comparable(phrase), self._comparable(text), whole_words=self.whole_words)
+        return self._finds(phrase, self._forms(text))
+
+    def _finds(self, phrase: str, forms: tuple[str, str]) -> bool:
+        """Whether a phrase is in a text, of which the forms are given; signs alone are looked for as they are."""
+        are_plain = self.whole_words and any(map(str.isalnum, phrase))
+        return stands_in(self._forms(phrase)[are_plain], forms[are_plain], whole_words=self.whole_words)
+
+    def _forms(self, text: str) -> tuple[str, str]:
+        """A text for comparison: with its quotes and hyphens, and with plain ones."""
+        return self._comparable(text), self._comparable(text.translate(_PLAIN))
 
     def _comparable(self, text: str) -> str:
         plain = " ".join(nfkc(text).split())
@@ -249,8 +262,15 @@ def _starts_word(text: str, at: int) -> bool:
     """Whether a word may start at `at`; a point or comma between digits is inside a number."""
     if at == 0 or not _joins(text[at]):
         return True
+    has_sign = text[at].isdigit() and text[at - 1] in "-−" and (at == 1 or not _ends_value(text[at - 2]))
+    if has_sign:
+        return False
     in_number = at > 1 and text[at - 1] in ".," and text[at].isdigit() and text[at - 2].isdigit()
     return not in_number and not _joins(text[at - 1])
+
+
+def _ends_value(character: str) -> bool:
+    return _joins(character) or character in ")]}%"
 
 
 def _ends_word(text: str, at: int) -> bool:
