@@ -107,3 +107,8 @@ def test_a_reply_of_megabytes_is_read_as_far_as_a_list_may_go():
     claims = "\n".join(f"{number}. It rained on day {number}." for number in range(1, 100_000))
     assert read_list(claims, most=2) == ("It rained on day 1.", "It rained on day 2.")
     assert 500 < len(read_list(claims)) < 3000
+
+
+def test_an_entry_has_no_end_of_bold_whose_begin_is_in_its_mark():
+    assert read_list("**Step 1: Iron** rusts\n\n**Step 2: Tin** melts") == ("Iron rusts", "Tin melts")
+    assert read_list("1. 2**3 is 8\n2. 3**2 is 9") == ("2**3 is 8", "3**2 is 9")

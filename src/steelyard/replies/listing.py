@@ -44,6 +44,7 @@ _LABEL: Final = re.compile(
     rf"[ \t]{{0,40}}{_EDGE}{source('listing', 'label')}[ \t]?\d{{0,3}}{_EDGE}[ \t]?[:：]{_EDGE}[ \t]{{0,4}}",
     re.IGNORECASE,
 )
+_END_OF_BOLD: Final = re.compile(r"(?<=[^\s*])\*\*(?![\w*])")
 _BOLD: Final = re.compile(r"(?<![\w*])(\*{2,3}|_{2,3})(?=[^\s*_])([^*_\n]{1,2000}?)(?<=\S)\1(?![\w*])")
 _QUOTES: Final = (('"', '"'), ("“", "”"), ("「", "」"), ("『", "』"))
 _PUNCTUATION_KEPT: Final = re.compile(r"[^\W_]+|(?<![\w)])[-−](?=\d)|(?<=\d)[.,:/](?=\d)|[%#&@+<>=|~^°±×÷√≤≥≠€£¥$]+")
@@ -346,6 +347,8 @@ def clean_entry(entry: str) -> str:
     label = _LABEL.match(entry)
     entry = _BOLD.sub(r"\2", entry[label.end() :] if label else entry).strip()
     entry = entry.removeprefix("**").removesuffix("**").strip()
+    if entry.count("**") == 1:
+        entry = _END_OF_BOLD.sub("", entry)  # of `**Step 1: Iron** rusts`, whose begin is in the mark
     for opening, closing in _QUOTES:
         inside = entry[1:-1]
         if len(entry) > 2 and entry[0] == opening and entry[-1] == closing and not {opening, closing} & set(inside):
