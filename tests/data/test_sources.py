@@ -83,6 +83,15 @@ def test_cells_of_pandas_are_pythons_own(tmp_path):
     assert (second["missing"], second["day"], second["kind"]) == (None, None, None)
 
 
+def test_numbers_of_32_bits_are_those_that_were_written(tmp_path):
+    numbers = [2.4, None, 1e-7, 3.0]
+    table = pa.table({"label": pa.array(numbers, pa.float32())})
+    pq.write_table(table, tmp_path / "a.parquet")
+    sources = [table, table.to_pandas(), pl.from_arrow(table), datasets.Dataset(table)]
+    for files in (*map(SampleFiles.of, sources), SampleFiles(tmp_path / "a.parquet")):
+        assert [row["label"] for row in cells(files)] == numbers
+
+
 def test_a_frame_has_a_name_for_addresses_and_the_suite():
     files = SampleFiles.of(pl.DataFrame(ROWS), name="exam")
     (table,), _ = read_tables(files)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.data.parquet import about_bytes, named
-from steelyard.data.parquet_process import holds_bytes
+from steelyard.data.parquet_process import holds_bytes, with_short_floats
 from steelyard.data.table import Table, keyed_table
 from steelyard.errors import ConfigError, DataError, did_you_mean, install_command
 from steelyard.files import require_within
@@ -91,7 +91,7 @@ def dataset_table(dataset: Any, name: str) -> Table:
     def rows() -> Iterator[Mapping[str, Any]]:
         try:
             for batch in dataset.select_columns(columns).with_format("arrow").iter(_BATCH_ROWS):
-                yield from (named(cells, classes) for cells in batch.to_pylist())
+                yield from (named(cells, classes) for cells in with_short_floats(batch).to_pylist())
         except _failures() as error:
             raise DataError(f"{name} cannot be read: {_first_line(error)}") from error
 

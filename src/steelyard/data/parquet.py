@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from steelyard.data.encoding import stamp_of
 from steelyard.data.limited_process import command_for, start
-from steelyard.data.parquet_process import COLUMNS, LEFT_OUT, first_line
+from steelyard.data.parquet_process import COLUMNS, LEFT_OUT, first_line, with_short_floats
 from steelyard.data.paths import require_file
 from steelyard.data.table import Table, keyed_table, refuse_doubles
 from steelyard.errors import ConfigError, DataError, install_command
@@ -54,7 +54,7 @@ def read_parquet(path: Path) -> Table:
             raise DataError(f"{path.name} changed while it was being read; start again")
         with _batches(path) as (_, batches):
             for batch in batches:
-                yield from (named(cells, classes) for cells in batch.to_pylist())
+                yield from (named(cells, classes) for cells in with_short_floats(batch).to_pylist())
 
     return keyed_table(path.name, rows, about_bytes(path.name, left_out))
 

@@ -142,6 +142,17 @@ def holds_bytes(kind: Any) -> bool:
     return any(holds_bytes(kind.field(index).type) for index in range(kind.num_fields))
 
 
+def with_short_floats(batch: Any) -> Any:
+    """A batch or table with the numbers of its columns of 32 bits as they are written: 2.4, not 2.4000000953674316."""
+    import pyarrow as pa
+
+    for at, field in enumerate(batch.schema):
+        if field.type == pa.float32():
+            numbers = batch.column(at).cast(pa.string()).cast(pa.float64())
+            batch = batch.set_column(at, pa.field(field.name, pa.float64()), numbers)
+    return batch
+
+
 def _plain(kind: pa.DataType) -> pa.DataType:
     """The type without dictionaries and views, whose equal values share their memory until Python reads them."""
     import pyarrow as pa

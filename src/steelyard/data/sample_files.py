@@ -58,11 +58,14 @@ def _opened(frame: Any, name: str) -> tuple[Table, str]:
 
 def _narwhals_table(frame: Any, name: str) -> tuple[Table, str]:
     import narwhals as nw
+    from narwhals import selectors
 
     try:
         native_frame = nw.from_native(frame)
         collected = native_frame.collect() if isinstance(native_frame, nw.LazyFrame) else native_frame
         refuse_doubles(name, collected.columns)
+        # Numbers of 32 bits as they are written: 2.4, not 2.4000000953674316.
+        collected = collected.with_columns(selectors.by_dtype(nw.Float32).cast(nw.String).cast(nw.Float64))
     except TypeError as error:
         raise ConfigError(f"samples: expected {_KINDS}, but got a {type(frame).__name__}") from error
     except nw.exceptions.DuplicateError as error:
