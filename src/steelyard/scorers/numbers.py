@@ -203,8 +203,8 @@ _TIMES_TEN: Final = re.compile(
 )
 _RAISED: Final = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−", "-0123456789-")
 _UNIT_POWER: Final = re.compile(
-    r"(?<![A-Za-z])((?:[kcdm]?m|ft|feet|in|inch(?:es)?|yd|yards?|mi|miles?|(?:centi|kilo|milli)?met(?:er|re)s?|units?|s)"
-    r"\s?\}?)\^\s?\{?-?[23]\}?(?!\d)"
+    r"(?<![A-Za-z])((?:[kcdm]?m|ft|feet|in\.?|inch(?:es)?|yd|yards?|mi|miles?|(?:centi|kilo|milli)?met(?:er|re)s?|units?|s)"
+    r"\s?\}?)\^\s?\{?-?[123]\}?(?!\d)"
 )
 """The exponent of a unit, as in cm^2, is no number of the text."""
 _FRAC: Final = re.compile(
@@ -213,7 +213,11 @@ _FRAC: Final = re.compile(
 )
 """A fraction of TeX, which takes a digit without braces for a whole part: \\frac34 is 3/4, \\frac1{72} is 1/72."""
 _ESCAPED: Final = re.compile(r"\\([%$])|\\!")
-_COMMAND: Final = re.compile(r"\\[A-Za-z]++(?=[\d.])")
+_APART: Final = re.compile(
+    r"\\[A-Za-z]++(?=\.?\d)|\b(?:USD|EUR|GBP|JPY|CNY|RMB|INR|HKD|TWD|SGD|KRW|AUD|NZD|CAD|CHF|BRL|MXN|ZAR|Rs)(?=\d)"
+)
+"""What a number stands behind without a blank, though it is no part of it: a command of TeX, a currency."""
+_INDEX: Final = re.compile(r"_\s?\{\s?\d+\s?\}")
 _EMPHASIS: Final = re.compile(r"(?<![\w\\)\]}])_{1,3}(?=[-−$€£¥.\d])")
 _NEGATIVE: Final = re.compile(
     r"((?:^|[=:(]|\b(?:is|are|was|be|equals?|gives?|get|at|to|of)\b)[ *$]{0,4}(?=[mn])|[=({] ?(?=[-−–]))"
@@ -271,7 +275,7 @@ def numbers_in(text: str, *, decimal_comma: bool = False, fractions: bool = Fals
     typeset = _VULGAR.sub(lambda match: _mixed(match["whole"], *_parts_of(match["sign"]), point), typeset)
     if fractions:
         typeset = _FRACTION.sub(lambda match: _fraction(match, point), typeset)
-    typeset = _COMMAND.sub(r"\g<0> ", typeset)
+    typeset = _APART.sub(r"\g<0> ", _INDEX.sub(" ", typeset))
     typeset = _UNIT_POWER.sub(r"\1", _TIMES_TEN.sub(_power_of_ten, typeset))
     plain = _without_list_marks(fold(_GROUP_BLANK.sub("", typeset).translate(_WRITTEN)))
     return list(_numbers(plain, decimal_comma=decimal_comma))
