@@ -286,6 +286,35 @@ def passages_in(value: Any) -> Any:
     return [f"{title}\n{''.join(sentences)}" for title, sentences in pairs] if is_titled else value
 
 
+_SPANS: Final = frozenset({"text", "answer_start"})
+"""The keys of the right answers of a question in SQuAD, where each of them begins in the passage included."""
+_NAMED: Final = frozenset({"value", "normalized_value", "aliases"})
+"""The keys, among others, of the answer to a question of TriviaQA and its other names."""
+
+
+def answers_in(value: Mapping[str, Any]) -> Any:
+    """The right answers in an object of SQuAD or TriviaQA, the one of DROP; None for any other object.
+
+    In DROP an answer is a number, a date, or spans that are right together: they are joined with commas.
+
+    >>> answers_in({"text": ["Rome"], "answer_start": [5]}), answers_in({"city": "Rome"})
+    (['Rome'], None)
+    >>> answers_in({"spans": ["Ann", "Bob"], "types": ["span", "span"]})
+    'Ann, Bob'
+    """
+    if value.keys() == _SPANS:
+        return value["text"]
+    if value.keys() >= _NAMED and isinstance(value["aliases"], list):
+        return [value["value"], *(alias for alias in value["aliases"] if alias != value["value"])]
+    spans, number, date = value.get("spans"), value.get("number", ""), value.get("date", {})
+    if not isinstance(spans, list) or not (value.keys() == {"spans", "types"} or {"number", "date"} <= value.keys()):
+        return None
+    of_date = (
+        " ".join(str(date[key]) for key in ("day", "month", "year") if date.get(key)) if isinstance(date, dict) else ""
+    )
+    return str(number) if number not in ("", None) else ", ".join(dict.fromkeys(map(str, spans))) or of_date
+
+
 def object_in(cell: str) -> dict[str, Any] | None:
     """The object in a cell that holds JSON; None for any other text."""
     if not cell.lstrip().startswith("{"):

@@ -28,6 +28,7 @@ from steelyard.data.table import (
     Defect,
     Row,
     Table,
+    answers_in,
     cell_at,
     is_blank,
     is_blank_cell,
@@ -137,10 +138,6 @@ def _media(content: bytes) -> str | None:
     return next((media for magic, media in _MAGIC.items() if content.startswith(magic)), None)
 
 
-_SPANS: Final = frozenset({"text", "answer_start"})
-"""The keys of the right answers of a question in SQuAD, where each of them begins in the passage included."""
-_NAMED: Final = frozenset({"value", "normalized_value", "aliases"})
-"""The keys, among others, of the answer to a question of TriviaQA and its other names."""
 _PRINTED: Final = re.compile(r"\{'\w+': |\[(?:\{'\w+': |None|True|False)")
 INPUT: Final = Role("input", required=False, words="general_input", by_position=False, joins=True)
 _LIKELY: Final = Role("input", words="general_likely_input")
@@ -540,7 +537,7 @@ def expected_in(cell: Any) -> Any:
         return None
     if (answer := answer_of([cell] if isinstance(cell, dict) else cell)) is not None:
         return answer or None
-    if isinstance(cell, dict) and (answers := _answers_in(cell)) is not None:
+    if isinstance(cell, dict) and (answers := answers_in(cell)) is not None:
         return expected_in(answers)
     if isinstance(cell, str):
         value = _several_in(cell) if cell.lstrip().startswith("[") else object_in(cell)
@@ -548,15 +545,6 @@ def expected_in(cell: Any) -> Any:
     if isinstance(cell, list) and not any(isinstance(part, list | dict) or part is None for part in cell):
         return [_scalar(part) for part in cell]
     return cell if isinstance(cell, list | dict) else _scalar(cell)
-
-
-def _answers_in(cell: Mapping[str, Any]) -> Any:
-    """The right answers in an object of SQuAD or TriviaQA; None for any other object."""
-    if cell.keys() == _SPANS:
-        return cell["text"]
-    if cell.keys() >= _NAMED and isinstance(cell["aliases"], list):
-        return [cell["value"], *(alias for alias in cell["aliases"] if alias != cell["value"])]
-    return None
 
 
 def _several_in(cell: str) -> list[Any] | None:
