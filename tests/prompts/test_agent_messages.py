@@ -54,6 +54,32 @@ def test_an_answer_that_openais_model_refuses_has_its_words_and_is_refused():
     assert (answered.value, "finish" in answered.metadata) == ("So.", False)
 
 
+def test_items_of_openais_responses_are_a_conversation():
+    call = {"type": "function_call", "call_id": "c1", "name": "add", "arguments": '{"a": 1}'}
+    items = [
+        {"role": "user", "content": "?"},
+        {"type": "reasoning", "id": "r1", "summary": []},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Let me see."}]},
+        call,
+        SimpleNamespace(type="custom_tool_call", call_id="c2", name="run", input="ls"),
+        {"type": "function_call_output", "call_id": "c1", "output": "2"},
+        {"type": "custom_tool_call_output", "call_id": "c2", "output": [{"type": "input_text", "text": "a.txt"}]},
+        {**call, "call_id": "c3"},
+        {"type": "function_call_output", "call_id": "c3", "output": "3"},
+        {"role": "assistant", "content": "So."},
+    ]
+    output = conversation_output(items, "?")
+    first, *others = output.metadata["messages"]
+    assert (output.value, first["content"]) == ("So.", "Let me see.")
+    assert first["tool_calls"] == [
+        {"id": "c1", "name": "add", "arguments": {"a": 1}},
+        {"id": "c2", "name": "run", "arguments": "ls"},
+    ]
+    assert [message["role"] for message in others] == ["tool", "tool", "assistant", "tool", "assistant"]
+    assert [message.get("content") for message in others] == ["2", "a.txt", "", "3", "So."]
+    assert conversation_output([call]) is None
+
+
 def test_a_call_of_a_custom_tool_of_openai_has_its_name_and_text():
     call = {"id": "c1", "type": "custom", "custom": {"name": "run", "input": "print(1)"}}
     assert tool_call(call) == {"id": "c1", "name": "run", "arguments": "print(1)"}

@@ -36,6 +36,10 @@ _CHAT_ROLES: Final = frozenset({"system", "user", "assistant", "tool", *_ROLES})
 _ANSWERS: Final = ("output", "answer", "result", "text")
 _ARGUMENTS: Final = ("arguments", "args", "tool_kwargs", "tool_input", "input")
 _CALL_PARTS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use", "tool_call", "function_call"})
+_CALL_ITEMS: Final = frozenset({"function_call", "custom_tool_call"})
+_RESULT_ITEMS: Final = frozenset({"function_call_output", "custom_tool_call_output"})
+_ITEMS: Final = _CALL_ITEMS | _RESULT_ITEMS | {"reasoning"}
+"""Types of what stands beside messages in OpenAI's Responses API."""
 _UNSHOWN_PARTS: Final = _CALL_PARTS | {"reasoning", "thinking"}
 _INPUT: Final = ("input_tokens", "prompt_tokens", "prompt_token_count")
 _OUTPUT: Final = ("output_tokens", "completion_tokens", "candidates_token_count")
@@ -153,6 +157,8 @@ def is_answered_conversation(value: Any) -> TypeGuard[Sequence[Any]]:
 
 
 def _is_message(value: Any) -> bool:
+    if _item(value):
+        return True
     if isinstance(value, Mapping):
         return (
             isinstance(value.get("role"), str)
@@ -165,11 +171,37 @@ def _is_message(value: Any) -> bool:
 def with_separate_results(messages: Sequence[Any]) -> list[Any]:
     """The messages, with results of tools that stand in a user's message as messages of their own (Anthropic's form).
 
+    Of OpenAI's Responses API a call belongs to the message before it, if that is the assistant's, and reasoning is left
+    out.
+
     >>> result = {"type": "tool_result", "tool_use_id": "c1", "content": "2"}
     >>> with_separate_results([{"role": "user", "content": [result]}])
     [{'role': 'tool', 'tool_call_id': 'c1', 'content': '2'}]
     """
-    return [separate for message in messages for separate in _separated(message)]
+    return [separate for message in _without_items(messages) for separate in _separated(message)]
+
+
+def _item(value: Any) -> str:
+    """The type of an item that is no message; "" of a message."""
+    kind = _field(value, "type")
+    return kind if isinstance(kind, str) and kind in _ITEMS and _field(value, "role") is None else ""
+
+
+def _without_items(messages: Sequence[Any]) -> list[Any]:
+    plain: list[Any] = []
+    for message in messages:
+        kind = _item(message)
+        if kind in _CALL_ITEMS:
+            call = {"id": _field(message, "call_id"), **{key: _field(message, key) for key in ("name", *_ARGUMENTS)}}
+            last = plain.pop() if plain and _role(plain[-1]) == "assistant" else None
+            calls = [*(_field(last, "tool_calls") or ()), call]
+            plain.append({"role": "assistant", "content": _field(last, "content"), "tool_calls": calls})
+        elif kind in _RESULT_ITEMS:
+            result = {"tool_call_id": _field(message, "call_id"), "content": _field(message, "output")}
+            plain.append({"role": "tool", **result})
+        elif not kind:
+            plain.append(message)
+    return plain
 
 
 def _separated(message: Any) -> list[Any]:
