@@ -217,6 +217,14 @@ def test_a_file_without_ids_is_searched_by_its_questions(tmp_path):
         target(Sample("line:3", "How deep?"))
 
 
+@pytest.mark.parametrize("name", ["cases.csv", "cases.jsonl"])
+def test_passages_of_deepevals_test_cases_are_those_that_it_joined_by_bars(tmp_path, name):
+    case = {"input": "Why?", "actual_output": "So.", "expected_output": "", "context": "", "retrieval_context": "a b|c"}
+    text = json.dumps(case) if name.endswith("l") else f"{','.join(case)}\n{','.join(case.values())}\n"
+    target = Replay(written(tmp_path, name, text), id="input", output="actual_output", contexts="retrieval_context")
+    assert target(Sample("x", "Why?")) == Output("So.", ("a b", "c"))
+
+
 def test_results_that_name_a_question_without_its_passage_are_found(tmp_path):
     target = Replay(written(tmp_path, "o.jsonl", '{"q": "How high?", "output": "1 m"}'), id="q")
     assert target(with_passage(Sample("line:2", "How high?"), "The tower.")).value == "1 m"

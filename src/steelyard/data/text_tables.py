@@ -93,11 +93,11 @@ def are_goldens(columns: Collection[Any]) -> bool:
     return any(needed.issubset(columns) for needed in _GOLDENS)
 
 
-def _golden(entry: dict[str, Any]) -> dict[str, Any]:
+def golden(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     """An object of a row; passages that DeepEval joined by bars as a list."""
     if not are_goldens(entry.keys()):
         return entry
-    return entry | {key: text.split("|") for key in _PASSAGES if isinstance(text := entry.get(key), str) and text}
+    return {**entry} | {key: text.split("|") for key in _PASSAGES if isinstance(text := entry.get(key), str) and text}
 
 
 def _goldens(rows: Iterator[Row]) -> Iterator[Row]:
@@ -220,7 +220,7 @@ def _objects(text: TextFile) -> Iterator[Row]:
         entry = _parse(line, location)
         if not isinstance(entry, dict):
             raise DataError(f"{location}: expected an object, but it is {_kind(entry)}")
-        yield Row(number, _golden(entry))
+        yield Row(number, golden(entry))
 
 
 def _parse(text: str, location: str) -> Any:

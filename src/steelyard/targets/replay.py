@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from steelyard.data.rows import only_value
 from steelyard.data.table import list_in, render
-from steelyard.data.text_tables import SqlLine, split_line
+from steelyard.data.text_tables import SqlLine, golden, split_line
 from steelyard.data.workbook import read_workbook
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
 from steelyard.files import read_regular_text
@@ -374,7 +374,8 @@ def _question_of(doc: Any) -> str:
 
 def _rows(file: Path, text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
     try:
-        return _csv_rows(text) if file.suffix.lower() == ".csv" else _json_rows(text)
+        rows = _csv_rows(text) if file.suffix.lower() == ".csv" else _json_rows(text)
+        return [(place, golden(row)) for place, row in rows]
     except (ValueError, RecursionError, csv.Error) as error:
         raise DataError(f"{file.name} cannot be read: {error}") from error
 
