@@ -38,6 +38,10 @@ _TAIL: Final = 8_000
 _MOST_TURNS: Final = 50
 _MOST_BLOCKS: Final = 1_000
 """Blocks of reasoning; a reply with more repeats itself without end."""
+_SIGNS_OF_REASONING: Final = ("<", "◁", "[", _BARE_FINAL := "assistantfinal")
+"""What each mark of reasoning has one of; the last is what servers leave of gpt-oss that drop its special tokens."""
+_BARE_ANALYSIS: Final = re.compile(rf"\s*analysis(?=[A-Z])(?!(?s:.*){_BARE_FINAL})")
+"""Such a reply that broke off in its reasoning: `analysisWe need to`."""
 _REASONING_BEGINS: Final = 20_000
 _REASONING_ENDS: Final = 100_000
 """Characters at the beginning and at the end in which marks of reasoning are looked for: no answer is longer."""
@@ -161,6 +165,9 @@ def clean(reply: str, *, pictures: bool = False) -> CleanedReply:
         text = pattern("page", "markup").sub(blanked, text)
     if any(word in text for word in _EXAMPLE_WORDS):
         text = pattern("page", "example").sub(blanked, text)
+    if not gap:  # without the blanks of tokens around it
+        offset += len(text) - len(text.lstrip())
+        text = text.strip()
     return CleanedReply(text, offset, gap, unfinished)
 
 
@@ -207,7 +214,9 @@ def without_reasoning(text: str) -> tuple[str, bool]:
     >>> without_reasoning("<think>B?</think>A"), without_reasoning("A<think>B?")
     (('                 A', False), ('A         ', True))
     """
-    if "<" not in text and "◁" not in text and "[" not in text:
+    if _BARE_ANALYSIS.match(text):
+        return " " * len(text), True
+    if not any(sign in text for sign in _SIGNS_OF_REASONING):
         return text, False
     ends, gap = _ends(text)
     shown, unfinished = _blanked(ends)
@@ -260,15 +269,21 @@ def answer_part(text: str) -> str:
     >>> answer_part("A<|im_end|>\n"), answer_part("<|im_end|>"), answer_part("<s>old</s>")
     ('A', '<|im_end|>', '<s>old</s>')
     """
-    if "<" not in text and "◁" not in text and "[" not in text:
+    if _BARE_ANALYSIS.match(text):
+        return ""
+    if not any(sign in text for sign in _SIGNS_OF_REASONING):
         return text
     lowered = _lowered(text)
     begun = len(lowered) - len(lowered.lstrip())
     for opening, closing in lexicon("markup")["reasoning"]["pairs"]:
         end, first = lowered.find(closing), lowered.find(opening)
         answer = text[end + len(closing) :] if end >= 0 else ""
-        if first == begun or (first < 0 and answer.strip() and "\n" in (text[end - 1 : end] or "\n", answer[0])):
+        is_bare = closing == _BARE_FINAL and answer and lowered.startswith("analysis", begun)
+        at_line = first < 0 and answer.strip() and "\n" in (text[end - 1 : end] or "\n", answer[0])
+        if first == begun or is_bare or at_line:
             text = answer.strip()
+            begun = next((len(mark) for mark in words("answer_token") if text.startswith(mark)), 0)
+            text = text[begun:].lstrip()
             break
     tokens = tuple(mark for mark in words("end_token") if mark != "</s>" or "<s>" not in text)  # a tag of HTML
     end = len(text.rstrip())
@@ -289,7 +304,9 @@ def answer_span(text: str) -> tuple[int, int, bool]:
     >>> answer_span("<think>a</think>b"), answer_span("<think>a")
     ((16, 17, False), (0, 0, True))
     """
-    if "<" not in text and "◁" not in text and "[" not in text:
+    if _BARE_ANALYSIS.match(text):
+        return 0, 0, True
+    if not any(sign in text for sign in _SIGNS_OF_REASONING):
         return (*_visible(text, 0, len(text)), False)
     ends, gap = _ends(text)
     lowered = _lowered(ends)
