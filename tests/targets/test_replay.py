@@ -381,5 +381,6 @@ def test_equal_questions_of_the_harness_are_found_by_id(tmp_path):
 
 @pytest.mark.parametrize("reply", [[[["-0.2", "False"]], [["-1.5", "True"]]], [["-0.2", "False"]], [["a", "b"]], []])
 def test_likelihoods_and_several_replies_of_the_harness_are_refused(tmp_path, reply):
-    with pytest.raises(DataError, match=r"line 1: expected one reply in 'resps'.* the target likelihood"):
+    advice = "output: filtered_resps takes" if reply == [["a", "b"]] else "the target likelihood"
+    with pytest.raises(DataError, match=rf"line 1: expected one reply in 'resps'.* {advice}"):
         Replay(jsonl(tmp_path, harness_rows(reply, [["b"]]))).check()

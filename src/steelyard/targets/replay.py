@@ -358,10 +358,14 @@ def _harness_rows(
         while isinstance(reply, list) and len(reply) == 1:
             reply = reply[0]
         if not isinstance(reply, str):
-            raise DataError(
-                f"{name} {place}: expected one reply in {key!r}, but got {reply!r:.60}; a task that compares the "
-                "likelihoods of options has no replies: see the target likelihood"
+            # The likelihood of one continuation is a number, and whether it is the likeliest.
+            texts_alone = reply if isinstance(reply, list) and all(isinstance(text, str) for text in reply) else []
+            why = (
+                "output: filtered_resps takes the one that a filter chose"
+                if key == "resps" and texts_alone and texts_alone[-1] not in {"True", "False"}
+                else "a task that compares the likelihoods of options has no replies: see the target likelihood"
             )
+            raise DataError(f"{name} {place}: expected one reply in {key!r}, but got {reply!r:.60}; {why}")
         text = texts[ident]
         found.append((place, {"id": text if text and counts[text] == 1 else ident, "output": reply}))
     return found
