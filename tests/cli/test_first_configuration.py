@@ -35,6 +35,17 @@ def test_a_table_of_ones_own_becomes_a_verdict_in_three_commands(steelyard, tmp_
     assert scores["accuracy"]["answered"]["value"] == pytest.approx(4 / 12)
 
 
+@pytest.mark.parametrize("header", ["passage", "context", "article"])
+def test_the_prompt_shows_what_a_question_is_about(steelyard, tmp_path, header):
+    (tmp_path / "own.csv").write_text(f"{header},question,answer\nEms flows.,What flows?,Ems\n", encoding="utf-8")
+    if header == "article":
+        assert "may each be the input" in steelyard("init", "--samples", "own.csv", code=2).err
+    steelyard("init", "--samples", "own.csv", "--columns", "input=question", code=0)
+    prompt = (tmp_path / "prompt.txt").read_text(encoding="utf-8")
+    assert prompt.endswith(f"\n\n{{{{{header}}}}}\n\n{{{{question}}}}\n")
+    steelyard("check", "general.yaml", code=0)
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/tutorials/getting-started.md"])
 def test_the_init_that_a_page_shows_writes_the_models_and_the_endpoint_of_the_file_above_it(
     steelyard, tmp_path, monkeypatch, page

@@ -343,6 +343,13 @@ def test_rows_of_ragas_have_their_input_and_contexts(read):
     assert (sample.input, sample.contexts, sample.reference) == ("Why?", ("It rains.",), "So.")
 
 
+def test_a_column_of_an_own_name_has_both_names(read):
+    data = read([{"question": "q", "passage": "p"}], name="r.jsonl")
+    assert {name: place for name, place in data.places.items() if "passage" in name} == dict.fromkeys(
+        ("passage", "passage column"), "metadata.passage column"
+    )
+
+
 def test_objects_as_python_prints_them_are_said_to_be_texts(read):
     rows = [{"input": "[{'role': None}]", "expected": "{'city': None}"}, {"input": "b", "expected": "x"}]
     data = read(rows, name="r.jsonl").data

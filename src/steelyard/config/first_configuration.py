@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from steelyard.config.environment import read_dotenv
+from steelyard.data.headers import Role, fitting
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, shortened
 from steelyard.models.references import REFERENCE
@@ -68,6 +69,7 @@ class FirstConfiguration:
     notes: tuple[str, ...]
 
 
+_PASSAGE: Final = Role("passage", required=False)
 _UNSCORED: Final = "no expected output and no checks: name its column, --columns expected=COLUMN, or see scorers"
 
 
@@ -121,7 +123,10 @@ def _prompt(rows: GeneralRows, scorer: str, known: Sequence[str]) -> str:
     column = next(header for header, place in rows.places.items() if place == "question")
     language = language_of(*(transcript_of(sample.input) for sample in rows.data.samples[:100]))
     asked = _ASKS[language].get(scorer, "").format(known=("、" if language == "zh" else ", ").join(known))
-    return f"{asked}\n\n{{{{{column}}}}}\n" if asked else f"{{{{{column}}}}}\n"
+    values = {place: header for header, place in rows.places.items() if place.startswith(("contexts", "metadata."))}
+    passages = fitting({header: header for header in values.values()}, _PASSAGE)
+    about = values.get("contexts") or next(map(str, passages), "")
+    return "\n\n".join([*([asked] if asked else []), *(f"{{{{{name}}}}}" for name in (about, column) if name)]) + "\n"
 
 
 def _general_configuration(
@@ -163,7 +168,7 @@ def _column_lines(rows: GeneralRows) -> Iterator[str]:
     shown = {role: _first_value(role, first, values) for role in rows.data.mapping}
     for role, column in rows.data.mapping.items():
         yield f"{role}: {column} = {_short(shown[role])}"
-    for header, place in rows.places.items():
+    for place, header in {place: header for header, place in rows.places.items()}.items():
         if place.startswith("metadata."):
             yield f"value: {header} = {_short(value_at(place, values))}"
 

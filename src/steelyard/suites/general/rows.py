@@ -358,6 +358,7 @@ def places(layout: ColumnLayout, kept: Mapping[Column, str]) -> Iterator[tuple[s
         for column in layout.columns.get(role, ()):
             yield layout.headers.get(column, str(column)), place
     for column, key in kept.items():
+        yield key, f"metadata.{key}"
         yield layout.headers.get(column, "") or key, f"metadata.{key}"
 
 
