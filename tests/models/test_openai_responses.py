@@ -76,6 +76,15 @@ def test_a_turn_with_tools_goes_back_with_its_encrypted_reasoning():
     assert body["tool_choice"] == {"type": "function", "name": "find"}
 
 
+def test_a_call_of_a_custom_tool_is_one_of_any_text():
+    call = {"type": "custom_tool_call", "call_id": "c1", "name": "shell", "input": "ls -l"}
+    reply = read(MODEL, responses("", output=[THOUGHT, call]))
+    assert (reply.finish, reply.metadata["tool_calls"][0]["function"]) == (
+        "tool_calls",
+        {"name": "shell", "arguments": "ls -l"},
+    )
+
+
 def test_a_schema_and_log_probabilities_are_asked_for_under_other_names():
     body = body_of(MODEL, "?", response_format=FORM, logprobs=True, top_logprobs=5)
     schema = {**SCHEMA, "additionalProperties": False}

@@ -51,6 +51,8 @@ _PENDING: Final = frozenset({"queued", "in_progress"})
 _POLL_S: Final = (2.0, 60.0)
 """Between two looks at a call in the background: at first, and at most."""
 _POLICY: Final = frozenset({"bio_policy", "misalignment_policy_violation", "image_content_policy_violation"})
+_CALLS: Final[Mapping[str, str]] = {"function_call": "arguments", "custom_tool_call": "input"}
+"""Types of output items -> where what the tool is called with stands: a custom tool takes any text."""
 _INCOMPLETE: Final[Mapping[str, str]] = {"content_filter": "content_filter"}
 
 
@@ -276,9 +278,9 @@ def _reply(data: Mapping[str, Any], answer: Answer) -> Reply:
     text = "".join(text_in(part) for part in parts if part.get("type") == "output_text")
     refusal = "".join(text_in(part, "refusal") for part in parts if part.get("type") == "refusal")
     calls = [
-        CalledTool(str(item.get("call_id", "")), str(item.get("name", "")), text_in(item, "arguments"))
+        CalledTool(str(item.get("call_id", "")), str(item.get("name", "")), text_in(item, key))
         for item in items
-        if item.get("type") == "function_call"
+        if (key := _CALLS.get(text_in(item, "type")))
     ]
     thoughts = [item for item in items if item.get("type") == "reasoning"]
     reason = text_in(data.get("incomplete_details"), "reason")
