@@ -238,7 +238,7 @@ def test_what_waited_for_its_turn_or_its_retry_is_not_sent_after_the_journal_has
     assert len(server_asked) <= asked + 2, "those in flight"
 
 
-def test_the_reply_that_another_process_kept_first_is_the_one_that_counts():
+def test_the_reply_that_another_process_kept_first_counts_and_both_are_paid_for():
     async def talk(session, model):
         first = await ask(session, model, sample="other")
         (body,) = session.journal.bodies.values()
@@ -251,7 +251,7 @@ def test_the_reply_that_another_process_kept_first_is_the_one_that_counts():
 
     (first, reply), _, server = talking(lambda n, _: said(f"reply {n}"), talk)
     assert len(server.asked) == 2
-    assert (first.text, reply.text, reply.cached) == ("reply 0", "reply 0", True)
+    assert (first.text, reply.text, reply.cached) == ("reply 0", "reply 0", False)
 
 
 def test_after_a_stop_the_journal_still_answers_but_nothing_is_sent():
