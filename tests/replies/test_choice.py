@@ -90,6 +90,12 @@ def test_two_answers_are_several_and_never_the_first(reply, letters):
     assert (got.letters, got.status) == (letters, "several")
 
 
+def test_an_option_that_says_none_of_the_above_is_the_answer_that_says_so():
+    options = ["carbon", "neon", "None of the above"]
+    assert read_choice("The answer is none of the above, as both are light.\nAnswer: C", options).letters == ("C",)
+    assert read_choice("The answer is none of the above.\nAnswer: A", options[:2]).status == "none_of_these"
+
+
 @pytest.mark.parametrize(
     "reply",
     [

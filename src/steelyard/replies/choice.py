@@ -41,6 +41,7 @@ from steelyard.replies.options import (
     condense,
     is_distinct,
     labelled_lines,
+    labels_that_say,
     quotes,
 )
 
@@ -237,7 +238,7 @@ def _none_of_them(page: ChoicePage) -> Candidate | None:
     for match in phrases("choice", "none", page.text):
         if page.is_listed(match.start()) or is_elsewhere(page.text, match):
             continue
-        saying = _that_say(page, "none_option")
+        saying = labels_that_say(page, "none_option")
         value = saying if len(saying) == 1 else "none_of_these"
         return Candidate(value, *match.span(), Strength.MENTIONED, "none_of_these")
     return None
@@ -249,17 +250,11 @@ def _all_of_them(page: ChoicePage) -> Candidate | None:
         if page.is_listed(match.start()) or is_against(page.text, match.start()) or asks_for_wrong(page):
             continue
         if not page.names_options(0):
-            saying = _that_say(page, "all")
+            saying = labels_that_say(page, "all")
             quoted = {page.labels[quote.option] for quote in page.quotes}  # `All options are correct except copper`
             value = saying if len(saying) == 1 and quoted <= {*saying} else page.labels
             return Candidate(value, *match.span(), Strength.MENTIONED, "all_of_them")
     return None
-
-
-def _that_say(page: ChoicePage, kind: str) -> tuple[str, ...]:
-    """The labels of the options whose text is such a phrase: `None of the above`."""
-    says = pattern("choice", kind)
-    return tuple(label for label, option in zip(page.labels, page.options, strict=True) if says.search(fold(option)))
 
 
 def _refused(page: ChoicePage) -> Candidate | None:

@@ -31,7 +31,7 @@ from steelyard.replies.evidence import (
     phrases,
 )
 from steelyard.replies.grammar import FLAGS, any_of, expanded, pattern, source, words
-from steelyard.replies.options import SENTENCE_END, ChoicePage, labelled_lines, listed_after, restated
+from steelyard.replies.options import SENTENCE_END, ChoicePage, labelled_lines, labels_that_say, listed_after, restated
 
 MOST_MENTIONS: Final = 40
 """Limit of letters that are examined: it bounds the time for a reply that is full of them."""
@@ -402,10 +402,12 @@ def is_word(text: str, start: int, end: int) -> bool:
 
 
 def _none_declared(page: ChoicePage, stop: int) -> Iterator[Candidate]:
-    """`The answer is none of the above`, where letters are named besides."""
+    """`The answer is none of the above`, where letters are named besides; where an option says just that, it is it."""
     for match in phrases("choice", "none", page.text, stop):
         if not is_elsewhere(page.text, match) and DECLARES.before(page.text, match.start()):
-            yield Candidate("none_of_these", *match.span(), Strength.DECLARED, "none_of_these")
+            saying = labels_that_say(page, "none_option")
+            value = saying if len(saying) == 1 else "none_of_these"
+            yield Candidate(value, *match.span(), Strength.DECLARED, "none_of_these")
 
 
 def is_elsewhere(text: str, match: re.Match[str]) -> bool:

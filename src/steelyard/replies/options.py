@@ -507,3 +507,9 @@ def _entry_end(page: ChoicePage, letter: str, end: int) -> int:
     stop = len(page.text) if stop < 0 else stop
     line = condense(page.text[end:stop]).text
     return stop if len(line) >= _LEAST_TEXT and option.startswith(line) else end
+
+
+def labels_that_say(page: ChoicePage, kind: str) -> tuple[str, ...]:
+    """The labels of the options whose text is such a phrase: `None of the above`."""
+    says = pattern("choice", kind)
+    return tuple(label for label, option in zip(page.labels, page.options, strict=True) if says.search(fold(option)))
