@@ -1,5 +1,6 @@
 """Question sets of other tools go under `samples` as their own writers leave them."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -31,6 +32,25 @@ def test_inputs_of_langchain_are_questions(tmp_path):
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     samples = load_rag(SampleFiles(path)).samples
     assert [(sample.input, sample.reference) for sample in samples] == [("How long?", None), ("Who?", "Ann")]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"inputs": {"q": "It's?"}, "outputs": {"a": "Ann"}}, {"inputs": {"q": "a", "n": None}, "outputs": {"a": "b"}}],
+        [{"inputs": {"q": "It's?"}, "expectations": {"expected_response": "Ann", "facts": (1, 2)}}],
+    ],
+)
+def test_objects_that_pandas_wrote_to_csv_are_those_of_langsmith_and_mlflow(tmp_path, rows):
+    (tmp_path / "rows.json").write_text(json.dumps(rows), encoding="utf-8")
+    with (tmp_path / "rows.csv").open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)  # writes objects as Python prints them, as pandas does
+    as_json, as_csv = (load_general(SampleFiles(tmp_path / f"rows.{kind}")).data for kind in ("json", "csv"))
+    for there, here in zip(as_json.samples, as_csv.samples, strict=True):
+        assert (here.input, here.reference, here.metadata) == (there.input, there.reference, there.metadata)
+    assert as_csv.samples[0].reference == "Ann"
 
 
 @pytest.mark.parametrize("role", [{"role": "assistant"}, {"type": "ai"}])

@@ -26,14 +26,14 @@ from steelyard.data.table import (
     faults_of,
     is_blank,
     list_in,
-    object_in,
+    plain_cell,
     refuse,
     refuse_many,
     render,
 )
 from steelyard.data.unread import TableColumns, UnusedColumns, notes_on_unread, with_unread
 from steelyard.errors import ConfigError, DataError
-from steelyard.prompts.conversation import answer_of, flaw_in, messages_in
+from steelyard.prompts.conversation import answer_of, flaw_in, messages_in, printed_value
 from steelyard.types import BETWEEN_LEVELS, Sample
 
 _FILE: Final = "file"
@@ -190,7 +190,7 @@ class OpenTable:
         if header not in {"inputs", "outputs", EXPECTATIONS}:
             return cell
         if header == EXPECTATIONS:
-            value = object_in(cell) if isinstance(cell, str) else cell
+            value = object_as_printed(cell)
             return value.get(EXPECTED_RESPONSE, "") if isinstance(value, Mapping) else cell
         return only_value(cell)
 
@@ -405,13 +405,27 @@ class RowDataset:
         return len(self.samples)
 
 
+def object_as_printed(cell: Any) -> Any:
+    """The object in a text, in JSON or as pandas writes it to a CSV file; None of any other text.
+
+    What is no text is returned unchanged.
+    """
+    if not isinstance(cell, str):
+        return cell
+    value = printed_value(cell.strip()) if cell.lstrip().startswith("{") else None
+    try:
+        return plain_cell(value) if isinstance(value, dict) else None
+    except ValueError:  # a text that no file may hold
+        return None
+
+
 def only_value(cell: Any) -> Any:
     """The only text, message or list of messages in an object; the object where it holds several values.
 
     >>> only_value({"answer": "Paris"}), only_value('{"sum": 4, "of": 2}'), only_value("Paris")
     ('Paris', {'sum': 4, 'of': 2}, 'Paris')
     """
-    value = object_in(cell) if isinstance(cell, str) else cell
+    value = object_as_printed(cell)
     parts = list(value.values()) if isinstance(value, Mapping) else ()
     only = parts[0] if len(parts) == 1 else None
     if isinstance(only, str):

@@ -130,12 +130,19 @@ def _is_typed(value: Any) -> bool:
 
 
 def _read(text: str) -> Any:
-    """Parse a text as a list or object, in JSON or in Python syntax, which pandas writes to files; None if neither.
+    """The value in a text that may hold messages; None of any other."""
+    is_likely = text.startswith(("[", "{")) and any(f"{mark}{key}{mark}" in text for mark in "\"'" for key in _NAMES)
+    return printed_value(text) if is_likely else None
+
+
+def printed_value(text: str) -> Any:
+    """The value in a text in JSON, or in Python syntax, which pandas writes to files; None if it is neither.
 
     numpy, whose lists `datasets` writes, puts no commas between objects.
+
+    >>> printed_value("{'q': 'Why?', 'n': None}"), printed_value("{'day': date(2024, 1, 1)}")
+    ({'q': 'Why?', 'n': None}, None)
     """
-    if not text.startswith(("[", "{")) or not any(f"{mark}{key}{mark}" in text for mark in "\"'" for key in _NAMES):
-        return None
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -21,7 +21,15 @@ from typing import Any, Final
 from steelyard.building.row_values import values_of_row
 from steelyard.data.columns import HEAD_ROWS, ColumnLayout, find_layout
 from steelyard.data.headers import Role, fitting, normalized
-from steelyard.data.rows import EXPECTATIONS, EXPECTED_RESPONSE, OpenTable, RowDataset, open_tables, read_rows
+from steelyard.data.rows import (
+    EXPECTATIONS,
+    EXPECTED_RESPONSE,
+    OpenTable,
+    RowDataset,
+    object_as_printed,
+    open_tables,
+    read_rows,
+)
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import (
     Column,
@@ -266,7 +274,7 @@ def _expected_of_examples(table: Table, free: Mapping[Column, str]) -> tuple[Col
     columns = {header: column for column, header in free.items()}
     if EXPECTATIONS in columns:
         cells = (cell_at(row.cells, columns[EXPECTATIONS]) for row in islice(table, HEAD_ROWS))
-        values = (object_in(cell) if isinstance(cell, str) else cell for cell in cells)
+        values = map(object_as_printed, cells)
         has_answers = any(isinstance(value, Mapping) and EXPECTED_RESPONSE in value for value in values)
         return (columns[EXPECTATIONS],) if has_answers else ()
     return (columns["outputs"],) if "outputs" in columns and "run_type" not in columns else ()
@@ -499,7 +507,7 @@ def _sample(folders: Mapping[str, Path], table: OpenTable, row: Row, sample: Sam
 
 def _other_expectations(cell: Any) -> dict[str, Any]:
     """What MLflow's `expectations` hold beside the expected response: guidelines, facts ..."""
-    value = object_in(cell) if isinstance(cell, str) else cell
+    value = object_as_printed(cell)
     return {key: part for key, part in value.items() if key != EXPECTED_RESPONSE} if isinstance(value, Mapping) else {}
 
 
